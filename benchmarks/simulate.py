@@ -103,15 +103,15 @@ def unit_cost(suite: Path, rows: int) -> UnitCost:
 
     with bound_suite(suite) as request:
         small = prepare(request)
-        prepared = replace(small, rows=replace(small.rows, read=rows))
-        blocks = 1 if prepared.blocks is None else prepared.blocks.modulus or len(prepared.blocks.keys or ())
-        entries = [expected_entries(prepared, cube, blocks) for cube in prepared.cubes]
-        scans = [replace(part, rows=rows) for part in passes(request, prepared)]
+        plan = replace(small, rows=replace(small.rows, read=rows))
+        blocks = 1 if plan.blocks is None else plan.blocks.modulus or len(plan.blocks.keys or ())
+        entries = [expected_entries(plan, cube, blocks) for cube in plan.cubes]
+        scans = [replace(part, rows=rows) for part in passes(request, plan)]
         columns = [
             name for name in request.view.schema if name in {"label", "customer", *CELL["cell"], *models(4)}
         ]
-        work = work_of(prepared, scans, Sizes(rows, 0, entries, blocks), columns, 0)
-        state = state_size(request, prepared, entries, blocks)
+        work = work_of(plan, scans, Sizes(rows, 0, entries, blocks), columns, 0)
+        state = state_size(request, plan, entries, blocks)
     counted = [part for part in work if part.kind != "run" and not _of_replicates(part.kind)]
     size, scores = state.bytes or 0, state.scores or 0
     written = size / 1e6 * costs().seconds["megabytes of states written"]

@@ -124,10 +124,10 @@ def delong_tests(comparisons: pl.DataFrame, analysis: Analysis, rows: PairedRows
     return with_areas(comparisons, analysis, rows)
 
 
-def rows_of_tests(prepared: RunPlan) -> PairedRows | None:
+def rows_of_tests(plan: RunPlan) -> PairedRows | None:
     """The rows that tests rank, None where none does."""
-    if prepared.request.suite.uncertainty is None and prepared.request.suite.compare is None:
+    if plan.request.suite.uncertainty is None and plan.request.suite.compare is None:
         return None
     from plmetrics.engine.aggregate.paired_rows import paired_rows
 
-    return paired_rows(prepared)
+    return paired_rows(plan)

@@ -52,9 +52,9 @@ def validate(path: str | Path, set: Mapping[str, object] | None = None) -> Valid
         ConfigError: the suite is wrong.
         DataError: files or columns are not what the suite says.
     """
+    from plmetrics.diagnostics.run_warnings import sample_warnings
     from plmetrics.engine.binding.bind import bind
     from plmetrics.engine.faults import check_rows
-    from plmetrics.engine.run_warnings import sample_warnings
     from plmetrics.runs.history.earlier_runs import EarlierRuns
     from plmetrics.suite.yaml.load import load_suite
 
@@ -69,9 +69,9 @@ def validate(path: str | Path, set: Mapping[str, object] | None = None) -> Valid
         tables = feature_tables(loaded.suite, base=loaded.folder)
         request = bind(loaded.suite, source, tables, classes=())
         if "engine" in loaded.suite.sections:
-            from plmetrics.api.shards.distribution import check_units
+            from plmetrics.api.shards.distribution import check_distribution
 
-            check_units(loaded.suite, source)
+            check_distribution(loaded.suite, source)
         uneven = check_rows(loaded.suite.data.missing, source, *tables.values(), ends=True)
         runs = EarlierRuns.of(loaded.suite, data_files(source), directory / loaded.suite.name)
         check_feature_counts(request, feature_counts(loaded.suite, runs, base=loaded.folder))

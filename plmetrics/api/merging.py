@@ -263,13 +263,13 @@ class _Sum:
             run = restore(self.suite, self.total)
         alike = run.aggregated.arithmetic
         with self.watch.stage("intervals"), alike(), damage_errors(places):
-            analysis, ordered, curves = estimate(run.prepared, run.aggregated, run.scores)
+            analysis, ordered, curves = estimate(run.plan, run.aggregated, run.scores)
             tables, replicates, analysis = infer(analysis, ordered, context)
         with self.watch.stage("tests"), alike():
-            rows = rows_of_tests(run.prepared)
+            rows = rows_of_tests(run.plan)
             tables["comparisons"] = comparisons_with_tests(tables, analysis, rows, ordered)
-        source, counts = run.prepared.view.source, context.counts
-        restored = Run(source, run.prepared, run.aggregated, counts, analysis=analysis, state=self.total)
+        source, counts = run.plan.view.source, context.counts
+        restored = Run(source, run.plan, run.aggregated, counts, analysis=analysis, state=self.total)
         with alike(), damage_errors(places):
             outputs = [
                 feature.run(restored)
@@ -284,23 +284,23 @@ class _Sum:
             outputs.append(Outputs({}, coverage.gates()))
             record = cast("RunRecord", {**record, "unit_coverage": coverage.head()})
         every = {name: schema.to_frame() for name, schema in TABLES.items()} | tables | {"curves": curves}
-        return result_of_tables(run.prepared.request.suite, every, replicates, outputs, record)
+        return result_of_tables(run.plan.request.suite, every, replicates, outputs, record)
 
     def _record(self, run: RestoredRun, metrics: pl.DataFrame) -> RunRecord:
+        from plmetrics.diagnostics.run_warnings import state_warnings
         from plmetrics.engine.prepare.slices import slice_warnings
-        from plmetrics.engine.run_warnings import state_warnings
 
-        head, prepared, sums = self.total.head, run.prepared, run.aggregated
-        of_slices = slice_warnings(prepared.view.sets)
-        gaps = [feature.merge_gap(prepared.request.suite) for feature in features_of(prepared.request.suite)]
+        head, plan, sums = self.total.head, run.plan, run.aggregated
+        of_slices = slice_warnings(plan.view.sets)
+        gaps = [feature.merge_gap(plan.request.suite) for feature in features_of(plan.request.suite)]
         warnings = [
             *(text for text in head.warnings if text not in of_slices),
             *(f"{gap.message}: {gap.hint}" for gap in gaps if gap is not None),
-            *prepared.warnings,
-            *state_warnings(prepared, sums, metrics),
+            *plan.warnings,
+            *state_warnings(plan, sums, metrics),
         ]
         return {
-            "constants": prepared.constants(int(sums.units.sum())),
+            "constants": plan.constants(int(sums.units.sum())),
             "files": [
                 RecordedFile(path=file["path"], bytes=file["bytes"], rows=file["rows"], digest=file["digest"])
                 for file in head.files
@@ -309,7 +309,7 @@ class _Sum:
                 {"path": state.place, "content": state.content, "rows": state.head.rows["read"]}
                 for state in self.stored
             ],
-            "rows": recorded_rows(prepared, sums),
+            "rows": recorded_rows(plan, sums),
             "timings": dict(self.watch.seconds),
             "warnings": list(dict.fromkeys(warnings)),
         }

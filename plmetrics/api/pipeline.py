@@ -13,7 +13,7 @@ from plmetrics.api.result import Result
 from plmetrics.api.stopwatch import Stopwatch
 from plmetrics.core.results import CURVES_SCHEMA, DECOMPOSITION_SCHEMA, TABLES
 from plmetrics.features.protocol import Run
-from plmetrics.features.registry import counting, features_of, looks
+from plmetrics.features.registry import counting, feature_questions, features_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -71,28 +71,28 @@ def _run_stages(
         request = bind(part, source, context.tables, label_status=label_status_of(part, context))
         context = replace(context, counts=check_feature_counts(request, context.counts))
         uneven = check_rows(suite.data.missing, request.source, *inputs)
-        prepared = prepare(request, looks=looks(request, context.counts), adds=True)
+        plan = prepare(request, features=feature_questions(request, context.counts), adds=True)
         written: dict[str, object] = {"models": suite.models, "data": suite.data}
         written |= {} if context.where is None else {"sections": suite.sections}
         suite = request.suite
     with watch.stage("aggregate"), reading(source, *inputs):
-        aggregated, counted, scores = _aggregate(prepared)
-    run = Run(source, prepared, aggregated, context.counts, counted)
+        aggregated, counted, scores = _aggregate(plan)
+    run = Run(source, plan, aggregated, context.counts, counted)
     outputs = list(_feature_outputs("aggregate", run, watch, context))
     arithmetic = aggregated.arithmetic
     with watch.stage("order"), reading(source), arithmetic():
-        analysis, ordered, curves = estimate(prepared, aggregated, scores, watch=watch)
+        analysis, ordered, curves = estimate(plan, aggregated, scores, watch=watch)
     run = replace(run, analysis=analysis, ordered=ordered)
     with arithmetic():
         outputs += _feature_outputs("order", run, watch, context)
     with watch.stage("intervals"), reading(source), arithmetic():
-        rows = rows_of_tests(prepared)
+        rows = rows_of_tests(plan)
         tables, replicates, analysis = infer(analysis, ordered, context, _units(aggregated), rows)
     folds = next((output.tables["folds"] for output in outputs if "folds" in output.tables), None)
     with watch.stage("tests"), arithmetic():
         tables["comparisons"] = comparisons_with_tests(tables, analysis, rows, ordered, folds)
     outputs += _feature_outputs("tests", run, watch, context)
-    record = _record(prepared, aggregated, tables["metrics"], watch)
+    record = _record(plan, aggregated, tables["metrics"], watch)
     record.update(masses_entry(analysis))
     record["files"] = list(context.files) or data_files(source)
     if source.version is not None:
@@ -108,20 +108,20 @@ def _run_stages(
     return result
 
 
-def _aggregate(prepared: RunPlan) -> tuple[Aggregates, Mapping[str, object], ScoresOfModels | None]:
+def _aggregate(plan: RunPlan) -> tuple[Aggregates, Mapping[str, object], ScoresOfModels | None]:
     """The sums, the counts of features by key, and scores where the same pass counts them on a grid."""
     from plmetrics.engine.aggregate.aggregation import aggregate, needs_rows
 
-    counts, digested = counting(prepared), prepared.request.suite.keeps_replicates
+    counts, digested = counting(plan), plan.request.suite.keeps_replicates
     on_grids = None
-    if needs_rows(prepared) and not prepared.exact:
+    if needs_rows(plan) and not plan.exact:
         from plmetrics.engine.order.grid_scores import passes_with_sums
 
-        on_grids = passes_with_sums(prepared, digested=digested)
+        on_grids = passes_with_sums(plan, digested=digested)
     if on_grids is None:
-        return *aggregate(prepared, counts, digested=digested), None
+        return *aggregate(plan, counts, digested=digested), None
     grid_counts, sums = on_grids
-    aggregated, counted = aggregate(prepared, counts, digested=digested, sums=sums)
+    aggregated, counted = aggregate(plan, counts, digested=digested, sums=sums)
     return aggregated, counted, grid_counts.models(aggregated)
 
 
@@ -171,7 +171,7 @@ def _feature_outputs(after: str, run: Run, watch: Stopwatch, context: RunContext
     """Additions of the features that run after a stage."""
     from plmetrics.engine.faults import reading
 
-    for feature in features_of(run.prepared.request.suite):
+    for feature in features_of(run.plan.request.suite):
         if feature.after == after:
             name = feature.stage or feature.key
             with watch.stage(name), reading(run.source, *context.tables.values()):
@@ -197,7 +197,7 @@ def _verdict(gates: pl.DataFrame) -> str:
 
 
 def estimate(
-    prepared: RunPlan,
+    plan: RunPlan,
     aggregated: Aggregates,
     counted: ScoresOfModels | None = None,
     watch: Stopwatch | None = None,
@@ -212,36 +212,34 @@ def estimate(
     from plmetrics.inference.chunks import Population
     from plmetrics.inference.subject import Analysis, SetStates
 
-    request = prepared.request
+    request = plan.request
     suite = request.suite
-    states = zip(
-        prepared.slices, sliced_sums(prepared, aggregated), sliced_rests(prepared, aggregated), strict=True
-    )
+    states = zip(plan.slices, sliced_sums(plan, aggregated), sliced_rests(plan, aggregated), strict=True)
     sets = [SetStates(*of_set) for of_set in states]
     weights = resampling(suite, aggregated.units)
     if weights is not None and suite.uncertainty is not None and suite.uncertainty.thresholds == "resampled":
         from plmetrics.inference.moving_thresholds import with_threshold_replicates
 
-        sets = with_threshold_replicates(sets, prepared, aggregated, weights)
+        sets = with_threshold_replicates(sets, plan, aggregated, weights)
     independent = suite.columns.unit is None and not suite.weighted
     units = aggregated.units
     population = Population(
-        prepared.populations(),
+        plan.populations(),
         independent,
         None if units is None or units.max(initial=1) < 2 else len(units),
-        prepared.thresholds,
+        plan.thresholds,
         every_row=request.reads_every_row,
-        scored=prepared.scored_populations(),
+        scored=plan.scored_populations(),
         label_free=request.label_free,
         label_status=request.label_status,
     )
     contrasts = any(feature.compares(suite) for feature in features_of(suite))
     analysis = Analysis(suite, sets, population, request.pairs, weights, aggregated.units, contrasts)
     sum_curves = _sum_curves(analysis)
-    bin_curves = _bin_curves(analysis, prepared, aggregated)
-    if not needs_rows(prepared):
+    bin_curves = _bin_curves(analysis, plan, aggregated)
+    if not needs_rows(plan):
         return analysis, {}, pl.concat([bin_curves, sum_curves])
-    ordered, curves = _ordered_values(analysis, prepared, aggregated, counted, watch)
+    ordered, curves = _ordered_values(analysis, plan, aggregated, counted, watch)
     return analysis, ordered, pl.concat([bin_curves, curves, sum_curves])
 
 
@@ -259,20 +257,20 @@ def _sum_curves(analysis: Analysis) -> pl.DataFrame:
     return forecast_curves(analysis)
 
 
-def _bin_curves(analysis: Analysis, prepared: RunPlan, aggregated: Aggregates) -> pl.DataFrame:
+def _bin_curves(analysis: Analysis, plan: RunPlan, aggregated: Aggregates) -> pl.DataFrame:
     """Curves from sums by bins."""
     if aggregated.bins is None:
         return CURVES_SCHEMA.to_frame()
     from plmetrics.engine.aggregate.bin_values import set_places
     from plmetrics.inference.curves.row_bins import row_bin_curves
 
-    places, classes = set_places(prepared), prepared.request.classes
+    places, classes = set_places(plan), plan.request.classes
     return row_bin_curves(analysis, aggregated.bins, places, classes, aggregated.block_keys)
 
 
 def _ordered_values(
     analysis: Analysis,
-    prepared: RunPlan,
+    plan: RunPlan,
     aggregated: Aggregates,
     counted: ScoresOfModels | None,
     watch: Stopwatch | None,
@@ -282,14 +280,14 @@ def _ordered_values(
     from plmetrics.engine.order.in_memory import models_by_row
     from plmetrics.inference.ordered.stage import ordered_stage, rank_stage
 
-    request = prepared.request
-    models: ScoresOfModels = models_to_order(prepared, aggregated) if counted is None else counted
+    request = plan.request
+    models: ScoresOfModels = models_to_order(plan, aggregated) if counted is None else counted
     if watch is not None:
-        models = watch.each_model(models, len(analysis.models), prepared.rows.read)
-    classes, spans = request.classes, prepared.score_spans
-    ordered, curves = ordered_stage(analysis, models, exact=prepared.exact, classes=classes, spans=spans)
+        models = watch.each_model(models, len(analysis.models), plan.rows.read)
+    classes, spans = request.classes, plan.score_spans
+    ordered, curves = ordered_stage(analysis, models, exact=plan.exact, classes=classes, spans=spans)
     if request.reads_pairs:
-        ordered |= rank_stage(analysis, list(models_by_row(prepared, aggregated)))
+        ordered |= rank_stage(analysis, list(models_by_row(plan, aggregated)))
     return ordered, curves
 
 
@@ -335,32 +333,32 @@ def infer(
     return run_tables, replicates, analysis
 
 
-def recorded_rows(prepared: RunPlan, aggregated: Aggregates) -> RecordedRows:
+def recorded_rows(plan: RunPlan, aggregated: Aggregates) -> RecordedRows:
     """The account of rows in the record of a run."""
     from plmetrics.engine.aggregate.aggregation import unlabelled_rows
 
     rows: RecordedRows = {
-        "read": prepared.rows.read,
-        "zero_weight": prepared.rows.zero_weight,
+        "read": plan.rows.read,
+        "zero_weight": plan.rows.zero_weight,
         "used": aggregated.used,
-        "dropped": dict(prepared.rows.dropped),
+        "dropped": dict(plan.rows.dropped),
     }
-    unlabelled = unlabelled_rows(prepared, aggregated)
+    unlabelled = unlabelled_rows(plan, aggregated)
     if unlabelled is not None:
         rows["unlabelled"] = unlabelled
-    if prepared.request.suite.calibrate:
-        rows["fitted"] = prepared.rows.fitted
-    if prepared.rows.pairs is not None:
-        rows["pairs_read"] = prepared.rows.pairs
+    if plan.request.suite.calibrate:
+        rows["fitted"] = plan.rows.fitted
+    if plan.rows.pairs is not None:
+        rows["pairs_read"] = plan.rows.pairs
     return rows
 
 
-def _record(prepared: RunPlan, aggregated: Aggregates, metrics: pl.DataFrame, watch: Stopwatch) -> RunRecord:
-    from plmetrics.engine.run_warnings import run_warnings
+def _record(plan: RunPlan, aggregated: Aggregates, metrics: pl.DataFrame, watch: Stopwatch) -> RunRecord:
+    from plmetrics.diagnostics.run_warnings import run_warnings
 
     return {
-        "constants": prepared.constants(int(aggregated.units.sum())),
-        "rows": recorded_rows(prepared, aggregated),
+        "constants": plan.constants(int(aggregated.units.sum())),
+        "rows": recorded_rows(plan, aggregated),
         "timings": dict(watch.seconds),
-        "warnings": [*prepared.warnings, *run_warnings(prepared, aggregated, metrics)],
+        "warnings": [*plan.warnings, *run_warnings(plan, aggregated, metrics)],
     }

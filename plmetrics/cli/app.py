@@ -90,7 +90,7 @@ class _Commands(TyperGroup):
 
 
 def _choice_text(message: str) -> str:
-    """Message of a usage error without the words of Typer's parser, and with the choice that was probably meant.
+    """Message of a usage error without the words of Typer's parser, with a suggestion for a misspelt choice.
 
     >>> _choice_text("Value error, 'jsn' is not one of 'text', 'json'.")
     "'jsn' is not one of 'text', 'json'. Did you mean 'json'?"
@@ -151,7 +151,7 @@ def root(
 
 
 def _of_call(arguments: Sequence[str]) -> typer.Typer:
-    """The application without the commands that are not called, whose options need not be worked out."""
+    """Application with the called command alone, to save the set-up of other commands' options."""
     called = [
         info for info in app.registered_commands if info.callback and info.callback.__name__ in arguments[:1]
     ]
@@ -163,7 +163,7 @@ def _of_call(arguments: Sequence[str]) -> typer.Typer:
 
 
 def main() -> None:
-    """Run the command line; the exit code says how it went."""
+    """Run the command line and give its exit code."""
     take_over()
     open_streams()
     explain_bus_errors()

@@ -1,4 +1,4 @@
-"""`plmetrics diff`: what changed between two runs."""
+"""`plmetrics diff`: changes between two runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Argument, Option
 
-from plmetrics.cli.options import Debug, Format, HtmlFile
+from plmetrics.cli.options import Debug, HtmlFile, TableFormat
 from plmetrics.cli.terminal.completion import run_folders
 from plmetrics.cli.terminal.console import wants_color, width, write_html, write_result
 from plmetrics.cli.terminal.guard import guard
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class FailOn(StrEnum):
-    """Findings that make the command fail."""
+    """Findings with a failing exit code."""
 
     change = "change"
 
@@ -46,8 +46,9 @@ def diff(
         Option("--fail-on", help="Exit with 3 if a value, a status, a gate or the set of rows changed."),
     ] = None,
     form: Annotated[
-        Format, Option("--format", help="text for people, json for programs, csv for the table of values.")
-    ] = Format.text,
+        TableFormat,
+        Option("--format", help="text for people, json for programs, csv for the table of values."),
+    ] = TableFormat.text,
     debug: Debug = False,
     html: HtmlFile = None,
 ) -> None:
@@ -70,17 +71,17 @@ def diff(
             from plmetrics.report.html.difference import diff_html
 
             write_html(diff_html(changes), html)
-        if html is None or form is Format.json:
+        if html is None or form is TableFormat.json:
             write_result(_text(changes, form, exit_code))
         raise typer.Exit(exit_code)
 
 
-def _text(changes: Diff, form: Format, exit_code: int) -> str:
+def _text(changes: Diff, form: TableFormat, exit_code: int) -> str:
     from plmetrics.report.diff import diff_csv, diff_json, diff_text
 
     match form:
-        case Format.json:
+        case TableFormat.json:
             return diff_json(changes, exit_code)
-        case Format.csv:
+        case TableFormat.csv:
             return diff_csv(changes)
     return diff_text(changes, width(), color=wants_color(sys.stdout))

@@ -1,4 +1,4 @@
-"""`plmetrics explain`: what a run would do, without doing it."""
+"""`plmetrics explain`: the plan of a run, without the run."""
 
 from __future__ import annotations
 

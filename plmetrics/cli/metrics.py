@@ -1,4 +1,4 @@
-"""`plmetrics metrics`: which metrics there are, and what is known of one."""
+"""`plmetrics metrics`: the list of metrics, and the card of one."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _classes_by_name(name: str, classes: Sequence[type[Metric]]) -> tuple[type[M
 
 
 def _hint(name: str, tasks: Iterable[str], classes: Sequence[type[Metric]]) -> str | None:
-    """Meaning of a name that is not quite a metric of ours, else the nearest name."""
+    """Meaning of another library's metric name, else the nearest name."""
     from plmetrics.catalogue.synonyms.table import synonym
 
     entries = [synonym(task, name) for task in tasks]
@@ -94,7 +94,7 @@ def _hint(name: str, tasks: Iterable[str], classes: Sequence[type[Metric]]) -> s
 
 
 def _about(word: str, classes: Sequence[type[Metric]]) -> tuple[type[Metric], ...]:
-    """The metrics with a word in their names, here or elsewhere, or in what is said of them."""
+    """Metrics with a word in their names, synonyms or descriptions."""
     from plmetrics.report.catalogue import names_elsewhere
 
     def texts(metric: type[Metric]) -> Iterable[str]:
@@ -112,7 +112,7 @@ def _about(word: str, classes: Sequence[type[Metric]]) -> tuple[type[Metric], ..
 
 
 def _of_goals(names: Sequence[str], classes: Sequence[type[Metric]]) -> tuple[type[Metric], ...]:
-    """The metrics that the rules of goals advise."""
+    """Metrics advised for goals."""
     from plmetrics.catalogue.advice.goals import GOALS, goal_by_name
 
     advised: set[tuple[str, str]] = set()

@@ -1,4 +1,4 @@
-"""Arguments and options that several commands take."""
+"""Arguments and options shared by several commands."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ ReplaceFile = Annotated[bool, Option("--force", help="Replace a file that is the
 Debug = Annotated[bool, Option("--debug", help="Show the traceback of an error.")]
 
 
-class Format(StrEnum):
-    """How a table is printed."""
+class TableFormat(StrEnum):
+    """Output format of a table."""
 
     text = "text"
     json = "json"
@@ -66,7 +66,7 @@ class Format(StrEnum):
 
 
 class ReportFormat(StrEnum):
-    """How a result is printed."""
+    """Output format of a result."""
 
     text = "text"
     json = "json"
@@ -75,7 +75,7 @@ class ReportFormat(StrEnum):
 
 
 class OutcomeFormat(StrEnum):
-    """How the outcome of a command without a table is printed."""
+    """Output format of the outcome of a command without a table."""
 
     text = "text"
     json = "json"
@@ -137,7 +137,7 @@ SkipIfEmpty = Annotated[
 
 
 def exit_policy(fail_on: Sequence[str] | None, *, skip_if_empty: bool) -> ExitPolicy:
-    """Policy of exit codes that `--fail-on` and `--skip-if-empty` ask for.
+    """Policy of exit codes from `--fail-on` and `--skip-if-empty`.
 
     Raises:
         UsageError: there is no such word.

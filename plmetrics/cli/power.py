@@ -1,4 +1,4 @@
-"""`plmetrics power`: how many units an experiment needs, before there are data."""
+"""`plmetrics power`: the number of units for an experiment, before there are data."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from plmetrics.cli.options import Debug, Format
+from plmetrics.cli.options import Debug, TableFormat
 from plmetrics.cli.terminal.console import say_warnings, wants_color, width, write_result
 from plmetrics.cli.terminal.guard import UsageError, caught_warnings, guard, usage
 from plmetrics.cli.terminal.progress import Progress
@@ -28,7 +28,7 @@ class Missing(StrEnum):
 
 
 class Correction(StrEnum):
-    """How p values are corrected for how many there are."""
+    """Correction of p values for their number."""
 
     holm = "holm"
     bonferroni = "bonferroni"
@@ -93,7 +93,9 @@ Shifts = Annotated[bool, Option("--shifts", help="Shifts of values by Hodges and
 Reproducible = Annotated[
     bool, Option("--reproducible", help="The same to the last bit in any order of the rows.")
 ]
-Form = Annotated[Format, Option("--format", help="text for people, json and csv for programs: all columns.")]
+Form = Annotated[
+    TableFormat, Option("--format", help="text for people, json and csv for programs: all columns.")
+]
 
 
 _MISMATCH = "sample ratio mismatch"
@@ -120,7 +122,7 @@ def readout(
     ranks: Ranks = True,
     shifts: Shifts = False,
     reproducible: Reproducible = False,
-    form: Form = Format.text,
+    form: Form = TableFormat.text,
     debug: Debug = False,
 ) -> None:
     """Compare the arms of an experiment with its control.
@@ -156,18 +158,18 @@ def readout(
                 reproducible=reproducible,
             )
         write_result(_output(table, form))
-        in_report = _MISMATCH if form is Format.text else ()
+        in_report = _MISMATCH if form is TableFormat.text else ()
         say_warnings(text for text in words if not text.startswith(in_report))
 
 
-def _output(table: pl.DataFrame, form: Format) -> str:
+def _output(table: pl.DataFrame, form: TableFormat) -> str:
     from plmetrics.features.experiment.readout_report import readout_text
     from plmetrics.report.export import indented_json
 
     match form:
-        case Format.json:
+        case TableFormat.json:
             return indented_json(table.to_dicts())
-        case Format.csv:
+        case TableFormat.csv:
             return table.write_csv()
     return readout_text(table, width(), color=wants_color(sys.stdout))
 

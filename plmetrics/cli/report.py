@@ -1,4 +1,4 @@
-"""`plmetrics report`: the report of a run that was written, again."""
+"""`plmetrics report`: the report of a written run."""
 
 from __future__ import annotations
 

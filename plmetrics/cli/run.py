@@ -168,7 +168,7 @@ def result_text(
 
 
 def warn(result: Result, form: ReportFormat) -> None:
-    """Say what is no error but probably not meant; gates, where they are not in the result."""
+    """Print warnings; those of gates if the result lacks them."""
     say_warnings(result.record.get("warnings", ()))
     if form in {ReportFormat.text, ReportFormat.markdown}:
         return

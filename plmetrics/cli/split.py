@@ -1,4 +1,4 @@
-"""`plmetrics split`: a table with a column that says which fold each row is in."""
+"""`plmetrics split`: a table with a column of each row's fold."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Method(StrEnum):
-    """How rows are dealt."""
+    """Assignment of rows to folds."""
 
     k_fold = "k_fold"
     stratified = "stratified"
@@ -33,7 +33,7 @@ class Method(StrEnum):
     holdout = "holdout"
 
 
-class Window(StrEnum):
+class TrainingWindow(StrEnum):
     """Training window of a split in time."""
 
     expanding = "expanding"
@@ -70,7 +70,7 @@ Share = Annotated[
 Repeats = Annotated[int | None, Option(help="repeated: how many repetitions [10].")]
 Inner = Annotated[int | None, Option(help="nested: how many inner folds [5].")]
 Time = Annotated[str | None, Option(metavar="COLUMN", help="time_ordered: the column of time.")]
-Trained = Annotated[Window | None, Option(help="time_ordered: what to train on [expanding].")]
+Trained = Annotated[TrainingWindow | None, Option(help="time_ordered: what to train on [expanding].")]
 Train = Annotated[str | None, Option(metavar="SPAN", help="time_ordered: length of a sliding train window.")]
 Test = Annotated[str | None, Option(metavar="SPAN", help="time_ordered: length of a test window.")]
 Gap = Annotated[

@@ -1,4 +1,4 @@
-"""`plmetrics state`: write the state of a run, which merges with those of other rows."""
+"""`plmetrics state`: write the mergeable state of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`plmetrics suggest`: the metrics that suit a table, and those that mislead on it."""
+"""`plmetrics suggest`: suitable metrics of a table, and misleading ones."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from plmetrics.features.advice.suggestion import Suggestion
 
 
-class Format(StrEnum):
-    """How the advice is printed."""
+class AdviceFormat(StrEnum):
+    """Output format of the advice."""
 
     yaml = "yaml"
     json = "json"
@@ -48,8 +48,8 @@ def suggest(
     cost_fn: Annotated[float | None, Option(metavar="COST", help="Cost of a false negative.")] = None,
     ask: Annotated[bool, Option("--ask", help="Ask for what is not given; questions go to stderr.")] = False,
     form: Annotated[
-        Format, Option("--format", help="yaml: a suite with reasons; json: the advice as data.")
-    ] = Format.yaml,
+        AdviceFormat, Option("--format", help="yaml: a suite with reasons; json: the advice as data.")
+    ] = AdviceFormat.yaml,
     debug: Debug = False,
 ) -> None:
     """Suggest metrics for a table, with reasons.
@@ -61,7 +61,7 @@ def suggest(
         if goal and "list" in goal:
             from plmetrics.report.catalogue import goals_json, goals_text
 
-            write_result(goals_json() if form is Format.json else goals_text())
+            write_result(goals_json() if form is AdviceFormat.json else goals_text())
             return
         if data is None:
             raise UsageError(Problem("DATA is missing", hint="name a file, folder or glob of predictions"))
@@ -79,7 +79,7 @@ def suggest(
         with Progress(sys.stderr) as progress:
             progress("look at the table")
             proposal = suggestion.suggest(data, **answers.arguments)
-        write_result(proposal.text if form is Format.yaml else _json(proposal))
+        write_result(proposal.text if form is AdviceFormat.yaml else _json(proposal))
 
 
 def _json(proposal: Suggestion) -> str:

@@ -1,1 +1,1 @@
-"""The only layer that collects: prepare, cubes, passes, order."""
+"""The only layer with collects: prepare, cubes, passes, order."""

@@ -27,7 +27,7 @@ class Arithmetic:
     any_order: bool
 
     def addition(self, frame: pl.LazyFrame, values: Mapping[str, pl.Expr]) -> Question[Addition]:
-        """Question for the addition of some values of rows, which looks up their size where it matters."""
+        """Question about the addition of values of rows, with their bounds in reproducible runs."""
         if not self.any_order:
             return Addition()
         return Addition((yield from exponents_in(frame, values)))
@@ -51,7 +51,7 @@ class Arithmetic:
         }
 
     def rows(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Rows in an order of their own."""
+        """Rows in canonical order, for results independent of the order of rows."""
         return frame.sort(frame.columns) if self.any_order else frame
 
     def sorted(self, rows: pl.LazyFrame, by: str) -> pl.LazyFrame:

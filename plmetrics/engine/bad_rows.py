@@ -26,13 +26,13 @@ def bad_values(view: TableView, checks: Sequence[Check], rows: int) -> DataError
 
 
 def no_rows_left(rows: int) -> Problem:
-    """Problem of so many rows that were read, and none counts."""
+    """Problem of a table without a valid row."""
     msg = f"no rows are left of {rows:,}: each has weight 0 or a value for which it is dropped"
     return Problem(msg, ("data", "missing"))
 
 
 def _second_look(view: TableView, checks: Sequence[Check]) -> dict[str, object]:
-    """Per check: how many rows fail, the first of them and the value there."""
+    """Number of failing rows by check, the first of them and its value."""
     named = dict.fromkeys(check.column for check in checks)
     raw = _rows_by_number(view).with_columns(pl.col(name).alias(f"@raw|{name}") for name in named)
     keep = [ROW_NUMBER, *(f"@raw|{name}" for name in named)]
@@ -65,7 +65,7 @@ _MOST_LABELS = 1000
 
 
 def refuse_absent_positive(view: TableView, sums: pl.DataFrame) -> None:
-    """Say that no label is `positive`, if the sums count none: it is misspelt, or the labels are others.
+    """Refuse a `positive` without a row: it is misspelt, or the labels are others.
 
     Where all labels are one other value, and not nearly the same, there may just be no positive row.
 
@@ -101,7 +101,7 @@ def labels_text(labels: Sequence[object]) -> str:
 
 
 def _similar_label(positive: str, labels: Sequence[str]) -> str | None:
-    """The label that differs in blanks and capitals only, or else in little."""
+    """Nearest label: equal up to blanks and capitals, or else similar."""
     folded = {label.strip().casefold(): label for label in labels}
     meant = positive.strip().casefold()
     return folded.get(meant if meant in folded else nearest(meant, folded) or "")

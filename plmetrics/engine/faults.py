@@ -23,7 +23,7 @@ _LONGEST = 200
 
 
 def check_rows(missing: str, *sources: Source | None, ends: bool = False) -> list[str]:
-    """See that the rows of some sources are whole; where bad values drop their rows, those of absent fields may, too.
+    """Check source rows for completeness; where bad values drop their rows, absent fields may, too.
 
     With `ends` large files are looked at at their end.
 
@@ -40,7 +40,7 @@ def check_rows(missing: str, *sources: Source | None, ends: bool = False) -> lis
 
 @contextmanager
 def reading(*sources: Source) -> Iterator[None]:
-    """Say which file and column are to blame where an error comes from the data; let others pass.
+    """Context that attributes a Polars error to its file and column, and lets others pass.
 
     Where the error does not tell, each file is read by itself: one that cannot be read is to blame.
 
@@ -79,7 +79,7 @@ def _fault(error: BaseException, sources: Sequence[Source]) -> PlmetricsError | 
 
 
 def _unreadable(source: Source) -> DataError | None:
-    """Reason why the one file of a source cannot be read; None where it can."""
+    """Reason against reading the single file of a source; None if it can be read."""
     try:
         source.frame.sink_batches(lambda _: None)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:

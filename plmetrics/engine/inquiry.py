@@ -1,4 +1,4 @@
-"""Questions about the rows, which stages ask before they count; asked together they share scans.
+"""Questions of stages about the rows before any count; questions asked together share scans.
 
 A question is a generator. It yields plans and receives their frames, as often as it needs what it has learned to ask
 on, and returns its answer. Questions that are asked together go on in rounds: the plans of a round are one collection.
@@ -59,24 +59,24 @@ def frames_by_name(plans: Mapping[str, pl.LazyFrame]) -> Question[dict[str, pl.D
 
 
 def answers_by_name(questions: Mapping[str, Question[Answer]]) -> Question[dict[str, Answer]]:
-    """The answers to some questions that are asked together, by name."""
+    """Answers to simultaneous questions, by name."""
     answers = yield from together(*questions.values())
     return dict(zip(questions, answers, strict=True))
 
 
 def first_plans(question: Question[Answer]) -> Sequence[pl.LazyFrame]:
-    """The plans of the first round of a question, which is not asked."""
+    """Plans of the first round of an unasked question."""
     return next(question, ())
 
 
 def constant_question(answer: Answer) -> Question[Answer]:
-    """A question whose answer is known without a look at the rows."""
+    """Question with a constant answer, without a scan."""
     yield from ()
     return answer
 
 
 class Inquiry:
-    """Asks questions, and lists the steps that this takes; the plans of a round share their scans unless `apart`."""
+    """Asker of questions, with a list of their steps; the plans of a round share their scans unless `apart`."""
 
     def __init__(self, steps: Iterable[Step] = (), *, apart: bool = False) -> None:
         self.steps = list(steps)
@@ -98,5 +98,5 @@ class Inquiry:
 
 
 def answer(question: Question[Answer], *, apart: bool = False) -> Answer:
-    """The answer to a question of a stage that lists its steps itself."""
+    """Answer to a question of a stage with a list of steps of its own."""
     return Inquiry(apart=apart).answer(question)

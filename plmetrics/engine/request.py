@@ -66,7 +66,7 @@ class TableView:
         return replace(self, roles=replace(self.roles, models=models))
 
     def without_margins(self) -> TableView:
-        """The view without the models that serve calibration alone."""
+        """View without the auxiliary models of calibration."""
         models = {name: model for name, model in self.roles.models.items() if name in self.suite.models}
         return replace(self, roles=replace(self.roles, models=models))
 
@@ -98,7 +98,7 @@ class Request:
 
     @property
     def suite(self) -> Suite:
-        """The suite with the models that the run adds, and all classes."""
+        """Suite with the models added by the run, and all classes."""
         return self.view.suite
 
     @property
@@ -117,7 +117,7 @@ class Request:
 
     @property
     def arithmetic(self) -> Arithmetic:
-        """How floats are added."""
+        """Addition of floats: exact or plain."""
         return self.view.arithmetic
 
     @property
@@ -142,12 +142,12 @@ class Request:
 
     @property
     def leaves(self) -> tuple[Metric, ...]:
-        """The metrics of a state family that the metrics of the suite are made from."""
+        """Metrics of a state family among the parts of the suite's metrics."""
         return self.suite.needed("overall", *self.suite.slices)
 
     @property
     def sums(self) -> tuple[Metric, ...]:
-        """The metrics that need sums."""
+        """Metrics of sums."""
         return self._needing(Sums)
 
     @property
@@ -163,7 +163,7 @@ class Request:
 
     @property
     def scores(self) -> tuple[Metric, ...]:
-        """The metrics that need rows ordered by scores, or by other numbers."""
+        """Metrics of rows ordered by scores, or by other numbers."""
         return self._needing(OrderedRows)
 
     @property
@@ -179,7 +179,7 @@ class Request:
 
     @property
     def adds_at_once(self) -> bool:
-        """Whether sums depend on slices, centres and thresholds alone, and are of all rows that have slices."""
+        """Whether sums need slices, centres and thresholds alone, and are of all rows with slices."""
         suite = self.suite
         if suite.uncertainty is not None or self.arithmetic.any_order or self.counts_every_row:
             return False
@@ -189,7 +189,7 @@ class Request:
 
     @property
     def areas_alone(self) -> bool:
-        """Whether the models' scores are ordered for ROC areas and nothing else, of rows that count once."""
+        """Whether the models' scores are ordered for ROC areas alone, of rows of weight 1."""
         suite = self.suite
         if suite.uncertainty is not None or suite.row_curves or self.weighted:
             return False
@@ -205,7 +205,7 @@ class Request:
 
     @property
     def binnings(self) -> tuple[Binning, ...]:
-        """The fixed bins of scores that metrics need."""
+        """Fixed bins of scores for metrics."""
         return tuple(dict.fromkeys(need.binning for need in self.orders if isinstance(need, Bins)))
 
     @property
@@ -215,7 +215,7 @@ class Request:
 
     @property
     def query_values(self) -> tuple[QueryValue, ...]:
-        """The numbers of each query of a ranking that metrics need."""
+        """Numbers of each query of a ranking for metrics."""
         needs = (metric.needs for metric in self.leaves)
         return tuple(value for need in needs if isinstance(need, Queries) for value in need.values)
 
@@ -231,7 +231,7 @@ class Request:
 
     @property
     def values(self) -> tuple[RowValue, ...]:
-        """The other numbers that rows are ordered by."""
+        """Ordering numbers other than scores."""
         by_key = {need.by.key: need.by for need in self.orders if need.by is not None}
         curves = self.suite.curves if self.suite.task in CLASS_TASKS else ()
         if kinds := dict.fromkeys(curve.of_classes for curve in curves if curve.curve in CLASS_CURVES):
@@ -243,17 +243,17 @@ class Request:
 
     @property
     def width(self) -> int:
-        """The largest number of values that a row is ordered by at once."""
+        """Largest number of ordering values of a row."""
         return max((value.width for value in self.values), default=1)
 
     def levels_of(self, value: RowValue) -> tuple[float, ...]:
-        """The levels of the quantiles that metrics need of a number of each row."""
+        """Quantile levels of a number of each row, for metrics."""
         needs = (need for need in self.orders if need.by is not None and need.by.key == value.key)
         return tuple(dict.fromkeys(need.level for need in needs if isinstance(need, Quantiles)))
 
     @property
     def label_free_values(self) -> frozenset[str]:
-        """The keys of the numbers that rows without a label are ordered by as well."""
+        """Keys of the ordering numbers of rows without a label as well."""
         needs = (metric.needs for metric in self.scores if metric.text in self.label_free)
         return frozenset(
             need.by.key for need in needs if isinstance(need, OrderedRows) and need.by is not None
@@ -261,7 +261,7 @@ class Request:
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
-        """The models that are compared, each as (model, baseline): by `compare`, and by gates."""
+        """Compared models, each as (model, baseline): by `compare`, and by gates."""
         suite = self.suite
         compared = () if suite.compare is None else suite.compare.pairs_of(self.models)
         named = dict.fromkeys(gate.rival for gate in suite.gates if gate.rival is not None)
@@ -270,7 +270,7 @@ class Request:
 
     @property
     def area_pairs(self) -> tuple[tuple[str, str], ...]:
-        """The pairs of models whose scores are counted together on a grid, for DeLong's test."""
+        """Pairs of models with scores counted together on a grid, for DeLong's test."""
         suite = self.suite
         compare, dependent = suite.compare, self.weighted or suite.columns.unit is not None
         if compare is None or suite.exact is not False or dependent or self.view.roles.apart:

@@ -1,4 +1,4 @@
-"""The constants of a run, and the plans that use them."""
+"""Constants of a run, and the plans with them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Accounting:
 
 
 class NoRowsLeftError(DataError):
-    """An error of a table whose rows all have weight 0, are dropped, or are those of calibrators."""
+    """Error of a table whose rows all have weight 0, are dropped, or are those of calibrators."""
 
     rows: Accounting
 
@@ -65,7 +65,7 @@ class Blocks:
 
 @dataclass(frozen=True, slots=True)
 class SliceSums:
-    """Sums by all slice keys of the one cube of a run, from which the values of the keys follow.
+    """Sums by all slice keys of the one cube of a run, with the values of the keys in them.
 
     `plans` are those for the values alone. `frame` is None in a run that only explains.
     """
@@ -76,10 +76,10 @@ class SliceSums:
 
 @dataclass(frozen=True, slots=True)
 class RunPlan:
-    """The constants of a run and the plans that use them.
+    """Constants of a run and the plans with them.
 
     `view` has the rows to count, with all models and final slice keys, and `table` their canonical columns. `grids`
-    are the bins of another run to use again, `score_spans` the ends of histograms of scores by model, `looks` the
+    are the bins of another run to use again, `score_spans` the ends of histograms of scores by model, `countings` the
     constants of features by key, `bin_edges` the edges for curves of labels and predictions, `slice_sums` the sums that
     slice values were taken from, and `steps` the work of the preparation.
     """
@@ -98,20 +98,20 @@ class RunPlan:
     added: Mapping[str, Json] = field(default_factory=dict)
     addition: Addition = field(default_factory=Addition)
     grids: Grids | None = None
-    looks: Mapping[str, object] = field(default_factory=dict)
+    countings: Mapping[str, object] = field(default_factory=dict)
     score_spans: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     steps: tuple[Step, ...] = ()
     bin_edges: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     slice_sums: SliceSums | None = None
 
     def row_of(self, model: str) -> Rows:
-        """The roles of a model's rows, with the constants that its metrics read."""
+        """Roles of a model's rows, with the constants of its metrics."""
         rows = rows_of(model, self.table)
         return replace(rows, centres=self.centres[model], thresholds=self.thresholds[model])
 
     @property
     def rows_added(self) -> pl.LazyFrame:
-        """The rows that are summed."""
+        """Rows of the sums."""
         return self.table.every if self.request.counts_every_row else self.table.frame
 
     def populations(self) -> dict[str, str]:
@@ -161,7 +161,7 @@ class RunPlan:
         return next(i for i, part in enumerate(self.view.sets) if part is slices.slice_set)
 
     def cube_of(self, slices: Slices) -> int:
-        """The number of the cube that serves a slice set."""
+        """Number of the cube of a slice set."""
         return next(i for i, cube in enumerate(self.cubes) if any(part is slices for part in cube.sets))
 
 

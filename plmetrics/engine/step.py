@@ -1,4 +1,4 @@
-"""A step of a run: plans that are collected together, as they run and as `explain` tells of them."""
+"""Step of a run: plans collected together, with its text in `explain`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Plans that a stage of a run collects together, so that they share their scans, or one after another.
+    """Plans collected together by a stage of a run, with shared scans, or one after another.
 
     Attributes:
         stage: name of the stage.

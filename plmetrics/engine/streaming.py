@@ -1,4 +1,4 @@
-"""Plans that run: alone, together, by batch, or into a file."""
+"""Execution of plans: alone, together, by batch, or into a file."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ def sample(source: Source, columns: Iterable[str] | None = None) -> pl.DataFrame
 
 
 def collected_frame(plan: pl.LazyFrame) -> pl.DataFrame:
-    """The frame of a plan that runs alone."""
+    """Frame of a plan collected alone."""
     return plan.collect()
 
 
 def collected_frames(plans: Mapping[str, pl.LazyFrame], *, apart: bool = False) -> dict[str, pl.DataFrame]:
-    """The frames of plans that run together, by name; one after another if `apart`."""
+    """Frames of plans collected together, by name; one after another if `apart`."""
     return dict(zip(plans, frames_of(list(plans.values()), apart=apart), strict=True))
 
 
 def frames_of(plans: Sequence[pl.LazyFrame], *, apart: bool = False) -> list[pl.DataFrame]:
-    """The frames of plans that run together, in order; one after another if `apart`.
+    """Frames of plans collected together, in order; one after another if `apart`.
 
     Plans that run together share their scans. What the slowest of them has yet to take waits in memory, without limit.
     """
@@ -58,7 +58,7 @@ def collected_batches(plan: pl.LazyFrame, rows: int) -> Iterator[pl.DataFrame]:
 
 
 def batch_sink(plan: pl.LazyFrame, rows: int, take: Callable[[pl.DataFrame], None]) -> pl.LazyFrame:
-    """A plan that hands over its rows, so many at a time and in any order, while it runs, and has none in the end."""
+    """Plan with a callback for its rows, so many at a time and in any order, and an empty result."""
     return plan.sink_batches(take, chunk_size=rows, maintain_order=False, lazy=True)
 
 

@@ -50,14 +50,14 @@ if TYPE_CHECKING:
 class Run:
     """A run, as features read it.
 
-    `source` is the table, `prepared` the constants of the run, `aggregated` the sums of its scan, `counted` the counts
+    `source` is the table, `plan` the constants of the run, `aggregated` the sums of its scan, `counted` the counts
     of features from that scan, and `counts` earlier counts that features read in place of tables, by key. From the
     stage `order` on there are the subject of the estimates, `analysis`, and the values of ordered metrics. `state` is
     the one that a run without rows was restored from.
     """
 
     source: Source
-    prepared: RunPlan
+    plan: RunPlan
     aggregated: Aggregates
     counts: Mapping[str, object]
     counted: Mapping[str, object] = field(default_factory=dict)
@@ -68,12 +68,12 @@ class Run:
     @property
     def request(self) -> Request:
         """The suite as it was bound to the table."""
-        return self.prepared.request
+        return self.plan.request
 
     @property
     def view(self) -> TableView:
         """The rows to evaluate as they are in the data, not the queries made from them."""
-        return self.prepared.view if self.prepared.rows.pairs is None else self.request.view
+        return self.plan.view if self.plan.rows.pairs is None else self.request.view
 
     def values(self, *metrics: Metric) -> pl.DataFrame:
         """Rows as of the table `metrics`: metrics that the section has summed, of every model in every slice.
@@ -154,7 +154,7 @@ class Feature(ABC):
         state_rounding: the reason why its counts in stored states depend on the order of the rows; None if not.
         of_sums: whether its tables follow from sums, or from its counts in a state, so that merged states have them;
             other features have tables of merged states where there are `merged_counts`.
-        counts_rows: whether it counts rows beside the sums, after a `look` at them.
+        counts_rows: whether it counts rows beside the sums, after a question about them (`prepare`).
         shares_constants: whether its counts in stored states add only where its constants are the same.
         divides_units: whether its counts depend on the unit of a row, also without intervals.
         charts: the charts of its tables, by name.
@@ -259,8 +259,8 @@ class Feature(ABC):
         """The condition on further rows of the table that it counts."""
         return None
 
-    def look(self, request: Request, view: TableView, counts: object) -> Question[Counting] | None:  # noqa: ARG002
-        """Question about the rows before they are counted, asked with those of the preparation.
+    def prepare(self, request: Request, view: TableView, counts: object) -> Question[Counting] | None:  # noqa: ARG002
+        """Question about the rows for the constants of a count, asked with those of the preparation.
 
         Args:
             request: the suite as it was bound.

@@ -59,7 +59,7 @@ def features_in(keys: Container[str]) -> tuple[Feature, ...]:
     return tuple(feature(key) for key in FEATURES if key in keys)
 
 
-def looks(
+def feature_questions(
     request: Request, counts: Mapping[str, object]
 ) -> Callable[[TableView], Question[dict[str, object]]] | None:
     """Questions of features before the rows are counted, by key, given what is evaluated; None where there are none.
@@ -72,14 +72,14 @@ def looks(
     from plmetrics.engine.inquiry import answers_by_name
 
     def asked(view: TableView) -> Question[dict[str, object]]:
-        questions = {each.key: each.look(request, view, counts.get(each.key)) for each in asking}
+        questions = {each.key: each.prepare(request, view, counts.get(each.key)) for each in asking}
         return answers_by_name({key: question for key, question in questions.items() if question is not None})
 
     return asked
 
 
-def counting(prepared: RunPlan) -> Question[dict[str, object]]:
+def counting(plan: RunPlan) -> Question[dict[str, object]]:
     """Questions of features that count rows, by key, knowing what they asked for."""
     from plmetrics.engine.inquiry import answers_by_name
 
-    return answers_by_name({key: cast("Counting", known).count() for key, known in prepared.looks.items()})
+    return answers_by_name({key: cast("Counting", known).count() for key, known in plan.countings.items()})

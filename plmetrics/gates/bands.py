@@ -1,4 +1,4 @@
-"""Gates that read earlier runs: control bands of their values, and failures in a row.
+"""Gates over earlier runs: control bands of their values, and consecutive failures.
 
 Values of earlier intervals say in what range the next one is to be expected; what earlier runs saw is judged by today's
 rule. With x_1..x_n the earlier values, m their mean and s their standard deviation, the next value of the same normal
@@ -69,7 +69,7 @@ def values_of(tables: Sequence[tuple[int, pl.DataFrame]], metrics: Sequence[str]
 
 
 def with_bands(rows: pl.DataFrame, gate: Gate, band: Band, values: pl.DataFrame | None) -> pl.DataFrame:
-    """Rows of a gate with the ends of their bands (`BAND_ENDS`), and what there is to say of them.
+    """Rows of a gate with the ends of their control bands (`BAND_ENDS`) and a note on each.
 
     `band` is the rule in words, with the ends; `band_status` says why there is no band, `band_note` how often a value
     of the same distribution is outside. All three are null where the value is undefined.
@@ -102,7 +102,7 @@ def with_bands(rows: pl.DataFrame, gate: Gate, band: Band, values: pl.DataFrame 
 
 
 def _spreads(earlier: pl.DataFrame, *, by_weekday: bool) -> pl.DataFrame:
-    """By place: how many values there are, and how many of the weekday; the mean of these, and the pooled variance."""
+    """Mean, pooled variance, number of values and number of values of the weekday, by place."""
     alike = pl.col(_WEEKDAY) == 0 if by_weekday else pl.lit(value=True)
     season = [*_KEY, _WEEKDAY] if by_weekday else [*_KEY]
     residuals = earlier.with_columns(
@@ -121,7 +121,7 @@ def _spreads(earlier: pl.DataFrame, *, by_weekday: bool) -> pl.DataFrame:
 
 
 def _share_outside(freedom: pl.Series, band: Band) -> Array:
-    """The chance that a value of the same normal distribution is outside the band."""
+    """Probability of a new value of the same normal distribution outside the band."""
     degrees = freedom.cast(pl.Float64).fill_null(np.nan).to_numpy()
     tail = np.asarray(stdtr(np.where(degrees >= 1, degrees, np.nan), -band.sd), dtype=np.float64)
     return tail if band.side == "worse" else 2 * tail
@@ -167,7 +167,7 @@ def _ends_text(lower: float | None, upper: float | None) -> str | None:
 
 
 def _open_better_side(rows: pl.DataFrame, gate: Gate, band: Band) -> pl.DataFrame:
-    """The rows with bands that are open on the metric's better side where only the worse one fails."""
+    """Rows with one-sided bands, open on the metric's better side, for gates on the worse side alone."""
     if band.side == "both":
         return rows
     lower, upper = BAND_ENDS
@@ -187,7 +187,7 @@ def history_of(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
 
 
 def with_streak(rows: pl.DataFrame, rule: Sequence[str], history: pl.DataFrame | None) -> pl.DataFrame:
-    """Rows of gates with `streak`: how many runs in a row, up to the last one, their rules call failures.
+    """Rows of gates with `streak`: the number of consecutive failures up to the last run.
 
     A run in which the slice is absent, was too small, or could not be decided ends the row of failures. Runs without
     results are no runs.

@@ -1,4 +1,4 @@
-"""A gate's rule: which numbers are good enough, in words and as an expression."""
+"""A gate's rule: limits of acceptable numbers, in words and as an expression."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _WITHOUT_CHANGE = {"difference": 0.0, "ratio": 1.0, "relative_change": 0.0}
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Limits on a value, or on the difference to another model; None where that side is open.
+    """Limits on a value, or on the difference to another model; None for an open side.
 
     A number that misses a limit by rounding (1e-12 of the limit) reaches it: 0.745 - 0.75 is no less than
     -0.005. A `strict` limit must be surpassed, by more than that.
@@ -107,7 +107,7 @@ class Rule:
 
 
 def band_limits() -> dict[str, pl.Expr]:
-    """The limits of rows that are held against the bands in the columns `BAND_ENDS`; null where there is none."""
+    """Limits of rows judged by the control bands in the columns `BAND_ENDS`; null for rows without a band."""
     lowest, highest = (pl.col(name) for name in BAND_ENDS)
     return {RULE_LOW: lowest - _TOLERANCE * lowest.abs(), RULE_HIGH: highest + _TOLERANCE * highest.abs()}
 
@@ -136,7 +136,7 @@ def verdict_by(rule: Mapping[str, pl.Expr]) -> pl.Expr:
 
 
 def lacks_interval(by_interval: pl.Expr) -> pl.Expr:
-    """Whether there is a number, but not the interval by which the rule judges it."""
+    """Whether there is a number, but not the interval its rule reads."""
     ends_missing = pl.col("lower").is_null() | pl.col("upper").is_null()
     return by_interval & pl.col("observed").is_not_null() & ends_missing
 

@@ -1,4 +1,4 @@
-"""Shares that are judged together: exact binomial tests and intervals of as many units as stand behind each share.
+"""Joint tests of shares: exact binomial tests and intervals at the effective number of units of each share.
 
 Far out in the tails, where corrected tests read, neither Student's t nor Wilson's form is near its level for shares of
 fewer than some hundred rows. Where rows count alike, the number of rows behind a share is that of its Wilson interval.
@@ -32,21 +32,21 @@ _WHOLE = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """Some rows whose values are shares: `hits` of `size` units, which need not be whole numbers."""
+    """Rows with shares as values: `hits` of `size` units, not necessarily whole numbers."""
 
     rows: Index
     hits: Array
     size: Array
 
     def tails(self, limit: float) -> tuple[Array, Array]:
-        """One-sided p values of the tests that the truth is above the limit, and below it."""
+        """One-sided p values of the tests of a truth above the limit, and below it."""
         some, others = self.hits > 0, self.size > self.hits
         above = betainc(np.where(some, self.hits, 1.0), self.size - self.hits + 1, limit)
         below = betainc(np.where(others, self.size - self.hits, 1.0), self.hits + 1, 1 - limit)
         return np.where(some, above, 1.0), np.where(others, below, 1.0)
 
     def ends(self, beneath: Array, beyond: Array) -> tuple[Array, Array]:
-        """Ends of intervals that leave out so much on either side: those of Clopper and Pearson."""
+        """Interval ends for a tail probability on either side, of Clopper and Pearson."""
         some, others = self.hits > 0, self.size > self.hits
         lower = betaincinv(np.where(some, self.hits, 1.0), self.size - self.hits + 1, beneath)
         upper = 1 - betaincinv(np.where(others, self.size - self.hits, 1.0), self.hits + 1, beyond)
@@ -54,7 +54,7 @@ class Shares:
 
 
 def shares_of(rows: pl.DataFrame, level: float) -> Shares:
-    """The rows that are judged as shares: those with an interval, and a spread or Wilson's form.
+    """Rows judged as shares: those with an interval, and a spread or Wilson's form.
 
     >>> import polars as pl
     >>> from plmetrics.inference.intervals.closed_forms import wilson
@@ -91,7 +91,7 @@ def _of_wilson(value: Array, lower: Array, upper: Array, level: float) -> Array:
 
 
 def _of_error(value: Array, error: Array, blocks: Array, kish: Array, level: float) -> Array:
-    """The rows that would give a share this standard error, at most Kish's size, less what few blocks cost.
+    """Effective number of rows for a standard error of a share: at most Kish's size, less the cost of few blocks.
 
     The error is that of replicates, too small by the root of 1 - 1 / blocks.
     """

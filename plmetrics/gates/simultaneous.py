@@ -1,4 +1,4 @@
-"""Intervals for all that one gate judges at once: wide enough that corrected p values and the intervals agree.
+"""Simultaneous intervals of a gate, widened to agree with its corrected p values.
 
 Each row is tested in both directions: that the truth is above the limit, and that it is below. Both one-sided p values
 are corrected within the rows of the gate, at half of 1 - level each. The lower end of the interval is then taken at the
@@ -60,7 +60,7 @@ class Form:
     backward: Callable[[Array], Array]
 
     def tails(self, limit: float) -> tuple[Array, Array]:
-        """One-sided p values of the tests that the truth is above the limit, and below it."""
+        """One-sided p values of the tests of a truth above the limit, and below it."""
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             away = self.centre - self.forward(np.full(self.centre.shape, limit))
             error = np.where(away >= 0, self.below, self.above)
@@ -68,7 +68,7 @@ class Form:
         return stdtr(self.freedom, -statistic), stdtr(self.freedom, statistic)
 
     def ends(self, beneath: Array, beyond: Array) -> tuple[Array, Array]:
-        """Ends of intervals that leave out so much on either side."""
+        """Interval ends for a tail probability on either side."""
         with np.errstate(over="ignore"):
             lower = self.centre + stdtrit(self.freedom, beneath) * self.below
             upper = self.centre - stdtrit(self.freedom, beyond) * self.above
@@ -78,7 +78,7 @@ class Form:
 def widen_intervals(
     rows: pl.DataFrame, limit: float, correction: str, *, kind: ValueKind, scale: str, level: float
 ) -> pl.DataFrame:
-    """The rows with intervals at the level that their p values are held to.
+    """Rows with intervals at the level of their corrected p values.
 
     Values get Student's t on the metric's scale, from `std_error` and `blocks` (form 5 of the resampling rules), and
     contrasts on the contrast's scale, from their own t interval. Shares have exact binomial tests and intervals, of as
@@ -129,7 +129,7 @@ def widen_intervals(
 
 
 def share_left_out(p: Array, correction: str, share: float) -> Array:
-    """Limit of each one-sided p value of a family, so that p <= it exactly where the corrected p <= `share`.
+    """Limit of each one-sided p value of a family: p <= it exactly where the corrected p <= `share`.
 
     >>> share_left_out(np.array([0.001, 0.3, 0.012]), "holm", 0.03).round(3).tolist()
     [0.01, 0.03, 0.015]

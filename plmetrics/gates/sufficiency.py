@@ -37,7 +37,7 @@ _SCHEMA = pl.Schema({"model": pl.String, "slice_set": pl.String, "slice": pl.Str
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """The share of rows with a label that gates need: those on metrics that need labels.
+    """Smallest share of labelled rows for gates on metrics of the label.
 
     `shares` are by model, slice set and slice. Metrics of rows with or without a label are `label_free`, by text.
     """
@@ -47,11 +47,11 @@ class Coverage:
     label_free: frozenset[str]
 
     def binds(self, metric: Metric) -> bool:
-        """Whether it holds for a metric: one that is made from others if it does for any of them."""
+        """Whether the limit applies to a metric: to a composite one if it does to any of its parts."""
         return any(not leaf.every_row and leaf.text not in self.label_free for leaf in leaves(metric))
 
     def of(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """The share of each row of a gate: of two models the smaller one, of all slices of a set that overall."""
+        """Share of each row of a gate: of two models the smaller one, of all slices of a set that overall."""
         overall = self.shares.filter(slice_set="overall").select("model", pl.col(LABELLED).alias("@overall"))
         overall = overall.unique("model", keep="first", maintain_order=True)
         found = _of_places(rows, self.shares, LABELLED)
@@ -60,7 +60,7 @@ class Coverage:
 
 
 def _of_places(rows: pl.DataFrame, counts: pl.DataFrame, name: str) -> pl.DataFrame:
-    """The rows with what was counted at their places: of two models that are compared, the smaller number."""
+    """Rows with the counts of their places: the smaller count of two compared models."""
     own = counts.select(*_PLACE, name)
     others = own.rename({"model": "rival", name: "@other"})
     found = rows.join(own, on=_PLACE, how="left", maintain_order="left")
@@ -70,7 +70,7 @@ def _of_places(rows: pl.DataFrame, counts: pl.DataFrame, name: str) -> pl.DataFr
 
 
 def size_columns(gate: Gate, coverage: Coverage | None) -> dict[str, int | str | bool | None]:
-    """Columns of a gate for `with_sizes`, and the verdict and level of what is too small.
+    """Columns of a gate for `with_sizes`, and the verdict and level of insufficient rows.
 
     To warn is to fail at level warn. Rows with too few labels are inconclusive unless the gate says otherwise: labels
     will come.
@@ -90,7 +90,7 @@ def size_columns(gate: Gate, coverage: Coverage | None) -> dict[str, int | str |
 def with_sizes(
     rows: pl.DataFrame, positives: pl.DataFrame | None, coverage: Coverage | None = None
 ) -> pl.DataFrame:
-    """Rows of gates with `insufficient`, the reason why a slice is too small, and `size`, in words how small.
+    """Rows of gates with `insufficient`, the reason against a small slice, and `size`, its size in words.
 
     Both are null where the slice is large enough. Of two models that are compared, the one with fewer positives counts.
 
@@ -128,7 +128,7 @@ def with_sizes(
 
 
 def verdict_of_insufficient() -> pl.Expr:
-    """The verdict on rows that are too small."""
+    """Verdict on rows of insufficient size."""
     unlabelled = pl.col("insufficient") == INSUFFICIENT[2]
     return pl.when(unlabelled).then(pl.col("@if_unlabelled")).otherwise(pl.col("@if_small"))
 

@@ -45,7 +45,7 @@ _READ = pl.Schema(
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Evidence that gates judge by.
+    """Input of gates: result tables, sizes and earlier runs.
 
     `metrics` is the result table, and may have one more column, `kish_size`, the size of weighted samples; of several
     intervals of one estimate the first counts. `comparisons` are rows of the
@@ -88,7 +88,7 @@ def evaluate_gates(suite: Suite, evidence: Evidence) -> pl.DataFrame:
 
 
 def unmatched_gate(*, slices: str | Sequence[str], on_undefined: str, **facts: str | None) -> pl.DataFrame:
-    """The row of a gate of a table in which it finds nothing to judge; `facts` are its other columns."""
+    """Row of a gate without matching rows in its table; `facts` are its other columns."""
     verdict = "fail" if on_undefined == "fail" else "inconclusive"
     place = {"slice_set": slices if isinstance(slices, str) else slices[0], "slice": "all"}
     return gate_table([{**facts, **place, "verdict": verdict, "status": NO_MATCH}])
@@ -110,7 +110,7 @@ def verdict(gates: pl.DataFrame) -> Literal["pass", "fail", "inconclusive", "non
 
 
 def _judge(rows: pl.DataFrame, history: pl.DataFrame | None) -> pl.DataFrame:
-    """The verdicts on rows with limits, and what there is to say of them."""
+    """Verdicts on rows with limits, and their notes."""
     name = pl.col("@name")
     of_class = pl.when(pl.col("class").is_null()).then(name).otherwise(pl.format("{} [{}]", name, "class"))
     rows = rows.with_columns(of_class.alias("gate"), pl.col("slice").fill_null("all"))
@@ -138,7 +138,7 @@ def _judge(rows: pl.DataFrame, history: pl.DataFrame | None) -> pl.DataFrame:
 
 
 def _gate_frame(gates: Sequence[Gate], rules: Sequence[Rule], evidence: Evidence) -> pl.DataFrame:
-    """A row a gate: its rule, what it is about, and what it asks of sizes."""
+    """One row per gate: its rule, its subject and its minimum sizes."""
     schema = {
         "@gate": pl.Int64,
         "@name": pl.String,
@@ -172,7 +172,7 @@ def _gate_frame(gates: Sequence[Gate], rules: Sequence[Rule], evidence: Evidence
 
 
 def _about(gate: Gate) -> dict[str, str]:
-    """The rows of the result tables that a gate judges: those with these words, empty ones for values."""
+    """Rows of the result tables in the scope of a gate: those with these words, empty ones for values."""
     other = gate.opponent
     if gate.against is None:
         words = ("", "", "")
@@ -184,7 +184,7 @@ def _about(gate: Gate) -> dict[str, str]:
 
 
 def _observations(suite: Suite, evidence: Evidence) -> pl.DataFrame:
-    """Columns of both tables that gates read, of the first interval of each estimate."""
+    """Columns of both tables for gates, with the first interval of each estimate."""
     texts = {gate.subject.text for gate in suite.gates}
     values = evidence.metrics.filter(pl.col("metric").is_in(texts))
     parts = [
@@ -211,7 +211,7 @@ def _over_runs(rows: pl.DataFrame, history: pl.DataFrame | None) -> tuple[pl.Dat
 
 
 def _correct(rows: pl.DataFrame, rules: Sequence[Rule], suite: Suite) -> pl.DataFrame:
-    """The rows with intervals that are wide enough for all that their gate judges, where it asks for that."""
+    """Rows with simultaneous intervals, for gates with a correction."""
     none = rows.with_columns(family_size=pl.lit(None, pl.Int64)).with_row_index("@row")
     corrected = {
         number: limit
@@ -310,7 +310,7 @@ def _sets(gate: Gate, slice_sets: Sequence[str], order: Mapping[str, int]) -> li
 
 
 def _columns(table: pl.DataFrame, number: str) -> pl.DataFrame:
-    """Columns that gates read, of the first interval of each estimate."""
+    """Columns for gates, with the first interval of each estimate."""
     first = table.rename({number: "observed"}).unique(
         [*_OBSERVATION, "slice", "class"], keep="first", maintain_order=True
     )

@@ -25,10 +25,10 @@ _ELSEWHERE = 0x5E1EC7
 
 
 def with_threshold_replicates(
-    sets: Sequence[SetStates], prepared: RunPlan, aggregated: Aggregates, weights: ResamplingWeights
+    sets: Sequence[SetStates], plan: RunPlan, aggregated: Aggregates, weights: ResamplingWeights
 ) -> list[SetStates]:
     """The states of the slice sets, with replicates of what is counted at a threshold that is chosen in each."""
-    uncertainty = prepared.request.suite.uncertainty
+    uncertainty = plan.request.suite.uncertainty
     assert uncertainty is not None
 
     def further(blocks: int) -> NDArray[np.float64]:
@@ -37,7 +37,7 @@ def with_threshold_replicates(
 
     draws = Draws(weights.matrix, aggregated.block_keys, further)
     rests = [states.rests is not None for states in sets]
-    replicates = threshold_replicates(prepared, aggregated, draws, rests=rests)
+    replicates = threshold_replicates(plan, aggregated, draws, rests=rests)
     out = []
     for states, (columns, columns_of_rests) in zip(sets, replicates, strict=True):
         of_rests = states.rests

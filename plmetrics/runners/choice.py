@@ -23,7 +23,7 @@ _WRITE = "write inline, processes:4, dask:tcp://HOST:8786, ray or ray:ADDRESS"
 
 
 def split_name(text: str) -> tuple[str, str]:
-    """The kind of a runner and what is said of it.
+    """Kind of a runner and its options.
 
     Raises:
         ConfigError: there is no such kind, or what is said of it is wrong.
@@ -45,7 +45,7 @@ def split_name(text: str) -> tuple[str, str]:
 
 
 def process_count(text: str) -> int:
-    """How many processes of this machine a runner takes beside each other.
+    """Number of concurrent processes of a runner on this machine.
 
     >>> process_count("processes:4"), process_count("inline")
     (4, 1)
@@ -55,7 +55,7 @@ def process_count(text: str) -> int:
 
 
 def runner_of(on: On, address: str | None = None, cpus: int | None = None) -> Runner:
-    """The runner that is meant.
+    """Runner from its name or object.
 
     Args:
         on: its name, such as `processes:4`, an executor, or a client of Dask, which stays open.

@@ -1,4 +1,4 @@
-"""The runner over any executor of `concurrent.futures`, such as that of a Dask cluster."""
+"""Runner over any executor of `concurrent.futures`, such as that of a Dask cluster."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PER_SLOT = 2
 
 
 class ExecutorBackend:
-    """Calls on an executor, which is not shut down unless `end` does it.
+    """Calls on an executor, shut down with `end` alone.
 
     Args:
         executor: where calls run.
@@ -61,13 +61,13 @@ class ExecutorBackend:
         return any(kind.__name__ in _DEATHS for kind in type(error).__mro__)
 
     def close(self, *, cancel: bool) -> None:  # noqa: ARG002 (what is in flight was cancelled)
-        """End what was started for the executor."""
+        """Shut down the executor and its resources."""
         if self._end is not None:
             self._end()
 
 
 def dask_backend(address: str, threads: int | None) -> ExecutorBackend:
-    """Calls on the cluster of a Dask scheduler, which makes those again whose worker died.
+    """Calls on the cluster of a Dask scheduler, with its retries for dead workers.
 
     Raises:
         EnvironmentFault: Dask is not installed, or there is no scheduler at the address.

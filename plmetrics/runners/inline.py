@@ -9,7 +9,7 @@ from plmetrics.runners.worker import call
 
 
 class InlineBackend:
-    """Calls that are over when they are submitted."""
+    """Synchronous calls in this process."""
 
     window = 1
     retries = 0
@@ -27,7 +27,7 @@ class InlineBackend:
         return future
 
     def is_crash(self, error: BaseException) -> bool:  # noqa: ARG002 (there is no other process)
-        """Never: a worker that died would be this process."""
+        """Never: the worker is this process."""
         return False
 
     def close(self, *, cancel: bool) -> None:

@@ -1,4 +1,4 @@
-"""The runner over any backend: a bounded number of calls in flight, and another try for those whose worker died."""
+"""Runner over any backend: a bounded number of calls in flight, and retries after a crash of a worker."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class PoolRunner:
                 future.cancel()
 
     def _submit(self, task: str, job: RunnerTask) -> Future[str]:
-        """The call of a unit; a pool that is broken refuses it, which is the end of a worker, too."""
+        """Submitted call of a unit; the refusal of a broken pool counts as a crash of a worker, too."""
         try:
             return self._backend.submit(task, job.text)
         except Exception as error:

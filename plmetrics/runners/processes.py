@@ -1,4 +1,4 @@
-"""The runner in processes of this machine: one that is killed is started anew, and only its unit is run again."""
+"""Runner in processes of this machine: a killed one is restarted, and only its unit is run again."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class WorkerDeathError(RuntimeError):
 
 
 class ProcessesBackend:
-    """Processes that answer calls, each started anew if it dies: fresh interpreters, never forks of this one.
+    """Pool of processes, each restarted after a crash: fresh interpreters, never forks of this one.
 
     Args:
         count: how many processes.
@@ -50,12 +50,12 @@ class ProcessesBackend:
             self._idle.put(worker)
 
     def begin(self, task: str, jobs: int) -> None:
-        """Start processes, each of which imports the task by itself."""
+        """Start processes; each imports the task by itself."""
         for worker in self._workers[:jobs]:
             worker.begin(task)
 
     def submit(self, task: str, text: str) -> Future[str]:
-        """Call a task in a process that is idle."""
+        """Call a task in an idle process."""
         return self._pool.submit(self._call, task, text)
 
     def _call(self, task: str, text: str) -> str:
@@ -70,7 +70,7 @@ class ProcessesBackend:
         return isinstance(error, WorkerDeathError)
 
     def close(self, *, cancel: bool) -> None:
-        """End all processes; with `cancel` whatever they do."""
+        """Stop all processes; with `cancel` also busy ones."""
         if cancel:
             for worker in self._workers:
                 worker.terminate()
@@ -84,7 +84,7 @@ class ProcessesBackend:
 
 
 class _Worker:
-    """A process that answers one call at a time; none before the first."""
+    """A process for one call at a time; none before the first."""
 
     def __init__(self, threads: int) -> None:
         self._threads = threads
@@ -127,7 +127,7 @@ class _Worker:
             process.terminate()
 
     def kill(self) -> None:
-        """End the process that was asked to, at once if it takes longer."""
+        """Await the end of a terminated process, and kill it after a delay."""
         process = self._process
         if process is not None:
             with suppress(subprocess.TimeoutExpired):
@@ -135,14 +135,14 @@ class _Worker:
             process.kill()
 
     def dismiss(self) -> None:
-        """Tell the process that there is no more work."""
+        """Close the process's input, as there is no more work."""
         self._over = True
         if self._process is not None:
             assert self._process.stdin is not None
             self._process.stdin.close()
 
     def end(self) -> None:
-        """Wait for the end of the process, which has no work."""
+        """Await the end of an idle process."""
         process, self._process = self._process, None
         if process is None:
             return
@@ -161,7 +161,7 @@ def _tell(process: subprocess.Popen[bytes], content: dict[str, str]) -> None:
 
 
 def _exit_code(process: subprocess.Popen[bytes]) -> int:
-    """The exit code of a process, whose pipes are closed."""
+    """Exit code of a process with closed pipes."""
     for pipe in (process.stdin, process.stdout):
         assert pipe is not None
         with suppress(BrokenPipeError):

@@ -1,4 +1,4 @@
-"""Progress of a run over units in words: units, rows or bytes, and the time that is left."""
+"""Progress of a run over units in words: units, rows or bytes, and the remaining time."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class UnitProgress:
         self._say(f"units: 0 of {units:,}")
 
     def add(self, size: int, *, again: bool = False) -> None:
-        """A unit is done; `again` says that it was there before, which took no time."""
+        """Count a finished unit; `again` marks one reused at no cost."""
         self._done += 1
         self._sized += size
         if again:

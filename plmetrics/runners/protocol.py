@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RunnerTask:
-    """A unit of work by its name, and the JSON that the task is given of it."""
+    """A unit of work by its name, and the JSON input of its task."""
 
     name: str
     text: str
@@ -21,7 +21,7 @@ class RunnerTask:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """Receipt of a unit: JSON, small, since what the task makes lies in files."""
+    """Receipt of a unit: small JSON, as the task's output lies in files."""
 
     name: str
     text: str
@@ -29,7 +29,7 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class Crash:
-    """A unit whose worker died in every attempt."""
+    """A unit with a dead worker in every attempt."""
 
     name: str
     attempts: int
@@ -41,27 +41,27 @@ class Backend(Protocol):
 
     @property
     def window(self) -> int:
-        """How many calls may be in flight at a time."""
+        """Maximal number of calls in flight."""
 
     @property
     def retries(self) -> int:
-        """How often a call is made again whose worker died, beside what the backend does by itself."""
+        """Number of retries after a dead worker, beside those of the backend."""
 
     def begin(self, task: str, jobs: int) -> None:
-        """Let workers begin for so many calls of a task that are to come, where that takes time."""
+        """Start workers ahead of a number of calls of a task, where a start takes time."""
 
     def submit(self, task: str, text: str) -> Future[str]:
         """Call a task, named as `module:function`, with a text; gives an answer as `worker.answer` does."""
 
     def is_crash(self, error: BaseException) -> bool:
-        """Whether an error of a call means that its worker died."""
+        """Whether an error of a call means a dead worker."""
 
     def close(self, *, cancel: bool) -> None:
-        """End what the backend has started; with `cancel` also what is still running."""
+        """Stop the backend's workers; with `cancel` also busy ones."""
 
 
 class Runner(Protocol):
-    """Runs tasks; what it has started ends with the block that it is entered for."""
+    """Context of running tasks; its workers end with the block."""
 
     def __enter__(self) -> Self: ...
 
@@ -70,7 +70,7 @@ class Runner(Protocol):
     ) -> None: ...
 
     def begin(self, task: str, jobs: int) -> None:
-        """Let workers begin while it is still found out what they are to do: so many units at most."""
+        """Start workers ahead of their units: so many units at most."""
 
     def map(self, task: str, jobs: Sequence[RunnerTask]) -> Iterator[Receipt | Crash]:
         """Run a task on some units, in any order, a bounded number at a time.
@@ -81,10 +81,10 @@ class Runner(Protocol):
 
 
 class ExecutorSource(Protocol):
-    """A client of Dask, or what else gives an executor of its cluster."""
+    """A client of Dask, or another source of an executor of its cluster."""
 
     def get_executor(self, **options: Any) -> Executor:
-        """An executor whose calls run on the cluster."""
+        """Executor of calls on the cluster."""
 
     def ncores(self) -> dict[str, int]:
         """The processors of each worker."""

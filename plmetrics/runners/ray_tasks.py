@@ -1,4 +1,4 @@
-"""The runner on a Ray cluster: plain tasks, which Ray makes again where a worker or a node dies."""
+"""Runner on a Ray cluster: plain tasks, with Ray's retries after the death of a worker or a node."""
 
 from __future__ import annotations
 

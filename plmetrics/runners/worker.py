@@ -1,4 +1,4 @@
-"""The other side of a runner: calls in a worker. It is imported before Polars, whose threads it limits."""
+"""Worker side of a runner. It is imported before Polars, to limit its threads."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _limit(threads: int | None) -> None:
 
 
 def answer(task: str, text: str, threads: int | None = None) -> str:
-    """The JSON of what a call gave, or of its error: an error of ours arrives as itself from any worker."""
+    """JSON of a call's result, or of its error: an error of ours arrives as itself from any worker."""
     try:
         return json.dumps({"receipt": call(task, text, threads)})
     except BaseException as error:
@@ -53,7 +53,7 @@ def call_on_batches(batches: Iterator[Any], task: str, text: str, threads: int) 
 
 
 def serve() -> None:
-    """Answer the calls on stdin, a line each, until it ends; whatever else is printed goes to stderr.
+    """Answer the calls on stdin, a line each, until its end; other printed text goes to stderr.
 
     A line with a task alone is no call: its module is imported, which takes longer than a small unit.
     """
@@ -77,7 +77,7 @@ def serve() -> None:
 
 
 def _end(over: list[int], number: int) -> None:
-    """End what is running as an error does, so that files that are half written are removed."""
+    """Stop the running call as an error does, so that half-written files are removed."""
     over.append(number)
     sys.exit(1)
 

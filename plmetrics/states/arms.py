@@ -28,7 +28,7 @@ ARMS = ("control", "treated", "control_outcome", "treated_outcome")
 
 @dataclass(frozen=True, slots=True)
 class EffectRows:
-    """One model's rows ascending by score: `arms` has the treated as its positives, `outcome` is that of each row."""
+    """One model's rows ascending by score: `arms` has the treated as its positives, `outcome` one value per row."""
 
     arms: SortedRows
     outcome: Array

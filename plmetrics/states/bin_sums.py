@@ -1,4 +1,4 @@
-"""Sums by bins of numbers of rows: which ones curves are drawn from, of models and slice sets, slice by slice.
+"""Sums by bins of row numbers for curves: by model and slice set, slice by slice.
 
 A table has a row for each slice and combination of bins. Its keys name sets of bins, such as `score` and
 `label histogram`: the first word is the number of a row that bins are of, the others say which of its edges are meant.
@@ -65,7 +65,7 @@ class BinTable:
 
     @property
     def numbers(self) -> tuple[str, ...]:
-        """The numbers of a row that are added about a centre."""
+        """Summed numbers of a row, added about a centre."""
         return tuple(dict.fromkeys(name.removesuffix(SQUARE) for name in self.sums if name not in ARM_SUMS))
 
 
@@ -121,7 +121,7 @@ def edges_of(edges: Mapping[str, Array], model: str, key: str) -> Array:
 
 
 def centre_of(edges: Mapping[str, Array], model: str, number: str) -> float:
-    """The number that those of rows are added about: large offsets would cost digits."""
+    """Centre of the summed numbers, against lost digits at large offsets."""
     return float(edges[f"{model}|{number} centre"][0])
 
 
@@ -161,7 +161,7 @@ def end_expressions(low: str, high: str, low_query: str, high_query: str) -> lis
 
 @dataclass(frozen=True, slots=True)
 class SliceBins:
-    """The sums of one slice: an entry for each combination of bins that has rows, ascending.
+    """Sums of one slice: an entry for each nonempty combination of bins, ascending.
 
     `places` are the numbers of its bins by key, and `edges` those of the keys. `sums` of numbers are about `centres`.
     `queries` are the columns with names of queries, where there are some.
@@ -234,13 +234,13 @@ class BinSums:
 
 
 def write_bins(builder: Builder, frames: Mapping[Name, pl.DataFrame]) -> None:
-    """Add the parts that hold tables."""
+    """Add the parts of bin tables to a state."""
     for (model, table, number), frame in frames.items():
         builder.add(Part(KIND, (number,), model, table), frame)
 
 
 def read_bins(saved: SavedState) -> dict[Name, pl.DataFrame]:
-    """The tables that a state holds."""
+    """Bin tables of a state."""
     return {
         (part.model, part.bins, part.sets[0]): saved.of(number)
         for number, part in saved.head.numbers(KIND).items()

@@ -1,4 +1,4 @@
-"""Probabilities of classes as numbers that rows are ordered by: of one class against the rest, or against one other."""
+"""Probabilities of classes as ordering numbers: of one class against the rest, or against one other."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def class_value_kind(key: str | None) -> Kind | None:
 
 
 def class_value_text(key: str, classes: Sequence[str]) -> str:
-    """The class that a number is of, or the two that are told apart, the positive one first.
+    """Class of an ordering number, or its pair of classes, the positive one first.
 
     >>> class_value_text("one|1", ["cat", "dog"]), class_value_text("one|1|0", ["cat", "dog"])
     ('dog', 'dog vs cat')
@@ -54,13 +54,13 @@ def class_values(classes: Sequence[str], kind: Kind) -> list[RowValue]:
 
 
 def class_probability(classes: Sequence[str], number: int) -> RowValue:
-    """The probability of a class, whose rows are positive and those of all others negative."""
+    """Probability of a class, with its rows as positives and all others as negatives."""
     part = f"proba|{classes[number]}"
     return RowValue(f"one|{number}", lambda rows: rows.part(part), lambda rows: rows.of_class(number))
 
 
 def pair_probability(classes: Sequence[str], number: int, other: int) -> RowValue:
-    """The probability of a class on the rows of that class, which are positive, and of one other."""
+    """Probability of a class on its own rows, the positives, and those of one other class."""
     part = f"proba|{classes[number]}"
 
     def value(rows: Rows) -> pl.Expr:
@@ -70,7 +70,7 @@ def pair_probability(classes: Sequence[str], number: int, other: int) -> RowValu
 
 
 def pair_share(classes: Sequence[str], number: int, other: int) -> RowValue:
-    """The probability that a row of either of two classes is of the first: null where neither has any.
+    """Probability of the first of two classes, given either: null where both have probability 0.
 
     Of p and q, those of the two classes, it is p / (p + q).
     """

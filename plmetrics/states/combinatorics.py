@@ -14,7 +14,7 @@ Codes = NDArray[np.int64]
 
 
 def subset_products(values: Array) -> Array:
-    """For each row of values the mean product of 0, 1, 2, ... of them, over all subsets of that size.
+    """Mean product of subsets of 0, 1, 2, ... values of each row of values, over all subsets of that size.
 
     >>> subset_products(np.array([[0.5, 1.0]])).tolist()
     [[1.0, 0.75, 0.5]]
@@ -35,7 +35,7 @@ def log_choose(total: Any, part: Any) -> Any:
 
 
 def no_relevant_probability(size: Codes, relevant: Codes, draws: Codes) -> Array:
-    """Probability that `drawn` rows of a group have no relevant one among them."""
+    """Probability of no relevant row among `drawn` rows of a group."""
     possible = size - relevant >= draws
     irrelevant = np.where(possible, size - relevant, draws)
     chance = np.exp(log_choose(irrelevant, draws) - log_choose(size, draws))
@@ -44,7 +44,7 @@ def no_relevant_probability(size: Codes, relevant: Codes, draws: Codes) -> Array
 
 
 def hypergeometric(size: Codes, relevant: Codes, room: Codes, count: Codes) -> Array:
-    """Probability that `room` rows of a group have so many relevant ones among them: hypergeometric."""
+    """Probability of a number of relevant rows among `room` rows of a group: hypergeometric."""
     others = size - relevant
     possible = (count <= relevant) & (room - count <= others)
     rest = np.where(possible, room - count, 0)

@@ -1,4 +1,4 @@
-"""The rests of a slice set: for each of its slices, all rows that are not in it.
+"""Complements of a slice set: for each of its slices, all other rows.
 
 Sums of a rest are those of all other slices and of the rows outside the set, added: nothing is taken off a total, so
 that what is 0 stays 0 and nothing is lost to rounding. Where slices have centres of their own, moments of all rests are
@@ -45,7 +45,7 @@ class RestSums:
         return self._moved(first, last)[0]
 
     def replicated(self, first: int, last: int) -> dict[str, Array]:
-        """`[replicate, rest]` replicates that do not follow from the blocks, by column."""
+        """Replicates `[replicate, complement]` of columns that are no sums of blocks."""
         return {
             name: _complement_sums(column[:, 1:].T, column[:, 0]).T[:, first:last]
             for name, column in self.held.replicates.items()
@@ -58,7 +58,7 @@ class RestSums:
         return self._moved(first, last)[1]
 
     def _moved(self, first: int, last: int) -> tuple[dict[str, Array], dict[str, Array]]:
-        """Sums by block, and the centres that moments are about, where those of slices differ."""
+        """Sums by block, with moments moved to common centres where those of slices differ."""
         slice_sums = self.held
         origins = slice_sums.centres.take(slice_sums.code)
         columns, centres = about_common_centre(slice_sums.columns, origins, np.zeros_like(slice_sums.code), 1)
@@ -79,7 +79,7 @@ class RestSums:
 
 
 def _rests(sums: SlicedSums, first: int, last: int) -> dict[str, Array]:
-    """The sums of rests by block, of sums that add as they are."""
+    """Sums of complements by block, of additive columns."""
     by_block = sums.by_block(first + 1, last + 1)
     low, high = np.searchsorted(sums.code, [first + 1, last + 1])
     out = {}
@@ -113,7 +113,7 @@ class RestScores:
 
     @property
     def rows(self) -> int | None:
-        """Number of rows that are to be resampled for all rests."""
+        """Number of rows to resample for all complements."""
         rows: int | None = self.own.rows
         return None if rows is None else rows * self.number
 

@@ -21,13 +21,13 @@ class SumRequest(Protocol):
 
     @property
     def task(self) -> str:
-        """The task, which says whether labels are classes."""
+        """Task of the rows, to tell classes from numbers in labels."""
 
     def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
         """The sums it reads."""
 
     def centres(self) -> tuple[RowValue, ...]:
-        """Numbers that it takes moments of."""
+        """Centres of moments."""
 
 
 def sum_expressions(metric: SumRequest, label: pl.Expr, score: pl.Expr, weight: pl.Expr | None) -> View:
@@ -44,7 +44,7 @@ def sum_expressions(metric: SumRequest, label: pl.Expr, score: pl.Expr, weight: 
 
 
 def _mean(value: pl.Expr, weight: pl.Expr | None) -> pl.Expr:
-    """The mean of the rows that count: a row of weight 0 moves no centre."""
+    """Weighted mean, so that a row of weight 0 moves no centre."""
     return value.mean() if weight is None else (value * weight).sum() / weight.sum()
 
 

@@ -1,4 +1,4 @@
-"""Joint counts of two numbers of each row on a grid, in place of rows that do not fit into memory.
+"""Joint counts of two numbers of each row on a grid, in place of rows beyond memory.
 
 Rank correlations come of labels and predictions, the covariance of two areas of two models' scores, class by class.
 Each side has fine bins, and groups of as many of them each. Two tables say nearly all that one of all pairs of fine
@@ -35,7 +35,7 @@ AREA_GROUPS = 256
 
 
 def rank_locator(values: Array, bins: int) -> Locator:
-    """Bins of about equal weight; a number that many have has one of its own, and of few different ones each has."""
+    """Bins of about equal weight; a frequent number has one of its own, and of few distinct ones each has."""
     keys = Keys.of(values, even_first=True)
     distinct, count = np.unique(values, return_counts=True)
     if len(distinct) <= bins // 2:
@@ -84,7 +84,7 @@ def _sizes(predictions: int, labels: int, groups: int) -> tuple[tuple[int, int],
 
 
 class JointTally(GridTally):
-    """Counts of labels and predictions together, in one table or several of which each has every row.
+    """Joint counts of labels and predictions, in one table or several, of every row each.
 
     A table is what the bin of the prediction and that of the label add to the place of a row among the counts of its
     slice and block: `[slice or 1, fine bin]` each. Tables of positives lie so far `apart` from those of negatives.
@@ -115,7 +115,7 @@ class JointTally(GridTally):
         *,
         areas: bool = False,
     ) -> JointTally:
-        """Tally of the two tables that all slices share, by the numbers of fine bins."""
+        """Tally of the two shared tables of all slices, by the numbers of fine bins."""
         predictions, labels = bins
         most = AREA_GROUPS if areas else GROUPS
         sizes = _sizes(predictions, labels, most)
@@ -151,7 +151,7 @@ class JointTally(GridTally):
 
 
 def _of(table: NDArray[Any], bins: NDArray[Any], number: Codes | int) -> NDArray[Any]:
-    """The entry of each row in the table of its slice, or in the one that all share."""
+    """Entry of each row in its slice's table, or in the shared one."""
     if len(table) == 1 or isinstance(number, int):
         out: NDArray[Any] = table[0 if len(table) == 1 else number].take(bins)
     else:

@@ -1,4 +1,4 @@
-"""Sums of powers and products of distances from centres: how they move to other centres, and how they add.
+"""Sums of powers and products of distances from centres: change of centre, and addition.
 
 The moments of an entry are about a centre of its own, so that they keep their digits however far the values of other
 entries lie. Those of several entries are brought to one centre, and add then as all sums do.
@@ -31,7 +31,7 @@ _ROUNDING = 8 * sys.float_info.epsilon
 
 
 def centre_name(key: str) -> str:
-    """Name of the centre that a metric's moments of a value are about."""
+    """Name of the centre of a metric's moments of a value."""
     return f"{key}_centre"
 
 
@@ -134,7 +134,7 @@ def move_moments(columns: Mapping[str, Array], before: Centres, after: Centres) 
 
 
 def points(columns: Mapping[str, Array], moments: Mapping[str, Moment]) -> dict[str, NDArray[np.bool_]]:
-    """By name of a centre: which entries are one number, by their squares about it, to the rounding of these."""
+    """Masks of constant entries by name of a centre, from their squares about it, to the rounding of these."""
     out: dict[str, NDArray[np.bool_]] = {}
     for name, moment in moments.items():
         if name not in columns or len(set(moment.centres)) > 1 or not moment.alone:
@@ -164,7 +164,7 @@ def means(columns: Mapping[str, Array], centres: Centres) -> dict[str, tuple[Arr
 
 
 def distant(columns: Mapping[str, Array], moments: Mapping[str, Moment]) -> dict[str, NDArray[np.bool_]]:
-    """By name of a centre: in which entries the values lie so far from it that their variance loses digits.
+    """Masks of entries far from a centre, by its name: their variance would lose digits.
 
     Squares that overflow have lost all of them.
     """
@@ -204,7 +204,7 @@ def _farthest(
     fixed: NDArray[np.bool_],
     occupied: NDArray[np.bool_],
 ) -> Array:
-    """The centres of places; where entries are one number but for rounding, the farthest that they had before."""
+    """Centres of places; of entries constant but for rounding, the farthest earlier one."""
     out, places = medians.copy(), len(medians)
     distance, off = np.abs(mean - before), np.where(occupied, np.abs(mean - medians[place]), 0.0)
     blur = np.where(distance > 0, _ROUNDING * (distance + np.abs(mean)), 0.0)

@@ -1,4 +1,4 @@
-"""Thresholds that are chosen anew in each replicate, and the confusion table at them.
+"""Thresholds chosen anew in each replicate, and the confusion table at them.
 
 A replicate weighs every row by how often its block was drawn. Its threshold is chosen on the rows so weighted, and
 splits those of each slice: between two thresholds of a run all rows of a block are alike, so they are counted together.

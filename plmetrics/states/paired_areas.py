@@ -1,4 +1,4 @@
-"""Differences of two models' ROC areas from scores that were counted together on a grid, class by class."""
+"""Differences of two models' ROC areas from joint counts of scores on a grid, class by class."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairedAreas:
-    """Differences of two areas by slice, and their variances that positives and negatives have a part in.
+    """Differences of two areas by slice, and their variance components of positives and negatives.
 
     Scores of a bin are one score. Of the variances these are the largest that counts leave open.
     """
@@ -57,7 +57,7 @@ def paired_areas(counts: Iterable[Array], model: int, baseline: int) -> PairedAr
 
 
 def _placements(positive: Array, negative: Array) -> tuple[Array, Array]:
-    """The placement of a positive, and that of a negative, in each bin."""
+    """Placement values of a positive and of a negative in each bin."""
     below = np.cumsum(negative) - negative / 2.0
     above = positive.sum() - np.cumsum(positive) + positive / 2.0
     return below / max(negative.sum(), 1.0), above / max(positive.sum(), 1.0)

@@ -1,4 +1,4 @@
-"""The family queries: rows of one model by query and rank, and the numbers that each query gets from them.
+"""State family of queries: rows of one model by query and rank, and the numbers of each query from them.
 
 Rows of a query with equal scores are a tie group. Numbers that depend on the order within a group are expectations
 under random order, all orders being equally likely (McSherry and Najork 2008, Computing information retrieval
@@ -40,7 +40,7 @@ EVERY_RANK = np.iinfo(np.int64).max // 4
 
 @dataclass(frozen=True, slots=True)
 class QueryValue:
-    """One number per query: `key` is its identity, `build` finds it, NaN for a query that takes no part.
+    """One number per query: `key` is its identity, `build` its function, NaN for an excluded query.
 
     `ties` is how tied rows are ordered before: "average" not at all, "worst" the least relevant first, "document" by
     descending document; None where no order is read. `flag` is the column of the table that says of each row whether it
@@ -55,7 +55,7 @@ class QueryValue:
 
 @dataclass(frozen=True)
 class QueryLabels:
-    """The labels of every query in descending order, which do not depend on a model.
+    """Labels of every query in descending order, independent of models.
 
     `offsets` has one entry more than there are queries.
     """
@@ -172,7 +172,7 @@ class RankedRows:
         return sum_by_place(groups.query, values, self.queries)
 
     def hits(self, at: float) -> tuple[Codes, Codes]:
-        """The relevant rows of each group, and those of its query that stand before it."""
+        """Relevant rows of each group, and of all earlier groups of its query."""
         if at not in self._hits:
             counts = self._per_group((self.label >= at).astype(np.int64))
             running = np.concatenate([[0], np.cumsum(counts)])
@@ -184,7 +184,7 @@ class RankedRows:
         return values if self.alone else np.add.reduceat(values, self._all.first)
 
     def _chosen(self, cut: Any, member: Mask | None = None) -> NDArray[np.intp]:
-        """The retrieved groups that begin above a cut, which is one rank or one a query."""
+        """Retrieved groups with a start above the cut, which is one rank or one a query."""
         limit = cut if np.ndim(cut) == 0 else cut[self._all.query]
         chosen = self._all.before < limit
         if member is not None:
@@ -220,7 +220,7 @@ class RankedRows:
         return self.total(groups, hits * (np.minimum(groups.size, room) / groups.size))
 
     def found_any(self, at: float, cut: int) -> Array:
-        """Probability that a relevant row is in the first `cut` ranks: hypergeometric in the group at the cut."""
+        """Probability of a relevant row in the first `cut` ranks: hypergeometric in the group at the cut."""
         chosen = self._chosen(cut, self.hits(at)[0] > 0)
         groups, hits = self._all.take(chosen), self.hits(at)[0][chosen]
         room = cut - groups.before
@@ -233,7 +233,7 @@ class RankedRows:
         return out
 
     def reciprocal(self, at: float, cut: int) -> Array:
-        """Expected 1 / rank of the first relevant row, 0 where that is beyond the cut.
+        """Expected 1 / rank of the first relevant row, 0 beyond the cut.
 
         In a group of m rows with r relevant ones after s others, the first of them is the j-th with probability
         C(m - j, r - 1) / C(m, r).
@@ -326,13 +326,13 @@ class RankedRows:
 
     @property
     def returned(self) -> Array:
-        """Number of rows of each query that the model retrieved."""
+        """Number of retrieved rows of each query."""
         if self.retrieved is None:
             return self.judged.sizes.astype(np.float64)
         return sum_by_place(self.judged.query[self.retrieved], None, self.queries)
 
     def flagged(self, flag: str, cut: int) -> Array:
-        """Expected number of rows in the first `cut` ranks that have a flag."""
+        """Expected number of flagged rows in the first `cut` ranks."""
         chosen = self._chosen(cut)
         groups, count = self._all.take(chosen), self._per_group(self.flags[flag].astype(np.int64))[chosen]
         return self.total(groups, count * (np.minimum(groups.size, cut - groups.before) / groups.size))
@@ -366,7 +366,7 @@ class RankedRows:
         return self.total(self._all.take(chosen), hits[chosen] * (1.0 - share))
 
     def cascade(self, stop: Array, cut: int) -> Array:
-        """Expected 1 / rank at which a reader stops, who stops at each row with its chance, 0 beyond the cut.
+        """Expected 1 / rank of a cascade user's last row, by the stopping probability of each row; 0 beyond the cut.
 
         Within ties the product of the chances to go on over j of m rows is the mean over all their subsets.
         """
@@ -384,7 +384,7 @@ class RankedRows:
         return self.total(groups, reached * inner)
 
     def rank_sum(self, at: float) -> Array:
-        """Sum of the midranks of the relevant rows; rows that were not retrieved share the last ranks."""
+        """Sum of the midranks of the relevant rows; rows not retrieved share the last ranks."""
         hits, _ = self.hits(at)
         chosen = np.flatnonzero(hits > 0)
         groups = self._all.take(chosen)

@@ -33,7 +33,7 @@ OPEN = "_open"
 
 
 def grid_view(counts: Array, edges: Array, label_edges: Array, *, weighted: bool) -> View:
-    """View of `ranks.rank_view` on joint counts `[slice, ...]`, and how far it is open.
+    """View of `ranks.rank_view` on joint counts `[slice, ...]`, and its error bound.
 
     Args:
         counts: those that `JointTally.on_grid` makes.
@@ -77,14 +77,14 @@ class _Side:
         return np.add.reduceat(self.table * values[:, None], starts, axis=0)
 
     def furthest(self, *, rows: bool) -> Array:
-        """How far from the middle of each group its fine bins may be, or the `rows` in these."""
+        """Largest distance of fine bins from the middle of their group, or of the `rows` in these."""
         reach = np.abs(self.within) + (self.open * self.mass / 2.0 if rows else 0.0)
         out = np.zeros(len(self.center))
         np.maximum.at(out, self.group[self.mass > 0], reach[self.mass > 0])
         return out
 
     def pairs(self, counts: Array) -> Array:
-        """The weight of the pairs among rows of which so many lie together, at most."""
+        """Upper bound of the weight of pairs within groups of rows."""
         return np.maximum(counts**2 - self.row * counts, 0.0) / 2.0
 
 
@@ -112,7 +112,7 @@ def _products(x: _Side, y: _Side) -> dict[str, float]:
 
 
 def _open_in_bins(side: _Side, other: _Side, *, rows: bool) -> float:
-    """How far the products with the ranks of the other side are open in fine bins; with `rows` with all of these."""
+    """Error bound of the products with the other side's ranks in fine bins; with `rows` for all of these."""
     with np.errstate(divide="ignore", invalid="ignore"):
         mean = np.where(side.mass > 0, side.table @ other.center / side.mass, 0.0)
     spread = (side.table * (other.center[None] - mean[:, None]) ** 2).sum(axis=1)

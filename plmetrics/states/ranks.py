@@ -1,4 +1,4 @@
-"""Labels and predictions as ranks: the pairs of rows that they put in the same order, and in opposite ones.
+"""Labels and predictions as ranks: concordant and discordant pairs of rows.
 
 Pairs are labels and predictions row by row, which curves of a regression come from as well. Exact sums come from two
 sorts, replicates from the joint distribution on a few bins of ranks, by block.
@@ -108,7 +108,7 @@ class _Side:
 
     @property
     def untied(self) -> float:
-        """The weight of the pairs that do not tie."""
+        """Weight of the pairs without ties."""
         return float((self.mass * (self.mass.sum() - self.mass)).sum()) / 2.0
 
     @property
@@ -152,7 +152,7 @@ def _sums(part: Pairs, *, pairwise: bool) -> list[float]:
 
 
 def _concordance(predicted: _Side, actual: _Side, weight: Array | None, untied: float) -> float:
-    """The weight of concordant less that of discordant pairs; `untied` is that of all less those that tie once.
+    """Weight of concordant less that of discordant pairs; `untied` is that of all pairs but once-tied ones.
 
     Rows stand in the order of predictions, ties in the falling order of labels, which are numbered so that equal ones
     fall, too: then a later row has a higher number only if both of its sides are higher.
@@ -174,7 +174,7 @@ def _concordance(predicted: _Side, actual: _Side, weight: Array | None, untied: 
 
 
 def joint_view(joint: Array) -> View:
-    """View of joint weights on bins `[..., prediction, label]`, each of which counts as a tie."""
+    """View of joint weights on bins `[..., prediction, label]`, with ties within each."""
     predicted, actual = joint.sum(axis=-1), joint.sum(axis=-2)
     totals = [part.sum(axis=-1, keepdims=True) for part in (predicted, actual)]
     total = totals[0][..., 0]
@@ -206,7 +206,7 @@ def agreement(joint: Array) -> Array:
 
 
 def joint_blocks(pairs: SlicedPairs) -> Iterator[tuple[Array, Codes]]:
-    """Per slice the weights on its bins by block, `[blocks that occur, prediction, label]`, and which these are."""
+    """Weights on bins by block for each slice, `[blocks that occur, prediction, label]`, and these blocks."""
     for part in pairs:
         weight = np.ones(len(part.label)) if part.weight is None else part.weight
         places = [_bin(_side(values, part.weight), weight) for values in (part.score, part.label)]
@@ -218,7 +218,7 @@ def joint_blocks(pairs: SlicedPairs) -> Iterator[tuple[Array, Codes]]:
 
 
 def _bin(side: _Side, weight: Array) -> Codes:
-    """The bin of each row: bins of about equal weight, rows that tie in one."""
+    """Bin of each row: bins of about equal weight, with tied rows in one."""
     total = max(float(weight.sum()), np.finfo(np.float64).tiny)
     return np.minimum((side.middle / total * RANK_BINS).astype(np.int64), RANK_BINS - 1)
 
@@ -235,7 +235,7 @@ def _side(values: Array, weight: Array | None) -> _Side:
 
 
 def _starts(ascending: NDArray[np.generic]) -> NDArray[np.bool_]:
-    """Positions of values that differ from the one before."""
+    """Starts of runs of equal values."""
     new = np.ones(len(ascending), dtype=np.bool_)
     new[1:] = ascending[1:] != ascending[:-1]
     return new
@@ -250,7 +250,7 @@ def _masses(new: NDArray[np.bool_], weight: Array | None) -> Array:
 
 
 def ordered_pairs(place: Codes, weight: Array | None) -> float:
-    """The weight of the pairs of which the later one has the higher place; places are 0, 1, 2, ... in any order.
+    """Weight of the pairs with the higher place later; places are 0, 1, 2, ... in any order.
 
     Two rows differ first in one bit of their places. Among rows that agree in all higher bits, each with that bit set
     meets those before it without: so rows are cut in halves by a bit, from the highest to the lowest. Rows that fill

@@ -1,4 +1,4 @@
-"""Format of stored states: one table, and a head that describes its rows and tells which states add.
+"""Format of stored states: one table, and a head with a description of its rows and the conditions of addition.
 
 The rows of a table belong to *parts*. Those of the part `cells` name the values of the keys of each cell, those of
 `sums` are the sums of a cell and a block, both of a group of slice sets; those of `slices` name the slices of a set.
@@ -166,17 +166,17 @@ class SavedState:
     content: str = ""
 
     def of(self, number: int) -> pl.DataFrame:
-        """The rows of one part, with the columns that it fills."""
+        """Rows of one part, with its columns."""
         return self.table.filter(pl.col(PART) == number).select(self.head.parts[number].columns)
 
     def values(self, number: int) -> pl.DataFrame:
-        """The values that the cells of a part are told apart by, in the order of their numbers."""
+        """Key values of a part's cells, in the order of their numbers."""
         return self.of(number).sort(CELL).drop(CELL)
 
 
 @dataclass(slots=True)
 class Builder:
-    """A table that is made part by part."""
+    """Builder of a table, part by part."""
 
     parts: list[Part] = field(default_factory=list)
     frames: list[pl.DataFrame] = field(default_factory=list)
@@ -205,7 +205,7 @@ class Builder:
 
 
 def frame_text(frame: pl.DataFrame) -> str:
-    """A small frame as text, such as one without rows that stands for a schema."""
+    """Text of a small frame, such as an empty one in place of a schema."""
     buffer = io.BytesIO()
     frame.rechunk().write_ipc(buffer)
     return base64.b64encode(buffer.getvalue()).decode()
@@ -218,7 +218,7 @@ def frame_of(text: str) -> pl.DataFrame:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A state: its head, its rows, and the file or the address of an object that it was written to.
+    """Stored state: its head, its rows, and its file or the address of its object.
 
     `content` is the hash of what it holds: the same rows, suite and constants give the same, but for what drift adds
     within bins, which is rounded as it comes.
@@ -231,7 +231,7 @@ class State:
 
     @property
     def rows(self) -> int:
-        """Number of rows that it was made from."""
+        """Number of rows behind the state."""
         total: int = self.head.rows["read"]
         return total
 

@@ -33,7 +33,7 @@ DEFAULT_THRESHOLD = 0.5
 
 
 def class_threshold(threshold: float | str, name: str) -> str:
-    """The key of a class's own threshold in place of one, or of what a rule chose for the class, by its text.
+    """Key of a class's own threshold in place of a common one, or of the choice of a rule for the class.
 
     >>> class_threshold(0.5, "spam"), class_threshold("max(f1)", "spam")
     ('0.5|spam', 'max(f1)|spam')
@@ -96,7 +96,7 @@ class Rows:
         return self.score - self.label
 
     def called(self, threshold: Any) -> pl.Expr:
-        """Whether the score is at least a threshold: a number, or a rule that chose one."""
+        """Whether the score is at least a threshold: a number, or the choice of a rule."""
         if isinstance(threshold, (int, float)):
             threshold = self.thresholds.get(number_text(threshold), threshold)
         else:
@@ -113,7 +113,7 @@ class Rows:
         return self.thresholds.get(class_threshold(threshold, name), given)
 
     def column(self, name: str) -> pl.Expr:
-        """A column of the table that plays no role."""
+        """Column of the table outside all roles."""
         return pl.col(f"{self.prefix}{name}")
 
     def centred(self, value: RowValue) -> pl.Expr:
@@ -122,7 +122,7 @@ class Rows:
 
 
 def null_non_finite(rows: Rows) -> Rows:
-    """The roles of rows that may lack a label or a score: one that is NaN is null."""
+    """Roles of rows with optional labels or scores: a NaN is null."""
     return replace(rows, label=rows.label.fill_nan(None), score=rows.score.fill_nan(None))
 
 
@@ -177,7 +177,7 @@ class Total:
 
 @dataclass(frozen=True, slots=True)
 class Distances:
-    """Keys of the values whose distances from centres are summed: one value, or two whose distances are multiplied.
+    """Keys of the values of central moments: one value, or two for products of distances.
 
     `mass` is the key of the atom that sums what each is multiplied by, None for the weight of the rows. `alone` are, of
     two values, the keys of the sums of each distance.
@@ -248,7 +248,7 @@ NO_CENTRES = Centres()
 
 
 def sum_column(model: str, key: str, population: str = "") -> str:
-    """The column of a model's sum by its key, over the rows whose counts have the prefix `population`.
+    """Column of a model's sum by its key, over the rows of counts with the prefix `population`.
 
     >>> sum_column("m", "hits"), sum_column("m", "hits", "m|"), sum_column("m", "hits", "scored|")
     ('m|hits', 'm|hits', 'm|scored|hits')
@@ -262,7 +262,7 @@ def as_tuple(part: Atom | tuple[Atom, ...]) -> tuple[Atom, ...]:
 
 
 class View:
-    """Named arrays of one state, with any leading axes: what a metric's `finalise` reads.
+    """Named arrays of one state, with any leading axes: the input of a metric's `finalise`.
 
     Always there: `n` (rows), `weight`, and for binary tasks `positives` and `negatives` (weights). Of the family
     sums: the metric's atoms by name. Of the family scores: `score`, `positive`, `negative` per point, ascending by
@@ -314,7 +314,7 @@ class SumsState:
     centres: Centres = NO_CENTRES
 
     def in_order(self) -> SumsState:
-        """The entries, ascending by cell and block, so that sums in their order are the same in every run.
+        """Entries ascending by cell and block, for reproducible sums.
 
         There may be several of one cell and block about centres of their own. Their numbers say which comes first.
         """
@@ -373,7 +373,7 @@ class SlicedSums:
         return replace(self, code=code, block=block, columns=columns)
 
     def replicated(self, first: int, last: int) -> dict[str, Array]:
-        """`[replicate, slice]` replicates that do not follow from the blocks, by column."""
+        """Replicates `[replicate, slice]` of columns that are no sums of blocks."""
         return {name: column[:, first:last] for name, column in self.replicates.items()}
 
     def centred_at(self, first: int, last: int) -> dict[str, Array]:
@@ -396,5 +396,5 @@ class SlicedSums:
 
 
 def sum_by_place(place: Codes, values: Array | None, size: int) -> Array:
-    """The sums of the values of each place; how many there are, without values."""
+    """Sums of the values of each place; their number without values."""
     return np.bincount(place, weights=values, minlength=size).astype(np.float64, copy=False)

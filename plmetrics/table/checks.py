@@ -1,4 +1,4 @@
-"""Checks of values: where a row is bad and the words for it, and the canonical columns that say which rows count."""
+"""Checks of values: masks and words of bad rows, and the canonical columns of valid rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SCORED = "@scored"
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One way a value of a role can be bad. `model` is set where only that model's rows suffer.
+    """A check of a role's values. `model` is set for a check of that model's rows alone.
 
     `shown` is the value to show of a bad row, where that is not the column's own.
     """
@@ -38,13 +38,13 @@ class Check:
 
     @property
     def column_name(self) -> str:
-        """The canonical column that says where it fails."""
+        """Canonical column of its failures."""
         return f"@bad|{self.role}|{self.column}|{self.problem}"
 
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """Requirement of a metric on a column that plays no role: `bad` is true for a value that it cannot take.
+    """Requirement of a metric on a column outside all roles: `bad` is true for an invalid value.
 
     `problem` completes "values are ...". A null that `bad` does not speak of is no problem. `numeric` says
     that the column must hold numbers.
@@ -66,12 +66,12 @@ def each_once(needs: Iterable[Requirement]) -> tuple[Requirement, ...]:
 def not_numbers(
     name: str, role: str, dtype: pl.DataType, path: SuitePath, hint: str | None = None
 ) -> Problem:
-    """The problem of a column that must hold numbers and is of another type."""
+    """Problem of a column with another type than a required number."""
     return Problem(f"column '{name}' ({role}) is of type {dtype}, but must hold numbers", path, hint)
 
 
 def require_numbers(needs: Iterable[Requirement], schema: pl.Schema) -> None:
-    """See that columns that must hold numbers are of such a type.
+    """Check that required number columns have a numeric type.
 
     Raises:
         DataError: some are not; all are named.
@@ -142,7 +142,7 @@ def _hints(check: Check, share: float) -> str:
 
 
 def findings(checks: Sequence[Check], summary: Mapping[str, Any]) -> list[Finding]:
-    """Read the second look: per check its count, first row and that row's raw value."""
+    """Findings of the second look: per check its count, first row and that row's raw value."""
     return [
         Finding(check, summary[f"{index}|count"], summary[f"{index}|row"], summary[f"{index}|value"])
         for index, check in enumerate(checks)
@@ -151,7 +151,7 @@ def findings(checks: Sequence[Check], summary: Mapping[str, Any]) -> list[Findin
 
 
 def weight_checks(name: str, weight: pl.Expr, path: SuitePath, model: str | None = None) -> list[Check]:
-    """The ways in which weights can be bad."""
+    """Checks of weights."""
     role = "weight" if model is None else f"weight of model '{model}'"
     return [
         Check(role, name, "null", weight.is_null(), path, model),
@@ -161,22 +161,22 @@ def weight_checks(name: str, weight: pl.Expr, path: SuitePath, model: str | None
 
 
 def valid_column(model: str) -> str:
-    """The canonical column that says whether a row counts for a model (missing: drop_per_model)."""
+    """Canonical validity column of a model's rows (missing: drop_per_model)."""
     return f"@valid|{model}"
 
 
 def scored_column(model: str) -> str:
-    """The canonical column that says whether a row counts for a model whatever its label (missing: drop_per_model)."""
+    """Canonical validity column of a model's rows irrespective of the label (missing: drop_per_model)."""
     return f"@scored|{model}"
 
 
 def bad_rows(*, unlabelled: bool) -> pl.Expr:
-    """Whether a row fails a check, where that is an error; with `unlabelled` the lack of a label is no failure."""
+    """Whether a row fails a check, where that is an error; with `unlabelled` a missing label is no failure."""
     return ~pl.col(SCORED if unlabelled else VALID)
 
 
 def all_of(conditions: Sequence[pl.Expr]) -> pl.Expr:
-    """Whether all conditions hold; one that is null does not."""
+    """Whether all conditions hold, with null as false."""
     return pl.all_horizontal(conditions).fill_null(value=False)
 
 
@@ -188,7 +188,7 @@ def labelled_rows(
     everyone: Sequence[pl.Expr],
     scores: Mapping[str, pl.Expr],
 ) -> tuple[pl.LazyFrame, pl.LazyFrame, pl.LazyFrame]:
-    """The rows that have a label, all rows, and those that count whatever their label.
+    """Labelled rows, all rows, and valid ones irrespective of their label.
 
     Args:
         frame: all rows.

@@ -1,4 +1,4 @@
-"""Classes as numbers: of rows that have one class, and of rows that may have several."""
+"""Classes as numbers: of single-label and of multilabel rows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PATH = ("columns", "label")
 
 
 def class_number(column: pl.Expr, dtype: pl.DataType, classes: Sequence[str]) -> pl.Expr:
-    """The place of each value among the classes, as Float64: -1 for what is none of them, null for null.
+    """Index of each value among the classes, as Float64: -1 for an unknown one, null for null.
 
     Texts, whole numbers and booleans are compared as texts: class `1` is the number 1, class `true` is true.
     """
@@ -80,7 +80,7 @@ def class_text(column: pl.Expr) -> pl.Expr:
 
 
 def require_classes(dtype: pl.DataType, name: str, role: str, path: SuitePath) -> None:
-    """See that a column's type can hold classes.
+    """Check that a column's type can hold classes.
 
     Raises:
         DataError: it holds numbers with fractions, dates, lists or structs.
@@ -94,7 +94,7 @@ def require_classes(dtype: pl.DataType, name: str, role: str, path: SuitePath) -
 
 
 def _first_of_a_row(classes: Sequence[str]) -> int | None:
-    """The first of classes that are whole numbers, each one more than the one before."""
+    """First of classes that are consecutive whole numbers."""
     try:
         numbers = [int(name) for name in classes]
     except ValueError:
@@ -109,7 +109,7 @@ def holds_lists(dtype: pl.DataType) -> bool:
 
 
 def membership(name: str, dtype: pl.DataType, role: str, path: SuitePath, of_class: str) -> pl.Expr:
-    """1 where the list of a column has a class, or the number that the column of that class holds.
+    """Indicator of a class: 1 if the list of a column has it, or the number in the column of that class.
 
     Raises:
         DataError: the column holds neither lists of classes nor numbers.
@@ -125,12 +125,12 @@ def membership(name: str, dtype: pl.DataType, role: str, path: SuitePath, of_cla
 
 
 def label_and_truths(label: str, columns: Mapping[str, str], schema: pl.Schema) -> dict[str, pl.Expr]:
-    """The canonical columns of the label, how many classes a row has, and of each class."""
+    """Canonical columns of the label, the number of classes of a row, and of each class."""
     return {label: label_number(columns, schema), **truths(columns, schema)}
 
 
 def truths(columns: Mapping[str, str], schema: pl.Schema) -> dict[str, pl.Expr]:
-    """The canonical columns of the classes that a row has: 0 or 1, null where that is not known."""
+    """Canonical indicator columns of classes: 0 or 1, null if unknown."""
     return {
         truth_column(of_class): membership(name, schema[name], "label", _PATH, of_class)
         for of_class, name in columns.items()
@@ -138,7 +138,7 @@ def truths(columns: Mapping[str, str], schema: pl.Schema) -> dict[str, pl.Expr]:
 
 
 def label_number(columns: Mapping[str, str], schema: pl.Schema) -> pl.Expr:
-    """How many classes a row has: null where one is not known, -1 where a value is none or a class has no name."""
+    """Number of classes of a row: null with an unknown one, -1 for an invalid value or a nameless class."""
     values = list(truths(columns, schema).values())
     number = pl.sum_horizontal(*values, ignore_nulls=False)
     name = next(iter(columns.values()))
@@ -154,7 +154,7 @@ def _texts(name: str) -> pl.Expr:
 
 
 def truth_checks(columns: Mapping[str, str], label: pl.Expr) -> Iterator[Check]:
-    """The ways in which the classes of a row can be bad."""
+    """Checks of the classes of a row."""
     if len(set(columns.values())) == 1:
         name = next(iter(columns.values()))
         yield Check("label", name, "null", label.is_null(), _PATH)

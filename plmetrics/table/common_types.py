@@ -1,4 +1,4 @@
-"""Columns of two tables that hold the same things in types of their own: what both are cast to for comparison."""
+"""Common types of columns of two tables, for comparisons of their values."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _WIDE = (pl.UInt64, pl.Int128)
 
 
 def common_type(left: pl.DataType, right: pl.DataType) -> pl.DataType | None:
-    """The type in which values of two types compare as what they mean, None where there is none.
+    """Common comparable type of two types, None without one.
 
     Whole numbers of any width are alike, so are texts and categories, and moments of any unit and time zone. A moment
     without a time zone is not like one with it, nor is a whole number like a float: 16777217 has no float of 32 bits.

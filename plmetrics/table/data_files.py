@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from pathlib import Path
 
-    from plmetrics.table.source import Format
+    from plmetrics.table.source import FileFormat
 
 
 @cache
-def formats() -> dict[str, Format]:
+def formats() -> dict[str, FileFormat]:
     """The formats of files by kind."""
     from plmetrics.table.formats import csv, ipc, ndjson, parquet
 
@@ -105,7 +105,7 @@ def open_files(
 
 
 def list_data_files(paths: Sequence[str], base: Path, complaints: Complaints) -> list[SourceFile]:
-    """The data files that paths or addresses mean, sorted by name; sizes are those of addresses alone.
+    """Data files of paths or addresses, sorted by name; sizes are those of addresses alone.
 
     Raises:
         ConfigError: a path is empty, paths and addresses are mixed, or a file is named twice.
@@ -137,7 +137,7 @@ def _inspect_files(
 def _prune_files(
     files: Sequence[SourceFile], partitions: Partitions, where: str | None
 ) -> tuple[Sequence[SourceFile], Partitions]:
-    """The files that may hold rows of a condition.
+    """Files with possible rows of a condition.
 
     Raises:
         AbsentDataError: there are none.
@@ -154,7 +154,7 @@ def _prune_files(
 
 
 def _listing(paths: Sequence[str], base: Path, complaints: Complaints, version: int | None) -> Listing | None:
-    """The files of a Delta or Iceberg table, if that is what is named."""
+    """Files of a Delta or Iceberg table, for a path of one."""
     for path in paths:
         if is_address(path) and len(paths) > 1:
             continue
@@ -185,7 +185,7 @@ def _list_table(kind: str, place: str, complaints: Complaints, version: int | No
 
 
 def _open_format(
-    format_: Format,
+    format_: FileFormat,
     files: Sequence[SourceFile],
     partitions: Partitions,
     complaints: Complaints,

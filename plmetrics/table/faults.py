@@ -1,4 +1,4 @@
-"""Errors while rows are read, said for the person who must fix the data."""
+"""Errors of row reading, in the words of the data's owner."""
 
 from __future__ import annotations
 

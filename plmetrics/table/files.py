@@ -52,7 +52,7 @@ class SourceFile:
 
     @property
     def live_rows(self) -> int | None:
-        """The number of rows without those that are marked as deleted."""
+        """Number of rows without deleted ones."""
         return None if self.rows is None else self.rows - self.deleted
 
     @property
@@ -72,7 +72,7 @@ class SourceFile:
 
 
 class Complaints:
-    """Bad files, collected so that one error names them all; files that are absent are bad if all are."""
+    """Bad files, collected for a single error; absent files are bad if all are."""
 
     def __init__(self) -> None:
         self._bad: list[Problem] = []
@@ -83,21 +83,21 @@ class Complaints:
         return bool(self._bad or self._denied)
 
     def add(self, path: str | Path, message: str, hint: str | None = None) -> None:
-        """Say what is wrong with one file or folder."""
+        """Note a problem of one file or folder."""
         self._bad.append(Problem(f"{shown_path(path)}: {message}", hint=hint))
 
     def absent(self, path: str | Path, message: str, hint: str | None = None) -> None:
-        """Say that a file or folder is not there, which may be for now."""
+        """Note that a file or folder is absent, possibly for now."""
         self.add(path, message, hint)
         self._absent.add(self._bad[-1])
 
     def no_data(self, folder: str | Path, endings: Iterable[str]) -> None:
-        """Say that a folder has no file that can be data."""
+        """Note that a folder has no data file."""
         message = f"the folder holds no data files ({', '.join(endings)})"
         self.absent(folder, message, "files and folders whose names start with _ or . are not data")
 
     def fault(self, path: str | Path, error: OSError) -> None:
-        """Say that the operating system, or a store, refused one file or folder."""
+        """Note a refusal of one file or folder by the operating system or a store."""
         from plmetrics.table.storage.faults import is_storage_error, storage_fault
 
         if is_storage_error(error):
@@ -111,7 +111,7 @@ class Complaints:
             self.add(path, f"cannot be read: {error.strerror or error}")
 
     def settle(self) -> None:
-        """Raise one error for everything that was said.
+        """Raise one error for all noted problems.
 
         Raises:
             EnvironmentFault: a file or folder may not be read
@@ -149,7 +149,7 @@ def stamp(status: os.stat_result) -> Stamp:
 def list_files(
     paths: Sequence[str], base: Path, endings: Mapping[str, str], complaints: Complaints
 ) -> list[SourceFile]:
-    """The data files that the paths mean, sorted by name; none of them was looked at yet.
+    """Data files of paths, sorted by name, not yet opened.
 
     A folder stands for all files below it; files and folders whose names start with `_` or `.` are not data,
     unless they are named outright. Names are relative to the folder that all paths share (a folder itself,
@@ -181,7 +181,7 @@ def list_files(
 def stat_files(
     files: Iterable[SourceFile], endings: Mapping[str, str], complaints: Complaints
 ) -> tuple[SourceFile, ...]:
-    """The files with their sizes and stamps; complaints take what is absent, empty, of no known ending or a link."""
+    """Files with their sizes and stamps; complaints take absent and empty files, unknown endings and links."""
     inspected = (_inspect(file, endings, complaints) for file in files)
     present = tuple(file for file in inspected if file)
     _refuse_links(present, complaints)
@@ -207,7 +207,7 @@ def kind_of(files: Sequence[SourceFile], endings: Mapping[str, str], complaints:
 
 
 def ending_of(path: str | Path, endings: Iterable[str]) -> str | None:
-    """The known ending of a file's name, the longest that fits; None if it has none of them.
+    """Known ending of a file's name, the longest match; None without one.
 
     >>> ending_of("scores/day.CSV.gz", [".gz", ".csv", ".csv.gz"])
     '.csv.gz'
@@ -270,7 +270,7 @@ def _expand_glob(pattern: Path, complaints: Complaints) -> tuple[Path, list[Path
 
 
 def _matches(pattern: Path, root: Path) -> Iterator[Path]:
-    """The files and folders that a glob means; `**` does not go through links to folders, which may lead back up."""
+    """Files and folders of a glob; `**` does not go through links to folders, which may lead back up."""
     parts = pattern.relative_to(root).parts
     if ANY_DEPTH not in parts:
         yield from map(Path, glob.iglob(str(pattern)))  # noqa: PTH207
@@ -280,7 +280,7 @@ def _matches(pattern: Path, root: Path) -> Iterator[Path]:
 
 
 def _walk(folder: Path, complaints: Complaints, above: frozenset[Path]) -> Iterator[Path]:
-    """All files below a folder that may be data; a link that leads back up is not followed."""
+    """Possible data files below a folder, without links back up."""
     try:
         above |= {folder.resolve()}
         entries = sorted(folder.iterdir())
@@ -324,7 +324,7 @@ def _inspect(file: SourceFile, endings: Mapping[str, str], complaints: Complaint
 
 
 def _trec_hint(path: Path) -> str | None:
-    """How a file of TREC's lines is read, if the first is one: of a run, or of judgements."""
+    """Hint for files of TREC's lines, if the first is one: of a run, or of judgements."""
     try:
         with path.open("rb") as file:
             words = file.readline(4096).decode("utf-8", "replace").split()
@@ -352,7 +352,7 @@ def _above_partitions(root: Path) -> Path:
 
 
 def refuse_twice(places: Iterable[str]) -> None:
-    """Refuse files that are named more than once.
+    """Refuse files named more than once.
 
     Raises:
         ConfigError: some are.
@@ -364,7 +364,7 @@ def refuse_twice(places: Iterable[str]) -> None:
 
 
 def _refuse_links(files: Sequence[SourceFile], complaints: Complaints) -> None:
-    """Refuse files that are one and the same by links, symbolic or hard."""
+    """Refuse duplicate files by links, symbolic or hard."""
     first: dict[Stamp, SourceFile] = {}
     for file in files:
         assert file.stamp is not None
@@ -384,7 +384,7 @@ def _nearest_file(path: Path) -> str | None:
 
 
 def _nearest_folder(folder: Path) -> str:
-    """Which folder of a path is absent, with its neighbours where its name holds a date or number."""
+    """Absent folder of a path, with its neighbours if its name holds a date or number."""
     while not _is_folder(folder.parent):
         folder = folder.parent
     hint = file_hint(folder.name, [entry.name for entry in folder.parent.iterdir()])

@@ -56,7 +56,7 @@ def _from_library(data: Any, kinds: set[tuple[str, str]]) -> pl.DataFrame | None
 
 
 def is_spark(data: object) -> bool:
-    """Whether a table is a DataFrame of Spark, whose rows stay where they are."""
+    """Whether a table is a DataFrame of Spark, read by Spark itself."""
     return any(kind.__module__.startswith("pyspark.sql") for kind in type(data).__mro__)
 
 

@@ -67,7 +67,7 @@ def open_source(
 
 
 def _without_version(data: object) -> tuple[object, int | None]:
-    """A table, and the version of it that is named."""
+    """Table without its version, and the version."""
     if isinstance(data, Mapping) and set(data) == {"path", "version"} and isinstance(data["version"], int):
         return data["path"], data["version"]
     return data, None

@@ -1,4 +1,4 @@
-"""The roles of columns, the names of the canonical ones that they become, and the parts of a model's prediction."""
+"""Roles of columns, their canonical names, and the parts of a model's prediction."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ PLAIN = "@column|"
 
 @dataclass(frozen=True, slots=True)
 class PredictionColumns:
-    """The columns of one model: for each part of its prediction a raw column, or an expression that makes it.
+    """Columns of one model: a raw column or an expression for each part of its prediction.
 
     Parts are `score`, `prediction`, `proba|CLASS`, `quantile|LEVEL`, `mean`, `sd` and `member|NUMBER`. `made` holds
     the expressions over raw columns of parts that no column has; `columns` then names what they are made from.
@@ -67,37 +67,37 @@ class PredictionColumns:
         return self.parts in {("score",), ("prediction",)}
 
     def of_kind(self, kind: str) -> dict[str, str]:
-        """The parts of a kind, such as `quantile`, by what stands behind the bar."""
+        """Parts of a kind, such as `quantile`, by their text after the bar."""
         return {part.split("|", 1)[1]: part for part in self.columns if part.startswith(f"{kind}|")}
 
 
 def score_column(model: str) -> str:
-    """The canonical column of a model's score: what its rows are ordered by, or the class it chose."""
+    """Canonical column of a model's score: the ordering number of its rows, or the predicted class."""
     return f"@score|{model}"
 
 
 def label_column(model: str) -> str:
-    """The canonical column of a label that a model alone is held against."""
+    """Canonical column of a label for one model alone."""
     return f"@label|{model}"
 
 
 def weight_column(model: str) -> str:
-    """The canonical column of weights that a model alone has."""
+    """Canonical column of weights for one model alone."""
     return f"@weight|{model}"
 
 
 def part_column(model: str, part: str) -> str:
-    """The canonical column of a part of a model's prediction; that of a single part is the score."""
+    """Canonical column of a part of a model's prediction; that of a single part is the score."""
     return score_column(model) if part in {"score", "prediction"} else f"@part|{model}|{part}"
 
 
 def truth_column(name: str) -> str:
-    """The canonical column that says whether a row has a class, of rows that may have several."""
+    """Canonical indicator column of a class, for multilabel rows."""
     return f"@truth|{name}"
 
 
 def quantile_part(level: float) -> str:
-    """The part that holds a quantile."""
+    """Prediction part of a quantile."""
     return f"quantile|{number_text(float(level))}"
 
 
@@ -130,7 +130,7 @@ def part_role(model: str, part: str) -> str:
 
 
 def leading(parts: Mapping[str, pl.Expr], thresholds: Mapping[str, float]) -> pl.Expr:
-    """Number by which rows of a model of several parts are ordered.
+    """Ordering number of the rows of a model of several parts.
 
     The class of the largest probability, over its threshold where classes have some, the middle quantile, or the mean.
     """
@@ -155,7 +155,7 @@ def _largest(parts: Sequence[pl.Expr]) -> pl.Expr:
 
 
 def normalise_probabilities(parts: Mapping[str, pl.Expr]) -> dict[str, pl.Expr]:
-    """Probabilities divided by their total; in rows with one below 0 as they are, so that checks see it.
+    """Probabilities divided by their total; unchanged in rows with a negative one, for the checks.
 
     Logarithms of probabilities, divided by their sum, would be positive numbers in the opposite order.
     """
@@ -167,7 +167,7 @@ def normalise_probabilities(parts: Mapping[str, pl.Expr]) -> dict[str, pl.Expr]:
 def score_checks(
     model: str, predicted: PredictionColumns, *, hard: bool, probability: bool, nullable: bool
 ) -> list[Check]:
-    """The ways in which a single number of a model can be bad."""
+    """Checks of a model's single number."""
     ((part, name),) = predicted.columns.items()
     score, path, role = pl.col(score_column(model)), part_path(model, part), part_role(model, part)
     checks = [] if nullable else [Check(role, name, "null", score.is_null(), path, model)]
@@ -184,7 +184,7 @@ def score_checks(
 def part_checks(
     model: str, predicted: PredictionColumns, *, probability: bool, total: bool
 ) -> Iterator[Check]:
-    """The ways in which values of a model of several parts can be bad; `total`: probabilities must sum to 1."""
+    """Checks of the values of a model of several parts; `total`: probabilities must sum to 1."""
     sum_of_row, seen = pl.lit(0.0), set[str]()
     for part, name in predicted.columns.items():
         if name in seen and not total:
@@ -276,12 +276,12 @@ class RoleColumns:
 
     @property
     def apart(self) -> bool:
-        """Whether the rows that count, their labels or weights differ from model to model."""
+        """Whether valid rows, labels or weights differ from model to model."""
         own = any(model.label or model.weight is not None for model in self.models.values())
         return own or self.missing == "drop_per_model"
 
     def label_of(self, model: str) -> str:
-        """The canonical column of the label that a model is held against."""
+        """Canonical column of a model's label."""
         own = model in self.models and self.models[model].label is not None
         return label_column(model) if own else LABEL
 

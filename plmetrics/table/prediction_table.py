@@ -132,7 +132,7 @@ def _weighted_rows(raw: pl.LazyFrame, roles: RoleColumns) -> pl.LazyFrame:
 
 
 def sound_rows(roles: RoleColumns) -> pl.Expr:
-    """Whether a row has a label, passes the checks that all models share, and where they share rows those of each."""
+    """Whether a row has a label, passes the shared checks, and those of each model if models share rows."""
     if roles.missing != "drop_per_model":
         return pl.col(VALID)
     labelled = [pl.col(LABEL).is_not_null()] if roles.unlabelled else []
@@ -164,7 +164,7 @@ def _sound_label(roles: RoleColumns, label: pl.Expr) -> pl.Expr:
 
 
 def _weight_masks(roles: RoleColumns) -> dict[str, pl.Expr]:
-    """Which rows have a weight above 0, by the columns that say which count for a model; none where all share them."""
+    """Masks of rows with a positive weight, by their validity columns; none if all models share them."""
     if not roles.apart or all(model.label is model.weight is None for model in roles.models.values()):
         return {}
     weights = {model: roles.weight_of(model) for model in roles.models}
@@ -175,7 +175,7 @@ def _weight_masks(roles: RoleColumns) -> dict[str, pl.Expr]:
 
 
 def _sound_keys(roles: RoleColumns) -> list[pl.Expr]:
-    """Condition of a row that can be counted at all: a sound weight and unit."""
+    """Condition of a countable row: a valid weight and unit."""
     sound = [pl.lit(value=True)]
     if roles.weight is not None:
         sound.append(pl.col(WEIGHT).is_finite() & (pl.col(WEIGHT) >= 0))
@@ -185,7 +185,7 @@ def _sound_keys(roles: RoleColumns) -> list[pl.Expr]:
 
 
 def _sound_score(roles: RoleColumns, model: str) -> pl.Expr:
-    """Whether what a model alone reads of a row is sound: its prediction, and a label or weight of its own."""
+    """Whether the values of a row for one model alone are valid: its prediction, and a label or weight of its own."""
     predicted, sound = roles.models[model], _sound_prediction(roles, model)
     if predicted.label:
         sound &= _sound_label(roles, pl.col(label_column(model)))
@@ -319,7 +319,7 @@ def _class(
 
 
 def _label_checks(roles: RoleColumns, model: str | None = None) -> list[Check]:
-    """The ways in which the label can be bad, or that of one model alone."""
+    """Checks of the label, or of one model's label."""
     name = (roles.label if model is None else roles.models[model].label) or roles.label
     label = pl.col(LABEL if model is None else label_column(model))
     path: SuitePath = ("columns", "label") if model is None else ("models", model, "label")
@@ -377,7 +377,7 @@ def _checks(roles: RoleColumns) -> tuple[Check, ...]:
 
 
 def _class_checks(roles: RoleColumns, model: str, predicted: PredictionColumns) -> list[Check]:
-    """The ways in which a class that a model chose can be bad."""
+    """Checks of a predicted class."""
     ((part, name),) = predicted.columns.items()
     score, path, role = pl.col(score_column(model)), part_path(model, part), part_role(model, part)
     null = Check(role, name, "null", score.is_null(), path, model)

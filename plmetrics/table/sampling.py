@@ -51,7 +51,7 @@ def by_content(rows: pl.LazyFrame, step: int, names: Iterable[str]) -> pl.LazyFr
 
 
 def telling(roles: RoleColumns, names: Iterable[str]) -> list[str]:
-    """The columns that tell rows apart: unit, label and predictions, as far as they are there."""
+    """Identifying columns of rows: unit, label and predictions, as far as they exist."""
     parts = [part_column(model, part) for model, columns in roles.models.items() for part in columns.parts]
     unit = [] if roles.unit_name is None else [UNIT]
     available = set(names)

@@ -1,4 +1,4 @@
-"""Keys of slices: a column's values, bins, top values, tags or a predicate, and how they read in results."""
+"""Keys of slices: a column's values, bins, top values, tags or a predicate, and their texts in results."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ TAG_SEPARATOR = "\x1f"
 
 @dataclass(frozen=True, slots=True)
 class SliceKey:
-    """One thing rows are grouped by. `column` is the canonical column that holds its value or number.
+    """One grouping key of rows. `column` is the canonical column of its value or number.
 
     `edges` are those of bins, and for `top` the values that have a slice of their own. Of `quantiles` and `top` only
     their `number` is known until the data has been looked at; `excluded` are values that a top leaves out, which are
@@ -123,7 +123,7 @@ def period_text(start: Any, every: str) -> str:
 
 
 def period_start(column: pl.Expr, dtype: pl.DataType, every: str) -> pl.Expr:
-    """The date that the period of a row begins at, the time for periods of hours; null where the value is null.
+    """Start date of a row's period, a time for periods of hours; null for a null.
 
     Times with a time zone belong to days of that zone, and a period of several hours that a clock is set back in begins
     where that time is first shown; weeks begin on Monday. Text is read as ISO dates, as csv files hold them; what is
@@ -185,7 +185,7 @@ def _behind(column: pl.Expr, edges: int, number: pl.Expr) -> pl.Expr:
 
 
 def _breaks(edges: Sequence[Any], dtype: pl.DataType) -> pl.Series:
-    """Edges as a column that values are searched in: those of a Float32 column are rounded as its values are."""
+    """Edges as a column for a binary search: those of a Float32 column are rounded as its values are."""
     if dtype == pl.Float32:
         single = pl.Series(edges, dtype=pl.Float32, strict=False)
         if single.n_unique() == len(edges):
@@ -198,12 +198,12 @@ def _breaks(edges: Sequence[Any], dtype: pl.DataType) -> pl.Series:
 
 
 def _number(edge: Any) -> Any:
-    """An edge that an expression can hold: Polars has no whole numbers of more than 128 bits."""
+    """Edge as a number for an expression: Polars has no whole numbers of more than 128 bits."""
     return float(edge) if isinstance(edge, int) and abs(edge) >= _WIDEST else edge
 
 
 def _moment(edge: datetime.date, dtype: pl.DataType) -> datetime.date:
-    """A date or time that compares with a column of dates or times."""
+    """Date or time comparable with a column of dates or times."""
     zoned = isinstance(edge, datetime.datetime) and edge.tzinfo is not None
     zone = dtype.time_zone if isinstance(dtype, pl.Datetime) else None
     if not isinstance(dtype, (pl.Date, pl.Datetime)) or (zoned and zone is None):
@@ -229,7 +229,7 @@ def tag_text(column: pl.Expr) -> pl.Expr:
 
 
 def top_index(column: pl.Expr, values: pl.Series, excluded: pl.Series) -> pl.Expr:
-    """The number of a value among those of a top; any other is the next, and the next after that an excluded one."""
+    """Number of a value among those of a top; any other is the next, and the next after that an excluded one."""
     rest = len(values)
     place = place_in(_names(values), _text(column, values.dtype)).fill_null(rest)
     if excluded.len():
@@ -254,7 +254,7 @@ def place_in(names: pl.Series, text: pl.Expr) -> pl.Expr:
 
 
 def refuse_name_of_rest(values: Iterable[Any], label: str, path: SuitePath, instead: str) -> None:
-    """See that no value of a column is called as the values beside its top are.
+    """Check that no value of a column has the name of the values beside its top.
 
     Raises:
         DataError: one is.

@@ -50,7 +50,7 @@ class SliceSet:
 
     @property
     def columns(self) -> list[str]:
-        """The canonical columns that tell the slice of a row."""
+        """Canonical columns of a row's slice."""
         within = [] if self.within is None else [self.within.column]
         return list(dict.fromkeys([*(key.column for key in self.keys), *within]))
 
@@ -66,7 +66,7 @@ class SliceSet:
 
     @property
     def crossing(self) -> tuple[str, str] | None:
-        """The sets of the groups and of the levels that it crosses, so that groups are compared within each level."""
+        """Crossed sets of groups and levels, for comparisons of groups within each level."""
         parts = self.name.split("|")
         return (parts[1], parts[2]) if parts[0] == WITHIN else None
 
@@ -83,7 +83,7 @@ class SliceSet:
 
 @dataclass(frozen=True, slots=True)
 class Slices:
-    """The slices of one set that occur: a frame of key values, one row a slice, in result order.
+    """Nonempty slices of one set: a frame of key values, one row a slice, in result order.
 
     `left_out` are key values that occur, too, but are excluded: rows that hold them need a cell of their own.
     """
@@ -159,7 +159,7 @@ class Slices:
 
 
 def plain_values(column: pl.Series, label: str) -> list[Any]:
-    """Values as Python objects whose text tells them apart, which those finer than a microsecond have not.
+    """Values as Python objects with distinct texts; times finer than a microsecond have none.
 
     Raises:
         DataError: a date or time is outside the years of the calendar; `label` names the column.
@@ -181,7 +181,7 @@ def plain_values(column: pl.Series, label: str) -> list[Any]:
 
 
 def drop_exclusions(slices: Slices) -> tuple[Slices, list[Any]]:
-    """The slices that are not excluded, and what was to be excluded but does not occur."""
+    """Slices without exclusions, and the exclusions without a slice."""
     labels = [key.label for key in slices.slice_set.keys]
     rows = [[part["value"] for part in row] for row in slices.pairs()]
     texts = slices.texts()
@@ -213,7 +213,7 @@ def order(values: pl.DataFrame) -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class KeyCodes:
-    """The integer code of one key: what it is computed from, how many codes there are, null last."""
+    """Integer codes of one key: their input, their number, null last."""
 
     key: SliceKey
     values: pl.Series
@@ -221,7 +221,7 @@ class KeyCodes:
 
     @classmethod
     def of(cls, key: SliceKey, values: pl.Series) -> KeyCodes:
-        """Choose the cheapest code for the values that occur: an offset for integers and dates, else a look-up."""
+        """Cheapest code for some values: an offset for integers and dates, else a look-up."""
         values = values.drop_nulls().unique().sort()
         if values.dtype.is_integer() or values.dtype.is_temporal():
             physical = values.to_physical()
@@ -287,7 +287,7 @@ class Cube:
 
     @property
     def _listing(self) -> pl.DataFrame:
-        """The key values of each cell that is listed; what sets are within is either true or false in each."""
+        """Key values of each listed cell; conditions of sets are constant in each."""
         frame = self.sets[0].occurring
         for name in (name for name in self.columns if name not in frame.columns):
             frame = frame.join(pl.DataFrame({name: [False, True]}), how="cross")
@@ -311,7 +311,7 @@ class Cube:
         return codes if within is None else np.where(self._holds(within, cells), codes, -1)
 
     def _holds(self, key: SliceKey, cells: Codes) -> NDArray[np.bool_]:
-        """In which cells a predicate holds."""
+        """Mask of the cells of a predicate."""
         if self._listed:
             return np.append(self._listing[key.column].to_numpy(), [False])[cells]
         place = self.columns.index(key.column)
@@ -335,7 +335,7 @@ class Cube:
         return self._find(set_cells, position, self._project(slices, cells))
 
     def _tagged_codes(self, slices: Slices) -> Codes:
-        """For each cell the number of the one tag of its rows that is among the slices, -1 for none."""
+        """Number of the one tag of each cell among the slices, -1 for none."""
         (place,) = self._members(slices)
         code_of_tags = np.append(self.codes[place].tags.numbers_among(slices.values.to_series()), -1)
         after = math.prod(part.size for part in self.codes[place + 1 :])

@@ -33,7 +33,7 @@ _RESERVED = (ROW_KEY, ROW_NUMBER, FILE_PATH, _SHIFT)
 _WORD = 1 << 64
 
 
-class Format(Protocol):
+class FileFormat(Protocol):
     """Interface of the modules in `formats`."""
 
     KIND: str
@@ -43,7 +43,7 @@ class Format(Protocol):
     def inspect(
         self, files: Sequence[SourceFile], complaints: Complaints, optional: Collection[str] = ()
     ) -> tuple[list[SourceFile], pl.Schema]:
-        """Footers and headers: the files with what they say of themselves, and their common columns.
+        """Inspection of footers and headers: files with their facts, and their common columns.
 
         Files may lack the `optional` ones; where none has a value there, nothing may be said of them.
         """
@@ -72,7 +72,7 @@ class Reader:
     With `insert` a column that a file lacks is null there.
     """
 
-    format: Format
+    format: FileFormat
     files: tuple[SourceFile, ...]
     stored: pl.Schema
     partitions: Partitions
@@ -90,7 +90,7 @@ class Reader:
         return rows if self.partitions.native else self.partitions.attach(rows).drop(FILE_PATH)
 
     def numbered_rows(self) -> pl.LazyFrame:
-        """All rows with their number, and what leads from it to (hash of file name + number in the file).
+        """All rows with their number, and the map from it to (hash of file name + number in the file).
 
         One scan numbers the rows across the files: with one scan a file, Polars would open all files at once.
         """
@@ -109,7 +109,7 @@ class Reader:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A prediction table that was not read yet.
+    """Unread prediction table.
 
     `kind` is the format, or `frame`; `files` is empty for a frame; `rows` is known where footers or a
     DataFrame tell it, else None. `not_retrieved` says what a score that is null means in a ranking: that it is bad, or
@@ -135,7 +135,7 @@ class Source:
     version: int | None = None
 
     def with_absent(self, column: str) -> Source:
-        """The table with a column that it may lack, and which is null then.
+        """Table with an optional column, null if absent.
 
         >>> from plmetrics.table.opening import open_source
         >>> open_source(pl.DataFrame({"p": [0.5]})).with_absent("y").frame.collect().rows()
@@ -152,7 +152,7 @@ class Source:
         )
 
     def with_column(self, name: str, value: pl.Expr, dtype: pl.DataType) -> Source:
-        """The table with a column that is computed from its others.
+        """Table with a column computed from its others.
 
         >>> from plmetrics.table.opening import open_source
         >>> table = open_source(pl.DataFrame({"days": [31, 3]}))
@@ -167,7 +167,7 @@ class Source:
         )
 
     def _completed(self, rows: pl.LazyFrame) -> pl.LazyFrame:
-        """Rows of the files with the columns that these lack and those that are derived, which may read each other."""
+        """Rows of the files with their absent and derived columns, which may read each other."""
         if self.absent:
             rows = rows.with_columns(pl.lit(None).alias(name) for name in self.absent)
         for name, value in self.derived.items():
@@ -192,7 +192,7 @@ class Source:
         return rows.select(cs.by_name(*self.schema), key.alias(ROW_KEY))
 
     def in_folders(self, condition: pl.Expr, columns: Collection[str]) -> Source:
-        """The source without the files that a condition rules out by the columns in their folders' names alone.
+        """Source without the files that a condition excludes by the columns in their folders' names alone.
 
         A scan that knows these columns itself leaves such files out anyway. Row keys stay what they are.
         """
@@ -215,7 +215,7 @@ class Source:
                 yield self._of(self.reader.only(self.reader.partitions.values[FILE_PATH] == path))
 
     def in_parts(self, number: int) -> list[Source]:
-        """So many parts, or fewer: files that follow each other, of about the same size together."""
+        """Parts of consecutive files of about equal size, at most so many."""
         reader = self.reader
         total = sum(file.size for file in self.files)
         if reader is None or not total:
@@ -233,7 +233,7 @@ class Source:
         )
 
     def check_rows(self, *, fill: bool = False, ends: bool = False) -> list[str]:
-        """Tell what no scan does: rows of csv files with more or fewer fields than the header, queries left out.
+        """Report errors silent in a scan: csv rows with more or fewer fields than the header, queries left out.
 
         With `fill`, absent fields are null, and only warned of. With `ends` large files are looked at at their end.
 

@@ -64,7 +64,7 @@ def stamps_now(paths: Iterable[str]) -> dict[str, Stamp | None]:
 def watch_stamps(
     stamps: Mapping[str, Stamp | None], verb: str = "read", kind: type[DataError] = DataError
 ) -> Iterator[None]:
-    """Do something with files, and see afterwards that they are still those of their stamps.
+    """Context for work on files, with a final check of their stamps.
 
     A file that changed explains whatever went wrong meanwhile.
 
@@ -90,7 +90,7 @@ def check_stamps(
     kind: type[DataError] = DataError,
     error: BaseException | None = None,
 ) -> None:
-    """Raise the error of files that are not those of their stamps any more."""
+    """Raise the error of files with changed stamps."""
     changed = [path for path, stamp in stamps_now(stamps).items() if stamp != stamps[path]]
     if changed:
         more = f" (and {len(changed) - 1:,} more)" if len(changed) > 1 else ""

@@ -1,4 +1,4 @@
-"""Tags of rows as slices that overlap: groups of them that do not, which are counted together, and their one order."""
+"""Tags of rows as overlapping slices: disjoint groups of them for joint counts, and their one order."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def tag_groups(combinations: pl.Series) -> list[pl.Series]:
-    r"""The tags of some combinations, each in the first group in which none stands that it occurs with.
+    r"""Tags of some combinations, each in the first group without a co-occurring tag.
 
     The slices of a group do not overlap, so that they are counted together, as those of a column are.
 
@@ -71,7 +71,7 @@ def result_places(parts: Sequence[Slices]) -> tuple[Codes, list[Codes]]:
 
 
 def result_order(parts: Sequence[Slices]) -> Codes | None:
-    """The places of all slices of some parts in result order; None where they stand in that already."""
+    """Places of all slices of some parts in result order; None if they are already in it."""
     if len(parts) < 2 or not any(part.slice_set.is_tagged for part in parts):
         return None
     begins, numbers = result_places(parts)
@@ -79,7 +79,7 @@ def result_order(parts: Sequence[Slices]) -> Codes | None:
 
 
 def in_result_order(table: pl.DataFrame, parts: Sequence[Slices], *within: str) -> pl.DataFrame:
-    """A table whose slices of tags are in the order of their set, within rows that agree in some columns."""
+    """Table with slices of tags in the order of their set, within rows that agree in some columns."""
     order = result_order(parts)
     if order is None or table.is_empty():
         return table

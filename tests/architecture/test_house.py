@@ -82,8 +82,8 @@ NAMES = {
 }
 """Functions and classes that are called so, and why."""
 
-SHARED = {"Bins", "Format", "SliceSet", "Summary", "Window"}
-"""Names that two classes have: one of them is of drift, of the command line, or of the suite as it is written."""
+SHARED = {"SliceSet"}
+"""The name of a set of slices in tables, and of its section in schemas of suites."""
 
 RUNS = {
     "recall": "",

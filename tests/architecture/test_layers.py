@@ -20,6 +20,7 @@ LAYERS = [
     "engine",
     "inference",
     "gates",
+    "diagnostics",
     "runs",
     "report",
     "exports",

@@ -60,10 +60,10 @@ LEARNING = {
 @pytest.mark.parametrize("asked", LEARNING.values(), ids=LEARNING)
 def test_what_the_rows_tell_leaves_the_request_as_it_was_bound(asked: dict[str, object]) -> None:
     request = bind(suite_from_arguments(**asked), open_source(TABLE))
-    prepared = prepare(request)
-    assert prepared.request is request
-    assert request.suite is prepared.view.suite
-    assert request.models == prepared.table.models
+    plan = prepare(request)
+    assert plan.request is request
+    assert request.suite is plan.view.suite
+    assert request.models == plan.table.models
 
 
 @pytest.mark.slow

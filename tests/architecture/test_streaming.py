@@ -115,8 +115,8 @@ def test_every_plan_streams(folder, task, missing, weight, unit) -> None:
         uncertainty=True,
         compare={"baseline": "a", "tests": TESTS.get(task, ["paired_t"])},
     )
-    prepared = prepare(bind(suite, open_source(str(folder))))
-    for plan in [rows_plan(prepared), *(plan for group in sum_plans(prepared) for plan in group)]:
+    run_plan = prepare(bind(suite, open_source(str(folder))))
+    for plan in [rows_plan(run_plan), *(plan for group in sum_plans(run_plan) for plan in group)]:
         assert not fallbacks(plan)
 
 
@@ -126,8 +126,8 @@ def test_distributions_and_ensembles_stream(folder, model) -> None:
     suite = suite_from_arguments(
         task="quantile", label="y", models={"a": model}, metrics=metrics, slices=["g"]
     )
-    prepared = prepare(bind(suite, open_source(str(folder))))
-    assert not [fallback for group in sum_plans(prepared) for plan in group for fallback in fallbacks(plan)]
+    run_plan = prepare(bind(suite, open_source(str(folder))))
+    assert not [fallback for group in sum_plans(run_plan) for plan in group for fallback in fallbacks(plan)]
 
 
 def write(frame: pl.DataFrame, folder: Path, ending: str) -> None:
@@ -158,7 +158,7 @@ def test_every_format_streams(tmp_path, ending, unit) -> None:
         slices=["g"],
         uncertainty=True,
     )
-    prepared = prepare(bind(suite, open_source(str(tmp_path))))
-    plans = [rows_plan(prepared), *(plan for group in sum_plans(prepared) for plan in group)]
+    run_plan = prepare(bind(suite, open_source(str(tmp_path))))
+    plans = [rows_plan(run_plan), *(plan for group in sum_plans(run_plan) for plan in group)]
     assert plans
     assert not [fallback for plan in plans for fallback in fallbacks(plan)]

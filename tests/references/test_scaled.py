@@ -102,8 +102,8 @@ def test_plans_stream() -> None:
     suite = suite_from_arguments(
         task="regression", label="y", models="p", metrics=["mase(time=day, series=shop)"], slices=["shop"]
     )
-    prepared = prepare(bind(suite, open_source(table())))
-    assert not [fallback for group in sum_plans(prepared) for plan in group for fallback in fallbacks(plan)]
+    run_plan = prepare(bind(suite, open_source(table())))
+    assert not [fallback for group in sum_plans(run_plan) for plan in group for fallback in fallbacks(plan)]
 
 
 @pytest.mark.parametrize(

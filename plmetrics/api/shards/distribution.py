@@ -152,7 +152,7 @@ def evaluate_units(suite: Suite, source: Source, on: On | None) -> Result:
         return Distribution(section, on, Path(folder)).result(suite, plan_of_units)
 
 
-def check_units(suite: Suite, source: Source) -> None:
+def check_distribution(suite: Suite, source: Source) -> None:
     """Refuse a suite or a table that a runner cannot count; no row is read.
 
     Raises:

@@ -1,4 +1,4 @@
-"""`plmetrics gc`: remove what no interval needs any more."""
+"""`plmetrics gc`: remove superseded and expired runs."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class HistoryFormat(StrEnum):
-    """How a history is printed."""
+    """Output format of a history."""
 
     text = "text"
     json = "json"

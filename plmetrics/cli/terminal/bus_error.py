@@ -1,4 +1,4 @@
-"""A last word where a file that is mapped into memory ends early: the system then stops the process with SIGBUS.
+"""Message on SIGBUS, the signal for a memory-mapped file truncated during a run.
 
 Polars maps csv, NDJSON and Arrow files, and reads beyond the end of one that is cut meanwhile. That is no exception.
 Handlers of the module `signal` do not help: they wait until the instruction is over, which fails again and again.
@@ -25,7 +25,7 @@ _FIRST = Lock()
 
 
 def explain_bus_errors() -> None:
-    """End with a message, and the exit code of bad data, where a file that is mapped into memory was cut (Linux)."""
+    """On SIGBUS from a truncated memory-mapped file, end with a message and the exit code of bad data (Linux)."""
     if _MAPS.exists():
         ctypes.CDLL(None).signal(signal.SIGBUS, _HANDLER)
 
@@ -48,7 +48,7 @@ _HANDLER = ctypes.CFUNCTYPE(None, ctypes.c_int)(_handle)
 
 
 def _console() -> int:
-    """Descriptor that Python writes its errors to: the standard error itself may lead to a file for a while."""
+    """File descriptor of Python's error messages: standard error itself may lead to a file for a while."""
     try:
         return sys.stderr.fileno()
     except (OSError, ValueError, AttributeError):
@@ -56,7 +56,7 @@ def _console() -> int:
 
 
 def _cut_files() -> Iterator[str]:
-    """The files that are shorter by now than what is mapped of them; libraries end in such room anyway."""
+    """Files shorter than their memory mapping; libraries end in such room anyway."""
     lengths: dict[str, int] = {}
     libraries = set()
     for line in _MAPS.read_text(errors="surrogateescape").splitlines():

@@ -14,18 +14,18 @@ _MOST = 200
 
 
 def suite_files(incomplete: str) -> list[str]:
-    """YAML files that begin so, also one folder down; none leaves the word to the shell."""
+    """YAML files for a prefix, also one folder down; none leaves the word to the shell."""
     return _matches(incomplete, ("*.yaml", "*.yml", "*/*.yaml", "*/*.yml"))
 
 
 def run_folders(incomplete: str) -> list[str]:
-    """Folders of a suite's runs and of single runs that begin so."""
+    """Folders of a suite's runs and of single runs, for a prefix."""
     records = _matches(incomplete, ("*/latest.json", "*/*/latest.json", "*/run.json"), prefix_only=False)
     return [folder for record in records if (folder := str(Path(record).parent)).startswith(incomplete)]
 
 
 def metric_names(incomplete: str) -> list[str]:
-    """Names of metrics that begin so."""
+    """Names of metrics for a prefix."""
     from plmetrics.catalogue import registry
 
     names = dict.fromkeys(metric.name for metric in registry.classes())
@@ -33,7 +33,7 @@ def metric_names(incomplete: str) -> list[str]:
 
 
 def _matches(incomplete: str, patterns: Iterable[str], *, prefix_only: bool = True) -> list[str]:
-    """Paths below the folder that the word names, written as the word begins."""
+    """Paths below the folder of a word, written as the word begins."""
     folder, _, _ = incomplete.rpartition("/")
     start = f"{folder}/" if "/" in incomplete else ""
     root = Path(start or ".").expanduser()

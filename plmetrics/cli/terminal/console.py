@@ -30,7 +30,7 @@ def open_streams() -> None:
 
 
 def write_result(text: str) -> None:
-    """Write to stdout. A reader who has seen enough (`| head`) is no error."""
+    """Write to stdout. A closed pipe (`| head`) is no error."""
     try:
         try:
             sys.stdout.write(text)
@@ -86,6 +86,6 @@ def shown_path(path: Place) -> str:
 
 
 def _discard(stream: TextIO) -> None:
-    """Send what is still buffered nowhere, so that the interpreter does not stumble over it at exit."""
+    """Discard buffered output, against an error of the interpreter at exit."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -29,11 +29,11 @@ _BUG_HINT = "This is a bug in plmetrics. Run again with --debug to see where, an
 
 
 class UsageError(CallError):
-    """The command line is wrong, in a way that only we can tell."""
+    """A mistake on the command line beyond the parser's checks."""
 
     @classmethod
     def unknown(cls, name: str, names: Iterable[str], kind: str) -> UsageError:
-        """A name on the command line that nothing has, with the nearest one."""
+        """Problem of an unknown name on the command line, with the nearest known one."""
         return cls(Problem(f"unknown {kind} '{name}'", hint=did_you_mean(name, names)))
 
 
@@ -50,7 +50,7 @@ def refuse_existing(path: Path, *, force: bool) -> None:
 
 @contextmanager
 def usage() -> Iterator[None]:
-    """Where there is no suite, what is wrong with the call is wrong with the command line."""
+    """Problem located on the command line, for calls without a suite."""
     try:
         yield
     except ConfigError as error:
@@ -59,7 +59,7 @@ def usage() -> Iterator[None]:
 
 @contextmanager
 def guard(*, debug: bool = False, json: bool = False, exits: ExitPolicy | None = None) -> Iterator[None]:
-    """Turn whatever is raised into an exit code, and say what is wrong; `debug` adds the traceback.
+    """Turn any exception into an exit code and a message; `debug` adds the traceback.
 
     With `json` a JSON object on stdout says so, too; `exits` may choose another exit code.
 
@@ -89,7 +89,7 @@ def guard(*, debug: bool = False, json: bool = False, exits: ExitPolicy | None =
 
 @contextmanager
 def caught_warnings() -> Iterator[list[str]]:
-    """A list that holds, in the end, the words of our warnings: for entry points that return a table alone."""
+    """Context of a list, filled with our warnings: for entry points with a table as their only result."""
     texts: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", PlmetricsWarning)
@@ -102,7 +102,7 @@ def caught_warnings() -> Iterator[list[str]]:
 
 
 def block(failure: Failure, *, color: bool = False) -> str:
-    """The failure as text: its title, then each problem with its place; a hint is below the last that it is of."""
+    """Failure as text: its title, then each problem with its place; a hint follows its last problem."""
     if failure.exit_code == INTERRUPTED:
         return failure.title
     word = "\x1b[1;31merror:\x1b[0m" if color else "error:"

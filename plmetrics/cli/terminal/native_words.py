@@ -36,7 +36,7 @@ class NativeWords:
         self.panicked = False
 
     def pass_on(self, *, panics: bool) -> None:
-        """Write what there is by now to the console, with or without reports of panics."""
+        """Copy the diverted output so far to the console, with or without reports of panics."""
         if self._console is None:
             return
         text = os.pread(_STDERR, os.lseek(_STDERR, 0, os.SEEK_END), 0)
@@ -59,7 +59,7 @@ def without_panics(text: bytes) -> bytes:
 
 @contextmanager
 def native_words() -> Iterator[NativeWords]:
-    """Put what libraries write aside, in a process of the command line; reports of panics are not passed on.
+    """Divert the output of native libraries, in a process of the command line; reports of panics are not passed on.
 
     After a panic it stays aside for as long as the process lasts.
     """
@@ -88,7 +88,7 @@ def native_words() -> Iterator[NativeWords]:
 
 
 def _turned_aside() -> int | None:
-    """A copy of the descriptor that leads to the console; the descriptor itself leads to a file from now on."""
+    """Copy of the descriptor of the console; the descriptor itself leads to a file from now on."""
     try:
         console = os.dup(_STDERR)
         file = _nameless_file()
@@ -124,7 +124,7 @@ def _stream_to(console: int) -> TextIO | None:
 
 
 def _handle(number: int) -> None:
-    """Say why before the process is stopped, such as by a lack of memory: then nothing passes on what waits."""
+    """Print the reason before the process is stopped, such as by a lack of memory: diverted output is lost then."""
     if _waiting is not None:
         _waiting.pass_on(panics=True)
     ctypes.CDLL(None).signal(number, None)

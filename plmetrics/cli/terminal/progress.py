@@ -1,4 +1,4 @@
-"""Progress on stderr, for work that takes longer than a second."""
+"""Progress on stderr, for work of more than a second."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Progress:
         self._thread = threading.Thread(target=self._watch, daemon=True)
 
     def __call__(self, stage: str) -> None:
-        """Say which stage is running now."""
+        """Show the current stage."""
         self._stage = stage
 
     def __enter__(self) -> Self:
@@ -57,7 +57,7 @@ class Progress:
             self._status.stop()
 
     def tick(self) -> None:
-        """Show what is to be shown now."""
+        """Redraw the current line."""
         now = self._clock()
         seconds = now - self._start
         if seconds < _FIRST or not self._stage:

@@ -1,4 +1,4 @@
-"""Questions on stderr and answers from stdin, which may be a pipe."""
+"""Questions on stderr and answers from stdin, possibly a pipe."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The scan that aggregates every cube, and the rows that come with it."""
+"""The scan for the sums of every cube, and the rows for ordered metrics."""

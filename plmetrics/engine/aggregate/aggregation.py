@@ -1,4 +1,4 @@
-"""The third stage: one scan that aggregates every cube, and brings the rows that ordered metrics need."""
+"""Third stage: one scan for the sums of every cube, and the rows for ordered metrics."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from plmetrics.engine.aggregate.totals import (
     cells_of,
     centres_of,
     moments,
+    row_count,
     summed_in,
     sums_of,
     totals,
@@ -51,7 +52,7 @@ _ADDED = "@added|"
 
 @dataclass(frozen=True, slots=True)
 class Aggregates:
-    """Results of the scan: the sums of each cube, the rows for ordered metrics, and the blocks that occur.
+    """Results of the scan: the sums of each cube, the rows for ordered metrics, and the blocks.
 
     `digests` are words that tell the units of each block from others, None where nobody asked for them; `bins` are sums
     by bins, None where no curve is drawn from them.
@@ -67,7 +68,7 @@ class Aggregates:
     bins: BinSums | None = None
 
     def arithmetic(self) -> AbstractContextManager[object]:
-        """Within it products are exact where no order may show; sums of weights that overflowed are no warning."""
+        """Context of exact products in reproducible runs; overflow of sums of weights is no warning."""
         stack = ExitStack()
         stack.enter_context(exact_products(enabled=self.any_order))
         masses = [column for name, column in self.sums[0].columns.items() if name.endswith("weight")]
@@ -79,13 +80,13 @@ class Aggregates:
 
 
 def aggregate(
-    prepared: RunPlan,
+    plan: RunPlan,
     counting: Question[Counted],
     *,
     digested: bool = False,
     sums: Sequence[pl.DataFrame] | None = None,
 ) -> tuple[Aggregates, Counted]:
-    """Run the scan, and what features count in it; `digested` says whether to bring digests of the units.
+    """Run the scan with the counts of features; `digested` asks for digests of the units.
 
     `sums` are those of the cubes where rows that are counted have told them.
 
@@ -93,23 +94,23 @@ def aggregate(
         DataError: rows failed a check, and the suite says that is an error.
         PlmetricsError: rows in do not equal rows used and dropped: a bug.
     """
-    asked = together(sum_cubes(prepared, digested=digested, sums=sums), sum_bins(prepared), counting)
-    (frames, rows), bins, counted = answer(asked, apart=reads_apart(prepared.view))
-    result = collect_aggregates(prepared, frames, rows, bins)
-    return replace(result, digests=_digests(prepared, frames[0])) if digested else result, counted
+    asked = together(sum_cubes(plan, digested=digested, sums=sums), sum_bins(plan), counting)
+    (frames, rows), bins, counted = answer(asked, apart=reads_apart(plan.view))
+    result = collect_aggregates(plan, frames, rows, bins)
+    return replace(result, digests=_digests(plan, frames[0])) if digested else result, counted
 
 
-def sum_bins(prepared: RunPlan) -> Question[BinSums | None]:
-    """The sums by bins that curves are drawn from, as they are added; None where there is no such curve."""
-    if not prepared.request.suite.bin_curves:
+def sum_bins(plan: RunPlan) -> Question[BinSums | None]:
+    """Sums by bins for curves, unmerged; None without such a curve."""
+    if not plan.request.suite.bin_curves:
         return constant_question(None)
     from plmetrics.engine.aggregate.bin_sums import bin_sums
 
-    return bin_sums(prepared)
+    return bin_sums(plan)
 
 
 def sum_cubes(
-    prepared: RunPlan, *, digested: bool = False, sums: Sequence[pl.DataFrame] | None = None
+    plan: RunPlan, *, digested: bool = False, sums: Sequence[pl.DataFrame] | None = None
 ) -> Question[tuple[list[pl.DataFrame], pl.DataFrame | None]]:
     """The scan: the sums of each cube by the values of its keys, and the rows for ordered metrics.
 
@@ -119,55 +120,55 @@ def sum_cubes(
         DataError: rows failed a check, and the suite says that is an error.
     """
     rows: pl.DataFrame | None = None
-    early = prepared.slice_sums
+    early = plan.slice_sums
     if sums is not None:
         frames = list(sums)
     elif early is not None and early.frame is not None:
         frames = [early.frame]
     else:
-        groups, step = sums_scan(prepared, digested=digested)
+        groups, step = sums_scan(plan, digested=digested)
         parts = iter((yield step.plans))
         frames = [side_by_side([next(parts) for _ in group]) for group in groups]
         rows = next(parts, None)
         if rows is not None and not groups:
             from plmetrics.engine.aggregate.row_counts import counted_rows
 
-            frames, rows = counted_rows(prepared, rows)
-    rows = None if rows is None else prepared.request.arithmetic.rows(rows)
-    refuse_bad(prepared, frames[0])
-    if prepared.request.suite.positive is not None:
+            frames, rows = counted_rows(plan, rows)
+    rows = None if rows is None else plan.request.arithmetic.rows(rows)
+    refuse_bad(plan, frames[0])
+    if plan.request.suite.positive is not None:
         from plmetrics.engine.bad_rows import refuse_absent_positive
 
-        refuse_absent_positive(prepared.view, frames[0])
-    if any(prepared.centres.values()):
+        refuse_absent_positive(plan.view, frames[0])
+    if any(plan.centres.values()):
         from plmetrics.engine.aggregate.centring import recentre
 
-        frames = [recentre(prepared, *pair) for pair in zip(prepared.cubes, frames, strict=True)]
+        frames = [recentre(plan, *pair) for pair in zip(plan.cubes, frames, strict=True)]
     return frames, rows
 
 
-def sums_scan(prepared: RunPlan, *, digested: bool = False) -> tuple[list[list[pl.LazyFrame]], Step]:
-    """The scan of a run: the plans of the sums of each cube, none where rows tell them; and the step that it is.
+def sums_scan(run_plan: RunPlan, *, digested: bool = False) -> tuple[list[list[pl.LazyFrame]], Step]:
+    """Scan of a run's sums: the plans of each cube, none if collected rows have the counts; and its step.
 
     After the sums the step has the rows for ordered metrics, where these are sorted in memory.
     """
-    does, recentres = families(prepared.request), any(prepared.centres.values())
+    does, recentres = families(run_plan.request), any(run_plan.centres.values())
     rows: list[pl.LazyFrame] = []
-    if brings_rows(prepared):
+    if brings_rows(run_plan):
         from plmetrics.engine.aggregate.row_counts import counted_columns, tells_counts
 
-        if tells_counts(prepared):
-            plan = rows_plan(prepared, further=counted_columns(prepared))
+        if tells_counts(run_plan):
+            plan = rows_plan(run_plan, further=counted_columns(run_plan))
             return [], Step("aggregate", (plan,), does, at_least=recentres)
-        rows.append(rows_plan(prepared, unlabelled=bool(prepared.request.label_free_values)))
-    groups = sum_plans(prepared, digested=digested)
+        rows.append(rows_plan(run_plan, unlabelled=bool(run_plan.request.label_free_values)))
+    groups = sum_plans(run_plan, digested=digested)
     sums = [plan for group in groups for plan in group]
-    apart = reads_apart(prepared.view)
+    apart = reads_apart(run_plan.view)
     return groups, Step("aggregate", (*sums, *rows), does, at_least=recentres, sums=len(sums), apart=apart)
 
 
 def families(request: Request) -> str:
-    """How many metrics there are of the families that are counted, in words."""
+    """Number of metrics by state family, in words."""
     return ", ".join(
         f"{len(metrics)} {word} ({family})"
         for family, metrics in (("sums", request.sums), ("scores", request.scores))
@@ -177,7 +178,7 @@ def families(request: Request) -> str:
 
 
 def collect_aggregates(
-    prepared: RunPlan,
+    plan: RunPlan,
     frames: Sequence[pl.DataFrame],
     rows: pl.DataFrame | None,
     bins: BinSums | None = None,
@@ -188,53 +189,51 @@ def collect_aggregates(
         DataError: no rows are left.
         PlmetricsError: rows in do not equal rows used and dropped: a bug.
     """
-    keys, units = _block_keys(prepared, frames[0])
-    states = tuple(
-        _state(prepared, cube, frame, keys) for cube, frame in zip(prepared.cubes, frames, strict=True)
-    )
-    used_rows = _conserve(prepared, states[0])
+    keys, units = _block_keys(plan, frames[0])
+    states = tuple(_state(plan, cube, frame, keys) for cube, frame in zip(plan.cubes, frames, strict=True))
+    used_rows = _conserve(plan, states[0])
     if bins is not None:
         from plmetrics.engine.aggregate.bin_sums import bin_totals
 
-        bins = bin_totals(prepared, bins)
-    any_order = prepared.request.arithmetic.any_order
+        bins = bin_totals(plan, bins)
+    any_order = plan.request.arithmetic.any_order
     return Aggregates(states, rows, keys, units, used_rows, any_order, bins=bins)
 
 
-def needs_rows(prepared: RunPlan) -> bool:
+def needs_rows(plan: RunPlan) -> bool:
     """Whether an ordered metric or a curve needs the rows themselves."""
-    return prepared.request.orders_rows
+    return plan.request.orders_rows
 
 
-def brings_rows(prepared: RunPlan) -> bool:
+def brings_rows(plan: RunPlan) -> bool:
     """Whether the rows of ordered metrics come with the sums."""
-    return needs_rows(prepared) and prepared.exact and prepared.order.way == "rows"
+    return needs_rows(plan) and plan.exact and plan.order.way == "rows"
 
 
-def sum_plans(prepared: RunPlan, *, digested: bool = False) -> list[list[pl.LazyFrame]]:
-    """Per cube the plans that aggregate it, at most so many aggregates each."""
-    frame = prepared.rows_added
+def sum_plans(plan: RunPlan, *, digested: bool = False) -> list[list[pl.LazyFrame]]:
+    """Aggregation plans by cube, with a limit of aggregates per plan."""
+    frame = plan.rows_added
     keys: list[pl.Expr] = []
-    if prepared.blocks is not None:
-        keys.append(block_key(pl.col(UNIT), prepared.blocks.modulus).alias(BLOCK))
-    shared = [total.sum.alias(total.name) for total in (digests(prepared) if digested else ())]
+    if plan.blocks is not None:
+        keys.append(block_key(pl.col(UNIT), plan.blocks.modulus).alias(BLOCK))
+    shared = [total.sum.alias(total.name) for total in (digests(plan) if digested else ())]
     return [
         [
             frame.with_columns(values).group_by([*map(pl.col, cube.columns), *keys]).agg(chunk)
-            for values, chunk in _chunks(prepared, cube, [] if index else shared)
+            for values, chunk in _chunks(plan, cube, [] if index else shared)
         ]
-        for index, cube in enumerate(prepared.cubes)
+        for index, cube in enumerate(plan.cubes)
     ]
 
 
 def _chunks(
-    prepared: RunPlan, cube: Cube, shared: Sequence[pl.Expr]
+    plan: RunPlan, cube: Cube, shared: Sequence[pl.Expr]
 ) -> Iterator[tuple[list[pl.Expr], list[pl.Expr]]]:
-    """Aggregates of a cube, in parts that one node of a plan can take; and what must be known of rows before.
+    """Aggregates of a cube, split by the limit of one plan node; and the columns they need before.
 
     A value that is added in several ways is a column first: else it would be computed for each.
     """
-    addition, every = prepared.addition, totals(prepared, summed_in(prepared, cube))
+    addition, every = plan.addition, totals(plan, summed_in(plan, cube))
     exact = {
         total.name: total.value for total in every if total.name in addition.exact and total.value is not None
     }
@@ -265,8 +264,8 @@ def side_by_side(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
     return pl.concat([ordered[0], *(part.drop(keys) for part in ordered[1:])], how="horizontal")
 
 
-def refuse_bad(prepared: RunPlan, frame: pl.DataFrame) -> None:
-    """Say what is wrong with the rows, if the sums of a cube counted bad ones.
+def refuse_bad(plan: RunPlan, frame: pl.DataFrame) -> None:
+    """Raise an error for bad rows counted by the sums of a cube.
 
     Raises:
         DataError: they did.
@@ -275,23 +274,23 @@ def refuse_bad(prepared: RunPlan, frame: pl.DataFrame) -> None:
         return
     from plmetrics.engine.bad_rows import bad_values
 
-    raise bad_values(prepared.view, prepared.table.checks, prepared.rows.read)
+    raise bad_values(plan.view, plan.table.checks, plan.rows.read)
 
 
-def _block_keys(prepared: RunPlan, frame: pl.DataFrame) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    blocks = prepared.blocks
+def _block_keys(plan: RunPlan, frame: pl.DataFrame) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    blocks = plan.blocks
     if blocks is None:
         return np.zeros(1, dtype=np.uint64), np.ones(1, dtype=np.int64)
     if blocks.keys is not None and blocks.units is not None:
         return blocks.keys, blocks.units
-    rows = pl.col("rows" if "rows" in frame.columns else "n").sum()
+    rows = pl.col(row_count(frame.columns)).sum()
     counted = frame.lazy().group_by(BLOCK).agg(rows.alias("n")).sort(BLOCK).collect()
     return counted[BLOCK].to_numpy(), counted["n"].to_numpy()
 
 
-def digests(prepared: RunPlan) -> list[Total]:
-    """Sums of words that tell rows apart that are units of the same places; none where counts of positives do."""
-    request, blocks = prepared.request, prepared.blocks
+def digests(plan: RunPlan) -> list[Total]:
+    """Digests of words that tell units of equal places apart; none where counts of positives do."""
+    request, blocks = plan.request, plan.blocks
     if blocks is None or blocks.digests is not None:
         return []
     roles = request.view.roles
@@ -301,10 +300,10 @@ def digests(prepared: RunPlan) -> list[Total]:
     return [Total(DIGEST, digest.sum(), digest)]
 
 
-def _digests(prepared: RunPlan, frame: pl.DataFrame) -> NDArray[np.uint64] | None:
+def _digests(plan: RunPlan, frame: pl.DataFrame) -> NDArray[np.uint64] | None:
     """The digests of the blocks' units, in the order of their keys."""
-    if prepared.blocks is None or not prepared.request.unit_rows:
-        return None if prepared.blocks is None else prepared.blocks.digests
+    if plan.blocks is None or not plan.request.unit_rows:
+        return None if plan.blocks is None else plan.blocks.digests
     name = next((name for name in (DIGEST, "positives") if name in frame.columns), None)
     if name is None:
         return None
@@ -312,13 +311,13 @@ def _digests(prepared: RunPlan, frame: pl.DataFrame) -> NDArray[np.uint64] | Non
     return added[name].to_numpy()
 
 
-def _state(prepared: RunPlan, cube: Cube, frame: pl.DataFrame, keys: NDArray[np.uint64]) -> SumsState:
-    cell, columns = cells_of(cube, frame), sums_of(prepared, cube, frame)
+def _state(plan: RunPlan, cube: Cube, frame: pl.DataFrame, keys: NDArray[np.uint64]) -> SumsState:
+    cell, columns = cells_of(cube, frame), sums_of(plan, cube, frame)
     block = np.zeros(frame.height, dtype=np.int64)
     if BLOCK in frame.columns:
         block = np.searchsorted(keys, frame[BLOCK].to_numpy())
-    centres = centres_of(prepared, moments(prepared, summed_in(prepared, cube)), frame)
-    if prepared.request.arithmetic.any_order:
+    centres = centres_of(plan, moments(plan, summed_in(plan, cube)), frame)
+    if plan.request.arithmetic.any_order:
         return SumsState(cell, block, columns, len(keys), centres).in_order()
     order = np.argsort(cell, kind="stable")
     for name in columns:  # one after another: they may take as much memory as the rows
@@ -326,10 +325,10 @@ def _state(prepared: RunPlan, cube: Cube, frame: pl.DataFrame, keys: NDArray[np.
     return SumsState(cell[order], block[order], columns, len(keys), centres.take(order))
 
 
-def _conserve(prepared: RunPlan, state: SumsState) -> dict[str, int]:
-    rows = prepared.rows
-    used_rows = _rows_by_model(state, prepared.populations())
-    counted = {**used_rows, **_rows_by_model(state, prepared.scored_populations())}
+def _conserve(plan: RunPlan, state: SumsState) -> dict[str, int]:
+    rows = plan.rows
+    used_rows = _rows_by_model(state, plan.populations())
+    counted = {**used_rows, **_rows_by_model(state, plan.scored_populations())}
     for model, number in counted.items():
         expected = rows.read - rows.zero_weight - rows.dropped[model]
         if number != expected:
@@ -339,30 +338,30 @@ def _conserve(prepared: RunPlan, state: SumsState) -> dict[str, int]:
             )
             raise PlmetricsError(msg)
     if not any(counted.values()):
-        raise _no_rows_error(prepared)
+        raise _no_rows_error(plan)
     return used_rows
 
 
 def _rows_by_model(state: SumsState, prefixes: Mapping[str, str]) -> dict[str, int]:
-    """The number of rows that count for each model, from the counts of a prefix."""
+    """Number of valid rows of each model, from the counts of a prefix."""
     return {model: round(float(state.columns[f"{prefix}n"].sum())) for model, prefix in prefixes.items()}
 
 
-def unlabelled_rows(prepared: RunPlan, aggregated: Aggregates) -> dict[str, int] | None:
+def unlabelled_rows(plan: RunPlan, aggregated: Aggregates) -> dict[str, int] | None:
     """The number of rows without a label of each model; None where each row must have one."""
-    scored = _rows_by_model(aggregated.sums[0], prepared.scored_populations())
+    scored = _rows_by_model(aggregated.sums[0], plan.scored_populations())
     return {model: number - aggregated.used[model] for model, number in scored.items()} or None
 
 
-def _no_rows_error(prepared: RunPlan) -> NoRowsLeftError:
-    rows = prepared.rows
+def _no_rows_error(plan: RunPlan) -> NoRowsLeftError:
+    rows = plan.rows
     if rows.zero_weight == rows.read:
         msg = f"no rows are left: all {rows.read:,} have weight 0"
         error = NoRowsLeftError(Problem(msg, ("columns", "weight")))
     else:
         from plmetrics.engine.bad_rows import bad_values, no_rows_left
 
-        problems = bad_values(prepared.view, prepared.table.checks, rows.read).problems
+        problems = bad_values(plan.view, plan.table.checks, rows.read).problems
         error = NoRowsLeftError(
             [no_rows_left(rows.read), *(replace(problem, hint=None) for problem in problems)]
         )
@@ -370,31 +369,31 @@ def _no_rows_error(prepared: RunPlan) -> NoRowsLeftError:
     return error
 
 
-def sliced_rests(prepared: RunPlan, aggregated: Aggregates) -> list[RestSums | None]:
-    """The sums of the rest of every slice, of the sets that are compared with that or decomposed."""
-    compare = prepared.request.suite.compare
+def sliced_rests(plan: RunPlan, aggregated: Aggregates) -> list[RestSums | None]:
+    """Sums of the complement of every slice, for sets compared with it or decomposed."""
+    compare = plan.request.suite.compare
     if compare is None:
-        return [None] * len(prepared.slices)
+        return [None] * len(plan.slices)
     from plmetrics.states.complements import RestSums
 
     out: list[RestSums | None] = []
-    for slices in prepared.slices:
+    for slices in plan.slices:
         name = slices.slice_set.name
         has_rests = REST in compare.slices.get(name, ())
         if not (has_rests or name in compare.decompose):
             out.append(None)
             continue
-        out.append(RestSums(_rolled_up(prepared, aggregated, slices, 1), has_rests))
+        out.append(RestSums(_rolled_up(plan, aggregated, slices, 1), has_rests))
     return out
 
 
-def sliced_sums(prepared: RunPlan, aggregated: Aggregates) -> list[SlicedSums]:
+def sliced_sums(plan: RunPlan, aggregated: Aggregates) -> list[SlicedSums]:
     """The sums of every slice set, rolled up from its cube."""
-    return [_rolled_up(prepared, aggregated, slices) for slices in prepared.slices]
+    return [_rolled_up(plan, aggregated, slices) for slices in plan.slices]
 
 
-def _rolled_up(prepared: RunPlan, aggregated: Aggregates, slices: Slices, rest: int = 0) -> SlicedSums:
-    index = prepared.cube_of(slices)
+def _rolled_up(plan: RunPlan, aggregated: Aggregates, slices: Slices, rest: int = 0) -> SlicedSums:
+    index = plan.cube_of(slices)
     state = aggregated.sums[index]
-    codes = prepared.cubes[index].slice_codes(slices, state.cell)
+    codes = plan.cubes[index].slice_codes(slices, state.cell)
     return state.roll_up(codes + rest, len(slices) + rest)

@@ -1,4 +1,4 @@
-"""Sums of rows by bins of their numbers, of all tables of a run, from rows that stream by once in batches."""
+"""Sums of rows by bins of their numbers, for all tables of a run, from a single stream of batches."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ _SPARSE = 4
 
 
 class BinRows:
-    """The sums of some tables, each of one model and the slices of one set, and the scan that adds them."""
+    """Sums of some tables, each of one model and the slices of one set, and their scan."""
 
-    def __init__(self, prepared: RunPlan, jobs: Sequence[Job]) -> None:
-        self._prepared = prepared
+    def __init__(self, plan: RunPlan, jobs: Sequence[Job]) -> None:
+        self._plan = plan
         self._jobs = jobs
         self._bins = {
-            (job.model, key): bins_of(prepared.bin_edges, job.model, key)
+            (job.model, key): bins_of(plan.bin_edges, job.model, key)
             for job in jobs
             for key in job.table.keys
             if not is_class(key)
@@ -68,12 +68,12 @@ class BinRows:
         self._codes: dict[tuple[int, int], Whole] = {}
 
     def plans(self) -> list[pl.LazyFrame]:
-        """The scan, whose batches are added as they come; none where there are no tables."""
+        """Scan, with batches added on arrival; none without tables."""
         if not self._jobs:
             return []
-        rows = self._prepared.table.frame.select(self._row_columns())
+        rows = self._plan.table.frame.select(self._row_columns())
         width = _NUMBER * _BATCH_COPIES * len(rows.collect_schema())
-        fit = counting_room(self._prepared.request.suite) // width
+        fit = counting_room(self._plan.request.suite) // width
         return [batch_sink(rows, min(_BATCH_ROWS, max(_LEAST_ROWS, fit)), self._add)]
 
     def frames(self) -> Iterator[tuple[Job, pl.DataFrame]]:
@@ -90,62 +90,60 @@ class BinRows:
             yield job, frame.drop(PLACE).with_columns(keys)
 
     def _distinct_values(self) -> list[dict[str, str]]:
-        """The column of rows that each sum of a table is made of, by its name: tables of a model share them."""
+        """Row columns of the sums of each table, by name: tables of a model share them."""
         columns: dict[tuple[str, str], str] = {}
         sources = []
         for job in self._jobs:
             source = {}
-            for name, value in bin_values(self._prepared, job.model, job.table).items():
+            for name, value in bin_values(self._plan, job.model, job.table).items():
                 column = columns.setdefault((job.model, name.rsplit("|", 1)[-1]), name)
                 self._values.setdefault(column, value)
                 source[name] = column
-                if column in self._prepared.addition.exact:
+                if column in self._plan.addition.exact:
                     source |= {f"{kind}{name}": f"{kind}{column}" for kind in (FIXED, LEFT)}
             sources.append(source)
         return sources
 
     def _row_columns(self) -> list[pl.Expr]:
-        """Numbers that rows are binned by and those that they add, each once, with their cells and blocks."""
-        prepared = self._prepared
+        """Unique numbers of rows to bin and to add, with their cells and blocks."""
+        plan = self._plan
         numbers = {
-            number_column(job.model, key): key_number(prepared, job.model, key)
+            number_column(job.model, key): key_number(plan, job.model, key)
             for job in self._jobs
             for key in job.table.keys
         }
         values = {name: value.cast(pl.Float64) for name, value in self._values.items()}
         columns = [number.alias(name) for name, number in numbers.items()]
-        columns += [part.fill_null(0) for part in prepared.addition.parts(values)]
-        for cube in dict.fromkeys(prepared.cube_of(job.slices) for job in self._jobs):
-            columns.append(prepared.cubes[cube].cell().alias(cell_column(cube)))
-        if prepared.request.suite.apart:
+        columns += [part.fill_null(0) for part in plan.addition.parts(values)]
+        for cube in dict.fromkeys(plan.cube_of(job.slices) for job in self._jobs):
+            columns.append(plan.cubes[cube].cell().alias(cell_column(cube)))
+        if plan.request.suite.apart:
             columns += [
                 pl.col(valid_column(model)) for model in dict.fromkeys(job.model for job in self._jobs)
             ]
-        if prepared.blocks is not None and any(job.table.blocks for job in self._jobs):
-            columns.append(block_key(pl.col(UNIT), prepared.blocks.modulus).alias(ROW_BLOCK))
+        if plan.blocks is not None and any(job.table.blocks for job in self._jobs):
+            columns.append(block_key(pl.col(UNIT), plan.blocks.modulus).alias(ROW_BLOCK))
         return columns
 
     def _shape(self, job: Job) -> tuple[int, ...]:
-        """How many slices and bins there are, and blocks where their number is known."""
-        classes = len(self._prepared.request.classes)
+        """Numbers of slices and bins, and of blocks if known."""
+        classes = len(self._plan.request.classes)
         shape = [len(job.slices)]
         shape += [classes if is_class(key) else self._bins[job.model, key].size for key in job.table.keys]
-        blocks = self._prepared.blocks
+        blocks = self._plan.blocks
         if job.table.blocks and blocks is not None and blocks.modulus is not None:
             shape.append(blocks.modulus)
         return tuple(shape)
 
     def _empty_tallies(self) -> list[BinTally]:
         """Tallies with arrays where these have room, the smallest first."""
-        room = counting_room(self._prepared.request.suite)
+        room = counting_room(self._plan.request.suite)
         tallies: dict[int, BinTally] = {}
         for place in sorted(range(len(self._jobs)), key=lambda place: math.prod(self._shapes[place])):
             size, names = math.prod(self._shapes[place]), self._sources[place]
             taken = size * _NUMBER * (1 + len(names))
             dense = (
-                taken <= room
-                and size <= _SPARSE * self._prepared.rows.read
-                and self._placed(self._jobs[place])
+                taken <= room and size <= _SPARSE * self._plan.rows.read and self._placed(self._jobs[place])
             )
             room -= taken if dense else 0
             whole = [name for name in names if name.startswith((FIXED, LEFT))]
@@ -162,7 +160,7 @@ class BinRows:
         parallel_map(partial(self._add_model, batch), list(dict.fromkeys(job.model for job in self._jobs)))
 
     def _add_model(self, batch: pl.DataFrame, model: str) -> None:
-        rows = batch.filter(pl.col(valid_column(model))) if self._prepared.request.suite.apart else batch
+        rows = batch.filter(pl.col(valid_column(model))) if self._plan.request.suite.apart else batch
         bins = {
             key: numbers.places(rows[number_column(model, key)].to_numpy())
             for (of_model, key), numbers in self._bins.items()
@@ -196,8 +194,8 @@ class BinRows:
 
     def _slice_codes(self, job: Job, rows: pl.DataFrame) -> Whole:
         """The number of each row's slice in a set, -1 where it is in none."""
-        number = self._prepared.cube_of(job.slices)
-        cube, cells = self._prepared.cubes[number], rows[cell_column(number)].to_numpy()
+        number = self._plan.cube_of(job.slices)
+        cube, cells = self._plan.cubes[number], rows[cell_column(number)].to_numpy()
         if cube.cells > LOOKUP_CELLS:
             return cube.slice_codes(job.slices, cells)
         if (job.number, job.first) not in self._codes:

@@ -33,14 +33,14 @@ if TYPE_CHECKING:
     from plmetrics.table.slices import Slices
 
 
-def bin_sums(prepared: RunPlan) -> Question[BinSums]:
-    """The tables of all curves that are drawn from them."""
-    jobs = list(table_jobs(prepared))
+def bin_sums(plan: RunPlan) -> Question[BinSums]:
+    """Tables of all curves of sums by bins."""
+    jobs = list(table_jobs(plan))
     queries = [job for job in jobs if job.table.queries]
-    rows = BinRows(prepared, [job for job in jobs if not job.table.queries])
-    plans = [*(_query_plan(prepared, job) for job in queries), *rows.plans()]
+    rows = BinRows(plan, [job for job in jobs if not job.table.queries])
+    plans = [*(_query_plan(plan, job) for job in queries), *rows.plans()]
     frames = (yield plans) if plans else []
-    sums = [(job, _by_slice(prepared, job, frame)) for job, frame in zip(queries, frames, strict=False)]
+    sums = [(job, _by_slice(plan, job, frame)) for job, frame in zip(queries, frames, strict=False)]
     parts: dict[Name, list[pl.DataFrame]] = {}
     for job, frame in [*sums, *rows.frames()]:
         counted = frame.with_columns((pl.col(CELL) + job.first).cast(pl.UInt32))
@@ -48,47 +48,47 @@ def bin_sums(prepared: RunPlan) -> Question[BinSums]:
         others = [name for name in counted.columns if name not in keys]
         parts.setdefault((job.model, job.table.name, job.number), []).append(counted.select(*keys, *others))
     return BinSums(
-        {table.name: table for table in run_tables(prepared)},
+        {table.name: table for table in run_tables(plan)},
         {name: add_frames(each) for name, each in parts.items()},
-        prepared.bin_edges,
+        plan.bin_edges,
     )
 
 
-def bin_totals(prepared: RunPlan, sums: BinSums) -> BinSums:
-    """The tables with totals in the place of what was added to have them."""
-    frames = {name: prepared.addition.totals(frame) for name, frame in sums.frames.items()}
+def bin_totals(plan: RunPlan, sums: BinSums) -> BinSums:
+    """Bin tables with running totals in place of sums."""
+    frames = {name: plan.addition.totals(frame) for name, frame in sums.frames.items()}
     return BinSums(sums.tables, frames, sums.edges)
 
 
-def _cube(prepared: RunPlan, slices: Slices) -> Cube:
+def _cube(plan: RunPlan, slices: Slices) -> Cube:
     """The keys of one slice set alone."""
-    cube = prepared.cubes[prepared.cube_of(slices)]
+    cube = plan.cubes[plan.cube_of(slices)]
     codes = {code.key.column: code for code in cube.codes}
     return Cube(tuple(codes[column] for column in slices.slice_set.columns), (slices,))
 
 
-def _query_plan(prepared: RunPlan, job: Job) -> pl.LazyFrame:
-    """The queries in which both models take part, by name where they are few; else with those at the ends of bins."""
+def _query_plan(plan: RunPlan, job: Job) -> pl.LazyFrame:
+    """Queries of both models, by name if they are few; else with those at the ends of bins."""
     model, key = job.model, job.table.keys[0]
-    number, name = key_number(prepared, model, key), pl.col(plain_column(QUERY_NAME))
-    bins = bins_of(prepared.bin_edges, model, key)
+    number, name = key_number(plan, model, key), pl.col(plain_column(QUERY_NAME))
+    bins = bins_of(plan.bin_edges, model, key)
     place = number.map_batches(
         lambda numbers: pl.Series(bins.places(numbers.to_numpy())),
         return_dtype=pl.UInt16,
         is_elementwise=True,
     )
     made = {BINS[0]: place.cast(pl.UInt32), LOW: number, QUERY: name.cast(pl.String)}
-    values = bin_values(prepared, model, job.table)
-    frame = prepared.table.frame.filter(number.is_finite()).with_columns(**made, **values)
-    keys, few = [*_cube(prepared, job.slices).columns, BINS[0]], f"{model}|{BY_QUERY}" in prepared.bin_edges
-    sums = prepared.addition.sums({name: pl.col(name) for name in values})
+    values = bin_values(plan, model, job.table)
+    frame = plan.table.frame.filter(number.is_finite()).with_columns(**made, **values)
+    keys, few = [*_cube(plan, job.slices).columns, BINS[0]], f"{model}|{BY_QUERY}" in plan.bin_edges
+    sums = plan.addition.sums({name: pl.col(name) for name in values})
     ends = [] if few else end_expressions(LOW, LOW, QUERY, QUERY)
     keys += [QUERY] if few else []
     return frame.group_by(keys).agg(pl.len().cast(pl.Int64).alias(ROWS), *sums, *ends)
 
 
-def _by_slice(prepared: RunPlan, job: Job, frame: pl.DataFrame) -> pl.DataFrame:
+def _by_slice(plan: RunPlan, job: Job, frame: pl.DataFrame) -> pl.DataFrame:
     """Sums by the keys of a slice set, by the number of a slice."""
-    cube = _cube(prepared, job.slices)
+    cube = _cube(plan, job.slices)
     codes = cube.slice_codes(job.slices, cells_of(cube, frame))
     return frame.drop(cube.columns).with_columns(pl.Series(CELL, codes)).filter(pl.Series(codes >= 0))

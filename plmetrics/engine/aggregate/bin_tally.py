@@ -1,4 +1,4 @@
-"""Sums of rows by place, a whole number from 0 on, batch by batch: dense arrays, or a frame of places that occur."""
+"""Sums of rows by place, a whole number from 0 on, batch by batch: dense arrays, or a sparse frame."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class BinTally:
 
     @property
     def columns(self) -> list[str]:
-        """What is added beside the number of rows."""
+        """Columns of sums beside the number of rows."""
         return [name for name in self._sums if name != ROWS]
 
     def add(self, keys: Mapping[str, Values], values: Mapping[str, Values | pl.Series]) -> None:
@@ -61,7 +61,7 @@ class BinTally:
             self._frames = [self._added(pl.concat(self._frames))]
 
     def frame(self) -> pl.DataFrame:
-        """The places that occur, each with its sums."""
+        """Nonempty places, each with its sums."""
         if not self._dense:
             return self._added(pl.concat(self._frames))
         place = np.flatnonzero(self._sums[ROWS])
@@ -80,7 +80,7 @@ def _add(sums: Values, place: Values, values: Values | pl.Series | None) -> None
 
 
 def _few_rows(place: Values, values: Values | pl.Series | None) -> Iterator[tuple[Values, Values | None]]:
-    """Places and values of so few rows at a time that they stay near the processor; a null is 0."""
+    """Places and values in pieces small enough for the processor's cache; a null is 0."""
     first = 0
     for part in values.get_chunks() if isinstance(values, pl.Series) else [values]:
         numbers = _numbers(part) if isinstance(part, pl.Series) else part

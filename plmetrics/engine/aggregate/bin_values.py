@@ -1,4 +1,4 @@
-"""Numbers and weights that rows add to tables of sums by bins, and the bins of their numbers."""
+"""Numbers and weights of rows for tables of sums by bins, and the bins of these numbers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class Job(NamedTuple):
-    """A table of a model and some slices: the number of their set, and that of the first of them in it."""
+    """Table of a model and some slices: the number of their set, and that of the first of them in it."""
 
     model: str
     table: BinTable
@@ -44,7 +44,7 @@ class Job(NamedTuple):
 
 
 class NumberBins:
-    """The bins of a number: the first whose upper edge is not below it; in a histogram bins have their lower edges.
+    """Bins of a number: each up to its upper edge, inclusive; in a histogram from its lower edge.
 
     >>> NumberBins(np.array([0.0, 1.0])).places(np.array([-1.0, 0.0, 0.5, 1.5])).tolist()
     [0, 0, 1, 2]
@@ -59,7 +59,7 @@ class NumberBins:
 
     @property
     def size(self) -> int:
-        """How many there are."""
+        """Number of bins."""
         return len(self._edges) + 1
 
     def places(self, numbers: Array) -> NDArray[np.uint16]:
@@ -79,72 +79,72 @@ def is_class(key: str) -> bool:
 
 
 def number_column(model: str, key: str) -> str:
-    """The column of what the bins of a key are of."""
+    """Column of the binned number of a key."""
     return f"@{'class' if is_class(key) else 'number'}|{model}|{key.split(maxsplit=1)[0]}"
 
 
-def key_number(prepared: RunPlan, model: str, key: str) -> pl.Expr:
-    """Values that the bins of a key are of."""
-    number = number_of(prepared.row_of(model), key.split(maxsplit=1)[0], prepared.request.suite)
+def key_number(plan: RunPlan, model: str, key: str) -> pl.Expr:
+    """Values of the binned number of a key."""
+    number = number_of(plan.row_of(model), key.split(maxsplit=1)[0], plan.request.suite)
     return number.cast(pl.UInt32, strict=False) if is_class(key) else number.cast(pl.Float64)
 
 
-def run_tables(prepared: RunPlan) -> tuple[BinTable, ...]:
+def run_tables(plan: RunPlan) -> tuple[BinTable, ...]:
     """The tables of a run."""
-    curves = (curve.curve for curve in prepared.request.suite.bin_curves)
-    return tables_of(curves, blocks=prepared.blocks is not None)
+    curves = (curve.curve for curve in plan.request.suite.bin_curves)
+    return tables_of(curves, blocks=plan.blocks is not None)
 
 
-def set_places(prepared: RunPlan) -> Iterator[tuple[int, int, Slices]]:
-    """The slices of a run, with the number of their set and that of the first of them in it."""
+def set_places(plan: RunPlan) -> Iterator[tuple[int, int, Slices]]:
+    """Slices of a run, with the number of their set and that of the first of them in it."""
     offset: dict[int, int] = {}
-    for slices in prepared.slices:
-        number = prepared.number_of(slices)
+    for slices in plan.slices:
+        number = plan.number_of(slices)
         yield number, offset.get(number, 0), slices
         offset[number] = offset.get(number, 0) + len(slices)
 
 
-def bin_values(prepared: RunPlan, model: str, table: BinTable) -> dict[str, pl.Expr]:
+def bin_values(plan: RunPlan, model: str, table: BinTable) -> dict[str, pl.Expr]:
     """Terms of each row in the sums of a table, by column."""
-    row = prepared.row_of(model)
+    row = plan.row_of(model)
     values: dict[str, pl.Expr] = {}
     if row.weight is not None:
         values = {WEIGHT: row.weight, SQUARED_WEIGHT: row.weight * row.weight}
     for name in table.sums:
-        value = _value(prepared, model, row, name)
+        value = _value(plan, model, row, name)
         values[name] = value if row.weight is None else value * row.weight
     return {sum_name(model, table.name, name): value.cast(pl.Float64) for name, value in values.items()}
 
 
-def _value(prepared: RunPlan, model: str, row: Rows, name: str) -> pl.Expr:
+def _value(plan: RunPlan, model: str, row: Rows, name: str) -> pl.Expr:
     if name in ARM_SUMS:
         arm = row.treated if name.startswith("treated") else ~row.treated
         return arm.cast(pl.Float64) if name == "treated" else pl.when(arm).then(row.label).otherwise(0.0)
     number = name.removesuffix(SQUARE)
-    value = number_of(row, number, prepared.request.suite) - centre_of(prepared.bin_edges, model, number)
+    value = number_of(row, number, plan.request.suite) - centre_of(plan.bin_edges, model, number)
     return value * value if name.endswith(SQUARE) else value
 
 
-def table_sizes(prepared: RunPlan) -> Iterator[tuple[int, int]]:
-    """Of each table at most how many rows it has, and its columns: no more rows than there are, or bins in slices."""
-    rows, classes = prepared.rows.read, len(prepared.request.classes)
-    for model, table, _, _, slices in table_jobs(prepared):
+def table_sizes(plan: RunPlan) -> Iterator[tuple[int, int]]:
+    """Upper bound of the rows of each table, and its columns: the number of rows, or of bins in slices, if smaller."""
+    rows, classes = plan.rows.read, len(plan.request.classes)
+    for model, table, _, _, slices in table_jobs(plan):
         places = len(slices)
         for key in table.keys:
-            places *= classes if is_class(key) else len(edges_of(prepared.bin_edges, model, key)) + 1
+            places *= classes if is_class(key) else len(edges_of(plan.bin_edges, model, key)) + 1
         yield min(rows, places if not table.blocks else rows), len(table.keys) + len(table.sums) + 2
 
 
-def table_jobs(prepared: RunPlan) -> Iterator[Job]:
-    """Which tables there are, of which models and slices."""
-    suite = prepared.request.suite
+def table_jobs(plan: RunPlan) -> Iterator[Job]:
+    """Tables of sums by bins, by model and slices."""
+    suite = plan.request.suite
     drawn: dict[str, set[str]] = {}
     for curve in suite.bin_curves:
         for table in tables_of([curve.curve], blocks=True):
             drawn.setdefault(table.name, {"overall"}).update(curve.slices)
     baseline = None if suite.compare is None else suite.compare.baseline
-    for number, first, slices in set_places(prepared):
-        for model in prepared.request.models:
-            for table in run_tables(prepared):
+    for number, first, slices in set_places(plan):
+        for model in plan.request.models:
+            for table in run_tables(plan):
                 if slices.slice_set.name in drawn[table.name] and not (table.queries and model == baseline):
                     yield Job(model, table, number, first, slices)

@@ -1,4 +1,4 @@
-"""Sums by cell and block in arrays, added batch by batch: for rows that come in batches anyway, of few cells."""
+"""Sums by cell and block in arrays, added batch by batch: for streamed rows of few cells."""
 
 from __future__ import annotations
 
@@ -36,23 +36,23 @@ _BAD = "bad"
 
 
 class BadRowsError(Exception):
-    """Rows of a batch fail a check: nothing that is counted of them means anything."""
+    """Rows of a batch fail a check, so that its counts mean nothing."""
 
 
 class CellSums:
-    """The sums of each cube by cell and block. `columns` are what rows add, to be read with their cells and blocks."""
+    """Sums of each cube by cell and block. `columns` are the summands, read with cells and blocks."""
 
-    def __init__(self, prepared: RunPlan, keys: NDArray[np.uint64], shared: Sequence[Total] = ()) -> None:
+    def __init__(self, plan: RunPlan, keys: NDArray[np.uint64], shared: Sequence[Total] = ()) -> None:
         """Without rows; `keys` are those of the blocks, ascending, and `shared` sums beside those of metrics."""
         self.block_keys = keys
-        self._blocks = prepared.blocks is not None
-        self._cubes = prepared.cubes
+        self._blocks = plan.blocks is not None
+        self._cubes = plan.cubes
         self._finish: Callable[[], None] = lambda: None
-        every = [[*totals(prepared, summed_in(prepared, cube)), *shared] for cube in prepared.cubes]
+        every = [[*totals(plan, summed_in(plan, cube)), *shared] for cube in plan.cubes]
         self._names = [[total.name for total in of_cube] for of_cube in every]
         self._terms = {total.name: total.term for of_cube in every for total in of_cube}
         self.columns = [term.alias(_column(name)) for name, term in self._terms.items() if term is not None]
-        schema = prepared.table.frame.select(self.columns).collect_schema()
+        schema = plan.table.frame.select(self.columns).collect_schema()
         self._types = {name: schema.get(_column(name)) for name in self._terms}
 
     @cached_property
@@ -71,14 +71,14 @@ class CellSums:
 
     @property
     def bytes(self) -> int:
-        """How much memory they take."""
+        """Memory of the sums."""
         numbers = sum(
             cube.cells * (len(names) + 1) for cube, names in zip(self._cubes, self._names, strict=True)
         )
         return 8 * len(self.block_keys) * numbers
 
     def take(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Add a batch of rows beside what follows; gives it without the columns that were there for that.
+        """Add a batch of rows, and give it without the columns of the summands.
 
         Raises:
             BadRowsError: some fail a check.
@@ -100,7 +100,7 @@ class CellSums:
             tally.add({PLACE: place}, {name: rows[name] for name in tally.columns})
 
     def frames(self) -> list[pl.DataFrame] | None:
-        """The sums of the entries that have rows, as a grouping gives them, with the cell in place of keys.
+        """Sums of nonempty entries in the form of a group-by, with the cell in place of keys.
 
         None where a block has no rows: the run is about those that have.
         """
@@ -121,16 +121,16 @@ class CellSums:
         return column.reinterpret(signed=False) if self._types[name] == pl.UInt64 else column
 
 
-def sums_beside_counts(prepared: RunPlan, *, digested: bool) -> CellSums | None:
-    """Sums that are added where the same rows are counted on a grid.
+def sums_beside_counts(plan: RunPlan, *, digested: bool) -> CellSums | None:
+    """Sums of rows that are counted on a grid in the same scan.
 
     None where they are not, or do not tell each sum one by one, or cells are many. With `digested` digests of units are
     asked for.
     """
-    request, blocks = prepared.request, prepared.blocks
-    if prepared.exact or not needs_rows(prepared) or request.arithmetic.any_order:
+    request, blocks = plan.request, plan.blocks
+    if plan.exact or not needs_rows(plan) or request.arithmetic.any_order:
         return None
-    if any(prepared.centres.values()) or request.label_free_values or request.counts_every_row:
+    if any(plan.centres.values()) or request.label_free_values or request.counts_every_row:
         return None
     if blocks is None:
         keys = np.zeros(1, dtype=np.uint64)
@@ -140,13 +140,13 @@ def sums_beside_counts(prepared: RunPlan, *, digested: bool) -> CellSums | None:
         keys = np.arange(blocks.modulus, dtype=np.uint64)
     else:
         return None
-    entries = sum(cube.cells for cube in prepared.cubes) * len(keys)
-    if entries * _ROWS_AN_ENTRY > prepared.rows.read:
+    entries = sum(cube.cells for cube in plan.cubes) * len(keys)
+    if entries * _ROWS_AN_ENTRY > plan.rows.read:
         return None
-    sums = CellSums(prepared, keys, digests(prepared) if digested else ())
+    sums = CellSums(plan, keys, digests(plan) if digested else ())
     return sums if sums.simple and sums.bytes <= counting_room(request.suite) // _ROOM_SHARE else None
 
 
 def _column(name: str) -> str:
-    """The column of what rows add to a sum."""
+    """Summand column of a sum."""
     return f"{TERM}{name}"

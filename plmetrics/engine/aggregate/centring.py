@@ -1,4 +1,4 @@
-"""Moments of slices that lie far from the centres of the run, added once more about centres near each entry.
+"""Moments of slices far from the centres of the run, recomputed about centres near each entry.
 
 Where all slices lie near, which sums themselves tell, nothing is read again.
 """
@@ -45,15 +45,15 @@ _ROWS = "rows"
 _MOST = 24
 
 
-def recentre(prepared: RunPlan, cube: Cube, frame: pl.DataFrame) -> pl.DataFrame:
-    """The sums of a cube with the moments that would lose digits about centres of their own, which are columns.
+def recentre(plan: RunPlan, cube: Cube, frame: pl.DataFrame) -> pl.DataFrame:
+    """Sums of a cube, with moments of large cancellation about centres of their own, in columns.
 
     A centre is known to 16 digits of its distance from the one before. Where that is not near enough, as beside levels
     that are 10^16 times the spread of others, it is looked for again.
     """
-    moments_of_sums = moments(prepared, summed_in(prepared, cube))
+    moments_of_sums = moments(plan, summed_in(plan, cube))
     for _ in range(_MOST if moments_of_sums else 0):
-        moved_frame = _once(prepared, cube, frame, moments_of_sums)
+        moved_frame = _once(plan, cube, frame, moments_of_sums)
         if moved_frame is None:
             break
         frame = moved_frame
@@ -61,17 +61,17 @@ def recentre(prepared: RunPlan, cube: Cube, frame: pl.DataFrame) -> pl.DataFrame
 
 
 def _once(
-    prepared: RunPlan, cube: Cube, frame: pl.DataFrame, moments_of_sums: Mapping[str, Moment]
+    plan: RunPlan, cube: Cube, frame: pl.DataFrame, moments_of_sums: Mapping[str, Moment]
 ) -> pl.DataFrame | None:
     """The sums with far moments about nearer centres; None where there are none. They have no whole numbers beside."""
     cell = cells_of(cube, frame)
-    names, distant_cells = _distant(prepared, cube, frame, cell, moments_of_sums)
+    names, distant_cells = _distant(plan, cube, frame, cell, moments_of_sums)
     if not names:
         return None
     where = np.isin(cell, distant_cells)
-    columns = sums_of(prepared, cube, frame)
+    columns = sums_of(plan, cube, frame)
     redone = [name for name, moment in moments_of_sums.items() if names & set(moment.centres)]
-    before = centres_of(prepared, moments_of_sums, frame)
+    before = centres_of(plan, moments_of_sums, frame)
     near = means(columns, before)
     at = {name: np.broadcast_to(center, where.shape) for name, center in before.at.items()}
     centre_names = [name for name in at if name in names or f"{CENTRE}{name}" in frame.columns]
@@ -80,7 +80,7 @@ def _once(
     centres = {f"{CENTRE}{name}": near[name][0] if name in names else at[name] for name in centre_names}
     keys = [name for name in (*cube.columns, BLOCK) if name in frame.columns]
     marked = pl.DataFrame([*frame.select(keys), *(pl.Series(name, at) for name, at in centres.items())])
-    sums = _moment_sums(prepared, cube, marked.filter(pl.Series(where)), keys, redone)
+    sums = _moment_sums(plan, cube, marked.filter(pl.Series(where)), keys, redone)
     aggregates = [
         f"{kind}{name}" for kind in (FIXED, LEFT) for name in redone if f"{FIXED}{name}" in frame.columns
     ]
@@ -99,16 +99,16 @@ def _once(
 
 
 def _distant(
-    prepared: RunPlan,
+    plan: RunPlan,
     cube: Cube,
     frame: pl.DataFrame,
     cell: NDArray[np.int64],
     moments_of_sums: Mapping[str, Moment],
 ) -> tuple[set[str], NDArray[np.int64]]:
-    """The centres that some slice lies far from, or all rows but a slice; and the cells of these."""
-    prefixes = sorted({*prepared.populations().values(), *prepared.scored_populations().values(), EVERY})
+    """Centres far from some slice or the complement of one, and the cells of these."""
+    prefixes = sorted({*plan.populations().values(), *plan.scored_populations().values(), EVERY})
     counts = [f"{prefix}n" for prefix in prefixes if f"{prefix}n" in frame.columns]
-    compare = prepared.request.suite.compare
+    compare = plan.request.suite.compare
     cells, columns = _by_cell(
         frame, cell, {*moments_of_sums, *counts, *(moment.mass for moment in moments_of_sums.values())}
     )
@@ -136,7 +136,7 @@ def _distant(
 def _by_cell(
     frame: pl.DataFrame, cell: NDArray[np.int64], names: Collection[str]
 ) -> tuple[NDArray[np.int64], Sums]:
-    """The cells that occur, and some sums of each."""
+    """Nonempty cells, and some sums of each."""
     columns = {name: frame[name].cast(pl.Float64).to_numpy() for name in sorted(names)}
     size = int(cell.max(initial=-1)) + 1
     if size >= len(cell):
@@ -146,21 +146,21 @@ def _by_cell(
 
 
 def _moment_sums(
-    prepared: RunPlan, cube: Cube, centres: pl.DataFrame, keys: list[str], names: Sequence[str]
+    plan: RunPlan, cube: Cube, centres: pl.DataFrame, keys: list[str], names: Sequence[str]
 ) -> pl.DataFrame:
     """The moments of some entries about their centres, with these."""
-    frame = prepared.rows_added
-    if prepared.blocks is not None:
-        frame = frame.with_columns(block_key(pl.col(UNIT), prepared.blocks.modulus).alias(BLOCK))
+    frame = plan.rows_added
+    if plan.blocks is not None:
+        frame = frame.with_columns(block_key(pl.col(UNIT), plan.blocks.modulus).alias(BLOCK))
     rows = (
         frame.join(centres.lazy(), on=keys, how="inner", nulls_equal=True)
         if keys
         else frame.join(centres.lazy(), how="cross")
     )
     at = [name for name in centres.columns if name not in keys]
-    sums = _totals(prepared, cube, names, at)
+    sums = _totals(plan, cube, names, at)
     values = {total.name: total.value for total in sums if total.value is not None}
-    addition = answer(prepared.request.arithmetic.addition(rows, values))
+    addition = answer(plan.request.arithmetic.addition(rows, values))
     aggregates = [pl.len().cast(pl.Int64).alias(_ROWS), *(pl.col(name).first() for name in at)]
     aggregates += addition.sums(values)
     parts = [
@@ -174,16 +174,14 @@ def _moment_sums(
     return addition.totals(together).drop(_ROWS)
 
 
-def _totals(prepared: RunPlan, cube: Cube, names: Sequence[str], at: Sequence[str]) -> list[Total]:
+def _totals(plan: RunPlan, cube: Cube, names: Sequence[str], at: Sequence[str]) -> list[Total]:
     """The sums of the moments about columns of centres."""
     rows = {}
-    for model in prepared.request.models:
-        row = prepared.row_of(model)
+    for model in plan.request.models:
+        row = plan.row_of(model)
         keys = [name for key in row.centres for name in (key, f"{SCORED}{key}")]
         centre_columns = {key: f"{CENTRE}{model}|{key}" for key in keys}
         columns = {key: pl.col(column) for key, column in centre_columns.items() if column in at}
         rows[model] = replace(row, centres={**row.centres, **columns})
     selected = set(names)
-    return [
-        total for total in atom_totals(prepared, summed_in(prepared, cube), rows) if total.name in selected
-    ]
+    return [total for total in atom_totals(plan, summed_in(plan, cube), rows) if total.name in selected]

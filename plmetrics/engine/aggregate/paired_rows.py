@@ -50,21 +50,21 @@ def asked_tests(suite: Suite) -> tuple[ComparisonTest, ...]:
 
 
 def row_tests(suite: Suite) -> tuple[ComparisonTest, ...]:
-    """Those of them that read rows, or sums of them."""
+    """Tests of rows, or of sums of them."""
     folded = suite.columns.fold is not None
     named = {"mcnemar", "delong", *ON_MEANS}
     return tuple(t for t in asked_tests(suite) if t.test in named and not by_fold(t, folded=folded))
 
 
 def dependence(suite: Suite) -> str | None:
-    """Why rows cannot be tested as independent ones that count once; None where they can."""
+    """Reason against tests of rows as independent observations of equal weight; None if they are such."""
     if suite.weighted:
         return "weighted"
     return None if suite.columns.unit is None else "clustered"
 
 
 def dependence_of(test: ComparisonTest, suite: Suite) -> str | None:
-    """The same of one test: DeLong's has a variance of rows that belong together."""
+    """Reason for one test: DeLong's has a variance of dependent rows."""
     reason = dependence(suite)
     return None if reason == "clustered" and test.test == "delong" else reason
 
@@ -74,38 +74,36 @@ def pair_column(model: str, baseline: str, metric: Metric, part: str) -> str:
     return f"{model}|differs|{baseline}|{metric.text}|{part}"
 
 
-def pair_sums(prepared: RunPlan, metrics: Sequence[Metric]) -> list[Total]:
-    """The sums that tests read of each pair of models: rows that one of them gains, and moments of differences."""
-    suite = prepared.request.suite
+def pair_sums(plan: RunPlan, metrics: Sequence[Metric]) -> list[Total]:
+    """Sums of each pair of models for tests: rows gained by one of them, and moments of differences."""
+    suite = plan.request.suite
     names = {test.test for test in row_tests(suite)} & {"mcnemar", "paired_t", "always_valid"}
     if not names or dependence(suite) is not None or suite.compare is None:
         return []
     out: list[Total] = []
-    for model, baseline in suite.compare.pairs_of(prepared.request.models):
-        both = _both_valid(prepared, model, baseline)
+    for model, baseline in suite.compare.pairs_of(plan.request.models):
+        both = _both_valid(plan, model, baseline)
         for metric in metrics:
             sums: list[Total] = []
             if "mcnemar" in names:
-                sums += _discordant(prepared, metric, (model, baseline), both)
+                sums += _discordant(plan, metric, (model, baseline), both)
             if names - {"mcnemar"}:
-                sums += _moments(prepared, metric, (model, baseline), both)
+                sums += _moments(plan, metric, (model, baseline), both)
             out += {total.name: total for total in sums}.values()
     return out
 
 
-def _both_valid(prepared: RunPlan, model: str, baseline: str) -> pl.Expr | None:
-    if not prepared.request.suite.apart:
-        return pl.col(VALID) if prepared.request.counts_every_row else None
+def _both_valid(plan: RunPlan, model: str, baseline: str) -> pl.Expr | None:
+    if not plan.request.suite.apart:
+        return pl.col(VALID) if plan.request.counts_every_row else None
     return pl.col(valid_column(model)) & pl.col(valid_column(baseline))
 
 
-def _discordant(
-    prepared: RunPlan, metric: Metric, pair: tuple[str, str], both: pl.Expr | None
-) -> list[Total]:
+def _discordant(plan: RunPlan, metric: Metric, pair: tuple[str, str], both: pl.Expr | None) -> list[Total]:
     right = called_rightly(metric)
     if right is None:
         return []
-    model_right, baseline_right = (right(prepared.row_of(model)) for model in pair)
+    model_right, baseline_right = (right(plan.row_of(model)) for model in pair)
     counted = {
         GAINED: model_right & ~baseline_right,
         LOST: baseline_right & ~model_right,
@@ -117,11 +115,11 @@ def _discordant(
     ]
 
 
-def _moments(prepared: RunPlan, metric: Metric, pair: tuple[str, str], both: pl.Expr | None) -> list[Total]:
+def _moments(plan: RunPlan, metric: Metric, pair: tuple[str, str], both: pl.Expr | None) -> list[Total]:
     value = row_value(metric)
     if value is None:
         return []
-    model_value, baseline_value = (value(prepared.row_of(model)) for model in pair)
+    model_value, baseline_value = (value(plan.row_of(model)) for model in pair)
     difference = (
         model_value - baseline_value if both is None else pl.when(both).then(model_value - baseline_value)
     )
@@ -135,19 +133,19 @@ def _moments(prepared: RunPlan, metric: Metric, pair: tuple[str, str], both: pl.
 
 @dataclass(frozen=True)
 class PairedRows:
-    """The rows that tests rank: losses, scores and classes of each model, and the slice of each row in every set."""
+    """Rows for rank tests: losses, scores and classes of each model, and the slice of each row in every set."""
 
-    prepared: RunPlan
+    plan: RunPlan
     frame: pl.DataFrame
 
     def slices(self, index: int) -> NDArray[np.int64]:
         """The slice of each row in a set, -1 for none."""
-        slices = self.prepared.slices[index]
+        slices = self.plan.slices[index]
         if slices.slice_set.is_whole:
             return np.zeros(self.frame.height, dtype=np.int64)
-        number = self.prepared.cube_of(slices)
+        number = self.plan.cube_of(slices)
         cells = self.frame[f"{_CODE}|{number}"].to_numpy()
-        return self.prepared.cubes[number].slice_codes(slices, cells)
+        return self.plan.cubes[number].slice_codes(slices, cells)
 
     def differences(self, metric: Metric, model: str, baseline: str) -> NDArray[np.float64]:
         """The model's value of each row less the baseline's; NaN where one has none."""
@@ -170,7 +168,7 @@ class PairedRows:
         return self.frame[_GROUP].rank("dense").cast(pl.Int64).to_numpy() - 1
 
     def valid(self, model: str, baseline: str) -> NDArray[np.bool_]:
-        """The rows that count for both models."""
+        """Valid rows of both models."""
         columns = [valid_column(name) for name in (model, baseline)]
         if columns[0] not in self.frame.columns:
             return np.ones(self.frame.height, dtype=np.bool_)
@@ -182,7 +180,7 @@ class PairedRows:
 
 
 def ranking_tests(request: Request) -> tuple[ComparisonTest, ...]:
-    """The tests that rank rows: those that are asked for, and DeLong's where it compares the models' areas."""
+    """Rank tests of a run: those of the suite, and DeLong's for differences of ROC areas."""
     suite = request.suite
     tests = [t for t in row_tests(suite) if t.test in OF_ROWS and dependence_of(t, suite) is None]
     if dependence(suite) is None and compares_areas(request):
@@ -191,7 +189,7 @@ def ranking_tests(request: Request) -> tuple[ComparisonTest, ...]:
 
 
 def compares_areas(request: Request) -> bool:
-    """Whether models are compared by areas under ROC curves whose intervals are DeLong's: so is their test then."""
+    """Whether models are compared by areas under ROC curves with DeLong's intervals: so is their test then."""
     suite = request.suite
     areas = any(metric.paired_test == "delong" for metric in suite.metrics)
     if not areas or suite.uncertainty is None or not request.pairs or suite.apart:
@@ -200,40 +198,40 @@ def compares_areas(request: Request) -> bool:
     return next(names, None) in _OF_DELONG
 
 
-def reads_paired_rows(prepared: RunPlan) -> bool:
-    """Whether a test ranks rows, which are independent and not too many."""
-    request = prepared.request
-    if not ranking_tests(request) or not prepared.exact:
+def reads_paired_rows(plan: RunPlan) -> bool:
+    """Whether there is a rank test, and rows are independent and not too many."""
+    request = plan.request
+    if not ranking_tests(request) or not plan.exact:
         return False
-    return prepared.rows.read <= rows_that_fit(request.suite, _COPIES * _column_count(prepared))
+    return plan.rows.read <= rows_that_fit(request.suite, _COPIES * _column_count(plan))
 
 
-def _column_count(prepared: RunPlan) -> int:
-    """How many columns the rows have that tests rank: a score and losses of each model, classes and cells."""
-    losses = sum(row_value(metric) is not None for metric in prepared.request.suite.metrics)
-    return len(prepared.request.models) * (1 + losses) + len(prepared.cubes) + 1
+def _column_count(plan: RunPlan) -> int:
+    """Number of columns of the rows for rank tests: a score and losses of each model, classes and cells."""
+    losses = sum(row_value(metric) is not None for metric in plan.request.suite.metrics)
+    return len(plan.request.models) * (1 + losses) + len(plan.cubes) + 1
 
 
-def paired_rows(prepared: RunPlan) -> PairedRows | None:
-    """Bring the rows that tests rank; None where no test does, or rows are dependent or too many.
+def paired_rows(plan: RunPlan) -> PairedRows | None:
+    """Rows for rank tests; None without such a test, or for dependent or too many rows.
 
     Raises:
         DataError: a time is null.
     """
-    if not reads_paired_rows(prepared):
+    if not reads_paired_rows(plan):
         return None
-    (frame,) = paired_step(prepared).collect()
-    frame = prepared.request.arithmetic.rows(frame)
-    for name in {test.time: None for test in ranking_tests(prepared.request) if test.time is not None}:
+    (frame,) = paired_step(plan).collect()
+    frame = plan.request.arithmetic.rows(frame)
+    for name in {test.time: None for test in ranking_tests(plan.request) if test.time is not None}:
         _refuse_nulls(frame[plain_column(name)], name)
-    return PairedRows(prepared, frame)
+    return PairedRows(plan, frame)
 
 
-def paired_step(prepared: RunPlan) -> Step:
-    """The scan that brings the rows that tests rank."""
-    suite = prepared.request.suite
-    tests = ranking_tests(prepared.request)
-    models = prepared.request.models
+def paired_step(run_plan: RunPlan) -> Step:
+    """Scan of the rows for rank tests."""
+    suite = run_plan.request.suite
+    tests = ranking_tests(run_plan.request)
+    models = run_plan.request.models
     columns: dict[str, pl.Expr] = {}
     if any(test.test == "delong" for test in tests):
         columns |= {score_column(model): pl.col(score_column(model)) + 0.0 for model in models}
@@ -241,27 +239,27 @@ def paired_step(prepared: RunPlan) -> Step:
         if suite.columns.unit is not None:
             columns[_GROUP] = pl.col(UNIT)
     if any(test.test != "delong" for test in tests):
-        columns |= _losses(prepared)
+        columns |= _losses(run_plan)
     if suite.apart:
         columns |= {valid_column(model): pl.col(valid_column(model)) for model in models}
     columns |= {
         f"{_CODE}|{index}": cube.cell().cast(pl.Int64)
-        for index, cube in enumerate(prepared.cubes)
+        for index, cube in enumerate(run_plan.cubes)
         if cube.codes
     }
     times = [plain_column(test.time) for test in tests if test.time is not None]
     columns |= {name: pl.col(name) for name in times}
-    plan = prepared.table.frame.select(part.alias(name) for name, part in columns.items())
+    plan = run_plan.table.frame.select(part.alias(name) for name, part in columns.items())
     return Step("tests", (plan,), "rows that tests rank")
 
 
-def _losses(prepared: RunPlan) -> dict[str, pl.Expr]:
+def _losses(plan: RunPlan) -> dict[str, pl.Expr]:
     losses: dict[str, pl.Expr] = {}
-    for metric in prepared.request.suite.metrics:
+    for metric in plan.request.suite.metrics:
         value = row_value(metric)
         if value is not None:
-            for model in prepared.request.models:
-                losses[_loss(model, metric)] = value(prepared.row_of(model)).cast(pl.Float64)
+            for model in plan.request.models:
+                losses[_loss(model, metric)] = value(plan.row_of(model)).cast(pl.Float64)
     return losses
 
 

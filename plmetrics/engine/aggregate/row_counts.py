@@ -1,4 +1,4 @@
-"""Counts of rows that are brought anyway: a plan of their own beside them would read along with every row."""
+"""Counts of rows collected for ordered metrics, without a second plan of the same scan."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ _FROM_ROWS = {
 """The totals that the columns of rows tell."""
 
 
-def tells_counts(prepared: RunPlan) -> bool:
-    """Whether rows for ordered metrics tell all that is to be added up: rows without weight, in one cell."""
-    request = prepared.request
-    if request.weighted or prepared.view.roles.treatment is not None or not request.orders_scores:
+def tells_counts(plan: RunPlan) -> bool:
+    """Whether rows for ordered metrics contain all counts of a run: rows without weight, in one cell."""
+    request = plan.request
+    if request.weighted or plan.view.roles.treatment is not None or not request.orders_scores:
         return False
-    if prepared.blocks is not None or any(cube.columns for cube in prepared.cubes) or len(prepared.cubes) > 1:
+    if plan.blocks is not None or any(cube.columns for cube in plan.cubes) or len(plan.cubes) > 1:
         return False
-    sums = totals(prepared, summed_in(prepared, prepared.cubes[0]))
+    sums = totals(plan, summed_in(plan, plan.cubes[0]))
     return all(total.name in _FROM_ROWS for total in sums)
 
 
-def counted_columns(prepared: RunPlan) -> list[str]:
-    """The columns beside those of rows for ordered metrics that their counts are made from."""
-    return [VALID] if prepared.request.suite.data.missing == "error" else []
+def counted_columns(plan: RunPlan) -> list[str]:
+    """Columns for counts beside those of rows for ordered metrics."""
+    return [VALID] if plan.request.suite.data.missing == "error" else []
 
 
-def counted_rows(prepared: RunPlan, rows: pl.DataFrame) -> tuple[list[pl.DataFrame], pl.DataFrame]:
+def counted_rows(plan: RunPlan, rows: pl.DataFrame) -> tuple[list[pl.DataFrame], pl.DataFrame]:
     """The sums of the one cube, and the rows for ordered metrics."""
-    names = [total.name for total in totals(prepared, summed_in(prepared, prepared.cubes[0]))]
+    names = [total.name for total in totals(plan, summed_in(plan, plan.cubes[0]))]
     counts = rows.select(_FROM_ROWS[name].cast(pl.Int64).alias(name) for name in names)
-    return [counts], rows.drop(counted_columns(prepared))
+    return [counts], rows.drop(counted_columns(plan))

@@ -1,4 +1,4 @@
-"""The rows that ordered metrics need: a plan of their scores, classes, values, weights, cells and blocks."""
+"""Rows for ordered metrics: a plan of their scores, classes, values, weights, cells and blocks."""
 
 from __future__ import annotations
 
@@ -35,24 +35,24 @@ TREATED = "@treated"
 
 
 def rows_plan(
-    prepared: RunPlan,
+    plan: RunPlan,
     models: Sequence[str] | None = None,
     further: Sequence[str | pl.Expr] = (),
     *,
     unlabelled: bool = False,
 ) -> pl.LazyFrame:
-    """Scores, class, values, weight, cell and block of every row: what one sort per model works on.
+    """Scores, class, values, weight, cell and block of every row, the input of one sort per model.
 
     Columns of the prediction table may be brought `further`; with `unlabelled` there are rows without a label, too, and
     a column that tells them apart.
     """
-    request, roles = prepared.request, prepared.view.roles
-    frame = prepared.table.scored if unlabelled else prepared.table.frame
+    request, roles = plan.request, plan.view.roles
+    frame = plan.table.scored if unlabelled else plan.table.frame
     models = request.models if models is None else models
     columns: list[pl.Expr] = []
     if request.orders_scores:
         columns += [_unsigned_zero(score_column(model)) for model in models]
-        if prepared.view.roles.treatment is None:
+        if plan.view.roles.treatment is None:
             columns += positives(roles, models)
         else:
             columns += [pl.col(LABEL), (pl.col(TREATMENT) == 1).alias(TREATED)]
@@ -60,9 +60,9 @@ def rows_plan(
         labels_read = dict.fromkeys(roles.label_of(model) for model in models)
         columns += [*map(pl.col, labels_read), *(pl.col(score_column(model)) for model in models)]
     for value in request.values:
-        columns += [value.build(prepared.row_of(m)).alias(value_column(m, value)) for m in models]
+        columns += [value.build(plan.row_of(m)).alias(value_column(m, value)) for m in models]
         if value.positive is not None:
-            columns += [value.positive(prepared.row_of(m)).alias(class_column(m, value)) for m in models]
+            columns += [value.positive(plan.row_of(m)).alias(class_column(m, value)) for m in models]
     weights = dict.fromkeys(roles.weight_of(model) for model in models)
     columns += [pl.col(name) for name in weights if name is not None]
     if request.suite.apart:
@@ -70,12 +70,12 @@ def rows_plan(
         columns += [pl.col(scored_column(model)) for model in models if unlabelled]
     if unlabelled:
         columns.append(pl.col(LABEL).is_not_null().alias(HAS_LABEL))
-    for index, cube in enumerate(prepared.cubes):
+    for index, cube in enumerate(plan.cubes):
         if cube.codes:
             dtype = pl.UInt32 if cube.cells < 1 << 32 else pl.Int64
             columns.append(cube.cell().cast(dtype).alias(cell_column(index)))
-    if prepared.blocks is not None:
-        columns.append(block_key(pl.col(UNIT), prepared.blocks.modulus).alias(BLOCK))
+    if plan.blocks is not None:
+        columns.append(block_key(pl.col(UNIT), plan.blocks.modulus).alias(BLOCK))
     return frame.select(*columns, *further)
 
 
@@ -85,12 +85,12 @@ def _unsigned_zero(name: str) -> pl.Expr:
 
 
 def positive_column(roles: RoleColumns, model: str) -> str:
-    """The column that says which rows are of the positive class of a model's label."""
+    """Indicator column of the positive class of a model's label."""
     return POSITIVE if roles.label_of(model) == LABEL else f"{POSITIVE}|{model}"
 
 
 def positives(roles: RoleColumns, models: Iterable[str]) -> list[pl.Expr]:
-    """Which rows are of the positive class of each model's label, each such column once."""
+    """Indicator columns of the positive class of each model's label, without duplicates."""
     labels = {positive_column(roles, model): roles.label_of(model) for model in models}
     return [(pl.col(label) == 1).alias(name) for name, label in labels.items()]
 
@@ -101,7 +101,7 @@ def value_column(model: str, value: RowValue) -> str:
 
 
 def class_column(model: str, value: RowValue) -> str:
-    """The column that says which rows of a value are of its positive class."""
+    """Indicator column of the positive class of a value."""
     return f"@class|{model}|{value.key}"
 
 
@@ -111,17 +111,17 @@ def cell_column(index: int) -> str:
 
 
 def model_rows(
-    prepared: RunPlan, rows: pl.DataFrame, model: str, *names: str, unlabelled: bool = False
+    plan: RunPlan, rows: pl.DataFrame, model: str, *names: str, unlabelled: bool = False
 ) -> pl.DataFrame:
     """The rows of one model, in any order, with columns of its own, such as the one they are to be ordered by.
 
     With `unlabelled` rows without a label are among them, where they were brought.
     """
-    if prepared.request.suite.apart:
+    if plan.request.suite.apart:
         rows = rows.filter(pl.col(scored_column(model) if unlabelled else valid_column(model)))
     elif HAS_LABEL in rows.columns and not unlabelled:
         rows = rows.filter(pl.col(HAS_LABEL))
-    roles = prepared.view.roles
+    roles = plan.view.roles
     shared = {
         LABEL: roles.label_of(model),
         WEIGHT: roles.weight_of(model),

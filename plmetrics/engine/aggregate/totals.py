@@ -1,4 +1,4 @@
-"""The sums that metrics of a cube need, as expressions and as columns."""
+"""Sums of the metrics of a cube, as expressions and as columns."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from plmetrics.table.checks import VALID, bad_rows, scored_column, valid_column
 from plmetrics.table.prediction_columns import part_column, score_column
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -34,31 +34,34 @@ if TYPE_CHECKING:
     from plmetrics.table.slices import Cube
 
 
-def summed_in(prepared: RunPlan, cube: Cube) -> list[Metric]:
-    """The metrics with sums that a slice set of the cube asks for."""
-    needed = prepared.request.suite.needed(*(part.slice_set.name for part in cube.sets))
+_ROWS = "rows"
+
+
+def summed_in(plan: RunPlan, cube: Cube) -> list[Metric]:
+    """Metrics with sums in a slice set of the cube."""
+    needed = plan.request.suite.needed(*(part.slice_set.name for part in cube.sets))
     return [metric for metric in needed if metric.atoms()]
 
 
-def totals(prepared: RunPlan, metrics: Sequence[Metric]) -> list[Total]:
+def totals(plan: RunPlan, metrics: Sequence[Metric]) -> list[Total]:
     """The sums and counts of some metrics, of every model, by name."""
-    request, weight = prepared.request, prepared.table.weight
+    request, weight = plan.request, plan.table.weight
     apart, every = request.suite.apart, request.counts_every_row
     shared = pl.col(VALID) if every and not apart else None
     valid = {model: pl.col(valid_column(model)) if apart else shared for model in request.models}
     out: list[Total] = []
-    rows = {model: prepared.row_of(model) for model in request.models}
+    rows = {model: plan.row_of(model) for model in request.models}
     for model in rows if apart else [request.models[0]]:
         prefix, row = f"{model}|" if apart else "", rows[model]
-        out += _counts(prefix, valid[model], row.weight, row.label if prepared.view.roles.binary else None)
+        out += _counts(prefix, valid[model], row.weight, row.label if plan.view.roles.binary else None)
     if request.reads_every_row:
         out += _counts(EVERY, None, weight)
-    scored = score_masks(prepared)
-    for model, prefix in unique_prefixes(prepared.scored_populations()).items():
+    scored = score_masks(plan)
+    for model, prefix in unique_prefixes(plan.scored_populations()).items():
         out += _counts(prefix, scored[model], weight)
-    out += atom_totals(prepared, metrics, rows)
+    out += atom_totals(plan, metrics, rows)
     for model, baseline in request.pairs:
-        differs = _differ(prepared, model, baseline)
+        differs = _differ(plan, model, baseline)
         if apart:
             same_rows = pl.col(valid_column(model)) == pl.col(valid_column(baseline))
             differs = ~same_rows | (differs if every else differs & pl.col(valid_column(model)))
@@ -66,27 +69,27 @@ def totals(prepared: RunPlan, metrics: Sequence[Metric]) -> list[Total]:
     if request.suite.compare is not None and request.suite.compare.tests:
         from plmetrics.engine.aggregate.paired_rows import pair_sums
 
-        out += pair_sums(prepared, metrics)
+        out += pair_sums(plan, metrics)
     for section in request.suite.sections.values():
-        out += section.totals(prepared.table, every=every)
+        out += section.totals(plan.table, every=every)
     if apart or every:
-        out.append(Total.rows("rows"))
+        out.append(Total.rows(_ROWS))
     if request.suite.data.missing == "error":
         out.append(Total.count("bad", bad_rows(unlabelled=request.unlabelled)))
     return out
 
 
-def atom_totals(prepared: RunPlan, metrics: Sequence[Metric], rows: Mapping[str, Rows]) -> Iterator[Total]:
+def atom_totals(plan: RunPlan, metrics: Sequence[Metric], rows: Mapping[str, Rows]) -> Iterator[Total]:
     """The sums of the atoms of some metrics, on the rows of each model."""
-    request = prepared.request
+    request = plan.request
     apart, every = request.suite.apart, request.counts_every_row
     shared = pl.col(VALID) if every and not apart else None
     asking = [metric for metric in metrics if every and metric.every_row]
     checked = [metric for metric in metrics if metric not in asking]
-    scored = score_masks(prepared)
+    scored = score_masks(plan)
     for model, row in rows.items():
         valid = pl.col(valid_column(model)) if apart else shared
-        for population, members in by_population(prepared, checked, model):
+        for population, members in by_population(plan, checked, model):
             of_all = population.endswith(SCORED)
             mask, role = (scored[model], of_scored_rows(row)) if of_all else (valid, row)
             sums = atoms(members)
@@ -98,30 +101,28 @@ def atom_totals(prepared: RunPlan, metrics: Sequence[Metric], rows: Mapping[str,
             yield atom.total(f"{model}|{atom.key}", null_non_finite(row), row.weight)
 
 
-def by_population(
-    prepared: RunPlan, metrics: Sequence[Metric], model: str
-) -> Iterator[tuple[str, list[Metric]]]:
-    """The metrics by the prefix of the counts behind them: those that need no label are of more rows, if others do."""
-    label_free = prepared.request.label_free
-    yield prepared.populations()[model], [metric for metric in metrics if metric.text not in label_free]
-    scored = prepared.scored_populations()
+def by_population(plan: RunPlan, metrics: Sequence[Metric], model: str) -> Iterator[tuple[str, list[Metric]]]:
+    """Metrics by the prefix of their counts: those without a label have more rows than others."""
+    label_free = plan.request.label_free
+    yield plan.populations()[model], [metric for metric in metrics if metric.text not in label_free]
+    scored = plan.scored_populations()
     if scored:
         yield scored[model], [metric for metric in metrics if metric.text in label_free]
 
 
 def _by_model(
-    prepared: RunPlan, metrics: Sequence[Metric], populations: Mapping[str, str] | None
+    plan: RunPlan, metrics: Sequence[Metric], populations: Mapping[str, str] | None
 ) -> Iterator[tuple[str, str, Sequence[Metric]]]:
     """The models, the prefixes of the counts behind metrics of each, and these metrics."""
     if populations is not None:
         yield from ((model, prefix, metrics) for model, prefix in populations.items())
         return
-    for model in prepared.request.models:
-        yield from ((model, *part) for part in by_population(prepared, metrics, model))
+    for model in plan.request.models:
+        yield from ((model, *part) for part in by_population(plan, metrics, model))
 
 
 def of_scored_rows(rows: Rows) -> Rows:
-    """The roles of rows that may have no label, whose sums have centres of their own where they are so far apart."""
+    """Roles of rows without labels, with centres of their own if those are far apart."""
     own = {key.removeprefix(SCORED): value for key, value in rows.centres.items() if key.startswith(SCORED)}
     return replace(rows, centres={**rows.centres, **own})
 
@@ -132,22 +133,22 @@ def unique_prefixes(prefixes: Mapping[str, str]) -> dict[str, str]:
     return {model: prefix for prefix, model in models.items()}
 
 
-def score_masks(prepared: RunPlan) -> dict[str, pl.Expr | None]:
-    """Which rows count for each model whatever their label; None for all, where bad ones are an error."""
-    models, missing = prepared.request.models, prepared.request.suite.data.missing
+def score_masks(plan: RunPlan) -> dict[str, pl.Expr | None]:
+    """Masks of valid rows by model, irrespective of the label; None for all, where bad ones are an error."""
+    models, missing = plan.request.models, plan.request.suite.data.missing
     if missing == "error":
         return dict.fromkeys(models)
     apart = missing == "drop_per_model"
     return {model: pl.col(scored_column(model) if apart else IN_SCORED) for model in models}
 
 
-def _differ(prepared: RunPlan, model: str, baseline: str) -> pl.Expr:
+def _differ(plan: RunPlan, model: str, baseline: str) -> pl.Expr:
     """Whether two models say different things of a row: models of different parts always do."""
-    roles, models = prepared.view.roles, prepared.view.roles.models
+    roles, models = plan.view.roles, plan.view.roles.models
     if any(of(model) != of(baseline) for of in (roles.label_of, roles.weight_of)):
         return pl.lit(value=True)
     model_parts, baseline_parts = models[model].parts, models[baseline].parts
-    unequal = pl.Expr.ne_missing if prepared.request.counts_every_row else pl.Expr.ne
+    unequal = pl.Expr.ne_missing if plan.request.counts_every_row else pl.Expr.ne
     if models[model].single and models[baseline].single:
         return unequal(pl.col(score_column(model)), pl.col(score_column(baseline)))
     if model_parts != baseline_parts:
@@ -158,7 +159,7 @@ def _differ(prepared: RunPlan, model: str, baseline: str) -> pl.Expr:
 
 
 def atoms(metrics: Sequence[Metric]) -> dict[str, Atom]:
-    """The different atoms of some metrics, by key, and those that others are the rest of."""
+    """Distinct atoms of some metrics by key, and the atoms they are complements in."""
     atoms_of_metrics = [
         atom for metric in metrics for part in metric.atoms().values() for atom in as_tuple(part)
     ]
@@ -167,12 +168,12 @@ def atoms(metrics: Sequence[Metric]) -> dict[str, Atom]:
 
 
 def moments(
-    prepared: RunPlan, metrics: Sequence[Metric], populations: Mapping[str, str] | None = None
+    plan: RunPlan, metrics: Sequence[Metric], populations: Mapping[str, str] | None = None
 ) -> dict[str, Moment]:
-    """The columns of some metrics that are moments about centres; `populations` as for `summed_columns`."""
+    """Moments of some metrics about centres; `populations` as for `summed_columns`."""
     out: dict[str, Moment] = {}
-    for model, prefix, members in _by_model(prepared, metrics, populations):
-        mass = f"{prefix}{'n' if prepared.view.roles.weight_of(model) is None else 'weight'}"
+    for model, prefix, members in _by_model(plan, metrics, populations):
+        mass = f"{prefix}{'n' if plan.view.roles.weight_of(model) is None else 'weight'}"
         for atom in atoms(members).values():
             if atom.about is not None:
                 out[sum_column(model, atom.key, prefix)] = Moment(
@@ -183,13 +184,13 @@ def moments(
     return out
 
 
-def centres_of(prepared: RunPlan, moments_of_sums: Mapping[str, Moment], frame: pl.DataFrame) -> Centres:
-    """The centres that moments are about: of each entry where its sums say so, else those of the run."""
+def centres_of(plan: RunPlan, moments_of_sums: Mapping[str, Moment], frame: pl.DataFrame) -> Centres:
+    """Centres of moments: of each entry if its sums have them, else those of the run."""
     at: dict[str, NDArray[np.float64] | float] = {}
     for name in dict.fromkeys(name for moment in moments_of_sums.values() for name in moment.centres):
         model, key = name.split("|", 1)
         column = f"{CENTRE}{name}"
-        shared = prepared.centres[model].get(key.removeprefix(SCORED), 0.0)
+        shared = plan.centres[model].get(key.removeprefix(SCORED), 0.0)
         at[name] = frame[column].to_numpy() if column in frame.columns else shared
     return Centres(at, moments_of_sums)
 
@@ -218,6 +219,11 @@ def _counts(
     return out
 
 
+def row_count(columns: Container[str]) -> str:
+    """Name of the column with the number of rows: `rows` if some may have no label, else `n`."""
+    return _ROWS if _ROWS in columns else "n"
+
+
 def cells_of(cube: Cube, frame: pl.DataFrame) -> NDArray[np.int64]:
     """The cell of each entry of a cube, from its keys unless it is there."""
     if CELL in frame.columns:
@@ -226,7 +232,7 @@ def cells_of(cube: Cube, frame: pl.DataFrame) -> NDArray[np.int64]:
     return cell if len(cell) == frame.height else np.zeros(frame.height, dtype=np.int64)
 
 
-def sums_of(prepared: RunPlan, cube: Cube, frame: pl.DataFrame) -> dict[str, NDArray[np.float64]]:
+def sums_of(plan: RunPlan, cube: Cube, frame: pl.DataFrame) -> dict[str, NDArray[np.float64]]:
     """The sums of each entry of a cube."""
     others = [
         *cube.columns,
@@ -235,27 +241,27 @@ def sums_of(prepared: RunPlan, cube: Cube, frame: pl.DataFrame) -> dict[str, NDA
         DIGEST,
         *(name for name in frame.columns if name.startswith(CENTRE)),
     ]
-    return summed_columns(prepared, summed_in(prepared, cube), frame.drop(others, strict=False))
+    return summed_columns(plan, summed_in(plan, cube), frame.drop(others, strict=False))
 
 
 def summed_columns(
-    prepared: RunPlan,
+    plan: RunPlan,
     metrics: Sequence[Metric],
     frame: pl.DataFrame,
     populations: Mapping[str, str] | None = None,
 ) -> dict[str, NDArray[np.float64]]:
-    """The columns of a state, from those that were aggregated: what follows from others is completed.
+    """Columns of a state from its aggregates, with derived ones.
 
     `populations` are the prefixes of the counts by model, where others were counted than the run does.
     """
-    columns = {column.name: column.cast(pl.Float64).to_numpy() for column in prepared.addition.totals(frame)}
+    columns = {column.name: column.cast(pl.Float64).to_numpy() for column in plan.addition.totals(frame)}
     _derive(columns)
-    _complete(_by_model(prepared, metrics, populations), columns)
+    _complete(_by_model(plan, metrics, populations), columns)
     return columns
 
 
 def _derive(columns: dict[str, NDArray[np.float64]]) -> None:
-    """Without weights: the weight of a row is 1, and what is not positive is negative."""
+    """Derived columns without weights: rows have weight 1, and all but the positive are negative."""
     for name in [name for name in columns if name == "n" or name.endswith("|n")]:
         prefix = name[:-1]
         if f"{prefix}weight" not in columns:
@@ -268,7 +274,7 @@ def _derive(columns: dict[str, NDArray[np.float64]]) -> None:
 def _complete(
     by_model: Iterable[tuple[str, str, Sequence[Metric]]], columns: dict[str, NDArray[np.float64]]
 ) -> None:
-    """Without weights: counts that are what is left of a total."""
+    """Derived counts without weights: complements in a total."""
     for model, prefix, members in by_model:
         for atom in atoms(members).values():
             name = sum_column(model, atom.key, prefix)

@@ -150,7 +150,7 @@ def _view(
 
 
 def _slice_sets(suite: Suite, schema: pl.Schema, collected: Collected) -> list[SliceSet]:
-    """`overall`, the sets that the suite names, and those that cross groups with levels; equal keys are one."""
+    """`overall`, the suite's slice sets, and crosses of groups with levels; equal keys are one set."""
     keys: dict[str, SliceKey] = {}
     sets = [OVERALL]
     for name, spec in suite.slices.items():
@@ -179,7 +179,7 @@ def _checked_roles(suite: Suite, raw: pl.LazyFrame, schema: pl.Schema, roles: Ro
 
 
 def _check_slices(suite: Suite, schema: pl.Schema, sets: Sequence[SliceSet]) -> None:
-    """Check the slices and columns that decompositions and rankings need."""
+    """Check the slices and columns of decompositions and rankings."""
     if suite.compare is not None:
         from plmetrics.engine.binding.reference_slices import check_decomposition
 
@@ -191,7 +191,7 @@ def _check_slices(suite: Suite, schema: pl.Schema, sets: Sequence[SliceSet]) -> 
 
 
 def _place(suite: Suite, metric: Metric) -> tuple[str | int, ...]:
-    """Path in the suite of the metric that needs another."""
+    """Suite path of the metric with a need of another."""
     numbers = (
         n for n, member in enumerate(suite.metrics) if metric.text in {leaf.text for leaf in leaves(member)}
     )
@@ -200,7 +200,7 @@ def _place(suite: Suite, metric: Metric) -> tuple[str | int, ...]:
 
 
 def _unit(suite: Suite, schema: pl.Schema) -> pl.Expr | None:
-    """Expression of the unit; without intervals the plain column, which only tells whether there is one."""
+    """Expression of the unit; without intervals the plain column, to tell whether there is one."""
     name = unit_column(suite)
     if name is None:
         return None
@@ -275,14 +275,14 @@ def _requirements(suite: Suite, metrics: Sequence[Metric]) -> tuple[Requirement,
 
 
 def _fold(suite: Suite) -> Requirement:
-    """The column of folds that calibrators are fitted by, which must not be null."""
+    """Column of cross-fitting folds of calibrators, without nulls."""
     fold = suite.columns.fold
     assert fold is not None
     return Requirement(fold, "null", lambda value: value.is_null(), "fold", ("columns", "fold"))
 
 
 def _transform(suite: Suite) -> Transform | None:
-    """Columns of a row that curves of forecasts read beside its prediction."""
+    """Columns of a row for curves of forecasts, beside its prediction."""
     if not suite.calibration_shares("overall"):
         return None
     from plmetrics.catalogue.forecast.calibration_shares import transform_parts
@@ -291,7 +291,7 @@ def _transform(suite: Suite) -> Transform | None:
 
 
 def _times(suite: Suite) -> tuple[str, ...]:
-    """The columns of time that tests name."""
+    """Time columns of tests."""
     if suite.compare is None or not suite.compare.tests:
         return ()
     from plmetrics.engine.binding.task_columns import times_of
@@ -300,7 +300,7 @@ def _times(suite: Suite) -> tuple[str, ...]:
 
 
 def _row_condition(suite: Suite, where: str, schema: pl.Schema) -> pl.Expr:
-    """The condition on the rows, which the wide form of a long table holds as a column."""
+    """Condition on the rows, a column in the wide form of a long table."""
     if suite.data.long is None:
         from plmetrics.engine.binding.row_expressions import predicate
 
@@ -311,7 +311,7 @@ def _row_condition(suite: Suite, where: str, schema: pl.Schema) -> pl.Expr:
 
 
 def _rows_read(suite: Suite, source: Source, where: pl.Expr | None, *, by_row: bool) -> pl.LazyFrame:
-    """The rows that are evaluated, and those of the table that features count beside them.
+    """Evaluated rows, and rows of the table for counts of features.
 
     With features they are a common sub-plan by themselves: Polars finds others, but of two that lie one in another only
     the larger. Without, filters on fewer rows may reach the files.
@@ -329,7 +329,7 @@ def _rows_read(suite: Suite, source: Source, where: pl.Expr | None, *, by_row: b
 
 
 def _check_fit_on(suite: Suite, schema: pl.Schema) -> None:
-    """The conditions on the rows that calibrators are fitted on, checked on zero rows of the source."""
+    """Check of the conditions on calibrators' rows, on zero rows of the source."""
     if not suite.calibrate:
         return
     from plmetrics.engine.binding.row_expressions import predicate
@@ -344,7 +344,7 @@ def _check_fit_on(suite: Suite, schema: pl.Schema) -> None:
 
 
 def _check_metrics(suite: Suite, schema: pl.Schema) -> None:
-    """Columns that metrics read besides the roles, checked on zero rows."""
+    """Check of metrics' columns besides the roles, on zero rows."""
     collected = Collected()
     for metric in suite.valued("overall", *suite.slices):
         with collected.step():
@@ -364,7 +364,7 @@ def _check_metrics(suite: Suite, schema: pl.Schema) -> None:
 
 
 def _check_sections(suite: Suite, schema: pl.Schema, tables: Mapping[str, Source]) -> None:
-    """Columns that optional sections name, checked on zero rows; all that is wrong is named."""
+    """Check of the columns of optional sections, on zero rows; all mistakes are named."""
     collected = Collected()
     with collected.step():
         _extra_columns(suite, schema)
@@ -382,7 +382,7 @@ def _check_sections(suite: Suite, schema: pl.Schema, tables: Mapping[str, Source
 
 
 def _extra_columns(suite: Suite, schema: pl.Schema) -> None:
-    """Columns of roles that nothing needs must exist all the same; those of several labels have their own check."""
+    """Check of role columns without a use; those of several labels have their own check."""
     collected = Collected()
     labels = {"label", "label_columns"} if suite.task == "multilabel" else set()
     columns: dict[str, Any] = suite.columns.model_dump(exclude=labels)

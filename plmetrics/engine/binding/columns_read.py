@@ -1,4 +1,4 @@
-"""The raw columns that a suite reads of a table, told before any row is read."""
+"""Raw columns of a suite in a table, determined without rows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ESCAPES = frozenset('"`\\')
 
 
 def columns_read(request: Request) -> tuple[str, ...]:
-    """The raw columns that the run reads, in the order of the table."""
+    """Raw columns of a run, in the order of the table."""
     suite, roles = request.suite, request.view.roles
     named = {
         *(roles.label_columns.values() or (roles.label,)),
@@ -46,7 +46,7 @@ def columns_read(request: Request) -> tuple[str, ...]:
 
 
 def columns_to_fetch(suite: Suite, schema: pl.Schema) -> list[str]:
-    """The columns that a suite may read, where those that it does not read cost something to fetch.
+    """Candidate columns of a suite, for sources with a cost per column.
 
     These are the columns that it names, and those that stand for a prefix of it. All where it does not fit the table:
     what is wrong is said of all columns, when rows are there.
@@ -65,7 +65,7 @@ def columns_to_fetch(suite: Suite, schema: pl.Schema) -> list[str]:
 
 
 def columns_in_texts(suite: Suite, names: Collection[str]) -> list[str]:
-    """The columns whose names occur in a suite, as words of any of its texts."""
+    """Columns named as words in any text of a suite."""
     content = suite.with_templates(()).model_dump(mode="json", exclude={"output", "notify"})
     content["data"] |= dict.fromkeys(("path", "database", "query", "spark"))
     text = "\0".join(_texts(content))
@@ -77,7 +77,7 @@ def _occurs(name: str, text: str) -> bool:
 
 
 def _texts(content: Any) -> Iterator[str]:
-    """All texts in plain values, and the keys of what is there."""
+    """All texts in plain values, keys included."""
     if isinstance(content, str):
         yield content
     elif isinstance(content, dict):

@@ -65,7 +65,7 @@ def _same_classes(named: tuple[str, ...], classes: tuple[str, ...]) -> None:
 
 
 def prediction_by_class(column: str, suite: Suite) -> dict[str, str]:
-    """The part of each class of a model whose one column has lists of called classes.
+    """Indicator of each predicted class, for a model with a column of lists of classes.
 
     Raises:
         ConfigError: nothing says which classes there are.

@@ -1,4 +1,4 @@
-"""The label of a suite in its data: the classes that occur, and the metrics that need no label."""
+"""Label of a suite in its data: its classes, and the metrics without a need of labels."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAX_CLASSES = 1000
 
 
 def classes_in(rows: pl.LazyFrame, roles: RoleColumns) -> Question[tuple[str, ...]]:
-    """The classes that occur in the label and the predictions of some rows, in order.
+    """Classes in the labels and predictions of some rows, in order.
 
     Raises:
         DataError: there are fewer than two classes, or more than 1,000.
@@ -51,7 +51,7 @@ def _natural(name: str) -> tuple[bool, int, str]:
 
 
 def label_free(view: TableView) -> frozenset[str]:
-    """The texts of the metrics of state families that need no labels; those that read rows without one say so."""
+    """Texts of metrics without a need of labels; metrics of label-free rows declare it."""
     table, metrics = view.table(), view.suite.needed("overall", *view.suite.slices)
     known = {key: 0.0 for metric in metrics for key in threshold_keys(metric)}
     rows = [replace(rows_of(model, table), thresholds=known) for model in table.models]

@@ -79,7 +79,7 @@ def wide_table(source: Source, long: Long | None, where: str | None, *, every: b
 
 @contextmanager
 def explain_conflicts(source: Source) -> Iterator[None]:
-    """Say of columns that are asked for and differ within a forecast that they do, with an example."""
+    """Raise an error for columns with several values in one forecast, with an example."""
     try:
         yield
     except PlmetricsError as error:
@@ -114,7 +114,7 @@ def _differ(raw: pl.LazyFrame, by: Sequence[str], names: Sequence[str]) -> pl.La
 
 
 def _example(raw: pl.LazyFrame, by: Sequence[str], name: str) -> pl.LazyFrame:
-    """The values of a column in the first forecast that has several."""
+    """Values of a column in the first forecast with several."""
     hashed = pl.col(name).hash()
     first = raw.group_by(by).agg((hashed.min() != hashed.max()).alias("@differs")).filter("@differs")
     first = first.select(by).sort(by, nulls_last=True).head(1)
@@ -145,7 +145,7 @@ def _check(source: Source, long: Long) -> None:
 
 
 def _twins(raw: pl.LazyFrame, by: Sequence[str], apart: Sequence[str]) -> pl.LazyFrame:
-    """The quantiles of forecasts that stand there several times; not only the first, which would be a scan more."""
+    """Duplicate quantiles of forecasts: all of them, as the first alone would need another scan."""
     present = pl.all_horizontal(pl.col(name).is_not_null() for name in apart)
     return raw.group_by(*by, *apart).agg(present.sum().alias("@rows")).filter(pl.col("@rows") > 1)
 
@@ -160,7 +160,7 @@ def _refuse_twins(twins: pl.DataFrame) -> None:
 
 
 def _shortest(value: Any, dtype: pl.DataType) -> Any:
-    """A value of a column; a number of fewer than 64 bits as the shortest decimal that stands for it."""
+    """Text of a column's value; of a number of fewer than 64 bits its shortest decimal."""
     if dtype not in {pl.Float32, pl.Float16}:
         return value
     return float(str(np.float32(value) if dtype == pl.Float32 else np.float16(value)))

@@ -58,7 +58,7 @@ def predicted_models(suite: Suite, schema: pl.Schema) -> dict[str, PredictionCol
 def _with_thresholds(
     name: str, predicted: PredictionColumns, given: Mapping[str, float]
 ) -> PredictionColumns:
-    """The columns of a model whose classes have thresholds: the default one where none is given."""
+    """Columns of a model with thresholds by class, with defaults."""
     parts = predicted.of_kind("proba")
     unknown = [
         _unknown_class(name, other, ("models", name, "threshold", other), parts)
@@ -76,7 +76,7 @@ def _unknown_class(model: str, name: str, path: SuitePath, classes: Iterable[str
 
 
 def with_levels(suite: Suite, models: Mapping[str, PredictionColumns]) -> Suite:
-    """The suite with the levels of all quantiles, of which curves have points; elsewhere columns may say them."""
+    """Suite with all quantile levels of points of curves, which columns may give elsewhere."""
     if len(suite.row_curves) == len(suite.curves):
         return suite
     described = {
@@ -93,7 +93,7 @@ def _by_level(predicted: PredictionColumns) -> dict[float, str]:
 
 
 def calibrated_probabilities(suite: Suite) -> frozenset[str]:
-    """The models whose scores calibrators read as probabilities."""
+    """Models with scores that calibrators read as probabilities."""
     if not suite.calibrate:
         return frozenset()
     from plmetrics.catalogue.calibrators import CALIBRATORS
@@ -127,7 +127,7 @@ def _with_prefix(name: str, model: ModelColumns, suite: Suite, schema: pl.Schema
 
 
 def _check_parts(suite: Suite, models: Mapping[str, PredictionColumns]) -> None:
-    """Metrics need of every model what they read: known only now where columns are named by a prefix."""
+    """Check of every model's parts for the metrics' needs, late for columns named by a prefix."""
     problems = [
         Problem(words, ("metrics", index))
         for index, metric in enumerate(suite.metrics)

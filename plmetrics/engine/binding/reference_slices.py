@@ -1,4 +1,4 @@
-"""Checks, before anything is counted, that the slices exist which metrics and comparisons name as references."""
+"""Early checks of the reference slices of metrics and comparisons, before any count."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def check_references(suite: Suite, slices: Sequence[Slices]) -> None:
-    """See that each reference is a slice of its metric's set, and each slice that others are compared with.
+    """Check the existence of each reference in its metric's set, and of each slice compared with others.
 
     Raises:
         ConfigError: some are not, or there are too many pairs of slices.
@@ -41,7 +41,7 @@ def check_references(suite: Suite, slices: Sequence[Slices]) -> None:
 
 
 def check_decomposition(suite: Suite, sets: Sequence[SliceSet]) -> None:
-    """See that changes are taken apart of means, or of ordered scores between intervals, over slices that part rows.
+    """Check decompositions: of means, or of ordered scores between intervals, over disjoint slices.
 
     Raises:
         ConfigError: a metric that is named is neither, or none of the suite's is a mean; or slices are tags.
@@ -75,7 +75,7 @@ def check_decomposition(suite: Suite, sets: Sequence[SliceSet]) -> None:
 
 
 def _undecomposable(suite: Suite, metric: Metric, path: SuitePath, hint: str) -> Problem | None:
-    """Reason why the change of a metric cannot be decomposed, as it is no mean; None where it can."""
+    """Reason against a decomposition of a metric's change; None for means."""
     if not metric.of_score_shares:
         words = "is not a mean over rows, nor of shares of rows in the order of scores: it is not decomposed"
         return Problem(f"'{metric.text}' {words}", path, hint)
@@ -88,7 +88,7 @@ def _undecomposable(suite: Suite, metric: Metric, path: SuitePath, hint: str) ->
 
 
 def _comparison_problems(suite: Suite, slices: Sequence[Slices]) -> list[Problem]:
-    """Problems of references that are absent, and of sets with more pairs of slices than are listed."""
+    """Problems of absent references, and of sets with too many pairs of slices."""
     problems = []
     for name, references in ({} if suite.compare is None else suite.compare.slices).items():
         names = [text for part in slices if part.slice_set.name == name for text in part.texts()]

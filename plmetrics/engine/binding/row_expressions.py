@@ -30,7 +30,7 @@ def predicate(text: str, schema: pl.Schema, path: tuple[str | int, ...], where: 
 
 
 def derived_columns(suite: Suite, source: Source) -> Source:
-    """The table with the columns that a suite derives, each checked on zero rows of those before it.
+    """Table with the derived columns of a suite, each checked on zero rows of those before it.
 
     Raises:
         DataError: a column of that name is there already, or those that it reads are not.
@@ -55,7 +55,7 @@ def derived_columns(suite: Suite, source: Source) -> Source:
 
 
 def derivable_columns(suite: Suite, table: Source) -> Source:
-    """A table that a feature reads beside the rows, with the derived columns that it has all inputs of."""
+    """Feature's table beside the rows, with the derived columns of available inputs."""
     available = set(table.schema)
     derivable = {}
     for name, text in suite.derive.items():
@@ -73,7 +73,7 @@ def derivable_columns(suite: Suite, table: Source) -> Source:
 def _check_types(
     value: pl.LazyFrame, text: str, columns: tuple[str, ...], schema: pl.Schema, path: tuple[str | int, ...]
 ) -> None:
-    """See that an expression runs on zero rows."""
+    """Check an expression on zero rows."""
     problem = zero_rows_problem(value)
     if problem is not None:
         types = ", ".join(f"{column} is {schema[column]}" for column in columns)
@@ -109,7 +109,7 @@ def _require_columns(
 
 
 def zero_rows_problem(frame: pl.LazyFrame) -> str | None:
-    """The first line of what Polars says when a plan runs on zero rows, None if nothing."""
+    """First line of Polars' error for a plan on zero rows, None without an error."""
     try:
         frame.collect()
     except pl.exceptions.PolarsError as error:

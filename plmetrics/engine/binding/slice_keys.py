@@ -25,7 +25,7 @@ def identity(key: SliceKey) -> str:
 
 
 def slice_keys(name: str, spec: SliceSpec, schema: pl.Schema) -> list[list[SliceKey]]:
-    """The keys of a slice set; predicates that may overlap are a set each, all of one name."""
+    """Keys of a slice set; overlapping predicates are a set each, all of one name."""
     if spec.rollup is not None:
         keys = [_column_key(name, column, spec, schema) for column in spec.rollup]
         return [keys[:level] for level in range(1, len(keys) + 1)]
@@ -40,7 +40,7 @@ def slice_keys(name: str, spec: SliceSpec, schema: pl.Schema) -> list[list[Slice
 
 
 def crossed_sets(suite: Suite, sets: Sequence[SliceSet]) -> list[SliceSet]:
-    """The sets that cross groups with the levels within which metrics compare them.
+    """Sets of groups crossed with the levels of within-level comparisons.
 
     Raises:
         ConfigError: one of them is of tags, of which a row may have many.

@@ -1,4 +1,4 @@
-"""Columns that a task or a test asks for: of rankings, treatment effects and tests in time."""
+"""Columns of single tasks and tests: of rankings, treatment effects and tests in time."""
 
 from __future__ import annotations
 
@@ -105,13 +105,13 @@ def _no_event(value: pl.Expr) -> pl.Expr:
 
 
 def times_of(suite: Suite) -> tuple[str, ...]:
-    """The columns of time that tests name."""
+    """Time columns of tests."""
     tests = () if suite.compare is None else suite.compare.tests
     return tuple(dict.fromkeys(test.time for test in tests if test.time is not None))
 
 
 def check_times(suite: Suite, schema: pl.Schema) -> None:
-    """Refuse columns that are not there.
+    """Refuse absent columns.
 
     Raises:
         DataError: a column is absent; all are named.

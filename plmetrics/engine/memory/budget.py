@@ -61,7 +61,7 @@ _MEGA, _GIGA = 10**6, 10**9
 
 @dataclass(frozen=True, slots=True)
 class OrderPlan:
-    """Plan that brings the rows of ordered metrics in order, and its cost.
+    """Plan for sorting the rows of ordered metrics, and its cost.
 
     Attributes:
         way: `rows`, `points` (see the module) or `grid`, which counts instead of sorting.
@@ -79,12 +79,12 @@ class OrderPlan:
 
 
 def budget_of(suite: Suite) -> int:
-    """Bytes that a run of a suite may use, libraries among them."""
+    """Memory budget of a run of a suite in bytes, libraries included."""
     return machine_budget() if suite.memory is None else suite.memory
 
 
 def machine_budget() -> int:
-    """Bytes that a run may use where nobody says: a share of the machine's memory."""
+    """Default memory budget in bytes: a share of the machine's memory."""
     return int(_SHARE * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
 
 
@@ -95,7 +95,7 @@ def merging_room(suite: Suite) -> int:
 
 
 def working_memory(suite: Suite) -> int:
-    """Bytes of the budget that are left for rows and counts: a part of it where libraries alone would take more.
+    """Bytes of the budget for rows and counts: a minimal part of it if libraries alone would take more.
 
     >>> from types import SimpleNamespace
     >>> [working_memory(SimpleNamespace(memory=size)) for size in (10**9, 10**8)]
@@ -179,7 +179,7 @@ def size_text(size: int) -> str:
 
 
 def by_points(request: Request, rows: int) -> bool:
-    """Whether points of the scores, and counts by block on a grid, are all that ordered metrics and curves read."""
+    """Whether points of the scores, and counts by block on a grid, suffice for all ordered metrics and curves."""
     suite = request.suite
     if rows < POINT_ROWS or not _orders(request) or request.reads_pairs:
         return False
@@ -199,7 +199,7 @@ def _orders_classes(request: Request) -> bool:
 
 
 def _counts_bins(request: Request) -> bool:
-    """Whether rows that count once are counted in bins, which needs no order of those that are held."""
+    """Whether rows of weight 1 are counted in bins, without a sort of rows in memory."""
     return request.counts_bins and request.suite.uncertainty is None and not request.weighted
 
 
@@ -229,7 +229,7 @@ def _points_plan(request: Request, rows: int, cubes: int, budget: int) -> OrderP
 
 
 def _least_by_points(request: Request, rows: int, cubes: int) -> int:
-    """Working memory in which an ordering fits in as many ranges as are allowed."""
+    """Least working memory for an ordering in the maximal number of ranges."""
     from plmetrics.engine.memory.points import bytes_in_hand, points_bytes
 
     rows *= request.width
@@ -238,7 +238,7 @@ def _least_by_points(request: Request, rows: int, cubes: int) -> int:
 
 
 def sort_bytes(request: Request, rows: int, cubes: int) -> int:
-    """About how much memory sorted rows take: all models' scores once, one model's columns a few times."""
+    """Estimated memory of sorted rows: all models' scores once, one model's columns a few times."""
     suite = request.suite
     columns = _LABEL + _CELL * cubes
     columns += _WEIGHT if suite.weighted else 0
@@ -259,7 +259,7 @@ def sorts_in_memory(request: Request, rows: int, cubes: int) -> bool:
 
 
 def waiting_bytes(view: TableView) -> int:
-    """At most about how much waits in memory where plans share a scan of the rows: fast plans read ahead of others."""
+    """Estimated upper bound of memory for plans that share a scan: fast plans read ahead of others."""
     source = view.source
     if source.rows is None:
         return sum(file.size for file in source.files)
@@ -273,12 +273,12 @@ def reads_apart(view: TableView) -> bool:
 
 
 def rows_that_fit(suite: Suite, columns: int) -> int:
-    """Number of rows that fit into memory, by the numbers of each, copies among them."""
+    """Number of rows with room in memory, by the numbers of each, copies included."""
     return working_memory(suite) // (columns * _SCORE)
 
 
 def _number_to_hold(view: TableView, rows: pl.LazyFrame, columns: int, most: int | None) -> Question[int]:
-    """The number of rows that are to be held; at most how many, where so many fit and none need be counted."""
+    """Number of rows to hold; an upper bound where it fits in memory, so that no count is needed."""
     most = view.source.rows if most is None else most
     if most is not None and most * columns * _SCORE <= working_memory(view.suite):
         return most
@@ -289,7 +289,7 @@ def _number_to_hold(view: TableView, rows: pl.LazyFrame, columns: int, most: int
 def refuse_to_hold(
     view: TableView, rows: pl.LazyFrame, columns: int, what: str, *place: str | int
 ) -> Question[None]:
-    """Refuse to hold rows for which the memory budget has no room; they are counted only where that is open.
+    """Refuse rows beyond the memory budget; they are counted only where that is open.
 
     Args:
         view: the rows of the suite.
@@ -314,7 +314,7 @@ def passes_to_hold(
     *place: str | int,
     most: int | None = None,
 ) -> Question[int]:
-    """Number of passes in which parts of the rows fit into memory, where results take little; 1 if all fit.
+    """Number of passes, with a part of the rows in memory in each, of small results; 1 if all fit.
 
     Args:
         view: the rows of the suite.
@@ -336,7 +336,7 @@ def passes_to_hold(
 
 
 def passes_of_rows(suite: Suite, rows: int, columns: int) -> int:
-    """In how many passes so many rows of so many numbers are held a part at a time."""
+    """Number of passes for a number of rows and of numbers each, with a part in memory at a time."""
     needed, room = rows * columns * _SCORE, working_memory(suite)
     return 1 if needed <= room else math.ceil(needed * _PARTS_SHARE / room)
 
@@ -350,7 +350,7 @@ def _no_room_to_hold(
 
 
 def refuse_rows(suite: Suite, remedy: str) -> None:
-    """Refuse metrics that a grid of scores cannot serve.
+    """Refuse metrics beyond a grid of scores.
 
     Args:
         suite: what is asked, its classes known.

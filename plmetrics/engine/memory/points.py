@@ -1,4 +1,4 @@
-"""Bytes that a row takes where points in the order of scores are read in ranges and held."""
+"""Bytes per row of points in the order of scores, read in ranges and in memory."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def compares_rests(suite: Suite, name: str) -> bool:
 
 
 def points_bytes(request: Request) -> int:
-    """Bytes a row that the points of an ordering take, at most."""
+    """Upper bound of the bytes per row of an ordering's points."""
     scores = _reads_numbers(request)
     in_order = _IN_ORDER + _WEIGHT * _further_numbers(request) + _SCORE * int(scores)
     rests = sum(compares_rests(request.suite, of_set.name) for of_set in request.view.sets)
@@ -54,7 +54,7 @@ def _in_a_set(request: Request, *, scores: bool) -> int:
 
 
 def bytes_in_hand(request: Request, orders: int, cubes: int) -> int:
-    """Bytes a row in a pass: the cells, the scores of models that wait for their turn, and those being sorted.
+    """Bytes per row in a pass: the cells, waiting models' scores, and those being sorted.
 
     Weights are held once, and once more beside the scores that are sorted, as outcomes are; all rows of a set are
     where rests are made. Numbers that have classes of their own have cells and weights of their own, too.
@@ -67,7 +67,7 @@ def bytes_in_hand(request: Request, orders: int, cubes: int) -> int:
 
 
 def _reads_numbers(request: Request) -> bool:
-    """Whether what rows are ordered by is read, beyond their order: thresholds are, quantiles, and curves."""
+    """Whether the ordered numbers themselves are read, as for thresholds, quantiles, and curves, beyond their order."""
     has_curves = any(curve.curve not in BINNED_CURVES for curve in request.suite.row_curves)
     if request.view.roles.treatment is not None:
         return has_curves or any(metric.needs.scores or metric.finds_threshold for metric in request.scores)
@@ -76,7 +76,7 @@ def _reads_numbers(request: Request) -> bool:
 
 
 def _further_numbers(request: Request) -> int:
-    """Number of values of a row beside the one that it is ordered by: its weight, and its outcome."""
+    """Number of values of a row beside its ordering number: its weight, and its outcome."""
     return int(request.weighted) + int(request.view.roles.treatment is not None)
 
 

@@ -1,4 +1,4 @@
-"""Keeping a memory budget: what is read ahead, what is given back, and a word where a run took more than it may.
+"""Upkeep of a memory budget: limits of read-ahead, freed memory, and a warning of an excess.
 
 The query engine fetches row groups and opens files ahead of what asks for them. Where memory is ample that hides the
 time of a read; a small budget has no room for it. The engine takes its limits from the environment. Likewise the C
@@ -69,7 +69,7 @@ def give_back() -> None:
 
 
 def hold_on() -> None:
-    """Let the C library keep what arrays of a few megabytes leave, for the next ones.
+    """Let the C library retain freed arrays of a few megabytes for reuse.
 
     Each thread would else give it back and get it anew, cleared page by page, a thousand times a second. There is a
     store for the first thread and one for each processor. Without glibc nothing is done.
@@ -88,7 +88,7 @@ def _tell_library(settings: Mapping[int, int]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """Memory of the process when a run began, and the most that it had held by then; None where that is not told."""
+    """Memory of the process at the start of a run, and its peak until then; None where unavailable."""
 
     resident: int | None
     peak: int | None
@@ -99,7 +99,7 @@ class Watch:
         return cls(held_bytes("VmRSS"), held_bytes("VmHWM"))
 
     def taken(self) -> int | None:
-        """The most bytes that the run took, libraries among them; None where an earlier peak hides it.
+        """Peak memory of the run in bytes, libraries included; None below an earlier peak.
 
         What the process held before beyond the libraries, such as a frame, is the caller's.
         """
@@ -115,7 +115,7 @@ class Watch:
 
 
 def budget_hint(used_bytes: int, budget: int) -> str | None:
-    """Budget to write in place of one that was clearly exceeded; None where it was kept.
+    """Budget to write in place of one clearly exceeded; None otherwise.
 
     >>> budget_hint(710_000_000, 300_000_000)
     'the run took about 710 MB, more than its memory budget of 300 MB: write memory: 800MB, or ask for less at a time'

@@ -57,27 +57,27 @@ class OrderPoints:
     orders: dict[int, SetOrder]
 
     @classmethod
-    def empty(cls, prepared: RunPlan, ordering: Ordering) -> OrderPoints:
-        """Without rows, for the sets that need them. Of arms every score is a point, whether it is read or not."""
+    def empty(cls, plan: RunPlan, ordering: Ordering) -> OrderPoints:
+        """Points without rows, for the sets in need of them. Of arms every score is a point, read or not."""
         points, arms = cls({}, {}, {}), ordering.arms
-        for index, slices in enumerate(prepared.slices):
-            order, scores = _reads(prepared, slices.slice_set.name, ordering)
+        for index, slices in enumerate(plan.slices):
+            order, scores = _reads(plan, slices.slice_set.name, ordering)
             if order and not (arms and scores):
                 points.joined[index] = SetPoints(len(slices), scores=False, arms=arms)
             if scores:
                 points.distinct[index] = SetPoints(len(slices), scores=True, arms=arms)
-            if (order or scores) and compares_rests(prepared.request.suite, slices.slice_set.name):
+            if (order or scores) and compares_rests(plan.request.suite, slices.slice_set.name):
                 points.orders[index] = SetOrder(len(slices), scores=scores, arms=arms)
         return points
 
     def clear(self) -> None:
-        """Drop all points: who read them may still hold this while the next ones are made."""
+        """Drop all points: a reader may still hold this while the next ones are made."""
         for points in (*self.joined.values(), *self.distinct.values()):
             points.clear()
         for order in self.orders.values():
             order.clear()
 
-    def add(self, prepared: RunPlan, by_cube: Sequence[Classes], cells: Sequence[Codes]) -> None:
+    def add(self, plan: RunPlan, by_cube: Sequence[Classes], cells: Sequence[Codes]) -> None:
         """The rows of a range, by the occupied cells of each cube."""
         work: list[tuple[RangePoints, Classes, Codes]] = []
         every: list[tuple[int, RangePoints]] = [
@@ -86,34 +86,34 @@ class OrderPoints:
             *self.orders.items(),
         ]
         for index, scores in every:
-            slices = prepared.slices[index]
-            number = prepared.cube_of(slices)
-            code = prepared.cubes[number].slice_codes(slices, cells[number])
+            slices = plan.slices[index]
+            number = plan.cube_of(slices)
+            code = plan.cubes[number].slice_codes(slices, cells[number])
             work.append((scores, by_cube[number], code))
         add_range(work)
 
 
-def order_steps(prepared: RunPlan, sums: CellSums | None) -> Iterator[Step]:
-    """The scans of `models_to_order`, with those of `sums` that they tell; none where the rows came with the sums."""
-    request, order = prepared.request, prepared.order
-    if prepared.exact and order.way == "rows":
+def order_steps(plan: RunPlan, sums: CellSums | None) -> Iterator[Step]:
+    """Scans of `models_to_order`, with those of `sums` they yield; none if the rows came with the sums."""
+    request, order = plan.request, plan.order
+    if plan.exact and order.way == "rows":
         yield Step("order", does=_in_memory(request))
         return
-    if prepared.exact:
-        if _needing_points(prepared, orderings(request)):
-            yield Step("order", does=_sorting(prepared))
-        for together in _groups(prepared):
-            if not (read := _needing_points(prepared, together)):
+    if plan.exact:
+        if _needing_points(plan, orderings(request)):
+            yield Step("order", does=_sorting(plan))
+        for together in _groups(plan):
+            if not (read := _needing_points(plan, together)):
                 continue
             if order.ranges > 1:
-                yield Step("order", (numbers_sample(prepared, read[0]),))
-            yield Step("order", (range_plan(prepared, read, Limits()),), times=order.ranges)
-    if not prepared.exact or _counts_on_grid(prepared):
-        yield from grid_steps(prepared, sums)
+                yield Step("order", (numbers_sample(plan, read[0]),))
+            yield Step("order", (range_plan(plan, read, Limits()),), times=order.ranges)
+    if not plan.exact or _counts_on_grid(plan):
+        yield from grid_steps(plan, sums)
 
 
 def _in_memory(request: Request) -> str:
-    """Description of what is made of rows in memory: those of bins alone are looked up there, and not sorted."""
+    """Description of results from rows in memory: bins alone need a look-up, and no sort."""
     orders = int(request.orders_scores) + len(request.values)
     if not orders:
         return "rows for curves"
@@ -126,56 +126,56 @@ def _in_memory(request: Request) -> str:
     return f"{count} {words[count != 1]} in memory, {orders} a model; rows come with the sums"
 
 
-def _sorting(prepared: RunPlan) -> str:
+def _sorting(plan: RunPlan) -> str:
     """Description of a sorting pass."""
-    order, every = prepared.order, orderings(prepared.request)
+    order, every = plan.order, orderings(plan.request)
     of_scores = all(ordering.value is None for ordering in every)
     what, of = ("models", "its scores") if of_scores else ("orders", "what it orders")
     ranges = f" in {order.ranges} ranges of {of}" if order.ranges > 1 else ""
     return f"sorts {order.orders} of {len(every)} {what} at a time{ranges}"
 
 
-def _groups(prepared: RunPlan) -> list[tuple[Ordering, ...]]:
-    every, number = orderings(prepared.request), prepared.order.orders
+def _groups(plan: RunPlan) -> list[tuple[Ordering, ...]]:
+    every, number = orderings(plan.request), plan.order.orders
     return [every[first : first + number] for first in range(0, len(every), number)]
 
 
 def models_to_order(
-    prepared: RunPlan, aggregated: Aggregates
+    plan: RunPlan, aggregated: Aggregates
 ) -> Iterator[tuple[str, str | None, Callable[[int], SlicedScores]]]:
     """Each model's scores as the run orders them: sorted rows, points, or a grid; see `models_in_order`."""
-    if not prepared.exact:
-        return models_on_grids(prepared, aggregated)
-    if prepared.order.way == "points":
-        return models_by_points(prepared, aggregated)
-    return models_in_order(prepared, aggregated)
+    if not plan.exact:
+        return models_on_grids(plan, aggregated)
+    if plan.order.way == "points":
+        return models_by_points(plan, aggregated)
+    return models_in_order(plan, aggregated)
 
 
 def models_by_points(
-    prepared: RunPlan, aggregated: Aggregates
+    plan: RunPlan, aggregated: Aggregates
 ) -> Iterator[tuple[str, str | None, Callable[[int], SlicedPoints]]]:
-    """Each model's points and counts, as a function that gives those of a slice set; see `models_in_order`."""
-    reader = RangeReader(prepared, aggregated)
-    counted = models_on_grids(prepared, aggregated) if _counts_on_grid(prepared) else None
-    for together in _groups(prepared):
-        points = {ordering.name: OrderPoints.empty(prepared, ordering) for ordering in together}
-        if read := _needing_points(prepared, together):
-            for limits in _ranges(prepared, read[0]):
+    """Points and counts of each model, as a function of the slice set; see `models_in_order`."""
+    reader = RangeReader(plan, aggregated)
+    counted = models_on_grids(plan, aggregated) if _counts_on_grid(plan) else None
+    for together in _groups(plan):
+        points = {ordering.name: OrderPoints.empty(plan, ordering) for ordering in together}
+        if read := _needing_points(plan, together):
+            for limits in _ranges(plan, read[0]):
                 for ordering, by_cube in reader.read(read, limits):
-                    points[ordering.name].add(prepared, by_cube, reader.cells)
+                    points[ordering.name].add(plan, by_cube, reader.cells)
         for ordering in together:
             of_ordering = points.pop(ordering.name)
-            yield ordering.model, ordering.key, _cutter(prepared, ordering, of_ordering, counted)
+            yield ordering.model, ordering.key, _cutter(plan, ordering, of_ordering, counted)
             of_ordering.clear()
 
 
 def _cutter(
-    prepared: RunPlan,
+    plan: RunPlan,
     ordering: Ordering,
     points: OrderPoints,
     counted: Iterator[tuple[str, str | None, Callable[..., SlicedGrid]]] | None,
 ) -> Callable[..., SlicedPoints]:
-    """Function from the number of a slice set to its points; or to those of the rest of one slice, and that alone."""
+    """Function from the number of a slice set to its points; or to those of the complement of one slice alone."""
     of_grid = None if counted is None else next(counted)[2]
     weighted, arms = ordering.weight is not None, ordering.arms
 
@@ -183,7 +183,7 @@ def _cutter(
         grid = None if of_grid is None else of_grid(index, rest_of)
         joined, distinct = points.joined.get(index), points.distinct.get(index)
         if rest_of is None:
-            return SlicedPoints(len(prepared.slices[index]), joined, distinct, grid, weighted, arms)
+            return SlicedPoints(len(plan.slices[index]), joined, distinct, grid, weighted, arms)
         order = points.orders.get(index)
         joined, distinct = (
             None if held is None or order is None else order.rest(rest_of, scores=held is distinct)
@@ -194,9 +194,9 @@ def _cutter(
     return cut
 
 
-def _reads(prepared: RunPlan, name: str, ordering: Ordering) -> tuple[bool, bool]:
-    """Whether the order of the rows of a set, and the numbers that they are ordered by are read."""
-    suite = prepared.request.suite
+def _reads(plan: RunPlan, name: str, ordering: Ordering) -> tuple[bool, bool]:
+    """Whether the order of the rows of a set, and the numbers behind it are read."""
+    suite = plan.request.suite
     metrics = [
         metric
         for metric in suite.needed(name)
@@ -214,30 +214,28 @@ def _reads(prepared: RunPlan, name: str, ordering: Ordering) -> tuple[bool, bool
 
 
 def _reads_numbers(metric: Metric, ordering: Ordering) -> bool:
-    """Whether a metric reads points of every number; of arms they are that anyway, and numbers need not be kept."""
+    """Whether a metric reads points of every number; arms are such points anyway, without stored numbers."""
     return metric.needs.scores or metric.finds_threshold if ordering.arms else metric.reads_points
 
 
-def _needing_points(prepared: RunPlan, together: Sequence[Ordering]) -> tuple[Ordering, ...]:
-    """The orderings of which a slice set asks for points, not only for bins."""
-    names = [slices.slice_set.name for slices in prepared.slices]
-    return tuple(one for one in together if any(any(_reads(prepared, name, one)) for name in names))
+def _needing_points(plan: RunPlan, together: Sequence[Ordering]) -> tuple[Ordering, ...]:
+    """Orderings with points for a slice set, beyond bins."""
+    names = [slices.slice_set.name for slices in plan.slices]
+    return tuple(one for one in together if any(any(_reads(plan, name, one)) for name in names))
 
 
-def _counts_on_grid(prepared: RunPlan) -> bool:
+def _counts_on_grid(plan: RunPlan) -> bool:
     """Whether blocks or bins are counted beside points."""
-    return prepared.request.suite.uncertainty is not None or prepared.request.counts_bins
+    return plan.request.suite.uncertainty is not None or plan.request.counts_bins
 
 
-def _ranges(prepared: RunPlan, ordering: Ordering) -> Iterator[Limits]:
-    """Ranges of a number that hold about as many rows each, by a few of these."""
-    number = prepared.order.ranges
+def _ranges(plan: RunPlan, ordering: Ordering) -> Iterator[Limits]:
+    """Ranges of a number with about equally many rows each, by a sample."""
+    number = plan.order.ranges
     if number == 1:
         yield Limits()
         return
-    sample = (
-        collected_frame(numbers_sample(prepared, ordering)).to_series().cast(pl.Float64).sort().to_numpy()
-    )
+    sample = collected_frame(numbers_sample(plan, ordering)).to_series().cast(pl.Float64).sort().to_numpy()
     places = len(sample) * np.arange(1, number) // number
     edges = np.unique(sample[places]) if len(sample) else sample
     ends: list[float | None] = [None, *edges.tolist(), None]

@@ -12,6 +12,7 @@ from plmetrics.core.hashing import block_numbers
 from plmetrics.core.threads import parallel_map, steps
 from plmetrics.engine.aggregate.aggregation import families
 from plmetrics.engine.aggregate.row_plan import BLOCK, TREATED, cell_column, rows_plan
+from plmetrics.engine.aggregate.totals import row_count
 from plmetrics.engine.order.orderings import orderings, sample_columns
 from plmetrics.engine.order.score_bins import fixed_binnings
 from plmetrics.engine.step import Step
@@ -85,11 +86,11 @@ class EncodedRows:
 class Encoder:
     """Turns the rows of a run into small whole numbers: fine bins, cells and blocks."""
 
-    def __init__(self, prepared: RunPlan, block_keys: NDArray[np.uint64], room: int) -> None:
+    def __init__(self, plan: RunPlan, block_keys: NDArray[np.uint64], room: int) -> None:
         """Find the bins of the scores; `room` is memory in bytes."""
-        self.orderings = {ordering.name: ordering for ordering in orderings(prepared.request)}
-        self.locators = _locators(prepared, tuple(self.orderings.values()), room)
-        self._prepared = prepared
+        self.orderings = {ordering.name: ordering for ordering in orderings(plan.request)}
+        self.locators = _locators(plan, tuple(self.orderings.values()), room)
+        self._plan = plan
         self._known = block_keys
         self._room = room
         self._lookups: dict[Group, Codes] = {}
@@ -98,18 +99,18 @@ class Encoder:
         self, models: Sequence[str] | None = None, sums: CellSums | None = None
     ) -> Iterator[pl.DataFrame]:
         """The rows, a batch at a time; each is added to the sums before."""
-        unlabelled = bool(self._prepared.request.label_free_values)
+        unlabelled = bool(self._plan.request.label_free_values)
         further = () if sums is None else sums.columns
-        plan = rows_plan(self._prepared, models, further, unlabelled=unlabelled)
+        plan = rows_plan(self._plan, models, further, unlabelled=unlabelled)
         fit = self._room // (_BATCH_COPIES * 8 * len(plan.collect_schema()))
         most = BATCH_ROWS if sums is None else BATCH_ROWS // 2  # what rows add makes them about twice as wide
-        size = max(1, min(most, max(_LEAST_ROWS, fit)) // self._prepared.request.width)
+        size = max(1, min(most, max(_LEAST_ROWS, fit)) // self._plan.request.width)
         for frame in collected_batches(plan, size):
             yield from self._flat(frame if sums is None else sums.take(frame))
 
     def order(self, frame: pl.DataFrame) -> Codes | None:
-        """Keys that bring the rows, and the counts, of a cell together in memory; None where one cell has all."""
-        cells = {cube.cells: number for number, cube in enumerate(self._prepared.cubes) if cube.codes}
+        """Sort keys of rows, and of counts, by cell in memory; None for a single cell."""
+        cells = {cube.cells: number for number, cube in enumerate(self._plan.cubes) if cube.codes}
         most = max(cells, default=1)  # the cube that has most of them
         if most <= 1:
             return None
@@ -117,10 +118,10 @@ class Encoder:
         return np.argsort(code, kind="stable" if code.itemsize <= _RADIX_BYTES else None)
 
     def _cells(self, frame: pl.DataFrame, number: int) -> NDArray[Any]:
-        return _numbers(frame[cell_column(number)], _smallest(self._prepared.cubes[number].cells))
+        return _numbers(frame[cell_column(number)], _smallest(self._plan.cubes[number].cells))
 
     def _flat(self, frame: pl.DataFrame) -> Iterator[pl.DataFrame]:
-        """The rows of a batch, once more for each ordering of which a row has several numbers."""
+        """Rows of a batch, repeated for each ordering with several numbers per row."""
         numbers = {part.column: part for part in self.orderings.values() if part.column in frame.columns}
         wide = {name: part for name, part in numbers.items() if part.width > 1}
         if len(wide) < len(numbers) or not wide:
@@ -132,7 +133,7 @@ class Encoder:
         """The rows of a batch as small whole numbers, a few at a time, without their scores."""
         cells = {
             number: in_order(self._cells(frame, number), order)
-            for number, cube in enumerate(self._prepared.cubes)
+            for number, cube in enumerate(self._plan.cubes)
             if cube.codes
         }
         block = outcome = None
@@ -182,20 +183,20 @@ class Encoder:
         return score
 
     def counted_together(self, names: Sequence[str]) -> list[list[str]]:
-        """The names of orderings, those together of which one is counted across the other."""
+        """Names of orderings, grouped by joint counts of one across the other."""
         across = {name: self.orderings[name].across for name in names}
         labels = set(across.values())
         return [[name, *([] if of is None else [of])] for name, of in across.items() if name not in labels]
 
     def members_in(self, rows: EncodedRows, group: Group) -> Members:
-        """The member of its group that each row is in."""
+        """Member of its group of each row."""
         cells = rows.cells.get(group.cube)
         if cells is None:
             start = np.zeros(min(1, rows.rows), dtype=np.int64)
             return Members(start, start, rows.rows)
         if group.index is None:
             return cells
-        cube, slices = self._prepared.cubes[group.cube], self._prepared.slices[group.index]
+        cube, slices = self._plan.cubes[group.cube], self._plan.slices[group.index]
         if cube.cells > LOOKUP_CELLS:
             return Members(cube.slice_codes(slices, cells.code.astype(np.int64)), cells.starts, cells.rows)
         if group not in self._lookups:
@@ -204,7 +205,7 @@ class Encoder:
 
 
 def few_rows(frame: pl.DataFrame) -> list[slice]:
-    """The rows of a batch in pieces so small that arrays of them stay in the cache."""
+    """Rows of a batch in pieces with arrays small enough for the cache."""
     return [slice(*step) for step in steps(0, frame.height, STEP_ROWS)]
 
 
@@ -214,7 +215,7 @@ def in_order(values: NDArray[Any], order: Codes | None, some: slice = slice(None
 
 
 def _numbers(column: pl.Series, kind: np.dtype[Any] | None = None) -> NDArray[Any]:
-    """The values of a column, whose parts need not lie together, as one array."""
+    """Values of a column as one contiguous array."""
     parts = [part.to_numpy() for part in column.get_chunks()]
     if len(parts) == 1 and kind in (None, parts[0].dtype):
         return parts[0]
@@ -226,52 +227,52 @@ def _smallest(size: int) -> np.dtype[Any]:
     return np.min_scalar_type(max(size - 1, 0))
 
 
-def chosen_rows(prepared: RunPlan, step: int) -> pl.LazyFrame:
+def chosen_rows(plan: RunPlan, step: int) -> pl.LazyFrame:
     """Every k-th row; where the order of rows must not show, about as many by a hash of their values."""
-    request, view = prepared.request, prepared.view
-    frame = prepared.table.scored if request.label_free_values else prepared.table.frame
+    request, view = plan.request, plan.view
+    frame = plan.table.scored if request.label_free_values else plan.table.frame
     return view.arithmetic.sample(frame, step, telling(view.roles, frame.collect_schema().names()))
 
 
-def grid_steps(prepared: RunPlan, sums: CellSums | None) -> Iterator[Step]:
+def grid_steps(plan: RunPlan, sums: CellSums | None) -> Iterator[Step]:
     """The scans of counts on a grid: a sample for the edges of bins, and the rows, once or more often.
 
     Where they tell `sums`, too, the rows come with these.
     """
-    blocks = prepared.blocks is not None
+    blocks = plan.blocks is not None
     stage, by_block = "order" if sums is None else "aggregate", ", then by block" if blocks else ""
-    if prepared.grids is None and _samples(prepared):
-        yield Step(stage, (_sample_plan(prepared),))
+    if plan.grids is None and _samples(plan):
+        yield Step(stage, (_sample_plan(plan),))
     if sums is None:
         yield Step(
-            stage, (rows_plan(prepared),), f"counts on a grid: edges, fine bins{by_block}", at_least=blocks
+            stage, (rows_plan(plan),), f"counts on a grid: edges, fine bins{by_block}", at_least=blocks
         )
         return
-    yield Step(stage, (rows_plan(prepared, further=sums.columns),), families(prepared.request), sums=1)
+    yield Step(stage, (rows_plan(plan, further=sums.columns),), families(plan.request), sums=1)
     does = f"counts on a grid: edges, fine bins{by_block}; rows come with the sums"
     yield Step("order", does=does, at_least=blocks)
 
 
-def _samples(prepared: RunPlan) -> bool:
+def _samples(plan: RunPlan) -> bool:
     """Whether edges of bins are found among the rows: some are not fixed."""
-    return not all(fixed_binnings(prepared, ordering) for ordering in orderings(prepared.request))
+    return not all(fixed_binnings(plan, ordering) for ordering in orderings(plan.request))
 
 
-def _sample_plan(prepared: RunPlan) -> pl.LazyFrame:
+def _sample_plan(plan: RunPlan) -> pl.LazyFrame:
     """Every k-th row, its numbers to order by and its class, in a scan of its own: shared ones would hold all rows."""
-    return sample_columns(prepared, chosen_rows(prepared, max(1, prepared.rows.read // SAMPLE_ROWS)))
+    return sample_columns(plan, chosen_rows(plan, max(1, plan.rows.read // SAMPLE_ROWS)))
 
 
-def _locators(prepared: RunPlan, every: Sequence[Ordering], room: int) -> dict[str, Locator]:
-    """Fine bins from every k-th row; fewer where there are so many slices that bins would not fit."""
-    if prepared.grids is not None:
-        return {name: grid.locator for name, grid in prepared.grids.items()}
-    slices = sum(len(part) for part in prepared.slices) * len(every)
+def _locators(plan: RunPlan, every: Sequence[Ordering], room: int) -> dict[str, Locator]:
+    """Fine bins from every k-th row; fewer for many slices, within memory."""
+    if plan.grids is not None:
+        return {name: grid.locator for name, grid in plan.grids.items()}
+    slices = sum(len(part) for part in plan.slices) * len(every)
     bins = max(_LEAST_BINS, min(FINE_BINS, room // (FINE_SHARE * 16 * slices)))
-    sample = collected_frame(_sample_plan(prepared)) if _samples(prepared) else pl.DataFrame()
+    sample = collected_frame(_sample_plan(plan)) if _samples(plan) else pl.DataFrame()
 
     def locator(ordering: Ordering) -> Locator:
-        fixed = fixed_binnings(prepared, ordering)
+        fixed = fixed_binnings(plan, ordering)
         if fixed:
             return Locator.around(np.concatenate([bins.uniform_edges() for bins in fixed]), fixed[0].span)
         numbers = ordering.flat(sample)
@@ -295,14 +296,13 @@ def _locators(prepared: RunPlan, every: Sequence[Ordering], room: int) -> dict[s
     return dict(zip(names, parallel_map(locator, every), strict=True))
 
 
-def count_type(prepared: RunPlan, aggregated: Aggregates) -> type[np.number[Any]]:
-    """The type of fewest bytes that counts all rows of a block exactly, and so running totals of their bins."""
+def count_type(plan: RunPlan, aggregated: Aggregates) -> type[np.number[Any]]:
+    """Smallest type for exact counts of all rows of a block, and for running totals of their bins."""
     state = aggregated.sums[0]
-    if prepared.request.weighted or "n" not in state.columns:
+    if plan.request.weighted or "n" not in state.columns:
         return np.float64
-    rows = state.columns.get("rows", state.columns["n"])  # of these, some may have no label
-    by_block = np.bincount(state.block, weights=rows)
-    most = float(by_block.max(initial=0.0)) * prepared.request.width
+    by_block = np.bincount(state.block, weights=state.columns[row_count(state.columns)])
+    most = float(by_block.max(initial=0.0)) * plan.request.width
     if most <= np.iinfo(np.uint16).max:
         return np.uint16
     return np.float32 if most < _ROOM_IN_SINGLE else np.float64

@@ -1,4 +1,4 @@
-"""Scores of models on grids: counted after the sums, or by a pass that adds these, too."""
+"""Scores of models on grids: counted after the sums, or in the same passes."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ if TYPE_CHECKING:
 
 
 def models_on_grids(
-    prepared: RunPlan, aggregated: Aggregates
+    plan: RunPlan, aggregated: Aggregates
 ) -> Iterator[tuple[str, str | None, Callable[[int], SlicedGrid]]]:
     """Orderings of each model's rows on its grid, as a function of the slice set; see `models_in_order`."""
-    if needs_rows(prepared):
-        yield from GridCounts(prepared, aggregated.block_keys).models(aggregated)
+    if needs_rows(plan):
+        yield from GridCounts(plan, aggregated.block_keys).models(aggregated)
 
 
-def passes_with_sums(prepared: RunPlan, *, digested: bool) -> tuple[GridCounts, list[pl.DataFrame]] | None:
-    """The counts of a run whose first pass adds its sums, too, and these; None where they are better added before.
+def passes_with_sums(plan: RunPlan, *, digested: bool) -> tuple[GridCounts, list[pl.DataFrame]] | None:
+    """Counts of a run whose first pass has its sums, too, and these; None where sums are better added before.
 
     With `digested` digests of units are asked for.
     """
-    sums = sums_beside_counts(prepared, digested=digested)
+    sums = sums_beside_counts(plan, digested=digested)
     if sums is None:
         return None
     try:
-        passes = GridCounts(prepared, sums.block_keys, sums)
+        passes = GridCounts(plan, sums.block_keys, sums)
     except BadRowsError:
         return None
     frames = sums.frames()

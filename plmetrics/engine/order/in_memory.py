@@ -40,86 +40,86 @@ if TYPE_CHECKING:
 
 
 def models_in_order(
-    prepared: RunPlan, aggregated: Aggregates
+    plan: RunPlan, aggregated: Aggregates
 ) -> Iterator[tuple[str, str | None, Callable[[int], SlicedScores]]]:
-    """Each model's rows in ascending order, as a function that cuts them into the slices of a set.
+    """Rows of each model in ascending order, as a function of the slice set.
 
     In between stands what they are ordered by: the key of a value, None for the score.
     """
     if aggregated.rows is None:
         return
-    for model in prepared.request.models:
-        if prepared.request.orders_scores:
-            yield model, None, _by_score(prepared, aggregated, model)
-        for value in prepared.request.values:
-            yield model, value.key, _by_value(prepared, aggregated, model, value)
+    for model in plan.request.models:
+        if plan.request.orders_scores:
+            yield model, None, _by_score(plan, aggregated, model)
+        for value in plan.request.values:
+            yield model, value.key, _by_value(plan, aggregated, model, value)
 
 
 def models_by_row(
-    prepared: RunPlan, aggregated: Aggregates
+    plan: RunPlan, aggregated: Aggregates
 ) -> Iterator[tuple[str, Pairs, Callable[[int], SlicedPairs]]]:
-    """Each model's labels and predictions, and a function that cuts them into the slices of a set."""
-    if aggregated.rows is None or not prepared.request.reads_pairs:
+    """Labels and predictions of each model, as a function of the slice set."""
+    if aggregated.rows is None or not plan.request.reads_pairs:
         return
-    for model in prepared.request.models:
-        frame = model_rows(prepared, aggregated.rows, model, score_column(model))
+    for model in plan.request.models:
+        frame = model_rows(plan, aggregated.rows, model, score_column(model))
         weight = frame[WEIGHT].to_numpy() if WEIGHT in frame.columns else None
         block = _blocks(frame, aggregated)
         pairs = Pairs(frame[LABEL].to_numpy(), frame[score_column(model)].to_numpy(), weight, block)
-        yield model, pairs, _cutter(prepared, frame, pairs)
+        yield model, pairs, _cutter(plan, frame, pairs)
 
 
-def _by_score(prepared: RunPlan, aggregated: Aggregates, model: str) -> Callable[[int], SlicedScores]:
+def _by_score(plan: RunPlan, aggregated: Aggregates, model: str) -> Callable[[int], SlicedScores]:
     assert aggregated.rows is not None
     column = score_column(model)
-    frame = model_rows(prepared, aggregated.rows, model, column)
-    if prepared.view.roles.treatment is not None:
+    frame = model_rows(plan, aggregated.rows, model, column)
+    if plan.view.roles.treatment is not None:
         ordered = _ascending(frame, column)
         arms = _order_rows(ordered, column, ordered[TREATED].to_numpy(), aggregated)
-        return _cutter(prepared, ordered, EffectRows(arms, ordered[LABEL].to_numpy()))
-    if prepared.request.areas_alone and AreaRows.fits(frame[column]):
-        once = all(slices.slice_set.is_whole for slices in prepared.slices)
-        return _cutter(prepared, frame, AreaRows(frame[column], frame[POSITIVE], once=once))
-    return _in_order(prepared, aggregated, frame, column, POSITIVE)
+        return _cutter(plan, ordered, EffectRows(arms, ordered[LABEL].to_numpy()))
+    if plan.request.areas_alone and AreaRows.fits(frame[column]):
+        once = all(slices.slice_set.is_whole for slices in plan.slices)
+        return _cutter(plan, frame, AreaRows(frame[column], frame[POSITIVE], once=once))
+    return _in_order(plan, aggregated, frame, column, POSITIVE)
 
 
 def _in_order(
-    prepared: RunPlan, aggregated: Aggregates, frame: pl.DataFrame, column: str, positive: str
+    plan: RunPlan, aggregated: Aggregates, frame: pl.DataFrame, column: str, positive: str
 ) -> Callable[[int], SlicedScores]:
     """Rows of two classes ascending by a column."""
     score = frame[column].to_numpy()
-    if _packs(prepared, frame) and PackedRows.fits(score):
+    if _packs(plan, frame) and PackedRows.fits(score):
         packed = PackedRows(score, frame[positive].to_numpy(), _blocks(frame, aggregated))
-        return _cutter(prepared, frame, packed)
+        return _cutter(plan, frame, packed)
     ordered = _ascending(frame, column)
     rows = _order_rows(ordered, column, ordered[positive].to_numpy(), aggregated)
-    return _cutter(prepared, ordered, rows)
+    return _cutter(plan, ordered, rows)
 
 
 def _by_value(
-    prepared: RunPlan, aggregated: Aggregates, model: str, value: RowValue
+    plan: RunPlan, aggregated: Aggregates, model: str, value: RowValue
 ) -> Callable[[int], SlicedScores]:
-    """Of a single class, every row that has a value is; else the value says which are positive."""
+    """Classes of rows by value: of a single class, every row with a value; else the value tells the positive."""
     assert aggregated.rows is not None
     column = value_column(model, value)
     if value.positive is not None:
         member = class_column(model, value)
-        frame = model_rows(prepared, aggregated.rows, model, column, member)
+        frame = model_rows(plan, aggregated.rows, model, column, member)
         frame = frame.filter(pl.col(column).is_not_null())
         frame = frame if value.width == 1 else frame.explode(column, member)
-        return _in_order(prepared, aggregated, frame, column, member)
-    label_free = value.key in prepared.request.label_free_values
-    frame = model_rows(prepared, aggregated.rows, model, column, unlabelled=label_free)
+        return _in_order(plan, aggregated, frame, column, member)
+    label_free = value.key in plan.request.label_free_values
+    frame = model_rows(plan, aggregated.rows, model, column, unlabelled=label_free)
     frame = frame.filter(pl.col(column).is_not_null())
-    if prepared.request.suite.uncertainty is None:
+    if plan.request.suite.uncertainty is None:
         from plmetrics.states.scores.quantile_rows import QuantileRows
 
         weight = WEIGHT if WEIGHT in frame.columns else None
-        levels = prepared.request.levels_of(value)
-        return _cutter(prepared, frame, QuantileRows.of(frame, column, weight, levels))
+        levels = plan.request.levels_of(value)
+        return _cutter(plan, frame, QuantileRows.of(frame, column, weight, levels))
     ordered = _ascending(frame, column)
     everywhere = np.ones(ordered.height, dtype=np.bool_)
-    return _cutter(prepared, ordered, _order_rows(ordered, column, everywhere, aggregated))
+    return _cutter(plan, ordered, _order_rows(ordered, column, everywhere, aggregated))
 
 
 def _ascending(frame: pl.DataFrame, column: str) -> pl.DataFrame:
@@ -133,23 +133,23 @@ def _ascending(frame: pl.DataFrame, column: str) -> pl.DataFrame:
     return pl.DataFrame([gathered(part) for part in frame])
 
 
-def _packs(prepared: RunPlan, frame: pl.DataFrame) -> bool:
+def _packs(plan: RunPlan, frame: pl.DataFrame) -> bool:
     """Whether a packed sort serves: rows count once, and no replicate needs the sorted rows' blocks."""
-    uncertainty = prepared.request.suite.uncertainty
+    uncertainty = plan.request.suite.uncertainty
     if WEIGHT in frame.columns:
         return False
     if uncertainty is None:
         return True
-    by_quantile = any(binning.strategy == "quantile" for binning in prepared.request.binnings)
-    most = max(len(part) for part in prepared.slices)
+    by_quantile = any(binning.strategy == "quantile" for binning in plan.request.binnings)
+    most = max(len(part) for part in plan.slices)
     return not by_quantile and not replicates_rows(frame.height, uncertainty.replicates, most)
 
 
-def _cutter(prepared: RunPlan, frame: pl.DataFrame, rows: Any) -> Callable[..., Any]:
-    """Function to cut rows into the slices of a set, by its number; or into the rest of one slice, and that alone."""
+def _cutter(plan: RunPlan, frame: pl.DataFrame, rows: Any) -> Callable[..., Any]:
+    """Function from the number of a slice set to its rows; or to the complement of one slice alone."""
 
     def cut(index: int, rest_of: int | None = None) -> Any:
-        codes, slices = set_codes(prepared, frame, index), prepared.slices[index]
+        codes, slices = set_codes(plan, frame, index), plan.slices[index]
         if rest_of is None or codes is None:
             return rows.regroup(codes, len(slices))
         rests = rows.regroup(rest_codes(codes, rest_of), 1)
@@ -158,14 +158,14 @@ def _cutter(prepared: RunPlan, frame: pl.DataFrame, rows: Any) -> Callable[..., 
     return cut
 
 
-def set_codes(prepared: RunPlan, frame: pl.DataFrame, index: int) -> NDArray[np.int64] | None:
+def set_codes(plan: RunPlan, frame: pl.DataFrame, index: int) -> NDArray[np.int64] | None:
     """The slice of each row in a set, -1 for none; None for the one slice of all rows."""
-    slices = prepared.slices[index]
+    slices = plan.slices[index]
     if slices.slice_set.is_whole:
         return None
-    number = prepared.cube_of(slices)
+    number = plan.cube_of(slices)
     cells = frame[cell_column(number)].to_numpy().astype(np.int64)
-    return prepared.cubes[number].slice_codes(slices, cells)
+    return plan.cubes[number].slice_codes(slices, cells)
 
 
 def _order_rows(

@@ -60,22 +60,20 @@ _SLICES_AT_ONCE = 4
 
 
 class GridCounts:
-    """Counts of the scores of a run on grids: those that slices share, and by block those of the last pass.
+    """Counts of the scores of a run on grids: shared ones of slices, and by block those of the last pass.
 
     `orderings` of the rows of each model and `locators` of fine bins are by name.
     """
 
-    def __init__(
-        self, prepared: RunPlan, block_keys: NDArray[np.uint64], sums: CellSums | None = None
-    ) -> None:
+    def __init__(self, plan: RunPlan, block_keys: NDArray[np.uint64], sums: CellSums | None = None) -> None:
         """Make the first pass; with `sums` it adds these, too."""
-        self._plan = prepared
+        self._plan = plan
         self._count_type: type[np.number[Any]] = np.float64
-        self._room = counting_room(prepared.request.suite, beside_points=prepared.exact)
-        self._encoder = Encoder(prepared, block_keys, self._room)
+        self._room = counting_room(plan.request.suite, beside_points=plan.exact)
+        self._encoder = Encoder(plan, block_keys, self._room)
         self.orderings: Mapping[str, Ordering] = self._encoder.orderings
         self.locators: Mapping[str, Locator] = self._encoder.locators
-        self._sizes = PartSizes(prepared, self.orderings, self.locators, len(block_keys))
+        self._sizes = PartSizes(plan, self.orderings, self.locators, len(block_keys))
         self._counts_by_set: dict[str, dict[tuple[int, BinKind], Array]] = {}
         self._encoded_rows: list[EncodedRows] | None = []
         self._tallies: dict[GridPart, GridTally] = {}
@@ -83,10 +81,10 @@ class GridCounts:
         self._exponent = self._sizes.exponent
         self._complement_sets = [
             index
-            for index, slices in enumerate(prepared.slices)
-            if prepared.exact and compares_rests(prepared.request.suite, slices.slice_set.name)
+            for index, slices in enumerate(plan.slices)
+            if plan.exact and compares_rests(plan.request.suite, slices.slice_set.name)
         ]
-        self.bin_kinds = {name: wanted_bins(prepared, part) for name, part in self.orderings.items()}
+        self.bin_kinds = {name: wanted_bins(plan, part) for name, part in self.orderings.items()}
         bins = list(dict.fromkeys(kind for kinds in self.bin_kinds.values() for kind in kinds))
         first = [part for kind in bins if kind != "coarse" for part in self._shared(kind)]
         later = [kind for kind in bins if kind == "coarse" or not self._shared(kind)]
@@ -104,7 +102,7 @@ class GridCounts:
             yield ordering.model, ordering.key, self.of(name)
 
     def begin(self, aggregated: Aggregates) -> None:
-        """Begin to count the parts that depend on the first pass."""
+        """Start the counts of parts in need of the first pass."""
         self._count_type = count_type(self._plan, aggregated)
         self._begin(self._parts, [], [])
 
@@ -136,7 +134,7 @@ class GridCounts:
         return cut
 
     def digits(self, name: str, index: int, bins: BinKind) -> Iterator[tuple[int, tuple[Array, ...]]]:
-        """Counts of the slices of a set, from a first one on, in parts that add; see `GridTally.digits`."""
+        """Counts of the slices of a set, from a first one on, in additive parts; see `GridTally.digits`."""
         first = self._first_digits(name, index, bins)
         later = self._parts_of(name, index, bins) if first is None else ()
         yield from [] if first is None else [(0, first)]
@@ -146,7 +144,7 @@ class GridCounts:
         return (part for part in self._parts if (part.ordering, part.group.index, part.bins) == wanted)
 
     def _ends(self, name: str, index: int, rest_of: int | None) -> Array | None:
-        """The lowest and highest number of each slice; for a complement those of all rows, between which it lies."""
+        """Lowest and highest number of each slice; for a complement those of all rows, which enclose it."""
         ends = self._slice_counts(name, index if rest_of is None else 0, "ends")
         return None if ends is None else ends[:, 0, 0]
 
@@ -177,7 +175,7 @@ class GridCounts:
     def _first_digits(
         self, name: str, index: int, bins: BinKind, rest_of: int | None = None
     ) -> tuple[Array, ...] | None:
-        """Counts of a slice set in parts that add, rolled up from the shared tally of its group."""
+        """Counts of a slice set in additive parts, rolled up from the shared tally of its group."""
         group = self._sizes.group(index)
         size = self._sizes.members(group)
         tally = self._shared_tallies.get(GridPart(name, group, bins, 0, size))
@@ -225,7 +223,7 @@ class GridCounts:
         return tallies
 
     def _tally_of(self, part: GridPart) -> GridTally:
-        """A part's tally, counted together with those that fit into memory; the next ones are begun in a thread."""
+        """Tally of a part, counted together with others within memory; the next ones are started in a thread."""
         if part not in self._tallies:
             spare = [tally.counts for tally in self._tallies.values()]
             (parts, counted), self._tallies = self._next, {}
@@ -299,7 +297,7 @@ class GridCounts:
     def _add(
         self, rows: EncodedRows, name: str, tallies: Mapping[GridPart, GridTally], score: Array | None = None
     ) -> None:
-        """Count a few rows of an ordering; `score` are its numbers, which fixed bins need."""
+        """Count some rows of an ordering; `score` are its numbers, for fixed bins."""
         mask = rows.held.get(name)
         across = self.orderings[name].across
         labels = None if across is None else rows.place[across]

@@ -87,7 +87,7 @@ class Ordering:
 
     @property
     def across(self) -> str | None:
-        """The name of the labels that predictions are counted with, or of the other model's scores."""
+        """Name of the counterpart in joint counts: a prediction's labels, or the other model's scores."""
         if self.side == "score":
             return Ordering(self.beside, side="rival", beside=self.model).name
         return f"{self.model}|{_RANKS_OF_LABELS}" if self.side == "prediction" else None
@@ -104,7 +104,7 @@ class Ordering:
 
     @property
     def equal_bins(self) -> int | None:
-        """Number of coarse bins of equal weight; None for bins that serve the order of scores."""
+        """Number of coarse bins of equal weight; None for bins of an order of scores."""
         return RANK_BINS if self.of_ranks else None
 
     @property
@@ -130,12 +130,12 @@ class Ordering:
         """Whether all rows are of one class."""
         return self.of_ranks or (self.value is not None and self.value.positive is None)
 
-    def expressions(self, prepared: RunPlan) -> Iterator[pl.Expr]:
+    def expressions(self, plan: RunPlan) -> Iterator[pl.Expr]:
         """The columns of the number and of its class, on the canonical table."""
         if self.value is None:
             yield pl.col(self.column)
             return
-        rows = prepared.row_of(self.model)
+        rows = plan.row_of(self.model)
         yield self.value.build(rows).alias(self.column)
         if self.value.positive is not None:
             yield self.value.positive(rows).alias(class_column(self.model, self.value))
@@ -181,11 +181,11 @@ def orderings(request: Request) -> tuple[Ordering, ...]:
     return tuple(out)
 
 
-def sample_columns(prepared: RunPlan, rows: pl.LazyFrame) -> pl.LazyFrame:
+def sample_columns(plan: RunPlan, rows: pl.LazyFrame) -> pl.LazyFrame:
     """Numbers and classes of some rows of the canonical table."""
-    every = orderings(prepared.request)
-    columns = [column for ordering in every for column in ordering.expressions(prepared)]
+    every = orderings(plan.request)
+    columns = [column for ordering in every for column in ordering.expressions(plan)]
     columns = list({column.meta.output_name(): column for column in columns}.values())
-    if prepared.view.roles.treatment is not None:
+    if plan.view.roles.treatment is not None:
         columns.append((pl.col(TREATMENT) == 1).alias(TREATED))
-    return rows.select(*columns, *positives(prepared.view.roles, prepared.request.models))
+    return rows.select(*columns, *positives(plan.view.roles, plan.request.models))

@@ -1,4 +1,4 @@
-"""Parts of the counts on a grid, of which a pass makes as many as fit into memory, and their sizes."""
+"""Parts of the counts on a grid, in passes by memory, and their sizes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _CELLS_PER_SLICE = 4
 
 @dataclass(frozen=True, slots=True)
 class GridPart:
-    """Counts that one pass can make: of one ordering, of some members of a group, on bins of one kind.
+    """Counts of a single pass: of one ordering, of some members of a group, on bins of one kind.
 
     With `rest` they are those of all rows but a member's.
     """
@@ -41,12 +41,12 @@ class GridPart:
     rest: bool = False
 
 
-def exponent_in_bins(prepared: RunPlan, ordering: Ordering, bins: BinKind) -> int | None:
+def exponent_in_bins(plan: RunPlan, ordering: Ordering, bins: BinKind) -> int | None:
     """Exponent of sums in bins for arithmetic in any order; None where sums are exact anyway."""
     if bins == "ends":
         return None
-    fractions = isinstance(bins, Binning) or ordering.arms or prepared.request.weighted
-    return prepared.addition.exponents.get(IN_BINS) if fractions else None
+    fractions = isinstance(bins, Binning) or ordering.arms or plan.request.weighted
+    return plan.addition.exponents.get(IN_BINS) if fractions else None
 
 
 class PartSizes:
@@ -54,32 +54,32 @@ class PartSizes:
 
     def __init__(
         self,
-        prepared: RunPlan,
+        plan: RunPlan,
         orderings: Mapping[str, Ordering],
         locators: Mapping[str, Locator],
         blocks: int,
     ) -> None:
-        self._prepared = prepared
+        self._plan = plan
         self._orderings = orderings
         self._locators = locators
         self._all_blocks = blocks
 
     def group(self, index: int) -> Group:
         """Grouping of the rows of a slice set: cells, where there are not many more of them than slices."""
-        number = self._prepared.cube_of(self._prepared.slices[index])
-        cube = self._prepared.cubes[number]
-        slices = sum(len(part) for part in self._prepared.slices if self._prepared.cube_of(part) == number)
+        number = self._plan.cube_of(self._plan.slices[index])
+        cube = self._plan.cubes[number]
+        slices = sum(len(part) for part in self._plan.slices if self._plan.cube_of(part) == number)
         return Group(number) if cube.cells <= _CELLS_PER_SLICE * slices else Group(number, index)
 
     def members(self, group: Group) -> int:
         """Number of cells, or of slices."""
         if group.index is None:
-            return self._prepared.cubes[group.cube].cells
-        return len(self._prepared.slices[group.index])
+            return self._plan.cubes[group.cube].cells
+        return len(self._plan.slices[group.index])
 
     def exponent(self, name: str, bins: BinKind) -> int | None:
         """Exponent of an ordering's sums in bins of a kind; see `exponent_in_bins`."""
-        return exponent_in_bins(self._prepared, self._orderings[name], bins)
+        return exponent_in_bins(self._plan, self._orderings[name], bins)
 
     def shape(self, part: GridPart) -> tuple[int, int]:
         """Number of bins, and of channels in each."""
@@ -93,9 +93,9 @@ class PartSizes:
         channels = len(ARMS if ordering.arms else CLASSES)
         if part.rest:
             return shape(part.bins, self._locators[part.ordering].edges, 1, channels)
-        if part.bins == "coarse" and part.group.index is not None and self._prepared.grids is not None:
-            number = self._prepared.number_of(self._prepared.slices[part.group.index])
-            return self._prepared.grids[part.ordering].coarse_bins(number), channels
+        if part.bins == "coarse" and part.group.index is not None and self._plan.grids is not None:
+            number = self._plan.number_of(self._plan.slices[part.group.index])
+            return self._plan.grids[part.ordering].coarse_bins(number), channels
         return shape(part.bins, self._locators[part.ordering].edges, self.members(part.group), channels)
 
     def size(self, part: GridPart) -> tuple[int, ...]:
@@ -103,7 +103,7 @@ class PartSizes:
         return (part.last - part.first, self._blocks(part.bins), *self.shape(part))
 
     def _blocks(self, bins: BinKind) -> int:
-        return 1 if bins in UNBLOCKED or self._prepared.blocks is None else self._all_blocks
+        return 1 if bins in UNBLOCKED or self._plan.blocks is None else self._all_blocks
 
     def bytes(self, part: GridPart) -> int:
         """Size of a part in memory."""
@@ -123,7 +123,7 @@ class PartSizes:
     def matching(
         self, parts: Iterable[GridPart], spare: list[NDArray[Any]]
     ) -> dict[GridPart, NDArray[Any] | None]:
-        """An array of the shape of each part's counts, taken from those that are spare."""
+        """Array of the shape of each part's counts, reused from spare ones."""
         out: dict[GridPart, NDArray[Any] | None] = {}
         for part in parts:
             places = [place for place, counts in enumerate(spare) if counts.shape == self.size(part)]

@@ -85,10 +85,10 @@ _WEIGHT, _OUTCOME = "@weight", "@outcome"
 
 
 class RangeReader:
-    """Reads the numbers that rows are ordered by, by class and cell."""
+    """Reader of ordering numbers, by class and cell."""
 
-    def __init__(self, prepared: RunPlan, aggregated: Aggregates) -> None:
-        self._prepared = prepared
+    def __init__(self, plan: RunPlan, aggregated: Aggregates) -> None:
+        self._plan = plan
         self.cells = [np.unique(state.cell) for state in aggregated.sums]
         self._ids = [self._numbers(number) for number in range(len(self.cells))]
 
@@ -99,7 +99,7 @@ class RangeReader:
             columns = _further_columns(ordering)
             rows.setdefault(_population(ordering), (_ClassRows(columns), _ClassRows(columns)))
         step = max(STEP_ROWS, 4 * max(map(len, self.cells)))
-        for frame in collected_batches(range_plan(self._prepared, orderings, limits), BATCH_ROWS):
+        for frame in collected_batches(range_plan(self._plan, orderings, limits), BATCH_ROWS):
             for piece in frame.iter_slices(step):
                 self._add(rows, orderings, piece)
         for ordering in orderings:
@@ -152,7 +152,7 @@ class RangeReader:
 
     def _numbers(self, number: int) -> Ids | None:
         """A table of those places; None where all rows are in one cell, empty where it would be too long."""
-        cube, cells = self._prepared.cubes[number], self.cells[number]
+        cube, cells = self._plan.cubes[number], self.cells[number]
         if not cube.codes:
             return None
         dtype = np.min_scalar_type(len(cells))
@@ -164,12 +164,12 @@ class RangeReader:
 
 
 def _population(ordering: Ordering) -> str:
-    """Key of orderings with the same rows and classes: the scores of models that are read together."""
+    """Key of orderings with equal rows and classes: the scores of models read together."""
     return "" if ordering.value is None else ordering.name
 
 
 def _further_columns(ordering: Ordering) -> tuple[str, ...]:
-    """The names of the numbers of each row beside the one that it is ordered by."""
+    """Names of the numbers of each row beside its ordering number."""
     names = {_WEIGHT: ordering.weight is not None, _OUTCOME: ordering.arms}
     return tuple(name for name, has in names.items() if has)
 
@@ -185,25 +185,25 @@ def _further_numbers(ordering: Ordering, frame: pl.DataFrame) -> dict[str, Array
     return out
 
 
-def range_plan(prepared: RunPlan, orderings: Sequence[Ordering], limits: Limits) -> pl.LazyFrame:
+def range_plan(run_plan: RunPlan, orderings: Sequence[Ordering], limits: Limits) -> pl.LazyFrame:
     """Rows of some orderings in a range, with classes, cells and weights; a range is for a single ordering."""
     label_free = any(ordering.label_free for ordering in orderings)
     models = tuple(dict.fromkeys(ordering.model for ordering in orderings))
-    plan = rows_plan(prepared, models, unlabelled=label_free)
+    plan = rows_plan(run_plan, models, unlabelled=label_free)
     if len(orderings) == 1:
-        plan = orderings[0].flat(plan).filter(*_present(prepared, orderings[0], limits))
+        plan = orderings[0].flat(plan).filter(*_present(run_plan, orderings[0], limits))
     read = [name for ordering in orderings for name in ordering.columns]
-    read += [cell_column(number) for number, cube in enumerate(prepared.cubes) if cube.codes]
-    if prepared.request.suite.apart:
+    read += [cell_column(number) for number, cube in enumerate(run_plan.cubes) if cube.codes]
+    if run_plan.request.suite.apart:
         read += [scored_column(o.model) if o.label_free else valid_column(o.model) for o in orderings]
     if label_free:
         read.append(HAS_LABEL)
     return plan.select(*dict.fromkeys(read))
 
 
-def _present(prepared: RunPlan, ordering: Ordering, limits: Limits) -> Iterator[pl.Expr]:
-    """Mask of the rows whose number is in the range."""
-    if prepared.request.suite.apart:
+def _present(plan: RunPlan, ordering: Ordering, limits: Limits) -> Iterator[pl.Expr]:
+    """Mask of the rows with a number in the range."""
+    if plan.request.suite.apart:
         yield pl.col(scored_column(ordering.model) if ordering.label_free else valid_column(ordering.model))
     if ordering.value is not None:
         yield pl.col(ordering.column).is_not_null()
@@ -211,8 +211,8 @@ def _present(prepared: RunPlan, ordering: Ordering, limits: Limits) -> Iterator[
         yield limits.holds(ordering.column)
 
 
-def numbers_sample(prepared: RunPlan, ordering: Ordering) -> pl.LazyFrame:
-    """A few of the numbers that an ordering orders."""
-    rows = chosen_rows(prepared, max(1, prepared.rows.read // SAMPLE_ROWS))
-    numbers = ordering.flat(rows.select(*ordering.expressions(prepared)))
+def numbers_sample(plan: RunPlan, ordering: Ordering) -> pl.LazyFrame:
+    """Sample of the numbers of an ordering."""
+    rows = chosen_rows(plan, max(1, plan.rows.read // SAMPLE_ROWS))
+    numbers = ordering.flat(rows.select(*ordering.expressions(plan)))
     return numbers.select(ordering.column).filter(pl.col(ordering.column).is_finite())

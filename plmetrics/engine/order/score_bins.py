@@ -1,4 +1,4 @@
-"""The bins that scores are counted in, for metrics and for curves."""
+"""Bins of scores, for metrics and for curves."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ def by_quantile(bins: BinKind) -> bool:
     return isinstance(bins, Binning) and bins.strategy == "quantile"
 
 
-def wanted_bins(prepared: RunPlan, ordering: Ordering) -> list[BinKind]:
-    """The kinds of bins that metrics and curves read of a number of a model's rows."""
+def wanted_bins(plan: RunPlan, ordering: Ordering) -> list[BinKind]:
+    """Kinds of bins of a number of a model's rows, for metrics and curves."""
     if ordering.of_areas:
         return ["joint"] if ordering.side == "score" else []
     if ordering.side is not None:
-        return _joint_bins(prepared, ordering)
-    needs = [need for need in prepared.request.orders if key_of(need) == ordering.key]
+        return _joint_bins(plan, ordering)
+    needs = [need for need in plan.request.orders if key_of(need) == ordering.key]
     pointed = any(isinstance(need, (Points, Quantiles)) for need in needs)
-    curves = [curve for curve in prepared.request.suite.row_curves if drawn_from(curve, ordering.key)]
-    span = prepared.score_spans.get(ordering.model, UNIT_SPAN)
+    curves = [curve for curve in plan.request.suite.row_curves if drawn_from(curve, ordering.key)]
+    span = plan.score_spans.get(ordering.model, UNIT_SPAN)
     drawn = [curve_binning(curve, span) for curve in curves if curve.curve in BINNED_CURVES]
     bins: list[BinKind] = []
     if pointed or any(curve.curve not in BINNED_CURVES for curve in curves) or any(map(by_quantile, drawn)):
@@ -58,29 +58,29 @@ def wanted_bins(prepared: RunPlan, ordering: Ordering) -> list[BinKind]:
     if any(isinstance(need, Quantiles) for need in needs) or (pointed and ordering.arms):
         bins.append("ends")
     banded = any(curve.curve in BANDED_CURVES for curve in curves)
-    if (pointed or banded) and prepared.blocks is not None:
+    if (pointed or banded) and plan.blocks is not None:
         bins.append("coarse")
     binnings = [need.binning for need in needs if isinstance(need, Bins)]
     return [*bins, *dict.fromkeys([*binnings, *drawn])]
 
 
-def fixed_binnings(prepared: RunPlan, ordering: Ordering) -> list[Binning]:
-    """The bins that are read of an ordering, if all have fixed edges."""
-    wanted = wanted_bins(prepared, ordering)
+def fixed_binnings(plan: RunPlan, ordering: Ordering) -> list[Binning]:
+    """Bins of an ordering, if all have fixed edges."""
+    wanted = wanted_bins(plan, ordering)
     fixed = [bins for bins in wanted if isinstance(bins, Binning) and not by_quantile(bins)]
     return fixed if len(fixed) == len(wanted) else []
 
 
-def _joint_bins(prepared: RunPlan, ordering: Ordering) -> list[BinKind]:
+def _joint_bins(plan: RunPlan, ordering: Ordering) -> list[BinKind]:
     """Kinds of bins of rank correlations: joint counts go with the predictions."""
     if ordering.side == "label":
         return ["fine"]
     bins: list[BinKind] = ["fine", "joint"]
-    return bins if prepared.blocks is None else [*bins, "coarse"]
+    return bins if plan.blocks is None else [*bins, "coarse"]
 
 
 def key_of(need: OrderedRows) -> str | None:
-    """The key of the number that rows are ordered by, None for the score."""
+    """Key of the ordering number, None for the score."""
     return None if need.by is None else need.by.key
 
 

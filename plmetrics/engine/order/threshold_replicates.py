@@ -1,4 +1,4 @@
-"""Thresholds that rules choose anew in each replicate, and the confusion tables of all slices at them.
+"""Thresholds chosen anew by rules in each replicate, and the confusion tables of all slices at them.
 
 Rows to choose on are resampled with the blocks of their units. Those whose units are not evaluated have draws of their
 own: a threshold that was chosen elsewhere is as uncertain as the rows that it was chosen on are few.
@@ -43,7 +43,7 @@ SCORE = "score"
 
 @dataclass(frozen=True, slots=True)
 class Draws:
-    """Draws of blocks `[replicate, block]`, their keys, and a function that draws so many other blocks."""
+    """Draws of blocks `[replicate, block]`, their keys, and a function for a number of further draws."""
 
     weights: Array
     keys: Keys
@@ -69,7 +69,7 @@ class Draws:
 
 
 def rules_of_replicates(request: Request) -> tuple[ThresholdRule, ...]:
-    """The rules that choose anew in each replicate, each once."""
+    """Distinct rules with a new choice in each replicate."""
     uncertainty = request.suite.uncertainty
     if uncertainty is None or uncertainty.thresholds == "fixed":
         return ()
@@ -78,36 +78,36 @@ def rules_of_replicates(request: Request) -> tuple[ThresholdRule, ...]:
     return tuple(found.values())
 
 
-def threshold_steps(prepared: RunPlan) -> Iterator[Step]:
-    """For each model the rows that rules choose on, by condition, and those that are evaluated."""
-    rules = rules_of_replicates(prepared.request)
+def threshold_steps(plan: RunPlan) -> Iterator[Step]:
+    """Rows for the choice of rules, by condition, and the evaluated rows, by model."""
+    rules = rules_of_replicates(plan.request)
     if not rules:
         return
     yield Step("order", does="thresholds of replicates")
-    for model in prepared.request.models:
+    for model in plan.request.models:
         for condition in _conditions(rules):
-            yield Step("order", (_rows_to_choose_on(prepared, model, condition),))
-        yield Step("order", (_evaluated_rows(prepared, model),))
+            yield Step("order", (_rows_to_choose_on(plan, model, condition),))
+        yield Step("order", (_evaluated_rows(plan, model),))
 
 
 def threshold_replicates(
-    prepared: RunPlan, aggregated: Aggregates, draws: Draws, *, rests: Sequence[bool]
+    plan: RunPlan, aggregated: Aggregates, draws: Draws, *, rests: Sequence[bool]
 ) -> list[tuple[Columns, Columns]]:
     """Replicates of counts at resampled thresholds by slice set, and those of its complements, by column.
 
     The latter are of the rows of no slice, and then of each slice, where a set's `rests` are asked for.
     """
-    rules = rules_of_replicates(prepared.request)
-    out: list[tuple[Columns, Columns]] = [({}, {}) for _ in prepared.slices]
-    for model in prepared.request.models:
+    rules = rules_of_replicates(plan.request)
+    out: list[tuple[Columns, Columns]] = [({}, {}) for _ in plan.slices]
+    for model in plan.request.models:
         thresholds: dict[str, Array] = {}
         for condition in _conditions(rules):
             of_condition = [rule for rule in rules if rule.select_on == condition]
-            (frame,) = Step("order", (_rows_to_choose_on(prepared, model, condition),)).collect()
-            chosen = _choices(prepared, model, frame, of_condition, draws)
+            (frame,) = Step("order", (_rows_to_choose_on(plan, model, condition),)).collect()
+            chosen = _choices(plan, model, frame, of_condition, draws)
             thresholds |= zip((rule.text for rule in of_condition), chosen, strict=True)
-        (frame,) = Step("order", (_evaluated_rows(prepared, model),)).collect()
-        frame = prepared.request.arithmetic.rows(frame)
+        (frame,) = Step("order", (_evaluated_rows(plan, model),)).collect()
+        frame = plan.request.arithmetic.rows(frame)
         rows = ScoredRows(
             frame[SCORE].to_numpy(),
             frame[POSITIVE].to_numpy(),
@@ -115,7 +115,7 @@ def threshold_replicates(
             _weights(frame),
         )
         for place, (columns, columns_of_rests) in enumerate(out):
-            codes, slices = set_codes(prepared, frame, place), len(prepared.slices[place])
+            codes, slices = set_codes(plan, frame, place), len(plan.slices[place])
             codes = np.zeros(frame.height, dtype=np.int64) if codes is None else codes
             for rule in rules:
                 cells = quadrants(rule)
@@ -129,14 +129,14 @@ def threshold_replicates(
 
 
 def _choices(
-    prepared: RunPlan, model: str, frame: pl.DataFrame, rules: Sequence[ThresholdRule], draws: Draws
+    plan: RunPlan, model: str, frame: pl.DataFrame, rules: Sequence[ThresholdRule], draws: Draws
 ) -> list[Array]:
     """The thresholds of some rules in each replicate."""
-    uncertainty = prepared.request.suite.uncertainty
+    uncertainty = plan.request.suite.uncertainty
     assert uncertainty is not None
     weights, block = draws.of(frame[BLOCK].to_numpy(), uncertainty.blocks)
     rows = SortedRows(frame[SCORE].to_numpy(), frame[POSITIVE].to_numpy(), _weights(frame), block)
-    known = prepared.thresholds[model]
+    known = plan.thresholds[model]
     choose = [rule.choose for rule in rules]
     return replicate_thresholds(rows, weights, choose, [known[rule.text] for rule in rules])
 
@@ -145,34 +145,34 @@ def _conditions(rules: Sequence[ThresholdRule]) -> list[str | None]:
     return list(dict.fromkeys(rule.select_on for rule in rules))
 
 
-def _rows_to_choose_on(prepared: RunPlan, model: str, condition: str | None) -> pl.LazyFrame:
-    """The rows that are evaluated, or all where a condition holds, whatever `where` says; ascending by score."""
-    request, view = prepared.request, prepared.view
+def _rows_to_choose_on(plan: RunPlan, model: str, condition: str | None) -> pl.LazyFrame:
+    """Rows for the choice: the evaluated rows, or those of a condition, irrespective of `where`; ascending by score."""
+    request, view = plan.request, plan.view
     if condition is None:
-        return request.arithmetic.sorted(_model_rows(prepared, prepared.table, model), SCORE)
+        return request.arithmetic.sorted(_model_rows(plan, plan.table, model), SCORE)
     every = view.source.with_row_key() if request.unit_rows else view.source.frame
     roles = replace(view.roles, keys=(), columns=())
     table = prediction_table(every.filter(compile_row(condition).expr), view.schema, roles)
-    rows = _model_rows(prepared, table, model).drop_nulls(BLOCK)
+    rows = _model_rows(plan, table, model).drop_nulls(BLOCK)
     return request.arithmetic.sorted(rows, SCORE)
 
 
-def _evaluated_rows(prepared: RunPlan, model: str) -> pl.LazyFrame:
-    """The rows that are evaluated, with their cells in each cube."""
-    cells = [cube.cell().alias(cell_column(index)) for index, cube in enumerate(prepared.cubes) if cube.codes]
-    return _model_rows(prepared, prepared.table, model, *cells)
+def _evaluated_rows(plan: RunPlan, model: str) -> pl.LazyFrame:
+    """Evaluated rows, with their cells in each cube."""
+    cells = [cube.cell().alias(cell_column(index)) for index, cube in enumerate(plan.cubes) if cube.codes]
+    return _model_rows(plan, plan.table, model, *cells)
 
 
-def _model_rows(prepared: RunPlan, table: PredictionTable, model: str, *further: pl.Expr) -> pl.LazyFrame:
+def _model_rows(plan: RunPlan, table: PredictionTable, model: str, *further: pl.Expr) -> pl.LazyFrame:
     """Score, class, block and weight of a model's rows."""
-    assert prepared.blocks is not None
+    assert plan.blocks is not None
     roles = table.roles
     frame = table.frame.filter(pl.col(valid_column(model))) if roles.apart else table.frame
     weight = roles.weight_of(model)
     return frame.select(
         pl.col(score_column(model)).alias(SCORE),
         (pl.col(roles.label_of(model)) == 1).alias(POSITIVE),
-        block_key(pl.col(UNIT), prepared.blocks.modulus).alias(BLOCK),
+        block_key(pl.col(UNIT), plan.blocks.modulus).alias(BLOCK),
         *([] if weight is None else [pl.col(weight).alias(WEIGHT)]),
         *further,
     )

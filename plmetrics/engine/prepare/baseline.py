@@ -1,4 +1,4 @@
-"""The built-in baseline: a model that gives every row the same, found in the rows that are evaluated."""
+"""Built-in baseline: a model with one constant prediction for every row, computed from the evaluated rows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TIE = 1e-12
 
 
 def baseline_values(view: TableView) -> Question[dict[str, float]]:
-    """Constants that the baseline gives to every row, by part.
+    """Constants of the baseline by part, equal for every row.
 
     Binary: the share of positives. Multiclass: the share of each class, or the most frequent one. Regression: the
     mean of the label. Quantiles: those of the label (averaged inverse of its distribution), its mean and standard

@@ -1,4 +1,4 @@
-"""Edges of the bins that curves of labels and predictions are added in: constants of a run, from a sample of its rows.
+"""Edges of bins for curves of labels and predictions: constants of a run, from a sample of its rows.
 
 In a table of few rows each different number has a bin of its own, so that nothing is lost.
 """
@@ -49,7 +49,7 @@ def number_of(rows: Rows, name: str, suite: Suite) -> pl.Expr:
 
 
 def _difference(rows: Rows, suite: Suite) -> pl.Expr:
-    """The value of a query's metric less that of the baseline; all curves of differences are of one metric."""
+    """Difference of a query's metric to the baseline's; all curves of differences are of one metric."""
     text = next(curve.metric for curve in suite.bin_curves)
     needs = next(metric.needs for metric in suite.metrics if metric.text == text)
     assert isinstance(needs, Queries)
@@ -65,7 +65,7 @@ def _difference(rows: Rows, suite: Suite) -> pl.Expr:
 def bin_edges(
     view: TableView, table: PredictionTable, tables: Iterable[BinTable], read: int
 ) -> Question[Edges]:
-    """The edges of all sets of bins of some tables, by model, and the centres of the numbers that are added."""
+    """Edges of all sets of bins of some tables, by model, and the centres of their summands."""
     tables = list(tables)
     sets = dict.fromkeys(key for part in tables for key in part.keys if not key.endswith("class"))
     centres = dict.fromkeys(number for part in tables for number in part.numbers)
@@ -110,7 +110,7 @@ def bin_edges(
 
 
 def _of_model(view: TableView, model: str, number: pl.Expr) -> pl.Expr:
-    """A number of the rows that count for a model."""
+    """Number of the valid rows of a model."""
     number = pl.when(number.is_finite()).then(number)
     apart = view.roles.apart and view.suite.task != "ranking"
     return pl.when(pl.col(valid_column(model))).then(number) if apart else number
@@ -143,7 +143,7 @@ def _edges(ascending: Array, highest: float | None, key: str) -> Array:
 
 
 def _histogram(ends: pl.DataFrame, number: str, models: Iterable[str]) -> Array:
-    """The ends of bins of equal width that all models and slices share: the lowest and the highest number.
+    """Bins of equal width, shared by all models and slices: the lowest and the highest number.
 
     Where all are one, that number stands in the middle of bins of unit width together.
     """

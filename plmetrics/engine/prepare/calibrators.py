@@ -49,7 +49,7 @@ _DESCRIPTION = {"method", "model", "fit_on", "rows", "fold"}
 
 @dataclass(frozen=True, slots=True)
 class _Sample:
-    """The sound rows of one model that a calibrator is fitted on."""
+    """Valid rows of one model for the fit of a calibrator."""
 
     score: Numbers
     label: Numbers
@@ -71,7 +71,7 @@ class _CalibratedParts:
 
 
 def with_calibrators(view: TableView, stored: Mapping[str, Any] | None) -> Question[Calibration]:
-    """The view with a model for each calibrator, without the rows that one was fitted on.
+    """View with a model for each calibrator, without the rows of a fit.
 
     Rows to fit on are those where `fit_on` holds, whatever `where` says, and their scores are sound. By fold they are
     the rows that are evaluated. No row is read to fit where the constants of calibrators are `stored`.
@@ -87,7 +87,7 @@ def with_calibrators(view: TableView, stored: Mapping[str, Any] | None) -> Quest
 
 
 def with_stored_calibrators(view: TableView, stored: Mapping[str, Any]) -> Calibration:
-    """The view with the models of calibrators that were fitted before, by the constants of each."""
+    """View with the models of stored calibrators, by the constants of each."""
     out, warnings = view, []
     for name, constants in stored.items():
         made = _read_calibrator(view, constants)
@@ -116,13 +116,13 @@ def _path(specs: Sequence[Calibrate], place: int) -> SuitePath:
 
 
 def _sources(spec: Calibrate, view: TableView) -> tuple[str, ...]:
-    """The models that are calibrated, of those that columns hold."""
+    """Calibrated models, of those with columns."""
     models = view.roles.models.items()
     return spec.models or tuple(name for name, model in models if model.parts != ("prediction",))
 
 
 def _exclude_fit_rows(view: TableView) -> tuple[TableView, Question[int]]:
-    """The view without the rows that calibrators are fitted on, and the question how many these are."""
+    """View without the rows of calibrators' fits, and the question about their number."""
     conditions = [spec.fit_on for spec in view.suite.calibrate if spec.fit_on != BY_FOLD]
     if not conditions:
         return view, constant_question(0)
@@ -132,7 +132,7 @@ def _exclude_fit_rows(view: TableView) -> tuple[TableView, Question[int]]:
 
 
 def _left_out(view: TableView, fitted: pl.Expr) -> Question[int]:
-    """Number of rows that calibrators are fitted on; there must be others."""
+    """Number of rows of calibrators' fits; others must remain."""
     (counts,) = yield [view.raw.select(pl.len().alias("all"), fitted.sum().alias("fitted"))]
     rows, left_out = counts.row(0)
     if rows and rows == left_out:
@@ -169,7 +169,7 @@ def _rows_to_fit(view: TableView, condition: str, models: Mapping[str, SuitePath
 
 
 def _label_and_weight(view: TableView, model: str) -> tuple[str, str | None]:
-    """The canonical columns of what a model is fitted to, and of what its rows count; None where they count once."""
+    """Canonical columns of the target of a model's fit, and of the weight; None for equal weights."""
     return view.roles.label_of(model), view.roles.weight_of(model)
 
 
@@ -245,7 +245,7 @@ def _apply(curve: Calibrator | ClassCalibrator, raw: Sequence[pl.Expr]) -> list[
 def _read_curve(
     method: str, parts: int, constants: Mapping[str, Any], *, margin: bool
 ) -> Calibrator | ClassCalibrator:
-    """The curve of some constants, without the columns that it reads."""
+    """Curve from stored constants, without its input columns."""
     parameters = {key: value for key, value in constants.items() if key not in _DESCRIPTION}
     if parts > 1:
         from plmetrics.catalogue.calibrators.several import CLASS_CALIBRATORS
@@ -256,7 +256,7 @@ def _read_curve(
 
 
 def _folds(column: pl.Series, name: str) -> Iterator[tuple[Any, NDArray[np.bool_]]]:
-    """Each fold, and which rows lie outside it."""
+    """Each fold, and the mask of the rows outside it."""
     values = column.unique().sort()
     if not 2 <= len(values) <= MAX_FOLDS:
         msg = f"column '{name}' (fold) has {len(values):,} values, and calibrating by fold takes 2 to {MAX_FOLDS}"
@@ -292,7 +292,7 @@ def _fit(
 
 
 def _prediction(view: TableView, source: str, calibrated: _CalibratedParts) -> PredictionColumns:
-    """The prediction of a model that is made of the scores of another."""
+    """Prediction of a model derived from another's scores."""
     model = view.roles.models[source]
     made = dict(zip(model.columns, calibrated.expressions, strict=True))
     return PredictionColumns(model.columns, made, label=model.label, weight=model.weight)

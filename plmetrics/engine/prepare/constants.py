@@ -1,4 +1,4 @@
-"""Results of the steps of the preparation, models that a run adds and thresholds; and constants of another run."""
+"""Results of the preparation's steps, added models and thresholds; and constants of another run."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class ThresholdChoice:
 
 @dataclass(frozen=True, slots=True)
 class Constants:
-    """Constants of another run, in place of those that a run finds in its data.
+    """Constants of another run, in place of new ones from the data.
 
     `keys` are by canonical column the edges of quantile bins, and the values of a top; `grids` where scores are
     counted, and `features` what each feature has looked up, by key. `calibrators` are by model what was fitted, and
@@ -71,7 +71,7 @@ def known_thresholds(
 
 
 def given_thresholds(request: Request) -> dict[str, dict[str, float]]:
-    """The thresholds of each model that the suite gives."""
+    """Thresholds of each model in the suite."""
     return {name: _thresholds_of(model) for name, model in request.suite.models.items()}
 
 

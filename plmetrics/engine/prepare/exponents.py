@@ -1,4 +1,4 @@
-"""Bounds of the values of each column, which exact sums need before rows are added.
+"""Bounds of the values of each column, needed for exact sums before rows are added.
 
 Where an atom says it of any rows, nothing is looked up but the largest weight. These exponents are constants of the
 run: states add exactly where they are equal.
@@ -32,28 +32,28 @@ IN_BINS = "in bins of scores"
 _WEIGHT, _OUTCOME = "@most of weight", "@most of outcome"
 
 
-def with_exponents(prepared: RunPlan, constants: Constants | None) -> Question[RunPlan]:
+def with_exponents(plan: RunPlan, constants: Constants | None) -> Question[RunPlan]:
     """The run with the exponents of its sums, or with those of another run.
 
     Where values are too large for the latter, the sum is an ordinary one, and a warning says so.
     """
-    exponents = yield from exponents_of(prepared)
+    exponents = yield from exponents_of(plan)
     pinned = exponents if constants is None else constants.exponents
     beyond = frozenset(
         name for name in pinned.keys() & exponents.keys() if exponents[name] > pinned[name] + HEADROOM
     )
     if not beyond:
-        return replace(prepared, addition=Addition(pinned))
+        return replace(plan, addition=Addition(pinned))
     sums = name_list([f"'{name}'" for name in sorted(beyond)], 3)
     warning = (
         f"reproducible: values are much larger than in the run whose constants are taken, so that the sums {sums}"
         f" may differ in the last digits with the order of rows; take constants of a run that has such values"
     )
-    return replace(prepared, addition=Addition(pinned, beyond), warnings=(*prepared.warnings, warning))
+    return replace(plan, addition=Addition(pinned, beyond), warnings=(*plan.warnings, warning))
 
 
 def adds_in_bins(suite: Suite) -> bool:
-    """Whether numbers with fractions are added in the bins that scores are counted on."""
+    """Whether fractional numbers are added in bins of scores."""
     needs = [leaf.needs for metric in suite.metrics for leaf in leaves(metric)]
     if suite.weighted:
         return bool(suite.row_curves) or any(isinstance(need, (OrderedRows, Ranks)) for need in needs)
@@ -63,37 +63,37 @@ def adds_in_bins(suite: Suite) -> bool:
     return has_curves or any(isinstance(need, Bins) for need in needs)
 
 
-def _in_tables(prepared: RunPlan) -> dict[str, pl.Expr]:
-    """Numbers that rows add to the tables of curves."""
+def _in_tables(plan: RunPlan) -> dict[str, pl.Expr]:
+    """Summands of rows in tables of curves."""
     from plmetrics.engine.aggregate.bin_values import bin_values, run_tables
 
     values: dict[str, pl.Expr] = {}
-    for model in prepared.request.models:
-        for table in run_tables(prepared):
-            values |= bin_values(prepared, model, table)
+    for model in plan.request.models:
+        for table in run_tables(plan):
+            values |= bin_values(plan, model, table)
     return values
 
 
-def exponents_of(prepared: RunPlan) -> Question[dict[str, int]]:
+def exponents_of(plan: RunPlan) -> Question[dict[str, int]]:
     """The exponent of every sum of floats, by the name of its column."""
     sums: dict[str, Total] = {}
-    for cube in prepared.cubes:
-        sums |= {total.name: total for total in totals(prepared, summed_in(prepared, cube))}
+    for cube in plan.cubes:
+        sums |= {total.name: total for total in totals(plan, summed_in(plan, cube))}
     values = {
         name: total.value for name, total in sums.items() if total.most is None and total.value is not None
     }
-    if prepared.request.suite.bin_curves:
-        values |= _in_tables(prepared)
-    if prepared.table.weight is not None:
-        values[_WEIGHT] = prepared.table.weight
-    if prepared.view.roles.treatment is not None and adds_in_bins(prepared.request.suite):
+    if plan.request.suite.bin_curves:
+        values |= _in_tables(plan)
+    if plan.table.weight is not None:
+        values[_WEIGHT] = plan.table.weight
+    if plan.view.roles.treatment is not None and adds_in_bins(plan.request.suite):
         values[_OUTCOME] = pl.col(LABEL)
-    most = yield from largest(prepared.rows_added, values)
+    most = yield from largest(plan.rows_added, values)
     heaviest = most.get(_WEIGHT, 1.0)
     limits = {
         name: total.most * heaviest for name, total in sums.items() if total.value is not None and total.most
     }
-    if adds_in_bins(prepared.request.suite):
+    if adds_in_bins(plan.request.suite):
         limits[IN_BINS] = heaviest * max(1.0, most.get(_OUTCOME, 0.0))
     sizes = {name: size for name, size in (most | limits).items() if name not in {_WEIGHT, _OUTCOME}}
     return {name: exponent_of(size) for name, size in sizes.items()}

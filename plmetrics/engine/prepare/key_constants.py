@@ -1,4 +1,4 @@
-"""Slice keys with the edges of quantile bins and the values of tops that another run has found."""
+"""Slice keys with the edges of quantile bins and the top values of another run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def pinned_keys(
     keys: Iterable[SliceKey], constants: Mapping[str, Mapping[str, Json]], schema: pl.Schema
 ) -> dict[str, SliceKey]:
-    """The keys that waited for edges and values, with these, by canonical column."""
+    """Keys with stored edges and values, by canonical column."""
     return {key.column: _key(key, constants[key.column], schema) for key in keys if key.column in constants}
 
 
@@ -39,6 +39,6 @@ def _key(key: SliceKey, content: Mapping[str, Any], schema: pl.Schema) -> SliceK
 
 
 def _series(physical: list[Any], dtype: pl.DataType) -> pl.Series:
-    """Values of a type from those that they are held as."""
+    """Values cast from their stored type."""
     physical_series = pl.Series(physical, dtype=pl.Series([], dtype=dtype).to_physical().dtype)
     return physical_series.cast(dtype)

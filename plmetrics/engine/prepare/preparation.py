@@ -1,4 +1,4 @@
-"""The second stage of a run: questions to the rows, whose answers are the run's constants.
+"""Second stage of a run: questions about the rows, with the run's constants as answers.
 
 Slice values, the number of units and rows, centres of labels: what waits for no answer is asked in one scan. What
 nothing asks for is not looked up, and modules of questions that few suites ask are imported where they are asked.
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from plmetrics.engine.run_plan import SliceSums
     from plmetrics.table.prediction_table import PredictionTable
 
-    Looks = Callable[[TableView], Question[Mapping[str, object]]]
+    FeatureQuestions = Callable[[TableView], Question[Mapping[str, object]]]
 
 MAX_CELLS = 1_000_000
 
@@ -52,7 +52,7 @@ MAX_CELLS = 1_000_000
 def prepare(
     request: Request,
     constants: Constants | None = None,
-    looks: Looks | None = None,
+    features: FeatureQuestions | None = None,
     *,
     adds: bool = False,
 ) -> RunPlan:
@@ -61,7 +61,7 @@ def prepare(
     Args:
         request: the suite as it was bound.
         constants: those of another run, with the same classes.
-        looks: the questions of features about the rows, as a function of the view of the rows in the data.
+        features: the questions of features about the rows, as a function of the view of the rows in the data.
         adds: whether to add the sums of the run at once, where slice values follow from them.
 
     Raises:
@@ -69,7 +69,7 @@ def prepare(
         ConfigError: there are more slices than `max_slices`.
     """
     inquiry = Inquiry(request.steps, apart=reads_apart(request.view))
-    start = _start(request, constants, looks, inquiry)
+    start = _start(request, constants, features, inquiry)
     table = start.view.table()
     rows, looked_up, units = inquiry.answer(
         together(
@@ -91,7 +91,7 @@ def prepare(
     cubes = plan_cubes(slices.slices, key_codes(view, slices), count, crossed)
     exact = sorts_in_memory(request, rows.read, len(cubes))
     chosen = inquiry.answer(_thresholds(request, view, constants))
-    prepared = RunPlan(
+    plan = RunPlan(
         request,
         view,
         table,
@@ -105,7 +105,7 @@ def prepare(
         (*start.calibration.warnings, *chosen.warnings, *slices.warnings),
         model_origins(start.calibration.constants, looked_up.baseline),
         grids=None if constants is None else constants.grids,
-        looks=looked_up.looks,
+        countings=looked_up.countings,
         score_spans=looked_up.spans,
         bin_edges=inquiry.answer(_bin_edges(view, table, rows, blocks, constants)),
         slice_sums=looked_up.sums if len(cubes) == 1 else None,
@@ -113,8 +113,8 @@ def prepare(
     if request.arithmetic.any_order:
         from plmetrics.engine.prepare.exponents import with_exponents
 
-        prepared = inquiry.answer(with_exponents(prepared, constants))
-    return replace(prepared, steps=tuple(inquiry.steps))
+        plan = inquiry.answer(with_exponents(plan, constants))
+    return replace(plan, steps=tuple(inquiry.steps))
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,12 +127,14 @@ class _Start:
     view: TableView
     calibration: Calibration
     baseline: Question[Mapping[str, float]]
-    looks: Looks | None
+    features: FeatureQuestions | None
     known: Mapping[str, object] = field(default_factory=dict)
     pairs: int | None = None
 
 
-def _start(request: Request, constants: Constants | None, looks: Looks | None, inquiry: Inquiry) -> _Start:
+def _start(
+    request: Request, constants: Constants | None, features: FeatureQuestions | None, inquiry: Inquiry
+) -> _Start:
     view = request.view
     if constants is not None:
         from plmetrics.engine.prepare.key_constants import pinned_keys
@@ -141,11 +143,11 @@ def _start(request: Request, constants: Constants | None, looks: Looks | None, i
     calibration = inquiry.answer(_calibration(view, constants))
     view, baseline = calibration.view, _baseline(calibration.view, constants)
     if request.suite.task != "ranking":
-        return _Start(view, calibration, baseline, looks)
+        return _Start(view, calibration, baseline, features)
     from plmetrics.engine.ranking.queries import by_query
 
     values = inquiry.answer(baseline)
-    asked = together(by_query(request, with_baseline(view, values)), _feature_looks(looks, view))
+    asked = together(by_query(request, with_baseline(view, values)), _feature_countings(features, view))
     (view, pairs), known = inquiry.answer(asked, stage="rank")
     return _Start(view, calibration, constant_question(values), None, known, pairs)
 
@@ -176,7 +178,7 @@ def with_baseline(view: TableView, values: Mapping[str, float]) -> TableView:
 
 
 def with_stored_models(view: TableView, constants: Constants) -> TableView:
-    """The view with the models that another run made: calibrated ones, and the baseline."""
+    """View with the models of another run: calibrated ones, and the baseline."""
     if constants.calibrators:
         from plmetrics.engine.prepare.calibrators import with_stored_calibrators
 
@@ -195,7 +197,7 @@ def _thresholds(request: Request, view: TableView, constants: Constants | None) 
 
 @dataclass(frozen=True, slots=True)
 class _LookUps:
-    """A view with all models and settled keys; its table, baseline, centres, slices, spans of scores, feature looks."""
+    """View with all models and settled keys; its table, baseline, centres, slices, score spans, feature countings."""
 
     view: TableView
     table: PredictionTable
@@ -203,7 +205,7 @@ class _LookUps:
     centres: Mapping[str, Mapping[str, float]]
     values: Mapping[str, pl.DataFrame]
     spans: Mapping[str, tuple[float, float]]
-    looks: Mapping[str, object]
+    countings: Mapping[str, object]
     sums: SliceSums | None
 
 
@@ -216,10 +218,10 @@ def _look_up(
     table = view.table()
     plans = slice_plans(view, table.scored, every_key(view, table))
     centring = _centres(request, table, constants)
-    others = together(_spans(request, table, constants), _feature_looks(start.looks, view))
+    others = together(_spans(request, table, constants), _feature_countings(start.features, view))
     values_of_keys: Question[KeyValues] = _values_alone(plans)
     thresholds = known_thresholds(request, constants)
-    alone = start.looks is None and not start.known
+    alone = start.features is None and not start.known
     if plans and alone and thresholds is not None and request.adds_at_once:
         from plmetrics.engine.prepare.slice_sums import has_few_slices, slice_sums
 
@@ -235,9 +237,9 @@ def _values_alone(plans: Mapping[str, pl.LazyFrame]) -> Question[KeyValues]:
     return (yield from frames_by_name(plans)), None
 
 
-def _feature_looks(looks: Looks | None, view: TableView) -> Question[Mapping[str, object]]:
+def _feature_countings(features: FeatureQuestions | None, view: TableView) -> Question[Mapping[str, object]]:
     """Answers to the questions of features about the rows, by key."""
-    return constant_question({}) if looks is None else looks(view)
+    return constant_question({}) if features is None else features(view)
 
 
 def _spans(
@@ -261,7 +263,7 @@ def _bin_edges(
     blocks: Blocks | None,
     constants: Constants | None,
 ) -> Question[Mapping[str, NDArray[np.float64]]]:
-    """The edges of the bins that curves of labels and predictions are added in."""
+    """Edges of the bins for curves of labels and predictions."""
     curves = [curve.curve for curve in view.suite.bin_curves]
     if constants is not None or not curves:
         return constant_question({} if constants is None else constants.bin_edges)
@@ -274,7 +276,7 @@ def _bin_edges(
 def _centres(
     request: Request, table: PredictionTable, constants: Constants | None
 ) -> Question[Mapping[str, Mapping[str, float]]]:
-    """The numbers that moments are about, by model and key: means of the first rows, or of all in any order."""
+    """Centres of moments, by model and key: means of the first rows, or of all in any order."""
     if constants is not None:
         return constants.centres
     values = {value.key: value for metric in request.sums for value in metric.centres()}
@@ -312,7 +314,7 @@ def _units_of_rows(request: Request, table: PredictionTable) -> pl.LazyFrame:
 
 
 def every_key(view: TableView, table: PredictionTable) -> pl.LazyFrame:
-    """The keys of all rows of a weight, also of those that are left out."""
+    """Keys of all rows of a weight, excluded ones included."""
     if view.suite.data.missing == "error" or view.suite.task == "ranking":
         return table.scored
     columns = {key.column: key.expression for key in view.roles.keys}
@@ -323,7 +325,7 @@ def every_key(view: TableView, table: PredictionTable) -> pl.LazyFrame:
 
 
 def model_origins(calibrators: Mapping[str, Json], baseline: Mapping[str, float]) -> dict[str, Json]:
-    """Origins of the models that the run adds."""
+    """Origins of the models added by the run."""
     further = {"calibrators": calibrators, "baseline": baseline}
     return {name: dict(values) for name, values in further.items() if values}
 
@@ -348,7 +350,7 @@ def _accounting(request: Request, view: TableView, table: PredictionTable) -> Qu
 
 
 def _row_count(request: Request, view: TableView, table: PredictionTable, *, complete: bool) -> pl.LazyFrame:
-    """The count of rows; where none is left out, from the plan that the other constants come from."""
+    """Count of rows; if none is excluded, from the plan of the other constants."""
     if complete:
         return table.scored.select(pl.len().cast(pl.Int64).alias("read"))
     frame = unchecked_table(view.raw, view.schema, view.roles)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def score_spans(models: Sequence[str], table: PredictionTable) -> Question[Spans]:
-    """The lowest and highest score of each model that has rows, looked up; see `shared_spans`."""
+    """Lowest and highest score of each model with rows, looked up; see `shared_spans`."""
     columns = table.scored.collect_schema().names()
     plan = table.scored.select(
         part.alias(f"{end}|{number}")
@@ -38,14 +38,14 @@ def score_spans(models: Sequence[str], table: PredictionTable) -> Question[Spans
 
 
 def _scores(model: str, columns: list[str]) -> pl.Expr:
-    """The scores of the rows that count for a model."""
+    """Scores of the valid rows of a model."""
     score = pl.col(score_column(model))
     of_model = next((name for name in (scored_column(model), valid_column(model)) if name in columns), None)
     return score if of_model is None else pl.when(pl.col(of_model)).then(score)
 
 
 def shared_spans(ends: Mapping[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
-    """The span of each model: 0 to 1 for scores within it, else that of all models whose scores are not.
+    """Span of each model: 0 to 1 for scores within it, else the common one of all other models.
 
     >>> shared_spans({"p": (0.1, 0.6), "logit": (-4.0, 2.0), "points": (1.0, 5.0), "constant": (3.0, 3.0)})
     {'p': (0.0, 1.0), 'logit': (-4.0, 5.0), 'points': (-4.0, 5.0), 'constant': (-4.0, 5.0)}

@@ -1,4 +1,4 @@
-"""Sums that tell slice values as well: where sums wait for nothing else, and slices are few, one scan finds both."""
+"""Sums by slice values: a single scan for both, for sums without other prerequisites in few slices."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def slice_sums(
     *,
     adds: bool,
 ) -> Question[KeyValues]:
-    """Results of `plans` by name, and the sums that they follow from; these are not made unless one `adds`."""
+    """Results of `plans` by name, and sums with the values in them; no sums unless one `adds`."""
     if not adds:
         return (yield from frames_by_name(plans)), SliceSums(None, tuple(plans.values()))
     columns = _columns(view)

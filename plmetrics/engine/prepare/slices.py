@@ -1,4 +1,4 @@
-"""Slices of a run, found in the data: quantile edges, top values, tags and all values that occur."""
+"""Slices of a run from the data: quantile edges, top values, tags and all distinct values."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def settled_keys(view: TableView) -> Question[dict[str, SliceKey]]:
 
 
 def most_rows(view: TableView) -> int:
-    """Largest number of rows that a scan may hold for quantile edges."""
+    """Largest number of rows in a scan for quantile edges."""
     numbers = 1 if view.roles.weight is None else 2
     return min(EXACT_ROWS, max(_LEAST_ROWS, rows_that_fit(view.suite, _COPIES * numbers)))
 
@@ -80,7 +80,7 @@ def most_rows(view: TableView) -> int:
 def _edge_row_counts(
     view: TableView, table: PredictionTable, keys: Sequence[SliceKey]
 ) -> Question[dict[str, int]]:
-    """By key at most how many rows its edges come from: counted only where there may be too many."""
+    """Upper bound of the rows for each key's edges: counted only where there may be too many."""
     total = view.source.rows
     of_numbers = [key for key in keys if key.kind == "quantiles"]
     counted = {key.column: total or 0 for key in of_numbers}
@@ -92,7 +92,7 @@ def _edge_row_counts(
 
 
 def _together(rows_of_keys: Mapping[str, int], most: int) -> Iterator[list[str]]:
-    """Keys that one scan settles: as many as hold no more rows than a single one may."""
+    """Keys resolved in one scan: as many as hold no more rows than a single one may."""
     names: list[str] = []
     rows = 0
     for name, size in rows_of_keys.items():
@@ -105,7 +105,7 @@ def _together(rows_of_keys: Mapping[str, int], most: int) -> Iterator[list[str]]
 
 
 def _settling(key: SliceKey, view: TableView, table: PredictionTable, step: int) -> pl.LazyFrame:
-    """Plan that settles a key: its values in order, of every k-th row, with weights, or those with the most rows."""
+    """Plan of a key's constants: its sorted values, of every k-th row, with weights, or the most frequent."""
     from plmetrics.table.sampling import telling
 
     if key.kind == "top":
@@ -132,7 +132,7 @@ def _settle(key: SliceKey, view: TableView, column_values: pl.DataFrame) -> Slic
 
 
 def _top_exclusions(key: SliceKey, view: TableView) -> tuple[Any, ...]:
-    """Values that the set of a top excludes; a top is shared only by sets that exclude nothing."""
+    """Excluded values of a set's top; a top is shared only by sets without exclusions."""
     return next(part.exclude for part in view.sets if key in part.keys)
 
 
@@ -200,7 +200,7 @@ class FoundSlices:
 def slice_plans(
     view: TableView, frame: pl.LazyFrame, every: pl.LazyFrame | None = None
 ) -> dict[str, pl.LazyFrame]:
-    """Plans that find the values of slice columns, by name; those of a wider set tell those of a narrower one.
+    """Plans of the values of slice columns, by name; those of a wider set include those of a narrower one.
 
     Folds are those of the rows that are evaluated, other sets those of `every` row, if these are given.
     """
@@ -214,7 +214,7 @@ def slice_plans(
 
 
 def _combination_limit(view: TableView, part: SliceSet) -> int:
-    """The most combinations of values that are looked for."""
+    """Limit of the number of combinations of values."""
     if part.is_tagged:
         return COMBINATIONS
     if part.is_derived:
@@ -223,7 +223,7 @@ def _combination_limit(view: TableView, part: SliceSet) -> int:
 
 
 def _combinations(part: SliceSet, rows: pl.LazyFrame) -> pl.LazyFrame:
-    """The values of a set's keys that occur together, and whether they do in rows that the set is within."""
+    """Combinations of the values of a set's keys, and whether they occur in the rows of its condition."""
     columns = [key.column for key in part.keys]
     if part.within is None or part.is_derived:
         return rows.select(columns).unique()
@@ -231,7 +231,7 @@ def _combinations(part: SliceSet, rows: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _covering_sets(sets: Sequence[SliceSet]) -> dict[int, int]:
-    """By number of a set that of another with all of its columns, which is refused unless all its values are found."""
+    """Superset of columns of a set, by number, refused unless all its values are listed."""
     columns = [frozenset(key.column for key in part.keys) for part in sets]
     plain_sets = [
         number
@@ -300,7 +300,7 @@ def found_slices(view: TableView, looked_up: Mapping[str, pl.DataFrame]) -> Foun
 
 
 def _within(view: TableView, part: SliceSet, values: pl.DataFrame) -> pl.DataFrame:
-    """The values that occur in rows that the set is within; of too many to be found, all of them."""
+    """Values in the rows of the set's condition; of too many to be listed, all of them."""
     if part.within is None or part.is_derived:
         return values
     if values.height <= _combination_limit(view, part):
@@ -309,7 +309,7 @@ def _within(view: TableView, part: SliceSet, values: pl.DataFrame) -> pl.DataFra
 
 
 def _no_dates(view: TableView, part: SliceSet, values: pl.DataFrame) -> Iterator[str]:
-    """A word for each column of texts that is read as dates, and holds none."""
+    """Warning for each text column read as dates without any date."""
     for key in part.keys:
         column = values[key.column]
         dated = bool(key.every) or key.kind == "bins"
@@ -318,7 +318,7 @@ def _no_dates(view: TableView, part: SliceSet, values: pl.DataFrame) -> Iterator
 
 
 def slice_warnings(sets: Sequence[SliceSet]) -> frozenset[str]:
-    """Warnings that slices may give: those of some of the rows need not be true of all."""
+    """Warnings of slices: those of a part of the rows need not hold for all."""
     return frozenset(
         text
         for part in sets

@@ -1,4 +1,4 @@
-"""Thresholds that are chosen from rows, once per model and rule, before anything is counted."""
+"""Thresholds chosen from rows, once per model and rule, before any count."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ NUMBERS_IN_HAND = 11
 def choose_thresholds(
     request: Request, view: TableView, given: Mapping[str, Mapping[str, float]]
 ) -> Question[ThresholdChoice]:
-    """Find the thresholds of a run, beside those that are given by model.
+    """Choose the thresholds of a run, beside those given by model.
 
     Raises:
         DataError: `select_on` holds for no row, or for rows with bad values where these are errors.
@@ -63,7 +63,7 @@ def choose_thresholds(
 
 
 def _of_one_class(points: View | None, rules: Sequence[ThresholdRule], name: str | None) -> Iterator[str]:
-    """A word where all rows to choose on are of one class, so that they do not tell thresholds apart."""
+    """Warning of rows of a single class, useless for a choice of thresholds."""
     if points is None:
         return
     of_class = "" if name is None else f" of class '{name}'"
@@ -74,19 +74,19 @@ def _of_one_class(points: View | None, rules: Sequence[ThresholdRule], name: str
 
 
 def _classes(view: TableView) -> tuple[str | None, ...]:
-    """Scores to choose thresholds for: each class that a row may have, or the one score."""
+    """Scores for the choice of thresholds: each class of a multilabel row, or the one score."""
     return view.roles.classes if view.suite.task == "multilabel" else (None,)
 
 
 def _score_and_label(table: PredictionTable, model: str, name: str | None) -> tuple[pl.Expr, pl.Expr]:
-    """The score of a model and the label it is held against; of a class the score of that, and whether a row has it."""
+    """Score of a model and its label; for a class its score, and whether a row has the class."""
     if name is not None:
         return pl.col(part_column(model, f"proba|{name}")), pl.col(truth_column(name))
     return pl.col(score_column(model)), pl.col(table.roles.label_of(model))
 
 
 def _selection(view: TableView, condition: str | None) -> PredictionTable:
-    """The rows to choose on: those of the run, or those where a condition holds, whatever `where` says."""
+    """Rows for the choice: those of the run, or those of a condition, irrespective of `where`."""
     rows = view.raw if condition is None else view.source.frame.filter(compile_row(condition).expr)
     roles = replace(view.roles, unit=None, unit_name=None, keys=(), columns=())
     return prediction_table(rows, view.schema, roles)
@@ -137,7 +137,7 @@ def _refuse_bad(rows: pl.DataFrame) -> None:
 
 
 def _optimism(view: TableView, condition: str | None, rules: list[ThresholdRule]) -> Question[list[str]]:
-    """A word where a threshold is chosen on rows that it is then judged on."""
+    """Warning of a threshold chosen on the evaluated rows themselves."""
     named = ", ".join(rule.text for rule in rules)
     advice = "their values look better than they are: choose on other rows (select_on)"
     if condition is None:
@@ -178,7 +178,7 @@ def _calibration_warnings(view: TableView, rules: Mapping[str, ThresholdRule]) -
 
 
 def _distances(table: PredictionTable, model: str, of_class: str | None) -> pl.LazyFrame:
-    """By bin of a model's score, null for what is not sound: how far it is from the rate, the weight and the rows."""
+    """Distance to the rate, weight and rows by bin of a model's score, null for invalid ones."""
     score, label = _score_and_label(table, model, of_class)
     name = table.roles.weight_of(model)
     sound = score.is_between(0, 1) & label.is_between(0, 1)

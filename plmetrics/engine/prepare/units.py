@@ -160,13 +160,13 @@ def counted_units(suite: Suite, rows: pl.LazyFrame, modulus: int) -> Blocks:
 
 
 def _count_blocks(counts: NDArray[np.int64], digests: Hashes) -> Blocks:
-    """The blocks that have units: how many, and the sum of their hashes modulo 2^64."""
+    """Number of nonempty blocks, and the sum of their hashes modulo 2^64."""
     blocks = np.flatnonzero(counts)
     return Blocks(len(counts), blocks.astype(np.uint64), counts[blocks], digests[blocks])
 
 
 def distinct(batches: Iterable[Hashes], most: int) -> tuple[Hashes, int]:
-    """Each number of some batches once, ascending, and the last that may be among them: the lower ones of too many.
+    """Sorted distinct numbers of some batches, and the upper limit of those retained: the lowest of too many.
 
     >>> found, last = distinct([np.array([5, 2, 5], np.uint64), np.array([2, 9], np.uint64)], most=3)
     >>> found.tolist(), last == 2**64 - 1
@@ -186,7 +186,7 @@ def distinct(batches: Iterable[Hashes], most: int) -> tuple[Hashes, int]:
 
 
 def _once(values: Hashes) -> Hashes:
-    """Sort new values in place, and leave out those that occur before."""
+    """Sort new values in place, and drop earlier ones and duplicates."""
     values.sort()
     unique: Hashes = values[np.append(True, values[1:] != values[:-1])[: len(values)]]
     return unique

@@ -1,4 +1,4 @@
-"""Rankings: the table of rows becomes a table of queries, whose numbers the rest of a run adds up as it does rows'.
+"""Rankings: a table of rows becomes a table of queries, aggregated by the rest of a run as rows are.
 
 One collection brings the rows, one sort per model puts them in order, and every number that a metric reads of a query
 becomes a column. Rows that do not fit into memory come in passes, each with all rows of some queries, by the hash of
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 
 def by_query(request: Request, view: TableView) -> Question[tuple[TableView, int]]:
-    """The view of a table that has one row per query, and how many rows that was made of.
+    """View of a table with one row per query, and the number of its rows.
 
     Raises:
         DataError: rows failed a check, a query has a document twice, or what belongs to queries varies within one.
@@ -80,27 +80,27 @@ def by_query(request: Request, view: TableView) -> Question[tuple[TableView, int
 
 
 def ranking_passes(request: Request, rows: int) -> int:
-    """In how many passes so many rows of a ranking are held; 1 where files of whole queries are read once each."""
+    """Number of passes for the rows of a ranking; 1 for files of whole queries, which are read once each."""
     if request.suite.data.partitioned_by is not None:
         return 1
     return passes_of_rows(request.suite, rows, _width(request, request.view))
 
 
 def _width(request: Request, view: TableView) -> int:
-    """About how many numbers a row takes while its query is made."""
+    """Estimated numbers of a row while its query is computed."""
     return len(_columns(request, view)) + _RANKED
 
 
 def _queries_of_pass(
     request: Request, part: TableView, whole: TableView
 ) -> Question[tuple[list[pl.DataFrame], int]]:
-    """The queries of a pass, if there are any, and how many rows it read; these are let go."""
+    """Queries of a pass, if any, and the number of its rows, freed afterwards."""
     frame, rows = yield from _collect_rows(request, part, whole)
     return [_queries(request, part, _SoundRows.of(request, part, frame))] if frame.height else [], rows
 
 
 def _queries(request: Request, view: TableView, collected: _SoundRows) -> pl.DataFrame:
-    """A row for each query, with the numbers that metrics read of it."""
+    """One row for each query, with the numbers of its metrics."""
     columns: dict[str, pl.Series] = {}
     firsts = collected.frame[collected.first_rows]
     for name in (WEIGHT, UNIT, *(key.column for key in view.roles.keys)):
@@ -140,7 +140,7 @@ class _SoundRows:
 
     @property
     def labelled(self) -> NDArray[np.bool_]:
-        """The queries whose rows all have labels: for others the best order is unknown."""
+        """Queries with labels in all rows: for others the ideal order is unknown."""
         out = np.ones(len(self.first_rows), dtype=np.bool_)
         out[self.codes[self.frame[LABEL].is_null().to_numpy()]] = False
         return out
@@ -167,12 +167,12 @@ def _query(suite: Suite) -> str:
 
 
 def _flags(request: Request) -> tuple[str, ...]:
-    """The columns that say of each row whether something holds."""
+    """Indicator columns of the rows."""
     return tuple(dict.fromkeys(value.flag for value in request.query_values if value.flag is not None))
 
 
 def _columns(request: Request, view: TableView) -> list[str]:
-    """The columns of the prediction table that queries are made of."""
+    """Columns of the prediction table for queries."""
     document = request.suite.columns.document
     columns = [LABEL, plain_column(_query(request.suite)), *(score_column(model) for model in request.models)]
     columns += [] if document is None else [plain_column(document)]
@@ -188,7 +188,7 @@ def _columns(request: Request, view: TableView) -> list[str]:
 
 
 def _collect_rows(request: Request, view: TableView, whole: TableView) -> Question[tuple[pl.DataFrame, int]]:
-    """The rows that passed all checks, with a label or not yet, and how many were read.
+    """Valid rows, with or without a label, and the number read.
 
     Raises:
         DataError: some did not pass; what it says is of the `whole` table.
@@ -210,7 +210,7 @@ def _collect_rows(request: Request, view: TableView, whole: TableView) -> Questi
 
 
 def _valid(request: Request, model: str) -> str:
-    """The column that says which rows count for a model, with a label or not yet."""
+    """Validity column of a model's rows, with or without a label."""
     return scored_column(model) if request.unlabelled else valid_column(model)
 
 
@@ -223,7 +223,7 @@ def _no_rows_error(request: Request, total: int) -> DataError:
 
 
 def _without_weight(request: Request, view: TableView) -> pl.LazyFrame:
-    """The queries that have rows of weight 0."""
+    """Queries with rows of weight 0."""
     query = pl.col(_query(request.suite))
     if view.roles.weight is None:
         return view.raw.select(query).clear()
@@ -243,7 +243,7 @@ def _refuse_partial(request: Request, frame: pl.DataFrame, without: pl.DataFrame
 
 
 def _varying(view: TableView, collected: _SoundRows) -> Iterator[Problem]:
-    """Queries with a value that is not the same in all of their rows."""
+    """Queries with differing values of a per-query column."""
     columns = view.suite.columns
     named: dict[str, tuple[str, str, tuple[str, ...]]] = {}
     if view.roles.weight is not None:
@@ -279,7 +279,7 @@ def _varying(view: TableView, collected: _SoundRows) -> Iterator[Problem]:
 
 
 def _twice(request: Request, collected: _SoundRows) -> Iterator[Problem]:
-    """Documents that a query has more than once."""
+    """Duplicate documents of a query."""
     document = request.suite.columns.document
     if document is None:
         return
@@ -325,7 +325,7 @@ def _values(request: Request, collected: _SoundRows) -> dict[str, dict[str, Arra
 
 
 def _absent(request: Request, collected: _SoundRows) -> dict[str, NDArray[np.bool_]]:
-    """The queries in which every row was dropped for a model."""
+    """Queries without a valid row of a model."""
     out: dict[str, NDArray[np.bool_]] = {}
     for model in request.models:
         codes = collected.codes
@@ -336,7 +336,7 @@ def _absent(request: Request, collected: _SoundRows) -> dict[str, NDArray[np.boo
 
 
 def _equal_models(values: Mapping[str, Mapping[str, Array]], queries: int) -> dict[str, Array]:
-    """For each query, the number of the first model that has the same numbers: what tells whether two models differ."""
+    """Number of the first model with equal numbers, for each query: a test of difference between two models."""
     models = list(values)
     out: dict[str, Array] = {}
     for place, model in enumerate(models):

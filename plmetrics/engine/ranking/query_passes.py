@@ -1,4 +1,4 @@
-"""The rows of a ranking that come in one pass: all of some queries, by the hash of their names, or by their files."""
+"""Rows of a ranking in one pass: all of some queries, by the hash of their names, or by their files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PASSES_SALT = 0x71756572
 
 
 def closed_parts(view: TableView, number: int) -> list[TableView]:
-    """Views of some files each, of which the suite says that all rows of a query lie in one of them."""
+    """Views of some files each, for suites whose queries never span files."""
     if view.suite.data.partitioned_by is None:
         return [view]
     raws = [
@@ -33,7 +33,7 @@ def closed_parts(view: TableView, number: int) -> list[TableView]:
 
 
 def refuse_shared_queries(view: TableView, words: pl.Series) -> Question[None]:
-    """Refuse queries that have rows in several parts, by the hashes of their names.
+    """Refuse queries with rows in several parts, by the hashes of their names.
 
     Raises:
         DataError: there are some.
@@ -57,6 +57,6 @@ def some_queries(view: TableView, number: int, passes: int) -> pl.LazyFrame:
 
 
 def query_word(view: TableView, column: str | None = None) -> pl.Expr:
-    """The hash of a row's query, as it is called in the rows that are read, or as a column is."""
+    """Hash of a row's query, by its column's canonical or raw name."""
     name = str(view.suite.columns.query)
     return mix_expr(key_word(pl.col(column or name), view.schema[name], _PASSES_SALT)).fill_null(0)

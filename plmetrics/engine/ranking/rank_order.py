@@ -132,7 +132,7 @@ class QueryRows:
         return frame.sort("code", "score", descending=[False, True], nulls_last=True)
 
     def _by_more(self, frame: pl.DataFrame, ties: str) -> pl.DataFrame:
-        """Rows by query, descending score and what orders ties."""
+        """Rows by query, descending score and the tie-break."""
         if ties == "worst":
             return frame.sort("code", "score", "label", descending=[False, True, False], nulls_last=True)
         assert self._documents is not None

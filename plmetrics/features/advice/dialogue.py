@@ -75,17 +75,17 @@ class Answers:
         }
 
 
-def ask(look: TableSample, answers: Answers, prompt: Prompt) -> Answers:
+def ask(sample: TableSample, answers: Answers, prompt: Prompt) -> Answers:
     """Ask for the task, its columns and the goal of the evaluation, as far as they are unknown."""
-    prompt.say(_overview(look))
+    prompt.say(_overview(sample))
     wishes, goals = answers.wishes, answers.goals
     if wishes.task is None:
-        guess = _guess(look, wishes, prompt)
-        default = None if guess is None else _task(look, guess)
+        guess = _guess(sample, wishes, prompt)
+        default = None if guess is None else _task(sample, guess)
         choices = {name: _TASKS.get(name, "") for name in registry.tasks()}
         wishes = replace(wishes, task=prompt.choose("What is predicted?", choices, default))
-    wishes = _plainer(look, answers.wishes, _ask_columns(look, wishes, prompt))
-    task = wishes.task or _task(look, recognised_roles(look.rows, look.sampled, wishes))
+    wishes = _plainer(sample, answers.wishes, _ask_columns(sample, wishes, prompt))
+    task = wishes.task or _task(sample, recognised_roles(sample.rows, sample.sampled, wishes))
     fitting = {goal.name: goal.question for goal in goals_of(task)}
     if fitting and not goals:
         goals = prompt.choose_several("What is it for? Enter for the usual metrics.", fitting, ())
@@ -97,34 +97,34 @@ def ask(look: TableSample, answers: Answers, prompt: Prompt) -> Answers:
     return answers
 
 
-def _plainer(look: TableSample, first: Wishes, last: Wishes) -> Wishes:
+def _plainer(sample: TableSample, first: Wishes, last: Wishes) -> Wishes:
     """The wishes without the answers that the table gives anyway, whose reasons then stand in the suite."""
     try:
-        guess, roles = (recognised_roles(look.rows, look.sampled, wishes) for wishes in (first, last))
-        same = _task(look, guess) == _task(look, roles) and replace(guess, reasons=roles.reasons) == replace(
-            roles, task=guess.task
-        )
+        guess, roles = (recognised_roles(sample.rows, sample.sampled, wishes) for wishes in (first, last))
+        same = _task(sample, guess) == _task(sample, roles) and replace(
+            guess, reasons=roles.reasons
+        ) == replace(roles, task=guess.task)
     except AmbiguousRoles:
         return last
     return first if same else last
 
 
-def _ask_columns(look: TableSample, wishes: Wishes, prompt: Prompt) -> Wishes:
+def _ask_columns(sample: TableSample, wishes: Wishes, prompt: Prompt) -> Wishes:
     """Ask for the columns of a task, each with the guess that follows from the answers before."""
     task = wishes.task
     if task == "ranking" and wishes.query is None:
-        query = _column(look, wishes, prompt, "query", "Which column tells queries apart?", _is_key)
+        query = _column(sample, wishes, prompt, "query", "Which column tells queries apart?", _is_key)
         wishes = replace(wishes, query=query)
     if task in {"uplift", "experiment"} and wishes.treatment is None:
-        treatment = _column(look, wishes, prompt, "treatment", "Which column is the arm?", _is_key)
+        treatment = _column(sample, wishes, prompt, "treatment", "Which column is the arm?", _is_key)
         wishes = replace(wishes, treatment=treatment)
     if task not in {"multilabel", "experiment"} and wishes.label is None:
-        label = _column(look, wishes, prompt, "label", "Which column is the label?", _is_any)
+        label = _column(sample, wishes, prompt, "label", "Which column is the label?", _is_any)
         wishes = replace(wishes, label=label)
-    roles = _guess(look, wishes, prompt)
+    roles = _guess(sample, wishes, prompt)
     plain = roles is None or not (roles.models or roles.arms or roles.long)
     if plain and not wishes.scores:
-        choices = _columns(look, lambda column: column.numeric and column.name not in wishes.columns)
+        choices = _columns(sample, lambda column: column.numeric and column.name not in wishes.columns)
         default = () if roles is None else roles.scores
         if not choices:
             return wishes
@@ -134,7 +134,7 @@ def _ask_columns(look: TableSample, wishes: Wishes, prompt: Prompt) -> Wishes:
 
 
 def _column(
-    look: TableSample,
+    sample: TableSample,
     wishes: Wishes,
     prompt: Prompt,
     role: str,
@@ -142,28 +142,28 @@ def _column(
     fits: Callable[[ColumnFacts], bool],
 ) -> str | None:
     """Ask for the column of a role."""
-    roles = _guess(look, wishes, prompt)
+    roles = _guess(sample, wishes, prompt)
     default = None if roles is None else getattr(roles, role)
-    choices = _columns(look, lambda column: fits(column) and column.name not in wishes.columns)
+    choices = _columns(sample, lambda column: fits(column) and column.name not in wishes.columns)
     return prompt.choose(question, choices, default)
 
 
-def _guess(look: TableSample, wishes: Wishes, prompt: Prompt) -> Roles | None:
+def _guess(sample: TableSample, wishes: Wishes, prompt: Prompt) -> Roles | None:
     """The roles as far as they can be guessed; else what is open is shown."""
     try:
-        return recognised_roles(look.rows, look.sampled, wishes)
+        return recognised_roles(sample.rows, sample.sampled, wishes)
     except AmbiguousRoles as error:
         if wishes.task is None:
             prompt.say(error.problems[0].message)
         return None
 
 
-def _task(look: TableSample, roles: Roles) -> str:
-    return TableDescription("", "", roles, look.sampled).task
+def _task(sample: TableSample, roles: Roles) -> str:
+    return TableDescription("", "", roles, sample.sampled).task
 
 
-def _columns(look: TableSample, fits: Callable[[ColumnFacts], bool]) -> dict[str, str]:
-    return {name: description(column) for name, column in look.sampled.items() if fits(column)}
+def _columns(sample: TableSample, fits: Callable[[ColumnFacts], bool]) -> dict[str, str]:
+    return {name: description(column) for name, column in sample.sampled.items() if fits(column)}
 
 
 def _is_any(column: ColumnFacts) -> bool:
@@ -179,6 +179,6 @@ def description(column: ColumnFacts) -> str:
     return f"{column.distinct:,} {column.kind}, {column.span}"
 
 
-def _overview(look: TableSample) -> str:
-    listed = name_list(list(look.sampled), _MOST_COLUMNS)
-    return f"{look.rows.height:,} rows were looked at; columns: {listed}"
+def _overview(sample: TableSample) -> str:
+    listed = name_list(list(sample.sampled), _MOST_COLUMNS)
+    return f"{sample.rows.height:,} rows were looked at; columns: {listed}"

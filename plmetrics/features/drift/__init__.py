@@ -1,1 +1,1 @@
-"""Drift: how scores, labels and attributes moved from a reference window."""
+"""Drift: change of scores, labels and attributes since a reference window."""

@@ -1,4 +1,4 @@
-"""Drift from counts of an earlier window: both windows on the same grid, as the counts that measures read."""
+"""Drift against counts of an earlier window: both windows on one grid, in the form measures read."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from plmetrics.features.drift.window_counts import (
     ROWS,
     TEXT,
     WEIGHTS,
-    canonical_summary,
+    canonical_counts,
     union_of_cells,
 )
 from plmetrics.features.drift.windows import current_window, no_current_rows, no_reference_rows
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from plmetrics.features.drift.description import Description
     from plmetrics.features.drift.slice_counts import SlicedCounts
     from plmetrics.features.drift.subjects import Kind, Subject
-    from plmetrics.features.drift.window_counts import Summary, Tally
-    from plmetrics.features.drift.windows import Window
+    from plmetrics.features.drift.window_counts import Tally, WindowCounts
+    from plmetrics.features.drift.windows import CurrentWindow
     from plmetrics.table.slices import Cube
 
 _ANY_SIZE = 1 << 62
@@ -52,7 +52,9 @@ def on_slices_of(view: TableView, bound: TableView, description: Description) ->
     return view.with_keys(waiting | pinned_keys(bound.roles.keys, description.settled, view.schema))
 
 
-def drift_against(view: TableView, reference: Summary, current: Summary, path: SuitePath) -> DriftCounts:
+def drift_against(
+    view: TableView, reference: WindowCounts, current: WindowCounts, path: SuitePath
+) -> DriftCounts:
     """Both windows counted on one grid.
 
     `current` counts the rows that are evaluated, in the order of `reference`.
@@ -93,7 +95,7 @@ def drift_against(view: TableView, reference: Summary, current: Summary, path: S
     return DriftCounts(slices.slices, columns, window.weighted)
 
 
-def _on_one_grid(reference: Summary, current: Summary) -> tuple[Summary, Summary]:
+def _on_one_grid(reference: WindowCounts, current: WindowCounts) -> tuple[WindowCounts, WindowCounts]:
     """Both windows, with the same columns folded and of the same kind."""
     abouts = tuple(
         column if column.kind is not None else replace(column, kind=other.kind)
@@ -104,12 +106,12 @@ def _on_one_grid(reference: Summary, current: Summary) -> tuple[Summary, Summary
     for side in (reference, current):
         description = replace(side.description, subjects=abouts, folded=folded)
         described = replace(side, description=description)
-        both.append(described if side.description.folded == folded else canonical_summary(described))
+        both.append(described if side.description.folded == folded else canonical_counts(described))
     return both[0], both[1]
 
 
-def _slices(window: Window, description: Description, cells: Sequence[pl.DataFrame]) -> FoundSlices:
-    """The slices that occur in one of the windows."""
+def _slices(window: CurrentWindow, description: Description, cells: Sequence[pl.DataFrame]) -> FoundSlices:
+    """Slices of either window."""
     values: dict[str, pl.DataFrame] = {}
     for index, part in enumerate(window.sets):
         if part.keys and not part.is_predicate:
@@ -119,8 +121,10 @@ def _slices(window: Window, description: Description, cells: Sequence[pl.DataFra
     return found_slices(window.view, values)
 
 
-def _cubes(window: Window, description: Description, slices: FoundSlices) -> tuple[list[int], list[Cube]]:
-    """The cubes of the groups that serve a slice set, and the numbers of these groups."""
+def _cubes(
+    window: CurrentWindow, description: Description, slices: FoundSlices
+) -> tuple[list[int], list[Cube]]:
+    """Cubes of the groups of a slice set, and the numbers of these groups."""
     codes = key_codes(window.view, slices)
     numbers, cubes = [], []
     for number in range(len(description.groups)):
@@ -151,7 +155,7 @@ def _by_place(tallies: Sequence[Tally], keyed: Sequence[pl.DataFrame], subject: 
 
 
 def _above(tallies: Sequence[Tally], keyed: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """The sums of both windows by key, as if they were of one place, in columns that are added up."""
+    """Sums of both windows by key, with equal places, in additive columns."""
     place, rows = pl.lit(None, dtype=pl.Float64).alias(PLACE), pl.lit(0, dtype=pl.Int64).alias("rows")
     sums = [pl.col(name).alias(column) for name, column in zip(OFFSETS, _ADDED, strict=True)]
     return pl.concat(

@@ -21,7 +21,7 @@ from plmetrics.features.drift.stored_counts import (
     reference_of,
     run_state,
 )
-from plmetrics.features.drift.window_counts import Summary, WindowCounting
+from plmetrics.features.drift.window_counts import WindowCounting, WindowCounts
 from plmetrics.features.protocol import Outputs
 from plmetrics.features.stored.merging import by_layout
 from plmetrics.features.stored.state_files import damage_errors
@@ -41,7 +41,7 @@ UNMEASURED = "drift is not measured here, and its gates are inconclusive"
 FIRST = "there is no earlier run of this suite yet that drift can be measured from"
 
 
-def drift_look(
+def prepare_drift(
     request: Request, view: TableView, reference: object
 ) -> Question[WindowsCounting] | Question[WindowCounting]:
     """Constants of both windows, or of the rows alone where the reference are counts.
@@ -49,10 +49,10 @@ def drift_look(
     `view` is of the rows as they are in the data. `explain` hands over no counts of the reference.
     """
     if not Drift.of(request.suite).is_counted:
-        return WindowsCounting.look(request, view)
+        return WindowsCounting.prepare(request, view)
     if isinstance(reference, ReferenceCounts) and reference.states:
         view = _on_its_slices(request, view, reference)
-    return WindowCounting.look(view)
+    return WindowCounting.prepare(view)
 
 
 def _on_its_slices(request: Request, view: TableView, reference: ReferenceCounts) -> TableView:
@@ -70,7 +70,7 @@ def drift_outputs(run: Run) -> Outputs:
     suite, reference, state = run.request.suite, run.counts.get("drift"), None
     warnings: tuple[str, ...] = ()
     counts = run.counted["drift"] if run.state is None else counts_of(run.state)
-    if isinstance(counts, Summary):
+    if isinstance(counts, WindowCounts):
         assert isinstance(reference, ReferenceCounts)
         state = run_state(run.request.view, counts, run.state)
         fault = reference.fault
@@ -88,7 +88,7 @@ def drift_outputs(run: Run) -> Outputs:
     return Outputs(tables, drift_gates(suite, table), warnings, state=state)
 
 
-def _against(run: Run, reference: ReferenceCounts, current: Summary) -> DriftCounts | None:
+def _against(run: Run, reference: ReferenceCounts, current: WindowCounts) -> DriftCounts | None:
     """Both windows, counted alike; None where there is no reference yet."""
     if not reference.states:
         return None
@@ -100,7 +100,7 @@ def _against(run: Run, reference: ReferenceCounts, current: Summary) -> DriftCou
 
 
 def drift_gates(suite: Suite, table: pl.DataFrame) -> pl.DataFrame:
-    """Judge what was measured.
+    """Verdicts of drift gates on the measured values.
 
     Returns:
         A row per gate, column and slice. A value that is undefined, or a p value that there is not, is inconclusive,
@@ -155,7 +155,7 @@ def _gate_name(gate: DriftGate, measure: str, rule: str) -> pl.Expr:
 
 
 def _empty_gate(gate: DriftGate, measure: str, rule: str) -> pl.DataFrame:
-    """The row of a gate that finds nothing to judge, such as a distance of means in a column of texts."""
+    """Row of a gate without a matching value, such as a distance of means in a column of texts."""
     return unmatched_gate(
         gate=gate.name or f"drift: {measure} of {gate.column or 'every column'} {rule}",
         level=gate.level,

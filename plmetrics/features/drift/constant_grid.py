@@ -1,4 +1,4 @@
-"""The grid that drift counts numbers on: known before any of them is seen, so that the counts of all days add.
+"""Fixed grid for counts of numbers, independent of the data, so that counts of all days add up.
 
 A bin holds the numbers that share their sign, their exponent and the first ten binary digits behind it: it is at most a
 thousandth as wide as what it holds is large. Whole numbers up to 2,048 have a bin each. Moments and durations of more
@@ -36,7 +36,7 @@ def lower_edge(value: pl.Expr, kind: Kind) -> pl.Expr:
 
 
 def upper_edge(edge: pl.Expr, kind: Kind) -> pl.Expr:
-    """The upper end of the bin that begins at an edge."""
+    """Upper end of the bin from an edge on."""
     above = _number_at((_place(edge) & ~_DROPPED) + _DROPPED + 1)
     if kind != "days":
         return above
@@ -45,7 +45,7 @@ def upper_edge(edge: pl.Expr, kind: Kind) -> pl.Expr:
 
 
 def _place(value: pl.Expr) -> pl.Expr:
-    """A whole number that rises with the value: its bits, those of a negative one negated."""
+    """Order-preserving integer of a float: its bits, those of a negative one negated."""
     bits = value.reinterpret(dtype=pl.Int64)
     return pl.when(bits >= 0).then(bits).otherwise(-(bits & _SIGN))
 

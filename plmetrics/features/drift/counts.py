@@ -1,4 +1,4 @@
-"""The rows of two windows counted by value: all that measures of drift are made from.
+"""Counts of two windows by value, the input of all drift measures.
 
 What is kept of a column is a plain frame that adds: rows, weight and offsets by window, slice cell and place. A place
 is a value, or the lower edge of a bin where a column has too many values for the memory budget; offsets are then how
@@ -37,7 +37,7 @@ from plmetrics.table.prediction_columns import WEIGHT
 from plmetrics.table.slices import Cube, plan_cubes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -100,7 +100,7 @@ class WindowsCounting:
 
     @property
     def bytes(self) -> int:
-        """About how much memory the counts of all columns take, one of them put in order."""
+        """Estimated memory of the counts of all columns, with one of them being sorted."""
         values, rows = _values(self.facts, len(self.columns)), int(self.facts["rows"].sum())
         cells = [cube.cells for cube in self.cubes]
         ordered = [_bytes(column.places(values[column.number]), rows, cells) for column in self.columns]
@@ -108,8 +108,8 @@ class WindowsCounting:
         return sum(waiting) + max(ordered, default=0)
 
     @classmethod
-    def look(cls, request: Request, view: TableView) -> Question[WindowsCounting]:
-        """Look the constants up: slices, how many values each column has, and the edges of bins.
+    def prepare(cls, request: Request, view: TableView) -> Question[WindowsCounting]:
+        """Question for the constants: slices, number of distinct values of each column, and edges of bins.
 
         `view` is of the rows as they are in the data.
         """
@@ -126,7 +126,7 @@ class WindowsCounting:
         return cls(windows, slices.slices, tuple(cubes), columns, values["facts"])
 
     def count(self) -> Question[DriftCounts]:
-        """Count both windows: a plan for each column and cube, and one for the rows of those that are not grouped."""
+        """Counts of both windows: a plan for each column and cube, and one for the rows of ungrouped columns."""
         grouped = [column for column in self.columns if not column.scattered]
         plans = [plan for column in grouped for plan in column.plans(self.windows.frame, self.cubes)]
         counted = list((yield [*self._rows(), *plans]))
@@ -134,7 +134,7 @@ class WindowsCounting:
         return DriftCounts(self.sets, self._in_turn(counted), self.windows.weighted)
 
     def _rows(self) -> list[pl.LazyFrame]:
-        """A plan of the rows that are not grouped: keys by cube, weights and values."""
+        """Plan of the rows of ungrouped columns: keys by cube, weights and values."""
         values = [column.value for column in self.columns if column.scattered]
         if not values:
             return []
@@ -170,17 +170,17 @@ class WindowsCounting:
 
 
 def _fits_in_memory(windows: Windows, sources: Sequence[Source]) -> bool:
-    """Whether the files have so few rows that all numbers can be sorted, however many of their values differ."""
-    rows = [source.rows for source in sources]
-    known = [number for number in rows if number is not None]
-    if windows.view.suite.exact is False or len(known) < len(rows) or sum(known) > EXACT_VALUES:
+    """Whether the files have few enough rows for counts of all numbers by value, however many are distinct."""
+    sizes = [source.rows for source in sources]
+    if windows.view.suite.exact is False or None in sizes:
         return False
-    needed = _bytes(sum(known), sum(known), [1] * len(windows.sets))
-    return len(windows.subjects) * needed // _WAITING + needed <= _SHARE * working_memory(windows.view.suite)
+    rows = sum(filter(None, sizes))
+    numbers = {number: rows for number, subject in enumerate(windows.subjects) if subject.of_numbers}
+    return len(list(_columns_by_value(windows, numbers, rows, [1] * len(windows.sets)))) == len(numbers)
 
 
 def _look_ups(windows: Windows, *, estimates: bool) -> dict[str, pl.LazyFrame]:
-    """Plans of the constants: rows and values of each window, and the slices that occur in one of them.
+    """Plans of the constants: rows and values of each window, and the slices of either.
 
     With `estimates` also how many different values columns of numbers have, and their least.
     """
@@ -221,7 +221,7 @@ def _require_sound_reference(windows: Windows, facts: pl.DataFrame) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """How one column is counted: by value, or on bins between `edges`; `too_many` values become one.
+    """Counting of one column: by value, or on bins between `edges`; columns of `too_many` values have one place.
 
     `scattered` values, most of which occur once, are not worth grouping: they are sorted later all the same.
     """
@@ -248,13 +248,13 @@ class _Column:
         return {"weight": weight, "offset": weight * apart, "square": weight * apart**2}
 
     def places(self, values: int) -> int:
-        """How many places its values, so many in both windows, are counted at."""
+        """Number of places for the counts of a number of distinct values in both windows."""
         if self.too_many:
             return 1
         return values if self.edges is None else len(self.edges)
 
     def waiting(self, needed: int) -> int:
-        """How much memory its counts take before their turn, if they take so much while they are put in order."""
+        """Memory of its counts before their turn, if that is their size while they are sorted."""
         return needed // _WAITING if self.scattered else needed
 
     def with_addition(self, windows: Windows) -> Question[_Column]:
@@ -263,7 +263,7 @@ class _Column:
         return replace(self, addition=addition)
 
     def plans(self, frame: pl.LazyFrame, cubes: Sequence[Cube]) -> list[pl.LazyFrame]:
-        """A plan a cube: one streaming pass that groups by cell, window and place."""
+        """One plan per cube: a streaming group-by of cell, window and place."""
         sums = [self.addition.total(name, part).alias(name) for name, part in self.added.items()]
         rows = pl.len().cast(pl.Int64).alias("rows")
         place = self._place(self.value).alias(PLACE)
@@ -271,7 +271,7 @@ class _Column:
 
     @property
     def centre(self) -> float:
-        """Centres of sums of values: near them, so that nothing is lost."""
+        """Centre of sums of values: near them, against cancellation."""
         return 0.0 if self.edges is None else float(self.edges[len(self.edges) // 2])
 
     def _place(self, value: pl.Expr) -> pl.Expr:
@@ -299,45 +299,51 @@ def _key(cube: Cube) -> pl.Expr:
 
 
 def _key_type(cube: Cube) -> type[pl.DataType]:
-    """The smallest type that holds the keys of a cube's cells."""
+    """Smallest integer type for the keys of a cube's cells."""
     return pl.UInt8 if 2 * cube.cells <= 1 << 8 else pl.UInt32 if 2 * cube.cells <= 1 << 32 else pl.Int64
 
 
 def _columns(windows: Windows, facts: pl.DataFrame, cubes: Sequence[Cube]) -> Question[tuple[_Column, ...]]:
     """By value as far as the memory budget goes, the columns with the fewest values first; the rest on bins."""
     rows, cells = int(facts["rows"].sum()), [cube.cells for cube in cubes]
-    room = _SHARE * working_memory(windows.view.suite)
-    exact = windows.view.suite.exact
-    columns: dict[int, _Column] = {}
     sizes = dict(enumerate(_values(facts, len(windows.subjects))))
-    binned = []
-    for number in sorted(sizes, key=lambda n: sizes[n]):
-        subject = windows.subjects[number]
-        if not subject.of_numbers:
-            columns[number] = _Column(number, subject, too_many=sizes[number] > MOST_CATEGORIES)
-            continue
-        needed = _bytes(sizes[number], rows, cells)
-        is_small = sizes[number] <= FINE_BINS
-        fits = needed <= room and sizes[number] <= EXACT_VALUES
-        if is_small or (exact is not False and (exact is True or fits)):
-            scattered = 2 * sizes[number] > rows
-            columns[number] = _Column(number, subject, scattered=scattered)
-            room -= columns[number].waiting(needed)
-        else:
-            binned.append(number)
+    numbers = {number: size for number, size in sizes.items() if windows.subjects[number].of_numbers}
+    by_value = _columns_by_value(windows, numbers, rows, cells, exact=windows.view.suite.exact)
+    columns = {column.number: column for column in by_value}
+    for number in sizes.keys() - numbers.keys():
+        too_many = sizes[number] > MOST_CATEGORIES
+        columns[number] = _Column(number, windows.subjects[number], too_many=too_many)
+    binned = [number for number in numbers if number not in columns]
     edges = (yield from _edges(windows, facts, binned)) if binned else {}
     columns |= {number: _Column(number, windows.subjects[number], edges[number]) for number in binned}
     return tuple(columns[number] for number in sorted(columns))
 
 
+def _columns_by_value(
+    windows: Windows, sizes: Mapping[int, int], rows: int, cells: Sequence[int], *, exact: bool | None = None
+) -> Iterator[_Column]:
+    """Columns of numbers with counts by value, as many as fit into memory, those with the fewest values first.
+
+    `sizes` are the numbers of distinct values by column. `exact` decides for or against all but columns of few values.
+    """
+    room = _SHARE * working_memory(windows.view.suite)
+    for number in sorted(sizes, key=lambda n: sizes[n]):
+        needed = _bytes(sizes[number], rows, cells)
+        fits = needed <= room and sizes[number] <= EXACT_VALUES
+        if sizes[number] <= FINE_BINS or (fits if exact is None else exact):
+            column = _Column(number, windows.subjects[number], scattered=2 * sizes[number] > rows)
+            room -= column.waiting(needed)
+            yield column
+
+
 def _values(facts: pl.DataFrame, columns: int) -> list[int]:
-    """About how many values each column has, those of one window and those of the other; at most, if not estimated."""
+    """Estimated number of distinct values of each column in both windows; an upper bound without an estimate."""
     names = (f"{number}|values" for number in range(columns))
     return [int(facts[name if name in facts.columns else "rows"].sum()) for name in names]
 
 
 def _bytes(places: int, rows: int, cells: Sequence[int]) -> int:
-    """About how much memory counts at so many places take in cubes of so many cells, while they are put in order."""
+    """Estimated memory of counts, from numbers of places and cells in cubes, while they are sorted."""
     return _ROW_BYTES * len(cells) * min(rows, 2 * places * sum(cells))
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from plmetrics.core.names import SuitePath
     from plmetrics.features.drift.subjects import Kind, Subject
-    from plmetrics.features.drift.windows import Window
+    from plmetrics.features.drift.windows import CurrentWindow
     from plmetrics.table.slice_keys import SliceKey
 
 _SETTLED = ("@quantiles|", "@top|")
@@ -31,7 +31,7 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class ColumnDescription:
-    """A column of these counts. `kind` is None where all its values are null, whatever their type.
+    """Description of a column of counts. `kind` is None for a column of nulls alone, whatever its type.
 
     `zoned` says of moments whether they have a time zone, `positive` of a label what it counts as positive.
     """
@@ -45,7 +45,7 @@ class ColumnDescription:
     positive: str | None = None
 
     @classmethod
-    def of(cls, subject: Subject, window: Window) -> ColumnDescription:
+    def of(cls, subject: Subject, window: CurrentWindow) -> ColumnDescription:
         """Description of a subject of a window."""
         dtype = window.view.schema[subject.column]
         zoned = dtype.time_zone is not None if isinstance(dtype, pl.Datetime) else None
@@ -56,7 +56,7 @@ class ColumnDescription:
 
     @property
     def name(self) -> str:
-        """Identity among all that a state counts."""
+        """Identity among all columns of a state's counts."""
         return "|".join([self.subject, self.model or "", self.part, self.column])
 
     @property
@@ -85,7 +85,7 @@ class Description:
     folded: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, window: Window) -> Description:
+    def of(cls, window: CurrentWindow) -> Description:
         """Description of the counts of a window; nothing is folded yet."""
         sets: dict[str, tuple[tuple[str, ...], ...]] = {}
         keys: dict[str, Any] = {}
@@ -121,7 +121,7 @@ class Description:
 
     @property
     def settled(self) -> dict[str, Any]:
-        """The keys whose edges or values were found in the data."""
+        """Keys with edges or values from the data."""
         return {column: key for column, key in self.keys.items() if column.startswith(_SETTLED)}
 
     def found(self, column: ColumnDescription) -> ColumnDescription | None:
@@ -134,11 +134,11 @@ class Description:
         return next((subject for subject in same if subject.model == column.model), same[0] if same else None)
 
     def group_of(self, columns: Sequence[str]) -> int | None:
-        """The number of the group that tells the values of some keys."""
+        """Number of the first group with all of some keys."""
         return next((n for n, group in enumerate(self.groups) if set(columns) <= set(group)), None)
 
 
-def _of_key(key: SliceKey, name: str, window: Window) -> Any:
+def _of_key(key: SliceKey, name: str, window: CurrentWindow) -> Any:
     """Meaning of a key beyond the name of its column."""
     if key.kind == "predicate":
         where = window.view.suite.slices[name].where
@@ -147,13 +147,13 @@ def _of_key(key: SliceKey, name: str, window: Window) -> Any:
 
 
 def _widest(columns: Sequence[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
-    """Sets of columns that are part of no other."""
+    """Sets of columns without a superset among the others."""
     unique = list(dict.fromkeys(tuple(sorted(names)) for names in columns))
     return tuple(names for names in unique if not any(set(names) < set(other) for other in unique))
 
 
 def check_serves(needed: Description, reference: Description, place: str, path: SuitePath) -> None:
-    """Check that counts hold what a suite compares.
+    """Check that counts cover the columns and slices a suite compares.
 
     `place` is what people call the reference, `path` where the suite names it.
 
@@ -199,7 +199,7 @@ def _misfits(needed: Description, reference: Description, place: str) -> Iterato
 
 
 def _type_conflict(needed: ColumnDescription, there: ColumnDescription) -> tuple[str, str] | None:
-    """How two columns of one name differ in their type or meaning: there, and here."""
+    """Difference of type or meaning between two columns of one name: there, and here."""
     if None not in (needed.kind, there.kind) and needed.kind != there.kind:
         return f"held {_WORDS[str(there.kind)]}", f"holds {_WORDS[str(needed.kind)]}"
     if needed.zoned is not None and there.zoned is not None and needed.zoned != there.zoned:
@@ -213,7 +213,7 @@ def _type_conflict(needed: ColumnDescription, there: ColumnDescription) -> tuple
 def check_one_meaning(
     first: Description, other: Description, places: tuple[str, str], path: SuitePath = ()
 ) -> None:
-    """Check that the counts of two states add.
+    """Check that the counts of two states have one meaning, and so add up.
 
     Raises:
         ConfigError: columns or keys have another meaning in the second.

@@ -62,19 +62,19 @@ class DriftFeature(Feature):
         return reference_counts(suite, argument, base, runs)
 
     def merge_gap(self, suite: Suite) -> Problem | None:
-        """Why merged states are not compared with the reference."""
+        """Reason against a comparison of merged states with the reference."""
         from plmetrics.features.drift.references import merge_gap
 
         return merge_gap(suite)
 
     def merged_counts(self, suite: Suite, runs: EarlierRuns) -> Any:
-        """The counts of the reference, or why there are none."""
+        """Counts of the reference, or the reason for their absence."""
         from plmetrics.features.drift.references import counts_for_merge
 
         return counts_for_merge(suite, runs)
 
     def columns(self, suite: Suite) -> tuple[str, ...]:
-        """The other columns that are compared."""
+        """Compared columns other than scores and labels."""
         return Drift.of(suite).columns
 
     def bind(self, suite: Suite, schema: pl.Schema, table: Source | None) -> None:
@@ -90,7 +90,7 @@ class DriftFeature(Feature):
         check_drift_windows(request)
 
     def check_counts(self, request: Request, counts: Any) -> object:
-        """Check that the counts of the reference hold what is compared."""
+        """Check that the counts of the reference cover all compared columns."""
         from plmetrics.features.drift.references import check_counts
 
         return check_counts(request.view, counts)
@@ -100,14 +100,14 @@ class DriftFeature(Feature):
         spec = Drift.of(suite)
         return spec.where if spec.reference is None and not spec.is_counted else None
 
-    def look(self, request: Request, view: TableView, counts: object) -> Question[Any]:
-        """A look at both windows: slices, and how many values each column has."""
-        from plmetrics.features.drift.comparison import drift_look
+    def prepare(self, request: Request, view: TableView, counts: object) -> Question[Any]:
+        """Question about both windows: slices, and number of distinct values of each column."""
+        from plmetrics.features.drift.comparison import prepare_drift
 
-        return drift_look(request, view, counts)
+        return prepare_drift(request, view, counts)
 
     def steps(self, request: Request) -> Iterator[Step]:
-        """Purpose alone: its looks and counts are those of the preparation, and of the sums."""
+        """Purpose alone: its questions and counts are those of the preparation, and of the sums."""
         from plmetrics.features.drift.windows import compared_columns
 
         yield Step("drift", does=compared_columns(request.suite))
@@ -119,11 +119,11 @@ class DriftFeature(Feature):
         return drift_outputs(run)
 
     def capture(self, rows: CountedRows, builder: Builder) -> Mapping[str, Any]:
-        """Add the counts of the rows, whatever the reference is."""
+        """Add the counts of the rows, independent of the reference."""
         from plmetrics.features.drift.stored_counts import write
-        from plmetrics.features.drift.window_counts import window_summary
+        from plmetrics.features.drift.window_counts import count_window
 
-        return write(builder, window_summary(rows.view))
+        return write(builder, count_window(rows.view))
 
     def check_states(self, first: StateReference, other: StateReference) -> None:
         """Check that the counts of two states have one meaning."""
@@ -139,13 +139,13 @@ class DriftFeature(Feature):
         return None if summary is None else write(builder, summary)
 
     def files(self, state: State) -> Mapping[str, bytes]:
-        """The state that later runs may take as their reference."""
+        """State file for comparisons in later runs."""
         from plmetrics.features.stored.state_files import DRIFT_STATE, state_bytes
 
         return {DRIFT_STATE: state_bytes(state.head, state.table)[0]}
 
     def stored_state(self, folder: Place) -> State | None:
-        """The state that the run left for later ones."""
+        """State of the run, for later ones."""
         from plmetrics.features.stored.state_files import DRIFT_STATE, read_state
 
         file = folder / DRIFT_STATE

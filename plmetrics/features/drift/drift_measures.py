@@ -36,7 +36,7 @@ MOST_BINS = 1000
 
 
 class MeasureError(ValueError):
-    """A text is no measure; `hint` says what to write instead."""
+    """A text without a measure; `hint` is the advice."""
 
     def __init__(self, message: str, hint: str | None = None) -> None:
         super().__init__(message)
@@ -68,7 +68,7 @@ class Measure:
 
 
 def measure_of(text: str, shared: Mapping[str, Any] | None = None) -> Measure:
-    """A measure from its text; `shared` are parameters for measures that have them and do not say otherwise.
+    """Measure from its text; `shared` are default parameters of measures.
 
     Raises:
         MeasureError: there is no such measure, or a parameter is wrong.

@@ -1,4 +1,4 @@
-"""Drift: every column that was compared, overall, and the slices that moved most."""
+"""Drift section of the report: every compared column overall, and the slices with the largest drift."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _shift_text(before: float | None, now: float | None) -> str:
 
 
 def _slices(frame: pl.DataFrame) -> list[str]:
-    """The slices with the largest psi, and how many have no value."""
+    """Slices with the largest psi, and the number of those without a value."""
     sliced = frame.filter(pl.col("slice_set") != "overall", pl.col("measure").str.starts_with("psi"))
     ranked = sliced.filter(pl.col("value").is_not_null()).sort("value", descending=True, maintain_order=True)
     words = []

@@ -149,7 +149,7 @@ class Drift(Section):
 
     @property
     def shared(self) -> dict[str, Any]:
-        """Parameters of all measures that have them."""
+        """Parameters shared by all measures."""
         return {"bins": self.bins, "floor": self.floor}
 
     def asked(self) -> tuple[Measure, ...]:
@@ -159,7 +159,7 @@ class Drift(Section):
         return tuple({measure.text: measure for measure in measures if measure.name != NULL_SHARE}.values())
 
     def judged(self, gate: DriftGate) -> Measure:
-        """The measure that a gate is about."""
+        """Measure of a gate."""
         return measure_of(gate.measure, self.shared)
 
     def sets(self, names: tuple[str, ...]) -> tuple[str, ...]:
@@ -181,7 +181,7 @@ class Drift(Section):
         return section if len(problems.problems) == before else None
 
     def check(self, fields: Mapping[str, Any], problems: Findings) -> None:
-        """Note what is asked for without what it needs."""
+        """Note settings without their prerequisites."""
         names = tuple(fields.get("slices") or {})
         for name in self.slices:
             if name not in {"all", "overall", *names}:
@@ -199,7 +199,7 @@ class Drift(Section):
 
 
 def _texts(entries: Any, findings: Findings) -> list[Any]:
-    """The texts of measures; `{quantile: {q: 0.95}}` is one too, and pieces that YAML tore apart are refused."""
+    """Texts of the measures; `{quantile: {q: 0.95}}` is one too, and pieces of a text split by YAML are refused."""
     texts: list[Any] = []
     pieces = list(entries)
     while pieces:
@@ -285,7 +285,7 @@ TESTS = frozenset({"ks_2samp", "chi2_2samp", "mean"})
 def _gated_column(
     gate: DriftGate, path: SuitePath, spec: Drift, fields: Mapping[str, Any], add: Callable[..., None]
 ) -> None:
-    """A gate's column must be one that is compared; so far as that is known before the data are."""
+    """Check that a gate's column is compared, as far as that is known without the data."""
     models, columns = fields.get("models") or {}, fields.get("columns")
     comparable = list(spec.columns)
     if spec.scores:

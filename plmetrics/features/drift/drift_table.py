@@ -1,4 +1,4 @@
-"""The table `drift`: what each measure says of each column and slice, from the counts of two windows."""
+"""Result table `drift`: each measure of each column and slice, from the counts of two windows."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _SHIFTED = frozenset({"mean", "variance", "quantile", NULL_SHARE})
 
 
 def drift_tables(suite: Suite, counts: DriftCounts | None) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """All measures of all columns, in all slices that occur in one of the windows, and the histograms of these.
+    """All measures of all columns in all slices of either window, and the histograms of these.
 
     `value` is the measure, or, of mean, variance, quantile and null_share, how much `current` is above `reference`;
     `per_sd` is the mean's difference or wasserstein over the reference's standard deviation (divided by n). Variances
@@ -98,7 +98,7 @@ class _Reader:
         return self._moments
 
     def measured(self, measure: Measure) -> Batch:
-        """The columns of one measure; what is undefined is NaN there, with its status."""
+        """Columns of one measure; an undefined value is NaN, with its status."""
         sides, subject = self._sides, self._sides.column.subject
         status = self._status(measure)
         blank = np.full(sides.slices, np.nan)
@@ -124,7 +124,7 @@ class _Reader:
         }
 
     def _status(self, measure: Measure) -> Any:
-        """Why a slice has no value, the first reason that holds."""
+        """Reason for the absence of a slice's value, the first applicable one."""
         sides, column = self._sides, self._sides.column
         before, now = (sides.rows_of(side, nulls=measure.name == NULL_SHARE) for side in (0, 1))
         least = self._suite.min_rows if measure.name in _SHIFTED else max(2, self._suite.min_rows)
@@ -145,7 +145,7 @@ class _Reader:
         return np.select(conditions, words, default="ok").astype(object)
 
     def _reason(self, measure: Measure) -> Any:
-        """Why numbers have no such measure: a constant has no deviation, or they are too large or small to be added."""
+        """Reason against a measure of numbers: zero deviation of a constant, or overflow of sums."""
         reach = np.abs(self._sides.values)
         words = np.where(reach.largest() > 1, "overflow", "underflow").astype(object)
         if measure.parameters.get("scale") == "sd":
@@ -153,7 +153,7 @@ class _Reader:
         return words
 
     def _about_p(self, measure: Measure, batch: Batch, sound: Any) -> None:
-        """Why there is no p value, and what it takes for granted."""
+        """Reason for the absence of a p value, and its assumptions."""
         refused = np.full(len(sound), "no_test", dtype=object)
         if measure.name in TESTS:
             if self._weighted:

@@ -57,8 +57,8 @@ def histogram_table(columns: Sequence[pl.DataFrame], slices: Sequence[Slices]) -
 
 
 def column_histograms(column: ColumnCounts, sides: Sequence[Sides]) -> pl.DataFrame:
-    """The histograms of a column in all slice sets, whose counts `sides` are."""
-    bins, subject = Bins.of(column, sides[0]), column.subject
+    """Histograms of a column in all slice sets, from their counts `sides`."""
+    bins, subject = HistogramBins.of(column, sides[0]), column.subject
     constants = {
         "subject": subject.subject,
         "model": subject.model,
@@ -70,7 +70,7 @@ def column_histograms(column: ColumnCounts, sides: Sequence[Sides]) -> pl.DataFr
     return in_schema(pl.concat(frames).with_columns(named), DRIFT_HISTOGRAMS_SCHEMA)
 
 
-def _of_set(sliced: SlicedCounts, sides: Sides, bins: Bins) -> pl.DataFrame:
+def _of_set(sliced: SlicedCounts, sides: Sides, bins: HistogramBins) -> pl.DataFrame:
     """The histograms of a column in the slices of a set: counts are added in the order of places."""
     masses = [(sides.rows[side], sides.null_rows[side]) for side in (0, 1)]
     masses += [(sides.weight[side], sides.null_weight[side]) for side in (0, 1)]
@@ -93,8 +93,8 @@ def _of_set(sliced: SlicedCounts, sides: Sides, bins: Bins) -> pl.DataFrame:
 
 
 @dataclass(frozen=True, slots=True)
-class Bins:
-    """The bins of a column in order, as rows of `LIST`, and how values fall into them.
+class HistogramBins:
+    """Bins of a column in order, as rows of `LIST`, and the assignment of values to them.
 
     `kind` is `interval` (lower <= value < upper, an end is null where there is none), `value`, `other` (all other
     values) or `null`, the last, which `has_nulls` says is there. Of numbers `edges` are where bins but the first begin,
@@ -107,8 +107,8 @@ class Bins:
     has_nulls: bool = False
 
     @classmethod
-    def of(cls, column: ColumnCounts, sides: Sides) -> Bins:
-        """Bins of a column, from its counts in all rows, which are those of the `sides`, too."""
+    def of(cls, column: ColumnCounts, sides: Sides) -> HistogramBins:
+        """Bins of a column, from its counts in all rows, the first of the `sides`."""
         defined, absent = column.sliced[0].defined, column.sliced[0].absent
         if defined.height == 0:
             bins = _categories(defined)
@@ -141,7 +141,7 @@ class Bins:
             return totals
         return [np.column_stack([total, lost]) for total, (_, lost) in zip(totals, masses, strict=True)]
 
-    def with_null(self) -> Bins:
+    def with_null(self) -> HistogramBins:
         """Bins with one of nulls, the last."""
         null = _rows([(None, "null", None, None)]).with_columns(pl.lit(self.listed.height).alias(BIN))
         return replace(self, listed=pl.concat([self.listed, null.cast(LIST)]), has_nulls=True)
@@ -163,7 +163,7 @@ def _pooled_share(defined: pl.DataFrame) -> Array:
     return share
 
 
-def _categories(defined: pl.DataFrame) -> Bins:
+def _categories(defined: pl.DataFrame) -> HistogramBins:
     """The categories with the largest shares, largest first, and the others as one."""
     ranked = defined.select(PLACE, pl.Series("share", _pooled_share(defined)))
     ranked = ranked.sort("share", PLACE, descending=[True, False])
@@ -174,11 +174,11 @@ def _categories(defined: pl.DataFrame) -> Bins:
     if ranked.height > named:
         rows.append(("other", "other", None, None))
     numbers = pl.int_range(pl.len(), dtype=pl.Int64).clip(upper_bound=named).alias(BIN)
-    return Bins(_rows(rows), places=ranked.select(PLACE, numbers))
+    return HistogramBins(_rows(rows), places=ranked.select(PLACE, numbers))
 
 
-def _intervals(defined: pl.DataFrame, sides: Sides, *, binned: bool) -> Bins:
-    """Intervals of equal width between round numbers, with an open one at an end that lies far off.
+def _intervals(defined: pl.DataFrame, sides: Sides, *, binned: bool) -> HistogramBins:
+    """Intervals of equal width between round numbers, with an open one at an end with outliers.
 
     Where places are lower edges of finer bins, edges are moved up to one of these: no count is divided.
     """
@@ -186,18 +186,18 @@ def _intervals(defined: pl.DataFrame, sides: Sides, *, binned: bool) -> Bins:
     low, high = _range(defined, place, sides)
     if low == high:
         value = float(place[0])
-        return Bins(_rows([(number_text(value), "value", value, value)]), np.empty(0))
+        return HistogramBins(_rows([(number_text(value), "value", value, value)]), np.empty(0))
     whole = not binned and place[0] == np.floor(place[0]) and bool(np.all(place == np.floor(place)))
     edges = round_edges(low, high, whole=whole)
     if binned:
         edges = np.unique(place[np.searchsorted(place, edges[edges <= place[-1]])])
     first, last = int(place[0] >= edges[0]), len(edges) - int(place[-1] < edges[-1])
     rows = [_interval(edges, at) for at in range(first, last + 1)]
-    return Bins(_rows(rows), edges[first:last])
+    return HistogramBins(_rows(rows), edges[first:last])
 
 
 def _range(defined: pl.DataFrame, place: Array, sides: Sides) -> tuple[float, float]:
-    """The range that intervals share out: that of all values, or of all but the outer per cents."""
+    """Range of the intervals: that of all values, or of all but the outer per cents."""
     top = place + defined[WIDTH].to_numpy() if WIDTH in defined.columns else place
     least, most = float(place[0]), float(top[-1])
     running = [weight.cumulative().values for weight in sides.weight]

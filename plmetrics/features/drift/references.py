@@ -39,7 +39,7 @@ _INTERVALS = "drift.reference"
 
 @dataclass(frozen=True, slots=True)
 class ReferenceCounts:
-    """A reference of counts in place of rows: the states that add to it, and where the suite names them.
+    """Reference of counts in place of rows: its states, and their place in the suite.
 
     There are no states before the first run of a suite whose own runs are the reference; `passed_over` then says of
     earlier ones why they do not serve. Of the intervals that `runs` chose those whose counts do not serve are left out.
@@ -55,7 +55,7 @@ class ReferenceCounts:
 
 
 def reference_table(suite: Suite, argument: Any, base: Path | None) -> Source | None:
-    """The table whose rows are the reference; None where there is none.
+    """Table of the reference rows; None without one.
 
     `argument` is the mapping with the table itself, where that was handed over.
     """
@@ -72,7 +72,7 @@ def reference_table(suite: Suite, argument: Any, base: Path | None) -> Source | 
 def reference_counts(
     suite: Suite, argument: Any, base: Path | None, runs: EarlierRuns
 ) -> ReferenceCounts | None:
-    """The counts that are the reference; None where it is a table.
+    """Counts of the reference; None for a table of rows.
 
     `argument` is the mapping with states or a result, where these were handed over; `runs` notes which run it took.
 
@@ -98,7 +98,7 @@ def reference_counts(
 
 
 def merge_gap(suite: Suite) -> Problem | None:
-    """Why states of a suite are not compared with its reference once they are merged, and what to do."""
+    """Reason against a comparison of merged states with the reference of a suite, and the remedy."""
     spec = Drift.of(suite)
     cut = [
         name
@@ -126,7 +126,7 @@ def merge_gap(suite: Suite) -> Problem | None:
 
 
 def counts_for_merge(suite: Suite, runs: EarlierRuns) -> ReferenceCounts | None:
-    """The counts that merged states are compared with; None where they are compared with none, see `merge_gap`."""
+    """Reference counts of merged states; None without a reference, see `merge_gap`."""
     if merge_gap(suite) is not None:
         return None
     try:
@@ -137,7 +137,7 @@ def counts_for_merge(suite: Suite, runs: EarlierRuns) -> ReferenceCounts | None:
 
 
 def _open_states(sources: Sequence[Any], base: Path | None) -> tuple[StateReference, ...]:
-    """States, with the files in folders; one that is there twice would count twice."""
+    """States, with the files in folders; duplicates, whose rows would count twice, are refused."""
     out: list[StateReference] = []
     for item in sources:
         if isinstance(item, State) or is_address(str(item)):
@@ -153,7 +153,7 @@ def _open_states(sources: Sequence[Any], base: Path | None) -> tuple[StateRefere
 
 
 def _states_of_run(run: Any, choice: str, runs: EarlierRuns, base: Path | None) -> tuple[StateReference, ...]:
-    """Counts that an earlier run keeps; none before the first run of the suite itself."""
+    """Counts of an earlier run's state; none before the first run of the suite itself."""
     if not isinstance(run, (str, Path)):
         if getattr(run, "drift_state", None) is None:
             msg = "the result holds no counts for drift: it had no drift.state or drift.run"
@@ -178,13 +178,13 @@ def _interval_counts(run: StoredRun) -> StateReference:
 
 
 def _check_counts(run: StoredRun) -> None:
-    """Check that a run keeps what drift counted of its rows."""
+    """Check that a run has a state with drift counts."""
     if not (run.folder / DRIFT_STATE).is_file():
         raise DataError(_no_counts_problem(run))
 
 
 def _no_counts_problem(run: StoredRun) -> Problem:
-    """A run has the results of drift, not what was counted of its rows: say what has."""
+    """Problem of a run with results of drift but without counts, and the remedy."""
     files = [str(file["path"]) for file in run.record.get("files", ())]
     rows = (
         f"name the rows it read by reference: [{name_list(files, _NAMED)}]"
@@ -197,7 +197,7 @@ def _no_counts_problem(run: StoredRun) -> Problem:
 
 
 def check_counts(view: TableView, reference: ReferenceCounts) -> ReferenceCounts:
-    """Check that counts of a reference hold what a suite compares, without a look at its rows.
+    """Check, without a scan of its rows, that the counts of a reference cover what a suite compares.
 
     Returns:
         The reference; of earlier intervals those whose counts serve.

@@ -1,4 +1,4 @@
-"""The counts of two windows as arrays: what measures of drift are computed from, and how far they can be off."""
+"""Counts of two windows as arrays: the input of drift measures, with bounds of their error."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Edges:
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """The counts of one slice set as arrays: what is not null as segments, and what is null by slice.
+    """Counts of one slice set as arrays: values as segments, and nulls by slice.
 
     `rows`, `weight`, `offset` and `square` are pairs: the reference, and the rows that are evaluated; `known_rows` are
     those of each slice that have a value.
@@ -59,7 +59,7 @@ class Sides:
 
     @classmethod
     def of_sets(cls, column: ColumnCounts, *, weighted: bool) -> list[Sides]:
-        """The counts of a column in the slices of each set, the first of which has all rows."""
+        """Counts of a column in the slices of each set; the first set is all rows."""
         first, *others = (cls.of(sliced, column, None, weighted=weighted) for sliced in column.sliced)
         if column.subject.of_numbers:
             edges = Edges(first.values.values, first.weight[0])
@@ -96,13 +96,13 @@ class Sides:
         return cls(column, edges, size, Segments(numbers, offsets), **pairs)
 
     def rows_of(self, side: int, *, nulls: bool) -> Array:
-        """How many rows of each slice are compared; those that lack a score or a label are if `nulls` are looked at."""
+        """Number of compared rows of each slice; rows without a score or a label count with `nulls`."""
         counted = nulls or self._null_counts
         return self.known_rows[side] + self.null_rows[side] if counted else self.known_rows[side]
 
     @property
     def _null_counts(self) -> bool:
-        """Whether a null is a value like others; that of a score or label is one that is not there yet."""
+        """Whether a null counts as a value; in a score or label it is one not there yet."""
         return self.column.subject.subject == "column"
 
     def bins(self, bins: int) -> tuple[Segments, Segments]:
@@ -129,7 +129,7 @@ class Sides:
         return moments(self.values, self.weight[side], self.offset[side], self.square[side])
 
     def apart(self) -> Array | None:
-        """How far a distance of distribution functions can be off: the largest share of a bin."""
+        """Error bound of a distance of distribution functions: the largest share of a bin."""
         if not self.column.binned:
             return None
         masses = [shares(side) for side in self.weight]
@@ -141,7 +141,7 @@ class Sides:
         return _off(largest)
 
     def between(self, share: float) -> Array | None:
-        """How far the difference of two quantiles can be off: the wider of the bins that they lie in."""
+        """Error bound of the difference of two quantiles: the width of the wider of their bins."""
         if self.width is None:
             return None
         ends = Segments(self.values.values + self.width.values, self.values.offsets)
@@ -149,7 +149,7 @@ class Sides:
         return _off(np.maximum(*wide))
 
     def moved(self) -> Array | None:
-        """How far values lie above the edges they are counted at, on average, both windows together."""
+        """Mean distance of values above their bins' edges, over both windows."""
         if not self.column.binned:
             return None
         before, now = (
@@ -161,5 +161,5 @@ class Sides:
 
 
 def _off(bound: Array) -> Array:
-    """A bound, NaN where there is nothing to it: all values are counted as what they are."""
+    """Error bound, NaN for exact counts."""
     return np.where(bound > 0, bound, np.nan)

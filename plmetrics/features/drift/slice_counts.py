@@ -59,7 +59,7 @@ class SlicedCounts:
 
 
 def recentre(frame: pl.DataFrame, edges: Array, centre: float) -> pl.DataFrame:
-    """Counts whose place is the number of an edge, and whose sums are about a centre: the edge, and sums about it."""
+    """Counts with edges in place of their numbers, and sums about edges in place of a common centre."""
     defined = frame[PLACE].is_not_null().to_numpy()
     place = edges[frame[PLACE].fill_null(0).to_numpy()]
     weight, offset, square = (
@@ -111,7 +111,7 @@ class _Cells:
 
     @classmethod
     def _of_rows(cls, frame: pl.DataFrame) -> _Cells:
-        """Numbers row by row, each of weight 1: what is sorted are numbers alone where there is one cell."""
+        """Numbers row by row, each of weight 1; with a single cell the sort is of numbers alone."""
         keys, place = frame[KEY], frame[PLACE]
         absent = keys.clear().to_numpy()
         if place.null_count():
@@ -140,7 +140,7 @@ class _Cells:
         return cls(key >> 1, key & 1, changes, places, {})
 
     def rolled_up(self, codes: NDArray[np.int64]) -> pl.DataFrame:
-        """Sums by slice and place; rows of no slice, whose code is negative, are left out."""
+        """Sums by slice and place, without rows of no slice (a negative code)."""
         place, window, sums, starts = self.place, self.window, self.sums, self.starts.copy()
         if codes.any():
             small = codes.astype(np.int16) if codes.max() < _SHORT else codes

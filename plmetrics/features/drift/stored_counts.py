@@ -19,11 +19,11 @@ from plmetrics.features.drift.window_counts import (
     SUMS,
     TEXT,
     WEIGHTS,
-    Summary,
     Tally,
+    WindowCounts,
     common_description,
     selection,
-    sum_of_summaries,
+    sum_of_counts,
 )
 from plmetrics.features.stored.alignment import AlignedStates, StateReference
 from plmetrics.features.stored.state_files import state_bytes
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 CELLS, COUNTED, SUMMED = "drift_cells", "drift", "drift_sums"
 
 
-def write(builder: Builder, summary: Summary) -> dict[str, Any]:
-    """Add the parts that hold what drift counts.
+def write(builder: Builder, summary: WindowCounts) -> dict[str, Any]:
+    """Add the parts of drift counts to a state.
 
     Returns:
         What the head of the state says of them.
@@ -79,40 +79,40 @@ def descriptions_of(states: Sequence[StateReference], path: SuitePath) -> list[D
 
 
 def check_states(first: StateReference, other: StateReference) -> None:
-    """Check that the counts of two states of one suite add, where both have some."""
+    """Check that the drift counts of two states of one suite add up, if both have some."""
     if first.head.drift is not None and other.head.drift is not None:
         mine, second = (Description.read(head) for head in (first.head.drift, other.head.drift))
         check_one_meaning(mine, second, (first.place, other.place))
 
 
 def check_reference(states: Sequence[StateReference], needed: Description, path: SuitePath) -> None:
-    """Check that states hold what a suite compares, and that they add."""
+    """Check that states cover what a suite compares, and add up."""
     every = descriptions_of(states, path)
     for state, description in zip(states, every, strict=True):
         check_serves(needed, description, state.place, path)
         check_one_meaning(every[0], description, (states[0].place, state.place), path)
 
 
-def reference_of(alike: Sequence[AlignedStates], needed: Description) -> Summary:
+def reference_of(alike: Sequence[AlignedStates], needed: Description) -> WindowCounts:
     """The counts of all states together, as far as they are wanted."""
-    return sum_of_summaries([selection(_summary(group), needed) for group in alike])
+    return sum_of_counts([selection(_summary(group), needed) for group in alike])
 
 
-def sum_of_states(alike: Sequence[AlignedStates]) -> Summary | None:
+def sum_of_states(alike: Sequence[AlignedStates]) -> WindowCounts | None:
     """The counts of states of one suite together; None where one of them has none."""
     if any(state.head.drift is None for group in alike for state in group.states):
         return None
-    return sum_of_summaries([_summary(group) for group in alike])
+    return sum_of_counts([_summary(group) for group in alike])
 
 
-def counts_of(state: SavedState) -> Summary:
-    """Counts for drift in a state that is one of several, or was merged from them."""
+def counts_of(state: SavedState) -> WindowCounts:
+    """Drift counts of a state, among several or merged from several."""
     reference = StateReference(state.head, state.table, state.place, state.content)
-    return sum_of_summaries([_summary(AlignedStates(state, [reference]))])
+    return sum_of_counts([_summary(AlignedStates(state, [reference]))])
 
 
-def run_state(view: TableView, summary: Summary, merged: SavedState | None = None) -> State:
-    """A state that holds nothing but what drift counts: what a run keeps beside its results.
+def run_state(view: TableView, summary: WindowCounts, merged: SavedState | None = None) -> State:
+    """State of drift counts alone, stored with the results of a run.
 
     Its files are those of `merged`, where the counts are those of a merged state.
     """
@@ -132,8 +132,8 @@ def run_state(view: TableView, summary: Summary, merged: SavedState | None = Non
     return State(head, table, state_bytes(head, table)[1])
 
 
-def _summary(alike: AlignedStates) -> Summary:
-    """The counts of states whose parts and cells have the same numbers, together."""
+def _summary(alike: AlignedStates) -> WindowCounts:
+    """Sum of the counts of states with equal numbers of parts and cells."""
     head = alike.head
     description = common_description(
         [Description.read(state.head.drift) for state in alike.states if state.head.drift is not None]
@@ -158,7 +158,7 @@ def _summary(alike: AlignedStates) -> Summary:
 
     cells = tuple(alike.first.of(number) for number in head.numbers(CELLS))
     groups = range(len(description.groups))
-    return Summary(
+    return WindowCounts(
         description,
         cells,
         tuple(tuple(tally(column.name, n) for n in groups) for column in description.subjects),
@@ -169,6 +169,6 @@ _COUNTED = (pl.col(ROWS).sum(), pl.col(WEIGHTS).sum(), pl.col(APART).any())
 
 
 def _rows(alike: AlignedStates, kind: str, schema: pl.Schema) -> pl.LazyFrame:
-    """The rows of all parts of a kind, with the columns that these have."""
+    """Rows of all parts of a kind, with the union of their columns."""
     rows = alike.rows().filter(pl.col(PART).is_in(list(alike.head.numbers(kind))))
     return rows.select(PART, *schema)

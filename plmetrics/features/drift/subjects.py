@@ -1,4 +1,4 @@
-"""The columns that drift compares, and what their values are taken for."""
+"""Compared columns of drift, and the kinds of their values."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Kind = Literal["number", "days", "seconds", "category"]
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """One column that is compared: a score, the label, or another. `model` is that of a score.
+    """One compared column: a score, the label, or another. `model` is that of a score.
 
     `kind` says what its values are taken for: numbers, moments as days since 1970 and durations in days, times of
     day in seconds, or categories.
@@ -116,7 +116,7 @@ def value_of(subject: Subject, schema: pl.Schema, task: str) -> pl.Expr:
 
 
 def _number(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
-    """Values with an order as Float64; what is not finite is null."""
+    """Ordered values as Float64; null for non-finite ones."""
     if dtype == pl.Date:
         return column.to_physical().cast(pl.Float64)
     if isinstance(dtype, pl.Datetime):

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from plmetrics.engine.request import TableView
     from plmetrics.features.drift.description import ColumnDescription
     from plmetrics.features.drift.subjects import Kind
-    from plmetrics.features.drift.windows import Window
+    from plmetrics.features.drift.windows import CurrentWindow
 
 MOST_VALUES = 16_384
 """A column of numbers with more different values is counted by bin."""
@@ -68,7 +68,7 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class WindowCounts:
     """Counts of one window.
 
     `cells` are, for each group of `description`, the values of its keys by number; `tallies` are those of each column
@@ -81,34 +81,34 @@ class Summary:
 
     @property
     def rows(self) -> int:
-        """How many rows the window has; of scores that may be absent, those of the column with the most."""
+        """Number of rows of the window; for scores with absences, of the column with the most."""
         return max((int(tallies[0].counts[ROWS].sum()) for tallies in self.tallies), default=0)
 
 
-def window_summary(view: TableView) -> Summary:
-    """Count the rows that are evaluated.
+def count_window(view: TableView) -> WindowCounts:
+    """Counts of the evaluated rows.
 
     `view` is of the rows as they are in the data.
     """
     apart = reads_apart(view)
-    return answer(answer(WindowCounting.look(view), apart=apart).count(), apart=apart)
+    return answer(answer(WindowCounting.prepare(view), apart=apart).count(), apart=apart)
 
 
 @dataclass(frozen=True, slots=True)
 class WindowCounting:
-    """Counting of one window; `many` are the numbers of the columns that are folded."""
+    """Counting of one window; `many` are the numbers of the folded columns."""
 
-    window: Window
+    window: CurrentWindow
     many: frozenset[int]
 
     @classmethod
-    def look(cls, view: TableView) -> Question[WindowCounting]:
-        """Look up which columns have many values; the arguments and errors are those of `window_summary`."""
+    def prepare(cls, view: TableView) -> Question[WindowCounting]:
+        """Question for the columns with many distinct values; arguments and errors are those of `count_window`."""
         keys = yield from settled_keys(view)
         window = current_window(view.with_keys(keys))
         return cls(window, (yield from _continuous_columns(window)))
 
-    def count(self) -> Question[Summary]:
+    def count(self) -> Question[WindowCounts]:
         """Count the rows: a plan for each column and group, collected together."""
         window, description = self.window, Description.of(self.window)
         plans = [
@@ -123,11 +123,11 @@ class WindowCounting:
         )
         names = (column.name for number, column in enumerate(description.subjects) if number in self.many)
         tallies = tuple(tuple(map(_tally, counts, cells)) for counts in counted)
-        return canonical_summary(Summary(replace(description, folded=frozenset(names)), cells, tallies))
+        return canonical_counts(WindowCounts(replace(description, folded=frozenset(names)), cells, tallies))
 
 
-def _continuous_columns(window: Window) -> Question[frozenset[int]]:
-    """Columns with so many values that they are not counted by value first: an estimate, with room for its error."""
+def _continuous_columns(window: CurrentWindow) -> Question[frozenset[int]]:
+    """Columns with too many distinct values for counts by value: by an estimate, with a margin for its error."""
     values = [
         pl.col(f"{VALUE}{number}").approx_n_unique().alias(str(number))
         for number in range(len(window.subjects))
@@ -144,8 +144,8 @@ def _value_limit(kind: Kind | None) -> int:
     return MOST_CATEGORIES if kind in {"category", None} else MOST_VALUES
 
 
-def _plan(window: Window, number: int, group: Sequence[str], *, folded: bool) -> pl.LazyFrame:
-    """One pass that counts a column by the cells of a group."""
+def _plan(window: CurrentWindow, number: int, group: Sequence[str], *, folded: bool) -> pl.LazyFrame:
+    """One pass for the counts of a column by the cells of a group."""
     subject, frame = window.subjects[number], window.frame
     value, weight = pl.col(f"{VALUE}{number}"), pl.col(WEIGHT)
     place = _folded_place(value, subject.kind) if folded else value
@@ -158,7 +158,7 @@ def _plan(window: Window, number: int, group: Sequence[str], *, folded: bool) ->
 
 
 def _folded_place(value: pl.Expr, kind: Kind | None) -> pl.Expr:
-    """Where a value is counted that is not told apart: at the edge of its bin, or as any."""
+    """Place of a folded value: the edge of its bin, or the common place of all."""
     if kind in {"category", None}:
         return pl.when(value.is_not_null()).then(pl.lit(ANY))
     assert kind is not None
@@ -166,7 +166,7 @@ def _folded_place(value: pl.Expr, kind: Kind | None) -> pl.Expr:
 
 
 def _cells(group: Sequence[str], frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
-    """The values that the keys of a group have, numbered."""
+    """Cells of a group, the numbered combinations of its keys' values."""
     if not group:
         return pl.DataFrame(height=1).with_row_index(CELL)
     every = pl.concat([frame.select(group) for frame in frames]).unique().sort(group, nulls_last=True)
@@ -196,8 +196,8 @@ def _split_sums(frame: pl.DataFrame) -> Tally:
     )
 
 
-def canonical_summary(summary: Summary) -> Summary:
-    """The counts in order; columns with too many values, or that are folded anyway, are folded."""
+def canonical_counts(summary: WindowCounts) -> WindowCounts:
+    """Counts in canonical order; columns with too many values, or folded in another window, are folded."""
     folded, tallies = set(summary.description.folded), []
     for column, tallies_of_column in zip(summary.description.subjects, summary.tallies, strict=True):
         name = TEXT if column.kind in {"category", None} else NUMBER
@@ -237,11 +237,11 @@ def _sum_places(tally: Tally, name: str) -> Tally:
     return Tally(counted.select(list(COUNTS)), offsets.select(list(SUMS)))
 
 
-def sum_of_summaries(summaries: Sequence[Summary]) -> Summary:
+def sum_of_counts(summaries: Sequence[WindowCounts]) -> WindowCounts:
     """The counts of several windows together; all have the same groups and columns, in one order."""
     description = common_description([summary.description for summary in summaries])
     if len(summaries) == 1:
-        return canonical_summary(summaries[0])
+        return canonical_counts(summaries[0])
     cells, moves = [], []
     for number in range(len(description.groups)):
         every, renumbering = union_of_cells([summary.cells[number] for summary in summaries])
@@ -257,7 +257,7 @@ def sum_of_summaries(summaries: Sequence[Summary]) -> Summary:
         )
         for place in range(len(description.subjects))
     )
-    return canonical_summary(Summary(description, tuple(cells), tallies))
+    return canonical_counts(WindowCounts(description, tuple(cells), tallies))
 
 
 def _end_to_end(tallies: Iterable[Tally]) -> Tally:
@@ -266,7 +266,7 @@ def _end_to_end(tallies: Iterable[Tally]) -> Tally:
 
 
 def common_description(every: Sequence[Description]) -> Description:
-    """Description of several windows together: folded where one is, of the kind that one of them knows."""
+    """Common description of several windows: folded if one is, of the first known kind."""
     subjects = tuple(map(_first_kind, *(description.subjects for description in every)))
     return replace(
         every[0], subjects=subjects, folded=frozenset().union(*(description.folded for description in every))
@@ -274,7 +274,7 @@ def common_description(every: Sequence[Description]) -> Description:
 
 
 def _first_kind(*abouts: ColumnDescription) -> ColumnDescription:
-    """The first that knows its kind, which is None where a window has nulls alone."""
+    """First known kind; None for a window of nulls alone."""
     return next((column for column in abouts if column.kind is not None), abouts[0])
 
 
@@ -293,7 +293,7 @@ def union_of_cells(cells: Sequence[pl.DataFrame]) -> tuple[pl.DataFrame, list[pl
 
 
 def _comparable(cells: Sequence[pl.DataFrame], keys: Sequence[str]) -> Iterator[pl.DataFrame]:
-    """The values of keys in the types in which they compare."""
+    """Values of keys, cast to comparable types."""
     casts = []
     for key in keys:
         types = list(dict.fromkeys(frame.schema[key] for frame in cells))
@@ -313,8 +313,8 @@ def _renumber(tally: Tally, numbers: pl.DataFrame) -> Tally:
     return Tally(counts, offsets)
 
 
-def selection(summary: Summary, needed: Description) -> Summary:
-    """The counts of what is wanted, in its order and groups; the summary holds all of it, see `check_serves`."""
+def selection(summary: WindowCounts, needed: Description) -> WindowCounts:
+    """Counts of the requested columns, in their order and groups; the summary covers them all, see `check_serves`."""
     cells, moves, sources = [], [], []
     for group in needed.groups:
         source = summary.description.group_of(group)
@@ -349,4 +349,4 @@ def selection(summary: Summary, needed: Description) -> Summary:
         subjects=tuple(abouts),
         folded=frozenset(folded),
     )
-    return Summary(description, tuple(cells), tuple(tallies))
+    return WindowCounts(description, tuple(cells), tuple(tallies))

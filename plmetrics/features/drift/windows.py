@@ -1,4 +1,4 @@
-"""The two windows of a drift comparison: the rows that are evaluated, and those of the reference, as one lazy table."""
+"""Both windows of a drift comparison: the evaluated rows and the reference, as one lazy table."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def check_drift_windows(request: Request) -> None:
 
 @contextmanager
 def _reference_errors() -> Iterator[None]:
-    """Say of problems that they are the reference's."""
+    """Attribute problems to the reference."""
     try:
         yield
     except PlmetricsError as error:
@@ -113,7 +113,7 @@ def in_reference(error: PlmetricsError) -> PlmetricsError:
 
 
 def _reference(suite: Suite, reference: Source) -> Source:
-    """The reference with a row per forecast. Its rows are chosen by what chooses the run's, or by drift's own."""
+    """Reference with a row per forecast, of the run's condition on rows or of drift's."""
     has_where = Drift.of(suite).where is not None
     return answer(
         wide_table(reference, suite.data.long, None if has_where else suite.data.where, every=has_where)
@@ -134,8 +134,8 @@ def _condition(suite: Suite, schema: pl.Schema) -> pl.Expr | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
-    """The rows that are evaluated as one lazy table, not yet read: the slice keys, weights, and a value per subject."""
+class CurrentWindow:
+    """Evaluated rows as one lazy table: slice keys, weights, and a value per subject."""
 
     view: TableView
     subjects: tuple[Subject, ...]
@@ -143,7 +143,7 @@ class Window:
 
     @property
     def sets(self) -> tuple[SliceSet, ...]:
-        """Overall, and the slice sets that are compared in."""
+        """Overall, and the slice sets of the comparison."""
         return self.view.sets
 
     @property
@@ -153,7 +153,7 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
-class Windows(Window):
+class Windows(CurrentWindow):
     """Both windows as one lazy table, told apart by `WINDOW`; `sides` are the windows by themselves.
 
     `reference` is the view of the reference's rows: what a second look at bad rows needs. Its rows that
@@ -164,8 +164,8 @@ class Windows(Window):
     sides: tuple[pl.LazyFrame, ...]
 
 
-def current_window(view: TableView, there: pl.Schema | None = None) -> Window:
-    """The rows that are evaluated, without those of a reference in the same table.
+def current_window(view: TableView, there: pl.Schema | None = None) -> CurrentWindow:
+    """Evaluated rows, without a reference in the same table.
 
     Models that a run adds are made from the scores of others, and not compared. `there` are the types of the columns of
     the reference; those of the rows themselves if not given.
@@ -182,11 +182,11 @@ def current_window(view: TableView, there: pl.Schema | None = None) -> Window:
         where = predicate(spec.where, view.schema, (*_PATH, "where"), "drift's where")
         current = replace(current, raw=current.raw.filter(~where.fill_null(value=False)))
     subjects = tuple(subjects_of(current, _compared_models(current), spec, there or view.schema))
-    return Window(current, subjects, _side(current, subjects, pl.lit(1)))
+    return CurrentWindow(current, subjects, _side(current, subjects, pl.lit(1)))
 
 
 def _compared_models(view: TableView) -> dict[str, PredictionColumns]:
-    """The models whose scores are compared: those that columns hold."""
+    """Models of the compared scores: those with columns."""
     models = view.roles.models if Drift.of(view.suite).scores else {}
     return {name: model for name, model in models.items() if not model.made}
 
@@ -231,7 +231,7 @@ def drift_windows(request: Request, view: TableView) -> Windows:
 def _one_scan(
     read: pl.LazyFrame, view: TableView, before: TableView, subjects: tuple[Subject, ...]
 ) -> pl.LazyFrame:
-    """Both windows of one table, which is read once: the rows of the reference, and of the others those of the run."""
+    """Both windows of one table in a single scan: the reference, and of the other rows those of the run."""
     assert before.where is not None
     no_label = [] if Drift.of(view.suite).label else [_any_label(view).alias(_NO_LABEL)]
     roles, there = view.roles, before.where.fill_null(value=False)
@@ -244,7 +244,7 @@ def _one_scan(
 
 
 def _any_label(view: TableView) -> pl.Expr:
-    """A label for rows that need none."""
+    """Placeholder label for rows without a need of one."""
     return pl.lit("" if view.roles.task == "multiclass" else 0.0)
 
 
@@ -266,7 +266,7 @@ def _side(view: TableView, subjects: tuple[Subject, ...], window: pl.Expr, *furt
 
 
 def _comparable(frames: Sequence[pl.LazyFrame], keys: Sequence[SliceKey]) -> list[pl.LazyFrame]:
-    """Slice keys of both windows in the types in which they compare."""
+    """Slice keys of both windows, cast to comparable types."""
     there, here = (frame.collect_schema() for frame in frames)
     casts = {
         key.column: pl.col(key.column).cast(key_type(key.label, there[key.column], here[key.column]))
@@ -282,13 +282,13 @@ def no_reference_rows(path: SuitePath, hint: str | None) -> DataError:
 
 
 def no_current_rows(path: SuitePath, hint: str | None = None) -> DataError:
-    """The error of a window that is compared and has no rows."""
+    """Error of a compared window without rows."""
     msg = "nothing is left to compare with the reference: it holds every row that is evaluated"
     return DataError(Problem(msg, path, hint))
 
 
 def key_type(label: str, there: pl.DataType, here: pl.DataType) -> pl.DataType:
-    """The type in which the values of a slice key compare with those of the reference.
+    """Common comparable type of a slice key and the reference's.
 
     Raises:
         DataError: there is none.

@@ -9,8 +9,8 @@ import polars as pl
 
 from plmetrics.core.errors import ConfigError, Problem, errors_at
 from plmetrics.core.results import GATES_SCHEMA, in_schema
+from plmetrics.diagnostics.treatment_balance import SIZEABLE, unlike_shares
 from plmetrics.engine.memory.budget import reads_apart
-from plmetrics.engine.treatment_balance import SIZEABLE, unlike_shares
 from plmetrics.features.experiment.arm_sums import experiment_sums
 from plmetrics.features.experiment.design import Experiment
 from plmetrics.features.experiment.experiment_section import TASK, ExperimentPlan, Sequential
@@ -81,8 +81,8 @@ def check_slices(slices: Sequence[Slices]) -> None:
 def _rows(run: Run) -> Source:
     """The rows that are evaluated, under the names that the section has for columns, with settled slice keys."""
     suite = run.request.suite
-    frame = run.prepared.table.frame
-    keys = [key.column for key in run.prepared.table.roles.keys]
+    frame = run.plan.table.frame
+    keys = [key.column for key in run.plan.table.roles.keys]
     unit = [] if suite.columns.unit is None else [UNIT]
     further = {name: pl.col(plain_column(name)) for name in ExperimentPlan.of(suite).further_columns}
     scores = {model.score: pl.col(score_column(name)) for name, model in suite.models.items() if model.score}
@@ -92,9 +92,7 @@ def _rows(run: Run) -> Source:
 
 def _experiment(run: Run, section: ExperimentPlan) -> Experiment:
     suite = run.request.suite
-    sets = tuple(
-        part for part in run.prepared.slices if part.slice_set.keys and not part.slice_set.is_derived
-    )
+    sets = tuple(part for part in run.plan.slices if part.slice_set.keys and not part.slice_set.is_derived)
     return Experiment(
         section.compared,
         section.arm,

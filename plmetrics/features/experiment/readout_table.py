@@ -10,7 +10,7 @@ import polars as pl
 
 from plmetrics.core.results import EXPERIMENT_SCHEMA
 from plmetrics.core.special import chdtrc
-from plmetrics.engine.treatment_balance import APART, CLEAR
+from plmetrics.diagnostics.treatment_balance import APART, CLEAR
 from plmetrics.inference.comparisons.correction import adjust
 from plmetrics.inference.comparisons.tests.arm_sums import (
     Moments,

@@ -18,7 +18,7 @@ from plmetrics.features.explain.states import ShardSizes, StateSize, shard_sizes
 from plmetrics.features.explain.verdict import Figures, Verdict, advice, verdict
 from plmetrics.features.explain.work import Time, Work, expected_time, work_of
 from plmetrics.features.protocol import Feature
-from plmetrics.features.registry import features_of, looks
+from plmetrics.features.registry import feature_questions, features_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -111,31 +111,31 @@ def explain(request: Request, *, data: bool = True) -> Explanation:
         DataError: there are no rows.
         ConfigError: there are too many slices, or the rows do not fit into memory and must.
     """
-    prepared = prepare(request, looks=looks(request, {})) if data else None
-    sets = _sets(request, prepared)
-    slices = None if prepared is None else sum(part.slices or 0 for part in sets)
-    values = None if prepared is None else sum(map(_values(request), sets))
-    blocks = None if prepared is None else _blocks(prepared)
+    plan = prepare(request, features=feature_questions(request, {})) if data else None
+    sets = _sets(request, plan)
+    slices = None if plan is None else sum(part.slices or 0 for part in sets)
+    values = None if plan is None else sum(map(_values(request), sets))
+    blocks = None if plan is None else _blocks(plan)
     uncertainty = request.suite.uncertainty
-    cubes = () if prepared is None else tuple(_cubes(prepared, blocks or 1))
+    cubes = () if plan is None else tuple(_cubes(plan, blocks or 1))
     models = len(request.models)
     source = _input(request)
     estimates = None if values is None else values * models
     comparisons = None if values is None else values * _comparison_count(request)
-    scans = passes(request, prepared)
+    scans = passes(request, plan)
     memory, work = None, []
-    if prepared is not None:
-        rows = prepared.rows.pairs or prepared.rows.read
+    if plan is not None:
+        rows = plan.rows.pairs or plan.rows.read
         width = row_width(request.view.schema, source.columns)
         sizes = Sizes(rows, width, [cube.entries for cube in cubes], blocks or 1)
-        memory = foreseen(prepared, sizes)
-        work = work_of(prepared, scans, sizes, source.columns, (estimates or 0) + (comparisons or 0))
-    state = state_size(request, prepared, [cube.entries for cube in cubes], blocks or 1)
+        memory = foreseen(plan, sizes)
+        work = work_of(plan, scans, sizes, source.columns, (estimates or 0) + (comparisons or 0))
+    state = state_size(request, plan, [cube.entries for cube in cubes], blocks or 1)
     shards = shard_sizes(request, state)
     budget, time, judged = budget_of(request.suite), expected_time(work, tuple(_other_work(request))), None
-    if prepared is not None and memory is not None:
+    if plan is not None and memory is not None:
         units = 0 if shards is None or state.needs_rows else shards.units
-        judged = verdict(Figures(memory.peak, budget, memory_passes(prepared), time, units))
+        judged = verdict(Figures(memory.peak, budget, memory_passes(plan), time, units))
     return Explanation(
         name=request.suite.name,
         task=request.suite.task,
@@ -143,20 +143,20 @@ def explain(request: Request, *, data: bool = True) -> Explanation:
         models=models,
         metrics=len(request.suite.metrics),
         sets=sets,
-        rows=None if prepared is None else prepared.rows.pairs or prepared.rows.read,
-        units=None if prepared is None else _units(prepared),
+        rows=None if plan is None else plan.rows.pairs or plan.rows.read,
+        units=None if plan is None else _units(plan),
         blocks=blocks,
         replicates=None if uncertainty is None or not uncertainty.may_resample else uncertainty.replicates,
         intervals=() if uncertainty is None else uncertainty.names,
         estimates=estimates,
         comparisons=comparisons,
-        exact=prepared.exact if prepared is not None and needs_rows(prepared) else None,
+        exact=plan.exact if plan is not None and needs_rows(plan) else None,
         cubes=cubes,
         passes=tuple(scans),
         memory={} if memory is None else dict(memory.parts),
         peak=None if memory is None else memory.peak,
         budget=budget,
-        advice=tuple(advice(request, prepared, slices or 0, values or 0, blocks)),
+        advice=tuple(advice(request, plan, slices or 0, values or 0, blocks)),
         state=state,
         work=tuple(work),
         time=time if work else None,
@@ -168,7 +168,7 @@ def explain(request: Request, *, data: bool = True) -> Explanation:
 def _other_work(request: Request) -> Iterator[str]:
     """Work of a run that the estimate of its time leaves out."""
     for feature in features_of(request.suite):
-        if type(feature).look is not Feature.look or any(feature.steps(request)):
+        if type(feature).prepare is not Feature.prepare or any(feature.steps(request)):
             yield feature.key
     suite = request.suite
     if suite.compare is not None:
@@ -202,16 +202,16 @@ def _pruned_files(request: Request) -> int | None:
     return partitions.values.height - partitions.values.filter(row.expr).height
 
 
-def _sets(request: Request, prepared: RunPlan | None) -> tuple[SetSize, ...]:
+def _sets(request: Request, plan: RunPlan | None) -> tuple[SetSize, ...]:
     """Sets of one name, the slices of which may overlap, are one."""
     by: dict[str, dict[str, None]] = {}
     sizes: dict[str, int | None] = {}
     for part in request.view.sets:
         by.setdefault(part.name, {}).update(dict.fromkeys(key.label for key in part.keys))
         sizes[part.name] = None if part.keys else 1
-    if prepared is not None:
+    if plan is not None:
         sizes = dict.fromkeys(sizes, 0)
-        for each in prepared.slices:
+        for each in plan.slices:
             sizes[each.slice_set.name] = (sizes[each.slice_set.name] or 0) + len(each)
     return tuple(SetSize(name, tuple(labels), sizes[name]) for name, labels in by.items())
 
@@ -233,39 +233,39 @@ def _comparison_count(request: Request) -> int:
     return len(compare.pairs_of(request.models)) * len(compare.scales)
 
 
-def _units(prepared: RunPlan) -> int | None:
+def _units(plan: RunPlan) -> int | None:
     """Number of units of the resampling; None without intervals."""
-    blocks, rows = prepared.blocks, prepared.rows
+    blocks, rows = plan.blocks, plan.rows
     if blocks is None:
         return None
     return rows.read - rows.zero_weight if blocks.units is None else int(blocks.units.sum())
 
 
-def _blocks(prepared: RunPlan) -> int | None:
-    if prepared.blocks is None:
+def _blocks(plan: RunPlan) -> int | None:
+    if plan.blocks is None:
         return None
-    if prepared.blocks.keys is not None:
-        return len(prepared.blocks.keys)
-    return prepared.blocks.modulus or min(_units(prepared) or 0, OWN_BLOCK_LIMIT)
+    if plan.blocks.keys is not None:
+        return len(plan.blocks.keys)
+    return plan.blocks.modulus or min(_units(plan) or 0, OWN_BLOCK_LIMIT)
 
 
-def _cubes(prepared: RunPlan, blocks: int) -> list[CubeSize]:
+def _cubes(plan: RunPlan, blocks: int) -> list[CubeSize]:
     return [
         CubeSize(
             sets=tuple(dict.fromkeys(part.slice_set.name for part in cube.sets)),
             keys=tuple(code.key.label for code in cube.codes),
             cells=cube.cells,
             blocks=blocks,
-            entries=expected_entries(prepared, cube, blocks),
+            entries=expected_entries(plan, cube, blocks),
         )
-        for cube in prepared.cubes
+        for cube in plan.cubes
     ]
 
 
-def expected_entries(prepared: RunPlan, cube: Cube, blocks: int) -> int:
+def expected_entries(plan: RunPlan, cube: Cube, blocks: int) -> int:
     """Expected number of rows of the sums of a cube: one a row where each row is a block of its own."""
-    rows = prepared.rows.read
-    if prepared.blocks is not None and prepared.request.unit_rows and prepared.blocks.modulus is None:
+    rows = plan.rows.read
+    if plan.blocks is not None and plan.request.unit_rows and plan.blocks.modulus is None:
         return rows
     return _expected_places(rows, _occurring(cube) * blocks)
 

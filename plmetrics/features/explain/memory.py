@@ -88,120 +88,120 @@ def row_width(schema: pl.Schema, columns: Sequence[str]) -> int:
     return sum(_NUMBER if schema[name].is_numeric() else _TEXT for name in columns)
 
 
-def foreseen(prepared: RunPlan, sizes: Sizes) -> Foreseen:
+def foreseen(plan: RunPlan, sizes: Sizes) -> Foreseen:
     """The memory of a run whose first stage was done."""
-    reading = _reading(prepared, sizes)
-    before = _before(prepared, sizes)
-    sums = _sums(prepared, sizes)
-    ordered = _order_bytes(prepared, sizes)
-    replicates = _replicates(prepared, sizes)
-    features, waiting = _of_features(prepared)
+    reading = _reading(plan, sizes)
+    before = _before(plan, sizes)
+    sums = _sums(plan, sizes)
+    ordered = _order_bytes(plan, sizes)
+    replicates = _replicates(plan, sizes)
+    features, waiting = _of_features(plan)
     parts = {"reading": reading, **before, "sums": sums, **features, **ordered, "replicates": replicates}
     counted = sum(features.values())
     stages = [
         reading + max(before.values(), default=0),
         reading + counted + sums * (1 + processors()) // _COPIES_OF_SUMS,
-        (0 if _sorts_values(prepared) else reading) + counted - waiting + sums + sum(ordered.values()),
+        (0 if _sorts_values(plan) else reading) + counted - waiting + sums + sum(ordered.values()),
         reading + counted - waiting + sums + replicates,
     ]
     return Foreseen({name: size for name, size in parts.items() if size}, max(stages))
 
 
-def _reading(prepared: RunPlan, sizes: Sizes) -> int:
+def _reading(plan: RunPlan, sizes: Sizes) -> int:
     """Rows in flight; where each is a unit, with its number and the hash of that."""
-    numbered = prepared.blocks is not None and prepared.request.unit_rows
+    numbered = plan.blocks is not None and plan.request.unit_rows
     width = sizes.width + 2 * _NUMBER * int(numbered)
     return _FLOOR + min(sizes.rows, _ROWS_IN_FLIGHT * processors()) * width
 
 
-def _before(prepared: RunPlan, sizes: Sizes) -> dict[str, int]:
+def _before(plan: RunPlan, sizes: Sizes) -> dict[str, int]:
     """Rows that are sorted for constants, and rows of queries."""
-    request, rows = prepared.request, sizes.rows
+    request, rows = plan.request, sizes.rows
     weight = _NUMBER if request.weighted else 0
     parts: dict[str, int] = {}
-    if prepared.rows.pairs is not None:
+    if plan.rows.pairs is not None:
         held = rows * (_NUMBER * (2 + len(request.models)) + _QUERY_ROW)
         parts["rows of queries"] = min(held, working_memory(request.suite))
-    if any(key.kind == "bins" and key.number for key in prepared.view.roles.keys):
+    if any(key.kind == "bins" and key.number for key in plan.view.roles.keys):
         parts["rows that slices are cut by"] = (
-            _COPIES_OF_ROWS * min(rows, most_rows(prepared.view)) * (_NUMBER + weight)
+            _COPIES_OF_ROWS * min(rows, most_rows(plan.view)) * (_NUMBER + weight)
         )
     if any(metric.chosen_threshold is not None for metric in request.leaves):
         parts["rows that thresholds are chosen on"] = rows * _NUMBER * NUMBERS_IN_HAND
-    if prepared.rows.fitted:
+    if plan.rows.fitted:
         width = _NUMBER * (2 + len(request.models))
-        parts["rows that calibrators are fitted on"] = _COPIES_OF_ROWS * prepared.rows.fitted * width
+        parts["rows that calibrators are fitted on"] = _COPIES_OF_ROWS * plan.rows.fitted * width
     return parts
 
 
-def _sorts_values(prepared: RunPlan) -> bool:
+def _sorts_values(plan: RunPlan) -> bool:
     """Whether numbers of rows are sorted in memory: what was read is gone then, and what is counted takes less."""
-    return bool(prepared.request.values) and prepared.exact and prepared.order.way == "rows"
+    return bool(plan.request.values) and plan.exact and plan.order.way == "rows"
 
 
-def _of_features(prepared: RunPlan) -> tuple[dict[str, int], int]:
+def _of_features(plan: RunPlan) -> tuple[dict[str, int], int]:
     """Counts of features, and the rows that wait for the slowest of them; and the latter by themselves."""
-    counts = {f"counts of {key}": getattr(known, "bytes", 0) for key, known in prepared.looks.items()}
+    counts = {f"counts of {key}": getattr(known, "bytes", 0) for key, known in plan.countings.items()}
     waiting = 0
-    if counts and not reads_apart(prepared.view):
-        waiting = counts["rows that wait for slower counts"] = waiting_bytes(prepared.view)
+    if counts and not reads_apart(plan.view):
+        waiting = counts["rows that wait for slower counts"] = waiting_bytes(plan.view)
     return counts, waiting
 
 
-def _sums(prepared: RunPlan, sizes: Sizes) -> int:
-    columns = [sum(count_sums(plan, prepared) for plan in group) for group in sum_plans(prepared)]
+def _sums(run_plan: RunPlan, sizes: Sizes) -> int:
+    columns = [sum(count_sums(plan, run_plan) for plan in group) for group in sum_plans(run_plan)]
     numbers = sum(n * k for n, k in zip(sizes.entries, columns, strict=True))
     return _COPIES_OF_SUMS * numbers * _NUMBER
 
 
-def _replicates(prepared: RunPlan, sizes: Sizes) -> int:
+def _replicates(plan: RunPlan, sizes: Sizes) -> int:
     """The weights of the blocks, and the estimates of the largest slice set in all replicates."""
-    uncertainty = prepared.request.suite.uncertainty
+    uncertainty = plan.request.suite.uncertainty
     if uncertainty is None or not uncertainty.may_resample:
         return 0
-    request = prepared.request
-    slices = max(len(part) for part in prepared.slices)
+    request = plan.request
+    slices = max(len(part) for part in plan.slices)
     values = slices * len(request.leaves) * len(request.models)
     return uncertainty.replicates * _NUMBER * (sizes.blocks + 2 * values)
 
 
-def _order_bytes(prepared: RunPlan, sizes: Sizes) -> dict[str, int]:
+def _order_bytes(plan: RunPlan, sizes: Sizes) -> dict[str, int]:
     """Memory for the order of rows: sorted rows, or counts on a grid."""
     parts: dict[str, int] = {}
-    if reads_paired_rows(prepared):
+    if reads_paired_rows(plan):
         parts["rows that tests rank"] = (
-            _COPIES_OF_ROWS * sizes.rows * _NUMBER * (1 + len(prepared.request.models))
+            _COPIES_OF_ROWS * sizes.rows * _NUMBER * (1 + len(plan.request.models))
         )
-    if not needs_rows(prepared):
+    if not needs_rows(plan):
         return parts
-    request, order = prepared.request, prepared.order
+    request, order = plan.request, plan.order
     uncertainty = request.suite.uncertainty
     by_block = uncertainty is not None and sizes.rows * uncertainty.replicates > EXACT_REPLICATES
-    if prepared.exact and order.way == "rows":
-        parts["sorted rows"] = sort_bytes(request, sizes.rows, len(prepared.cubes))
+    if plan.exact and order.way == "rows":
+        parts["sorted rows"] = sort_bytes(request, sizes.rows, len(plan.cubes))
         if by_block and not request.values:
-            parts["scores by block"] = min(_coarse(prepared, sizes) * 2, DENSE_LIMIT * _NUMBER * 2)
+            parts["scores by block"] = min(_coarse(plan, sizes) * 2, DENSE_LIMIT * _NUMBER * 2)
         return parts
-    if prepared.exact:
+    if plan.exact:
         parts["points of scores"] = int(_FREED * order.bytes)
-    if uncertainty is not None or not prepared.exact:
-        room = counting_room(request.suite, beside_points=prepared.exact)
-        parts["scores on a grid"] = min(_fine(prepared), room)
+    if uncertainty is not None or not plan.exact:
+        room = counting_room(request.suite, beside_points=plan.exact)
+        parts["scores on a grid"] = min(_fine(plan), room)
         columns = len(orderings(request))
         numbers = sizes.rows * _KEPT * (1 + columns)
         width = _NUMBER * (2 * columns + 2)
         parts["a batch of rows"] = min(min(sizes.rows, BATCH_ROWS) * width, room)
         if by_block or uncertainty is not None:
             parts["rows as small numbers"] = numbers if numbers <= room // 2 else 0
-            parts["scores by block"] = min(_coarse(prepared, sizes), room)
+            parts["scores by block"] = min(_coarse(plan, sizes), room)
     return parts
 
 
-def _fine(prepared: RunPlan) -> int:
+def _fine(plan: RunPlan) -> int:
     """Fine bins of every ordering by cell, or by slice where cells are many more."""
-    members = min(sum(cube.cells for cube in prepared.cubes), sum(len(part) for part in prepared.slices) * 4)
-    every = orderings(prepared.request)
-    bins = len(every) * FINE_BINS * _channels(prepared)
+    members = min(sum(cube.cells for cube in plan.cubes), sum(len(part) for part in plan.slices) * 4)
+    every = orderings(plan.request)
+    bins = len(every) * FINE_BINS * _channels(plan)
     for ordering in every:
         if ordering.across is not None:
             from plmetrics.states.joint_counts import joint_bins, joint_shape
@@ -211,14 +211,14 @@ def _fine(prepared: RunPlan) -> int:
     return members * bins * _NUMBER
 
 
-def _coarse(prepared: RunPlan, sizes: Sizes) -> int:
+def _coarse(plan: RunPlan, sizes: Sizes) -> int:
     """Coarse bins of a model by slice and block, in single precision."""
     return sum(
-        len(part) * sizes.blocks * coarse_number(len(part)) * _channels(prepared) * _NUMBER // 2
-        for part in prepared.slices
+        len(part) * sizes.blocks * coarse_number(len(part)) * _channels(plan) * _NUMBER // 2
+        for part in plan.slices
     )
 
 
-def _channels(prepared: RunPlan) -> int:
+def _channels(plan: RunPlan) -> int:
     """Counts of a bin: of two classes, or of two arms with their outcomes."""
-    return len(CLASSES if prepared.view.roles.treatment is None else ARMS)
+    return len(CLASSES if plan.view.roles.treatment is None else ARMS)

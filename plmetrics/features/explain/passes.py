@@ -51,73 +51,73 @@ class Pass:
     fallbacks: tuple[str, ...] = ()
 
 
-def passes(request: Request, prepared: RunPlan | None) -> list[Pass]:
+def passes(request: Request, plan: RunPlan | None) -> list[Pass]:
     """The passes of a run of a bound suite, in order; without a look at the data only the certain ones."""
-    if prepared is None:
+    if plan is None:
         return [Pass("aggregate", families(request), 1, rows=request.source.rows)]
     by_stage: dict[str, list[Step]] = {}
-    for step in _steps(request, prepared):
+    for step in _steps(request, plan):
         by_stage.setdefault(step.stage, []).append(step)
-    rows = _row_count(request, prepared)
-    return [_pass(steps, prepared, rows) for steps in by_stage.values()]
+    rows = _row_count(request, plan)
+    return [_pass(steps, plan, rows) for steps in by_stage.values()]
 
 
-def memory_passes(prepared: RunPlan) -> int:
+def memory_passes(plan: RunPlan) -> int:
     """Number of passes for one purpose where rows do not fit into the memory budget at once; 1 where they do."""
-    request, order = prepared.request, prepared.order
-    counts = [getattr(known, "passes", 1) for known in prepared.looks.values()]
-    if needs_rows(prepared) and order.way == "points":
+    request, order = plan.request, plan.order
+    counts = [getattr(known, "passes", 1) for known in plan.countings.values()]
+    if needs_rows(plan) and order.way == "points":
         apart = request.suite.apart
         counts.append(order.passes // len(request.models) if apart else order.passes)
-    if prepared.rows.pairs is not None:
+    if plan.rows.pairs is not None:
         from plmetrics.engine.ranking.queries import ranking_passes
 
-        counts.append(ranking_passes(request, prepared.rows.pairs))
+        counts.append(ranking_passes(request, plan.rows.pairs))
     return max(counts, default=1)
 
 
-def count_sums(plan: pl.LazyFrame, prepared: RunPlan) -> int:
+def count_sums(plan: pl.LazyFrame, run_plan: RunPlan) -> int:
     """Number of sums and counts of a plan beside its keys, or of its columns for each row."""
     terms = sum(name.startswith(TERM) for name in plan.collect_schema())
     if terms:
         return terms
-    keys = {BLOCK, *(name for cube in prepared.cubes for name in cube.columns)}
+    keys = {BLOCK, *(name for cube in run_plan.cubes for name in cube.columns)}
     return sum(name not in keys for name in plan.collect_schema())
 
 
-def _steps(request: Request, prepared: RunPlan) -> Iterator[Step]:
-    """The steps that prepared the run, and those that it would make."""
+def _steps(request: Request, run_plan: RunPlan) -> Iterator[Step]:
+    """Steps of the preparation, and those of the run to come."""
     yield Step("prepare", does=", ".join(_looked_up(request)) or "nothing to find")
-    value_plans = () if prepared.slice_sums is None else prepared.slice_sums.plans
-    scan = sums_scan(prepared)[1]
-    for step in prepared.steps:
+    value_plans = () if run_plan.slice_sums is None else run_plan.slice_sums.plans
+    scan = sums_scan(run_plan)[1]
+    for step in run_plan.steps:
         further = tuple(plan for plan in step.plans if not any(plan is one for one in value_plans))
         yield step if len(further) == len(step.plans) else replace(step, plans=(*further, *scan.plans))
-    if prepared.rows.pairs is not None:
-        yield Step("rank", does=_sorts(prepared.request))
+    if run_plan.rows.pairs is not None:
+        yield Step("rank", does=_sorts(run_plan.request))
     yield from _of_features(request, "aggregate")
-    sums = sums_beside_counts(prepared, digested=prepared.request.suite.keeps_replicates)
-    others = *first_plans(sum_bins(prepared)), *first_plans(counting(prepared))
+    sums = sums_beside_counts(run_plan, digested=run_plan.request.suite.keeps_replicates)
+    others = *first_plans(sum_bins(run_plan)), *first_plans(counting(run_plan))
     if value_plans:
         yield replace(scan, times=0, does=f"{scan.does} with the values of slices")
     elif sums is None:
         yield replace(scan, plans=(*scan.plans, *others))
     if others and (value_plans or sums is not None):
         yield Step("aggregate", others)
-    if needs_rows(prepared):
-        yield from order_steps(prepared, sums)
-    uncertainty = prepared.request.suite.uncertainty
+    if needs_rows(run_plan):
+        yield from order_steps(run_plan, sums)
+    uncertainty = run_plan.request.suite.uncertainty
     if uncertainty is not None and uncertainty.thresholds == "resampled":
         from plmetrics.engine.order.threshold_replicates import threshold_steps
 
-        yield from threshold_steps(prepared)
+        yield from threshold_steps(run_plan)
     yield from _of_features(request, "order")
-    if reads_paired_rows(prepared):
-        yield paired_step(prepared)
+    if reads_paired_rows(run_plan):
+        yield paired_step(run_plan)
     yield from _of_features(request, "tests")
 
 
-def _pass(steps: Sequence[Step], prepared: RunPlan, rows: int | None) -> Pass:
+def _pass(steps: Sequence[Step], run_plan: RunPlan, rows: int | None) -> Pass:
     """Reads of the steps of a stage together."""
     number = sum(step.times * _scans(step) for step in steps)
     sums = [plan for step in steps for plan in step.plans[: step.sums]]
@@ -129,7 +129,7 @@ def _pass(steps: Sequence[Step], prepared: RunPlan, rows: int | None) -> Pass:
         columns=max(count_columns(step.plans) for step in steps),
         rows=rows if number else None,
         plans=len(sums),
-        aggregates=sum(count_sums(plan, prepared) for plan in sums),
+        aggregates=sum(count_sums(plan, run_plan) for plan in sums),
         fallbacks=tuple(label for step in steps for plan in step.plans for label in fallbacks(plan)),
     )
 
@@ -146,12 +146,12 @@ def _of_features(request: Request, after: str) -> Iterator[Step]:
             yield from feature.steps(request)
 
 
-def _row_count(request: Request, prepared: RunPlan) -> int | None:
+def _row_count(request: Request, plan: RunPlan) -> int | None:
     """Number of rows of one scan: those of the files, or those to evaluate if none are left out."""
     if request.source.rows is not None:
         return request.source.rows
     narrowed = request.view.where is not None or request.suite.calibrate or request.suite.data.long
-    return None if narrowed else prepared.rows.pairs or prepared.rows.read
+    return None if narrowed else plan.rows.pairs or plan.rows.read
 
 
 def _looked_up(request: Request) -> Iterator[str]:

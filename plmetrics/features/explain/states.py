@@ -68,27 +68,27 @@ class _CountSize:
     bytes: float
 
 
-def state_size(request: Request, prepared: RunPlan | None, entries: Sequence[int], blocks: int) -> StateSize:
+def state_size(request: Request, plan: RunPlan | None, entries: Sequence[int], blocks: int) -> StateSize:
     """Size of the state of a bound suite.
 
-    `entries` is about how many rows the sums of each cube have; `prepared` is None without a look at the data.
+    `entries` is about how many rows the sums of each cube have; `plan` is None without a look at the data.
     """
     problems = support_problems(request.suite, request.source)
     refused = {problem.path[1] for problem in problems if problem.path[:1] == ("metrics",)}
     metrics = len(request.suite.metrics) - len(refused)
     named = {_place(request, problem): problem.message for problem in reversed(problems)}
     reasons = tuple(reversed(named.items()))
-    if prepared is None:
+    if plan is None:
         return StateSize(metrics, reasons, None, None)
-    schemas = _schemas(prepared)
-    rows, size = _sums(prepared, schemas, entries)
-    counts = [*_scores(prepared, blocks), *_bins(prepared)]
+    schemas = _schemas(plan)
+    rows, size = _sums(plan, schemas, entries)
+    counts = [*_scores(plan, blocks), *_bins(plan)]
     of_scores = sum(counted.bytes for counted in counts)
     rows, size = rows + sum(counted.rows for counted in counts), size + of_scores
-    parts = 3 * len(prepared.cubes) + len(counts)
-    size += _units(prepared) * _NUMBER
+    parts = 3 * len(plan.cubes) + len(counts)
+    size += _units(plan) * _NUMBER
     columns = {name for schema in schemas for name in schema}
-    number = len(columns) + 2 + _OF_SCORES * needs_rows(prepared)
+    number = len(columns) + 2 + _OF_SCORES * needs_rows(plan)
     size += _HEAD + _SOURCE * len(request.view.schema) + _COLUMN * number + _PART * parts
     drift = "drift" in request.suite.sections
     return StateSize(metrics, reasons, rows, int(size), drift, int(of_scores))
@@ -103,61 +103,61 @@ def _place(request: Request, problem: Problem) -> str:
             return ".".join(str(key) for key in path)
 
 
-def _schemas(prepared: RunPlan) -> list[pl.Schema]:
+def _schemas(run_plan: RunPlan) -> list[pl.Schema]:
     """The columns of each cube's sums."""
-    plans = sum_plans(prepared)
+    plans = sum_plans(run_plan)
     return [
         pl.Schema({name: kind for plan in group for name, kind in plan.collect_schema().items()})
         for group in plans
     ]
 
 
-def _sums(prepared: RunPlan, schemas: Sequence[pl.Schema], entries: Sequence[int]) -> tuple[int, float]:
+def _sums(plan: RunPlan, schemas: Sequence[pl.Schema], entries: Sequence[int]) -> tuple[int, float]:
     """Rows and bytes of the sums, and of the cells they are of."""
     rows, size = 0, 0.0
-    for cube, schema, number in zip(prepared.cubes, schemas, entries, strict=True):
+    for cube, schema, number in zip(plan.cubes, schemas, entries, strict=True):
         floats = sum(kind.is_float() for kind in schema.values())
-        each = math.log2(1 + prepared.rows.read / max(number, 1)) / 8
+        each = math.log2(1 + plan.rows.read / max(number, 1)) / 8
         size += number * (floats * _NUMBER + (len(schema) - floats) * min(each, _NUMBER) + _KEY)
         rows += number + min(cube.cells, number)
-    slices = sum(map(len, prepared.slices))
+    slices = sum(map(len, plan.slices))
     return rows + slices, size
 
 
-def _units(prepared: RunPlan) -> int:
+def _units(plan: RunPlan) -> int:
     """Number of hashes of units, or of queries, in a state."""
-    blocks = prepared.blocks
-    if blocks is None or blocks.units is None or prepared.request.unit_rows:
+    blocks = plan.blocks
+    if blocks is None or blocks.units is None or plan.request.unit_rows:
         return 0
-    listed = blocks.modulus is None or resamples_totals(prepared.request.suite)
+    listed = blocks.modulus is None or resamples_totals(plan.request.suite)
     return int(blocks.units.sum()) if listed else 0
 
 
-def _scores(prepared: RunPlan, blocks: int) -> Iterator[_CountSize]:
+def _scores(plan: RunPlan, blocks: int) -> Iterator[_CountSize]:
     """Counts of each ordering of rows by set and kind of bins, and the grids."""
-    if not needs_rows(prepared):
+    if not needs_rows(plan):
         return
-    fine = min(FINE_BINS, prepared.rows.read)
-    for ordering in orderings(prepared.request):
-        wanted = wanted_bins(prepared, ordering)
+    fine = min(FINE_BINS, plan.rows.read)
+    for ordering in orderings(plan.request):
+        wanted = wanted_bins(plan, ordering)
         kinds = [bins for bins in wanted if bins != "ends" and not by_quantile(bins)]
         yield _CountSize(2, fine * _NUMBER)
-        for slices in prepared.slices:
+        for slices in plan.slices:
             size = len(slices)
             if "coarse" in kinds:
                 yield _CountSize(size, size * coarse_number(size) * _CUT)
             for bins in kinds:
                 places = _places(bins, fine, size, ordering)
-                yield _counts(prepared, size, places, 1 if bins in UNBLOCKED else blocks, bins)
+                yield _counts(plan, size, places, 1 if bins in UNBLOCKED else blocks, bins)
 
 
-def _bins(prepared: RunPlan) -> Iterator[_CountSize]:
+def _bins(plan: RunPlan) -> Iterator[_CountSize]:
     """The sums by bins that curves are drawn from."""
-    if not prepared.request.suite.bin_curves:
+    if not plan.request.suite.bin_curves:
         return
     from plmetrics.engine.aggregate.bin_values import table_sizes
 
-    for rows, columns in table_sizes(prepared):
+    for rows, columns in table_sizes(plan):
         yield _CountSize(rows, rows * columns * _NUMBER)
 
 
@@ -172,13 +172,13 @@ def _places(bins: BinKind, fine: int, slices: int, ordering: Ordering) -> int:
     return 2 * (fine if bins == "fine" else coarse_number(slices))
 
 
-def _counts(prepared: RunPlan, slices: int, places: int, blocks: int, bins: BinKind) -> _CountSize:
+def _counts(plan: RunPlan, slices: int, places: int, blocks: int, bins: BinKind) -> _CountSize:
     """The counts of a set: each row of a slice falls into any of the places."""
     width = places * blocks
-    rows = prepared.rows.read / max(slices, 1)
+    rows = plan.rows.read / max(slices, 1)
     occupied = -width * math.expm1(-rows / width)
     full = occupied * _FULL >= width
-    fractions = (isinstance(bins, Binning) and bins.scores) or prepared.request.weighted
+    fractions = (isinstance(bins, Binning) and bins.scores) or plan.request.weighted
     each = _FRACTION if fractions else (_FULL_COUNT if full else _COUNT)
     return _CountSize(slices, slices * (width * each if full else occupied * (_GAP + each)))
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from plmetrics.diagnostics.run_warnings import sample_warnings
 from plmetrics.engine.memory.budget import LIBRARIES, round_up
-from plmetrics.engine.run_warnings import sample_warnings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -111,7 +111,7 @@ def _budget_text(budget: int) -> str:
 
 
 def advice(
-    request: Request, prepared: RunPlan | None, slices: int, values: int, blocks: int | None
+    request: Request, plan: RunPlan | None, slices: int, values: int, blocks: int | None
 ) -> Iterator[str]:
     """Warnings of a suite; those on its data only where it was looked at."""
     suite = request.suite
@@ -122,15 +122,15 @@ def advice(
             "min_rows is not set: slices of a few rows get values and intervals that say little; "
             "min_rows: 100 lists them without values"
         )
-    if prepared is None:
+    if plan is None:
         return
-    yield from prepared.warnings
+    yield from plan.warnings
     yield from sample_warnings(request)
     yield from _resampling(request, slices, values * len(request.models), blocks)
-    dropped = max(prepared.rows.dropped.values(), default=0)
+    dropped = max(plan.rows.dropped.values(), default=0)
     if dropped:
-        yield f"missing: {suite.data.missing} leaves out {dropped:,} of {prepared.rows.read:,} rows"
-    if request.scores and not prepared.exact:
+        yield f"missing: {suite.data.missing} leaves out {dropped:,} of {plan.rows.read:,} rows"
+    if request.scores and not plan.exact:
         yield "ordered metrics are counted on a grid: their values have a bound (column bound)"
 
 

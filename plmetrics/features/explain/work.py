@@ -45,7 +45,7 @@ class Work:
 
 
 def work_of(
-    prepared: RunPlan, passes: Sequence[Pass], sizes: Sizes, columns: Sequence[str], estimates: int
+    plan: RunPlan, passes: Sequence[Pass], sizes: Sizes, columns: Sequence[str], estimates: int
 ) -> list[Work]:
     """The work of a run after its first stage, by stage and kind, without kinds of no work.
 
@@ -54,12 +54,12 @@ def work_of(
     """
     parts = [
         Work("start", "run", 1.0),
-        *_reading(prepared, passes, columns),
-        *_preparing(prepared, sizes),
-        *_sums(prepared, sizes),
-        _bins(prepared),
-        *_order(prepared, sizes),
-        *_resampling(prepared, sizes),
+        *_reading(plan, passes, columns),
+        *_preparing(plan, sizes),
+        *_sums(plan, sizes),
+        _bins(plan),
+        *_order(plan, sizes),
+        *_resampling(plan, sizes),
         Work("intervals", "estimates", estimates),
         *(Work(stage, "stages", 1.0) for stage in dict.fromkeys(part.stage for part in passes)),
     ]
@@ -70,9 +70,9 @@ def work_of(
     return [Work(*place, number) for place, number in totals.items() if number]
 
 
-def _reading(prepared: RunPlan, passes: Sequence[Pass], columns: Sequence[str]) -> Iterator[Work]:
+def _reading(plan: RunPlan, passes: Sequence[Pass], columns: Sequence[str]) -> Iterator[Work]:
     """Cells of the files, numbers and texts; a pass reads as many texts of its columns as the run does of its own."""
-    schema, source = prepared.request.view.schema, prepared.request.source
+    schema, source = plan.request.view.schema, plan.request.source
     texts = sum(not schema[name].is_numeric() for name in columns) / max(1, len(columns))
     size = sum(file.size for file in source.files)
     for part in passes:
@@ -83,64 +83,64 @@ def _reading(prepared: RunPlan, passes: Sequence[Pass], columns: Sequence[str]) 
             yield Work(part.stage, "bytes of text files", part.scans * size)
 
 
-def _preparing(prepared: RunPlan, sizes: Sizes) -> Iterator[Work]:
-    request = prepared.request
-    if prepared.blocks is not None and not request.unit_rows:
+def _preparing(plan: RunPlan, sizes: Sizes) -> Iterator[Work]:
+    request = plan.request
+    if plan.blocks is not None and not request.unit_rows:
         yield Work("prepare", "rows of units", sizes.rows)
-    if prepared.rows.pairs is not None:
-        yield Work("prepare", "rows of queries", prepared.rows.pairs * len(request.models))
+    if plan.rows.pairs is not None:
+        yield Work("prepare", "rows of queries", plan.rows.pairs * len(request.models))
     if any(metric.chosen_threshold is not None for metric in request.leaves):
         yield Work("prepare", "rows of thresholds", sizes.rows * len(request.models))
     if request.arithmetic.any_order:
         yield Work("prepare", "rows of exact sums", sizes.rows * len(request.models))
 
 
-def _sums(prepared: RunPlan, sizes: Sizes) -> Iterator[Work]:
+def _sums(run_plan: RunPlan, sizes: Sizes) -> Iterator[Work]:
     """Additions of each row to sums, and entries of these."""
-    rows = prepared.rows.read
-    for cube, plans, entries in zip(prepared.cubes, sum_plans(prepared), sizes.entries, strict=True):
+    rows = run_plan.rows.read
+    for cube, plans, entries in zip(run_plan.cubes, sum_plans(run_plan), sizes.entries, strict=True):
         schemas = [plan.collect_schema() for plan in plans]
         floats, counts = (sum(_number(schema, floats=kind) for schema in schemas) for kind in (True, False))
-        keyed = bool(cube.columns) + (prepared.blocks is not None)
+        keyed = bool(cube.columns) + (run_plan.blocks is not None)
         yield Work("aggregate", "rows by group", rows * keyed)
         yield Work("aggregate", "rows by sum", rows * floats)
         yield Work("aggregate", "rows by count", rows * counts)
         yield Work("aggregate", "entries of sums", entries * (floats + counts))
-        if prepared.request.arithmetic.any_order:
+        if run_plan.request.arithmetic.any_order:
             yield Work("aggregate", "rows by exact sum", rows * counts)
 
 
-def _bins(prepared: RunPlan) -> Work:
+def _bins(plan: RunPlan) -> Work:
     """Additions by bins for curves: a row by group for each table of a model and slice set."""
-    tables = len(first_plans(sum_bins(prepared)))
-    return Work("aggregate", "rows by group", prepared.rows.read * tables)
+    tables = len(first_plans(sum_bins(plan)))
+    return Work("aggregate", "rows by group", plan.rows.read * tables)
 
 
 def _number(schema: pl.Schema, *, floats: bool) -> int:
     return sum(kind.is_float() == floats for kind in schema.values())
 
 
-def _order(prepared: RunPlan, sizes: Sizes) -> Iterator[Work]:
+def _order(plan: RunPlan, sizes: Sizes) -> Iterator[Work]:
     """Work of ordering rows, or counting them on a grid, and of reading them."""
-    request, order = prepared.request, prepared.order
+    request, order = plan.request, plan.order
     if request.reads_pairs:
         yield Work("order", "rows of ranks", sizes.rows * len(request.models))
-    if not needs_rows(prepared):
+    if not needs_rows(plan):
         return
     resampled = request.suite.uncertainty is not None and request.suite.uncertainty.may_resample
-    sets, slices = len(prepared.slices), sum(map(len, prepared.slices))
+    sets, slices = len(plan.slices), sum(map(len, plan.slices))
     for of, number in _orderings(request):
         ordered = sizes.rows * number
-        if prepared.exact:
+        if plan.exact:
             way = f"{of} in memory" if order.way == "rows" else f"{of} by points"
             yield Work("order", f"{way}, sorted", ordered)
             yield Work("order", f"{way}, by set", ordered * (sets - 1))
-        if not prepared.exact or (order.way == "points" and resampled):
+        if not plan.exact or (order.way == "points" and resampled):
             yield Work("order", f"{of} on a grid", ordered)
             yield Work("order", f"{of} on a grid, by slice", number * slices * FINE_BINS)
-            if _counts_by_block(prepared, sizes):
+            if _counts_by_block(plan, sizes):
                 yield Work("order", f"{of} on a grid, by block", ordered * sets)
-    if prepared.exact:
+    if plan.exact:
         metrics = len(request.models) * len(request.scores)
         yield Work("order", "ordered metrics", sizes.rows * sets * metrics)
 
@@ -151,41 +151,41 @@ def _orderings(request: Request) -> list[tuple[str, int]]:
     return [("scores", scores), ("values", len(orderings(request)) - scores)]
 
 
-def _counts_by_block(prepared: RunPlan, sizes: Sizes) -> bool:
-    uncertainty = prepared.request.suite.uncertainty
+def _counts_by_block(plan: RunPlan, sizes: Sizes) -> bool:
+    uncertainty = plan.request.suite.uncertainty
     if uncertainty is None or not uncertainty.may_resample:
         return False
-    return not prepared.exact or sizes.rows * uncertainty.replicates > EXACT_REPLICATES
+    return not plan.exact or sizes.rows * uncertainty.replicates > EXACT_REPLICATES
 
 
-def _resampling(prepared: RunPlan, sizes: Sizes) -> Iterator[Work]:
+def _resampling(plan: RunPlan, sizes: Sizes) -> Iterator[Work]:
     """Work of the products of weights and counts by block, and of the values of metrics in every replicate."""
-    request = prepared.request
+    request = plan.request
     uncertainty = request.suite.uncertainty
     if uncertainty is None or not uncertainty.may_resample:
         return
     replicates, models = uncertainty.replicates, len(request.models)
-    slices = sum(map(len, prepared.slices))
+    slices = sum(map(len, plan.slices))
     weights = replicates * sizes.blocks
     yield Work("intervals", "weights", weights)
-    sums = sum(len(part) * _columns(prepared, prepared.cube_of(part)) for part in prepared.slices)
+    sums = sum(len(part) * _columns(plan, plan.cube_of(part)) for part in plan.slices)
     yield Work("intervals", "products of sums", weights * sums)
     yield Work("intervals", "values of replicates", replicates * slices * models * len(request.leaves))
-    if not needs_rows(prepared):
+    if not needs_rows(plan):
         return
-    bins = sum(len(part) * coarse_number(len(part)) for part in prepared.slices)
+    bins = sum(len(part) * coarse_number(len(part)) for part in plan.slices)
     for of, number in _orderings(request):
-        if _counts_by_block(prepared, sizes):
+        if _counts_by_block(plan, sizes):
             yield Work("order", f"{of} by block, products", weights * bins * number)
             yield Work("order", f"{of} by block, replicates", replicates * bins * number)
         else:
             yield Work(
-                "order", f"{of} of rows, replicates", replicates * sizes.rows * number * len(prepared.slices)
+                "order", f"{of} of rows, replicates", replicates * sizes.rows * number * len(plan.slices)
             )
 
 
-def _columns(prepared: RunPlan, cube: int) -> int:
-    return sum(len(plan.collect_schema()) for plan in sum_plans(prepared)[cube])
+def _columns(run_plan: RunPlan, cube: int) -> int:
+    return sum(len(plan.collect_schema()) for plan in sum_plans(run_plan)[cube])
 
 
 @dataclass(frozen=True, slots=True)

@@ -144,10 +144,10 @@ class AttributesCounting:
     room: int
 
     @classmethod
-    def look(
+    def prepare(
         cls, rows: pl.LazyFrame, view: TableView, columns: Sequence[str]
     ) -> Question[AttributesCounting]:
-        """Look up how many values the columns have.
+        """Question about the number of distinct values of the columns.
 
         `rows` are raw columns beside the canonical label; `columns` are not none.
         """
@@ -158,7 +158,7 @@ class AttributesCounting:
             sums = yield from LabelSums.of(labelled, finite)
             for column in attributes:
                 column.sums = sums
-        screen = [part for column in attributes for part in column.looks()]
+        screen = [part for column in attributes for part in column.screening()]
         by_label = labelled.group_by(LABEL).agg(pl.len().cast(pl.Int64).alias("n"))
         counts, looked = yield [by_label, labelled.select(pl.len().cast(pl.Int64).alias("@n"), *screen)]
         facts = looked.row(0, named=True)
@@ -226,8 +226,8 @@ class _Column:
         number = self.value.cast(pl.Float64)
         return pl.when(number.is_finite()).then(number)
 
-    def looks(self) -> list[pl.Expr]:
-        """About how many values it has; for a line through numbers, their correlation with the label."""
+    def screening(self) -> list[pl.Expr]:
+        """Aggregates: estimated number of distinct values; of numbers their correlation with the label, too."""
         aggregates = [self.value.approx_n_unique().alias(f"values|{self.name}")]
         if self.is_number:
             plain = pl.corr(self.finite, pl.col(LABEL))

@@ -66,14 +66,14 @@ class LeakageFeature(Feature):
 
         check_leakage_columns(suite, schema, table)
 
-    def look(self, request: Request, view: TableView, counts: object) -> Question[Any]:  # noqa: ARG002
-        """When training ended, and how many values attributes have."""
+    def prepare(self, request: Request, view: TableView, counts: object) -> Question[Any]:  # noqa: ARG002
+        """Question about the end of training, and the number of distinct values of attributes."""
         from plmetrics.features.leakage.leakage_counting import LeakageCounting
 
-        return LeakageCounting.look(view, request.tables.get(self.key))
+        return LeakageCounting.prepare(view, request.tables.get(self.key))
 
     def steps(self, request: Request) -> Iterator[Step]:
-        """Purpose alone: its looks and checks are those of the preparation, and of the sums."""
+        """Purpose alone: its questions and checks are those of the preparation, and of the sums."""
         from plmetrics.features.leakage.leakage_counting import leakage_text
 
         yield Step("leakage", does=leakage_text(request.view))

@@ -70,14 +70,14 @@ class LeakageCounting:
     passes: int = 1
 
     @classmethod
-    def look(cls, view: TableView, train: Source | None) -> Question[LeakageCounting]:
-        """Look up when training ended, and how many values attributes have.
+    def prepare(cls, view: TableView, train: Source | None) -> Question[LeakageCounting]:
+        """Question about the end of training, and the number of distinct values of attributes.
 
         `view` is of the rows as they are in the data.
         """
         names = attribute_candidates(view)
         rows = evaluated_columns(view, names)
-        attributes = AttributesCounting.look(rows, view, names) if names else constant_question(None)
+        attributes = AttributesCounting.prepare(rows, view, names) if names else constant_question(None)
         checks, looked = yield from together(LeakagePlans.of(view, train), attributes)
         passes = yield from together(*_passes_of_keys(view, train, checks))
         return cls(checks, looked, max(passes, default=1))
@@ -113,7 +113,7 @@ def _passes_of_keys(view: TableView, train: Source | None, checks: LeakagePlans)
 
 def write(builder: Builder, rows: CountedRows, train: Source | None) -> None:
     """Add the parts of the checks of some rows, beside a training table."""
-    counting = answer(LeakageCounting.look(rows.view, train))
+    counting = answer(LeakageCounting.prepare(rows.view, train))
     checks, frames = counting.checks, answer(frames_by_name(counting.checks.plans()))
     last = None if checks.last is None else checks.last[1]
     frames["counts"] = frames["counts"].with_columns(pl.lit(last, dtype=pl.String).alias(_LAST))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from plmetrics.table.files import Stamp
-    from plmetrics.table.source import Format
+    from plmetrics.table.source import FileFormat
 
 
 def table_content(source: Source) -> dict[str, Any]:
@@ -115,7 +115,7 @@ def _reader(source: Source) -> Reader:
     return source.reader
 
 
-def _lakehouse_facts(format_: Format, file: SourceFile) -> dict[str, Any]:
+def _lakehouse_facts(format_: FileFormat, file: SourceFile) -> dict[str, Any]:
     """Of a file of a Delta or Iceberg table its names of columns, and the rows that are deleted."""
     if not isinstance(format_, ListedFiles):
         return {}
@@ -132,7 +132,7 @@ def _format(
     contents: Sequence[Mapping[str, Any]],
     stored: pl.Schema,
     partitions: Partitions,
-) -> Format:
+) -> FileFormat:
     present = formats().get(kind)
     if present is not None:
         return present

@@ -26,7 +26,7 @@ from plmetrics.features.stored.capture import feature_constants, said_of, settle
 from plmetrics.features.stored.merging import read_state
 from plmetrics.features.stored.state_of_rows import check_constants, state_of_rows
 from plmetrics.features.stored.stored_state import stored_state
-from plmetrics.features.stored.support import anchor_tables, check_units, countable
+from plmetrics.features.stored.support import anchor_tables, check_row_identity, countable
 from plmetrics.runs.record import fingerprint, versions
 from plmetrics.states.state_format import FORMAT, PART, Head, State, frame_text
 from plmetrics.suite.yaml.dump import readable, suite_content
@@ -206,7 +206,7 @@ def shared_constants(suite: Suite, source: Source, stage: Stage) -> State | None
     Where scores are counted on a grid, its edges follow from all scores, and take about as long as a state of all rows.
     """
     counted = countable(suite)
-    check_units(counted, source)
+    check_row_identity(counted, source)
     with stage("plan"), reading(source):
         bound = bind(counted, source)
         if not _shares_constants(bound):
@@ -214,9 +214,9 @@ def shared_constants(suite: Suite, source: Source, stage: Stage) -> State | None
         uneven = check_rows(counted.data.missing, source)
     with memory_settings(budget_of(suite)):
         with stage("constants"), reading(source):
-            prepared = prepare(bound)
-            of_features = {} if needs_rows(prepared) else feature_constants(bound, source)
-        if needs_rows(prepared):
+            plan = prepare(bound)
+            of_features = {} if needs_rows(plan) else feature_constants(bound, source)
+        if needs_rows(plan):
             head, table = state_of_rows(suite, source, None, stage)
             return constants_alone(head, table, head.warnings)
     head = Head(
@@ -225,12 +225,12 @@ def shared_constants(suite: Suite, source: Source, stage: Stage) -> State | None
         fingerprint=fingerprint(counted),
         versions=versions(),
         schema=frame_text(pl.DataFrame(schema=bound.view.schema)),
-        constants=said_of(prepared, settled_keys(prepared), None, of_features),
+        constants=said_of(plan, settled_keys(plan), None, of_features),
         parts=(),
         layout="",
-        rows={"read": prepared.rows.read},
+        rows={"read": plan.rows.read},
         sets=(),
-        warnings=(*uneven, *prepared.warnings),
+        warnings=(*uneven, *plan.warnings),
     )
     return State(head, pl.DataFrame(schema={PART: pl.UInt16}), "")
 
@@ -238,7 +238,7 @@ def shared_constants(suite: Suite, source: Source, stage: Stage) -> State | None
 def needs_constants(suite: Suite, source: Source) -> bool:
     """Whether states of some of the rows must share constants; no row is read."""
     counted = countable(suite)
-    check_units(counted, source)
+    check_row_identity(counted, source)
     with reading(source):
         return _shares_constants(bind(counted, source))
 

@@ -40,16 +40,16 @@ def code_column(number: int) -> str:
     return f"{_CODE}{number}"
 
 
-def row_values(prepared: RunPlan, metric: Metric, models: Iterable[str]) -> list[pl.Expr]:
+def row_values(plan: RunPlan, metric: Metric, models: Iterable[str]) -> list[pl.Expr]:
     """Terms of a row in each sum of a metric's state, of some models, and whether the row is bad."""
-    roles, weight = prepared.table.roles, prepared.table.weight
+    roles, weight = plan.table.roles, plan.table.weight
     apart = roles.missing == "drop_per_model"
     out = [] if apart else list(_counts("", pl.lit(value=True), weight, binary=roles.binary))
     for model in models:
         valid = pl.col(valid_column(model)) if apart else None
         if valid is not None:
             out += _counts(f"{model}|", valid, weight, binary=roles.binary)
-        rows = prepared.row_of(model)
+        rows = plan.row_of(model)
         for atom in atoms([metric]).values():
             if weight is not None or atom.rest_of is None:
                 out.append(atom.of_row(rows, weight, valid).alias(f"{model}|{atom.key}"))
@@ -58,12 +58,12 @@ def row_values(prepared: RunPlan, metric: Metric, models: Iterable[str]) -> list
     return [*named, bad] if roles.missing == "error" else named
 
 
-def centred_values(prepared: RunPlan, metric: Metric, models: Iterable[str]) -> dict[str, pl.Expr]:
+def centred_values(plan: RunPlan, metric: Metric, models: Iterable[str]) -> dict[str, pl.Expr]:
     """Terms of a row in each moment of a metric, of some models, about centres that are columns; by name."""
-    weight, apart = prepared.table.weight, prepared.table.roles.missing == "drop_per_model"
+    weight, apart = plan.table.weight, plan.table.roles.missing == "drop_per_model"
     out: dict[str, pl.Expr] = {}
     for model in models:
-        row = prepared.row_of(model)
+        row = plan.row_of(model)
         rows = replace(row, centres={key: pl.col(f"{CENTRE}{model}|{key}") for key in row.centres})
         valid = pl.col(valid_column(model)) if apart else None
         for atom in atoms([metric]).values():

@@ -91,20 +91,20 @@ class Encoding:
         return values, int(other), int(nans), int(nulls)
 
 
-def column_encodings(prepared: RunPlan, spec: FindSlices) -> list[Encoding]:
+def column_encodings(plan: RunPlan, spec: FindSlices) -> list[Encoding]:
     """Encodings of the columns of a search, found in the rows in one collection.
 
     Raises:
         DataError: a column is absent, or of a type that has no slices.
     """
-    schema = prepared.view.schema
+    schema = plan.view.schema
     keys = _raw_keys(schema, spec)
-    frame = prepared.view.table(replace(prepared.view.roles, keys=tuple(keys))).frame
+    frame = plan.view.table(replace(plan.view.roles, keys=tuple(keys))).frame
     binned = [key for key in keys if key.kind == "quantiles"]
     others = [key for key in keys if key.kind == "top"]
     plans = {"nulls": frame.select(_missing(key, schema) for key in keys)}
     if binned:
-        plans["binned"] = _sample(prepared, frame, binned)
+        plans["binned"] = _sample(plan, frame, binned)
     for key in others:
         ranked = frame.group_by(key.column).len().filter(pl.col(key.column).is_not_null())
         ranked = ranked.sort(["len", key.column], descending=[True, False])
@@ -170,13 +170,13 @@ def _raw_key(schema: pl.Schema, name: str, path: tuple[str | int, ...]) -> Slice
     return SliceKey(f"@search|{name}", name, value, "quantiles" if ordered else "top")
 
 
-def _sample(prepared: RunPlan, frame: pl.LazyFrame, keys: Sequence[SliceKey]) -> pl.LazyFrame:
+def _sample(plan: RunPlan, frame: pl.LazyFrame, keys: Sequence[SliceKey]) -> pl.LazyFrame:
     """Values to find bins from: all, or those of every k-th unit where there are very many of both."""
-    step = 1 + (prepared.rows.read - 1) // SAMPLE_ROWS
-    many_units = prepared.blocks is not None and prepared.blocks.modulus is not None
+    step = 1 + (plan.rows.read - 1) // SAMPLE_ROWS
+    many_units = plan.blocks is not None and plan.blocks.modulus is not None
     if step > 1 and many_units:
         frame = frame.filter(mix_expr(pl.col(UNIT) ^ pl.lit(SAMPLE_SALT, dtype=pl.UInt64)) % step == 0)
-    weight = pl.lit(1.0) if prepared.table.weight is None else prepared.table.weight
+    weight = pl.lit(1.0) if plan.table.weight is None else plan.table.weight
     return frame.select(*(key.column for key in keys), weight.alias(WEIGHT))
 
 

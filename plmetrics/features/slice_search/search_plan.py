@@ -140,12 +140,12 @@ class SearchStates:
 
 @dataclass(frozen=True, slots=True)
 class SearchPlan:
-    """Plan of a search of some models: prepared rows, codes of columns, and groupings of them by number.
+    """Plan of a search of some models: the run plan of the rows, codes of columns, and groupings of them by number.
 
     `encodings` are what the codes of the columns mean.
     """
 
-    prepared: RunPlan
+    run_plan: RunPlan
     spec: FindSlices
     columns: tuple[SearchedColumn, ...]
     groupings: tuple[tuple[int, ...], ...]
@@ -155,7 +155,7 @@ class SearchPlan:
     @property
     def populations(self) -> dict[str, str]:
         """The prefix of the counts that hold for each model."""
-        populations = self.prepared.populations()
+        populations = self.run_plan.populations()
         return {model: populations[model] for model in self.models}
 
     @property
@@ -192,13 +192,13 @@ class SearchPlan:
 
     def rows(self) -> pl.LazyFrame:
         """The keys of every row, and what it adds to each sum."""
-        values = row_values(self.prepared, self.spec.metric, self.models)
-        return self.prepared.table.frame.select(*self.keys(), *values)
+        values = row_values(self.run_plan, self.spec.metric, self.models)
+        return self.run_plan.table.frame.select(*self.keys(), *values)
 
     def tally(self, members: tuple[int, ...], exponents: Mapping[str, int] | None = None) -> GroupingSums:
         """The sums of a grouping, empty; with the exponents of the run, or others."""
         sizes = [self.columns[number].size for number in members]
-        pinned = self.prepared.addition.exponents if exponents is None else exponents
+        pinned = self.run_plan.addition.exponents if exponents is None else exponents
         return GroupingSums(members, sizes, 2 * self.spec.blocks, pinned)
 
 

@@ -67,40 +67,40 @@ def search_plan(suite: Suite, source: Source) -> SearchPlan:
         DataError: a column is absent, or of a type that has no slices.
     """
     spec = FindSlices.of(suite)
-    prepared = prepare(bind(inner_suite(suite, spec), source))
-    encodings = column_encodings(prepared, spec)
-    columns = searched_columns(prepared.view.schema, spec, encodings)
+    plan = prepare(bind(inner_suite(suite, spec), source))
+    encodings = column_encodings(plan, spec)
+    columns = searched_columns(plan.view.schema, spec, encodings)
     sizes = [column.size for column in columns]
     number = possible(sizes, spec.depth)
     if number > suite.max_slices:
         raise _size_error(suite, columns, number)
-    groups = min(GROUPS, max(LEAST_GROUPS, prepared.rows.read))
+    groups = min(GROUPS, max(LEAST_GROUPS, plan.rows.read))
     together = column_groups(sizes, spec.depth, groups // (2 * spec.blocks))
-    return plan_of(prepared, spec, encodings, columns, together)
+    return plan_of(plan, spec, encodings, columns, together)
 
 
 def plan_of(
-    prepared: RunPlan,
+    plan: RunPlan,
     spec: FindSlices,
     encodings: Sequence[Encoding],
     columns: tuple[SearchedColumn, ...],
     groupings: tuple[tuple[int, ...], ...],
 ) -> SearchPlan:
     """The plan of a search whose columns and groupings are known."""
-    spec = spec.model_copy(update={"metric": prepared.request.suite.metrics[0]})
-    models = tuple(name for name in prepared.request.models if name in (spec.model or (name,)))
-    searched = replace(prepared, table=_table(prepared, columns, spec))
+    spec = spec.model_copy(update={"metric": plan.request.suite.metrics[0]})
+    models = tuple(name for name in plan.request.models if name in (spec.model or (name,)))
+    searched = replace(plan, table=_table(plan, columns, spec))
     return SearchPlan(searched, spec, columns, groupings, models, tuple(encodings))
 
 
-def _table(prepared: RunPlan, columns: Sequence[SearchedColumn], spec: FindSlices) -> PredictionTable:
+def _table(plan: RunPlan, columns: Sequence[SearchedColumn], spec: FindSlices) -> PredictionTable:
     """The rows that count for the metric, with the codes of the searched columns: all rows if it needs no label.
 
     Rows are left out as for all models, so that the search sees those that the tables are made from.
     """
     keys = tuple(column.key for column in columns)
-    table = prepared.view.table(replace(prepared.view.roles, keys=keys))
-    if not table.roles.unlabelled or spec.metric.text not in prepared.request.label_free:
+    table = plan.view.table(replace(plan.view.roles, keys=keys))
+    if not table.roles.unlabelled or spec.metric.text not in plan.request.label_free:
         return table
     names = {valid_column(model): scored_column(model) for model in table.models} | {VALID: SCORED}
     present = table.scored.collect_schema()
@@ -121,7 +121,7 @@ def search_steps(request: Request) -> Iterator[Step]:
         f"up to {plan.slices:,} slices of {len(plan.columns)} columns, "
         f"{len(plan.groupings)} groupings of {groups:,} cells and blocks"
     )
-    yield from (replace(step, stage="search") for step in plan.prepared.steps)
+    yield from (replace(step, stage="search") for step in plan.run_plan.steps)
     yield Step("search", (plan.rows(),), does, times=1 + len(plan.passes()), at_least=True)
 
 
@@ -139,7 +139,7 @@ def tallies(plan: SearchPlan) -> Iterator[tuple[tuple[int, ...], GroupingSums]]:
     for together in plan.passes():
         sums = {members: plan.tally(members) for members in together}
         for rows in collected_batches(plan.rows(), BATCH_ROWS):
-            refuse_bad(plan.prepared, rows)
+            refuse_bad(plan.run_plan, rows)
             batch = by_block(rows)
             for tally in sums.values():
                 tally.add(batch)
@@ -148,10 +148,10 @@ def tallies(plan: SearchPlan) -> Iterator[tuple[tuple[int, ...], GroupingSums]]:
 
 def state_of(plan: SearchPlan, tally: GroupingSums) -> SumsState:
     """The state of a grouping, from its sums."""
-    prepared, metrics, populations = plan.prepared, [plan.spec.metric], plan.populations
+    run_plan, metrics, populations = plan.run_plan, [plan.spec.metric], plan.populations
     cell, block, sums = tally.occupied()
-    centres = centres_of(prepared, moments(prepared, metrics, populations), pl.DataFrame())
-    columns = summed_columns(prepared, metrics, sums, populations)
+    centres = centres_of(run_plan, moments(run_plan, metrics, populations), pl.DataFrame())
+    columns = summed_columns(run_plan, metrics, sums, populations)
     return SumsState(cell, block, columns, 2 * plan.spec.blocks, centres)
 
 
@@ -250,14 +250,14 @@ def _about_means(plan: SearchPlan, members: tuple[int, ...], state: SumsState) -
 
 def _moment_sums(plan: SearchPlan, members: Sequence[int], centres: pl.DataFrame) -> pl.DataFrame:
     """The moments of a grouping about the centres of its cells, in the order of its entries."""
-    prepared = plan.prepared
+    run_plan = plan.run_plan
     cell = pl.lit(0, dtype=pl.Int64)
     for number in members:
         cell = cell * plan.columns[number].size + pl.col(code_column(number)).cast(pl.Int64)
-    keyed = prepared.table.frame.with_columns(plan.keys()).with_columns(cell.alias(_CELL))
+    keyed = run_plan.table.frame.with_columns(plan.keys()).with_columns(cell.alias(_CELL))
     frame = keyed.join(centres.lazy(), on=_CELL, how="left")
-    values = centred_values(prepared, plan.spec.metric, plan.models)
-    addition = answer(prepared.request.arithmetic.addition(frame, values))
+    values = centred_values(run_plan, plan.spec.metric, plan.models)
+    addition = answer(run_plan.request.arithmetic.addition(frame, values))
     tally = plan.tally(tuple(members), addition.exponents)
     codes = [code_column(number) for number in members]
     rows = frame.select(BLOCK, *codes, *values.values())

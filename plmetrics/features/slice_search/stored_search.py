@@ -62,7 +62,7 @@ def search_constants(request: Request, source: Source) -> dict[str, Any]:
     if any(np.prod([sizes[n] for n in members]) * 2 * spec.blocks > _DENSE for members in groupings):
         groupings = column_groups(sizes, spec.depth, _DENSE // (2 * spec.blocks))
     return {
-        "constants": said_of(plan.prepared, {}, None),
+        "constants": said_of(plan.run_plan, {}, None),
         "columns": [asdict(encoding) for encoding in plan.encodings],
         "groupings": [list(members) for members in groupings],
     }
@@ -157,7 +157,7 @@ def _restored_plan(
     """The plan of a search whose rows were counted, on none."""
     spec, constants = FindSlices.of(suite), read_constants(content["constants"], None)
     request, view = empty_rows(inner_suite(suite, spec), saved.head, constants)
-    prepared = RunPlan(
+    plan = RunPlan(
         request,
         view,
         view.table(),
@@ -170,13 +170,13 @@ def _restored_plan(
         exact=False,
         addition=Addition(constants.exponents),
     )
-    return _plan(prepared, suite, content, encodings)
+    return _plan(plan, suite, content, encodings)
 
 
 def _plan(
-    prepared: RunPlan, suite: Suite, content: Mapping[str, Any], encodings: Sequence[Encoding]
+    plan: RunPlan, suite: Suite, content: Mapping[str, Any], encodings: Sequence[Encoding]
 ) -> SearchPlan:
     """The plan of a search whose codes and groupings are known."""
     spec = FindSlices.of(suite)
-    columns = searched_columns(prepared.view.schema, spec, encodings)
-    return plan_of(prepared, spec, encodings, columns, tuple(map(tuple, content["groupings"])))
+    columns = searched_columns(plan.view.schema, spec, encodings)
+    return plan_of(plan, spec, encodings, columns, tuple(map(tuple, content["groupings"])))

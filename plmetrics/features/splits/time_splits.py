@@ -136,7 +136,7 @@ def time_parts(
     return [_part(times, window, pl.col(time), end) for window in windows(times, splits, **spans)]
 
 
-def _part(times: Times, window: Window, time: pl.Expr, until: pl.Expr | None) -> pl.Expr:
+def _part(times: Times, window: TimeWindow, time: pl.Expr, until: pl.Expr | None) -> pl.Expr:
     trained = _between(times, time, window.first, window.last)
     if until is not None:
         trained = trained & (until < _at(times, window.start)).fill_null(value=False)
@@ -157,7 +157,7 @@ def _at(times: Times, place: int) -> pl.Expr:
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class TimeWindow:
     """A split: positions of the times that are trained on, from `first` up to `last`, and tested on, likewise."""
 
     first: int
@@ -206,7 +206,7 @@ def windows(
     test: Span | None = None,
     gap: Span | None = None,
     purge: Span | None = None,
-) -> list[Window]:
+) -> list[TimeWindow]:
     """The splits, ascending in time; rows of one time are never on both sides.
 
     Raises:
@@ -214,14 +214,14 @@ def windows(
 
     >>> times = Times(pl.Series(range(10)), np.ones(10, dtype=int))
     >>> windows(times, 2, gap=1)
-    [Window(first=0, last=2, start=3, end=6), Window(first=0, last=5, start=6, end=10)]
+    [TimeWindow(first=0, last=2, start=3, end=6), TimeWindow(first=0, last=5, start=6, end=10)]
     """
     starts = _equal_starts(times, splits) if test is None else _fixed_starts(times, splits, test)
     ends = [*starts[1:], len(times.values)]
     result = []
     for number, (start, end) in enumerate(zip(starts, ends, strict=True), 1):
         last = min(times.back(start, gap, "gap"), times.back(start, purge, "purge"))
-        result.append(Window(_first(times, last, starts[0], train) if sliding else 0, last, start, end))
+        result.append(TimeWindow(_first(times, last, starts[0], train) if sliding else 0, last, start, end))
         if last <= result[-1].first:
             msg = f"split {number} has no times left to train on"
             raise ConfigError(

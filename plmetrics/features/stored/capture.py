@@ -57,7 +57,7 @@ _WHOLE = np.zeros(1, dtype=np.uint64)
 
 
 def capture(
-    prepared: RunPlan,
+    plan: RunPlan,
     frames: Sequence[pl.DataFrame],
     aggregated: Aggregates,
     source: Source,
@@ -69,28 +69,28 @@ def capture(
     `frames` are the sums of each cube by the values of its keys, see `sum_cubes`, `aggregated` the same as
     estimates read them, and `bins` the sums by bins as they were added.
     """
-    bound, builder = prepared.request.view, Builder()
-    _sums(builder, prepared, frames)
-    _slices(builder, prepared)
+    bound, builder = plan.request.view, Builder()
+    _sums(builder, plan, frames)
+    _slices(builder, plan)
     if bins is not None:
         from plmetrics.states.bin_sums import write_bins
 
         write_bins(builder, bins.frames)
-    grids = prepared.grids
-    if needs_rows(prepared):
-        grids = _scores(builder, prepared, aggregated)
+    grids = plan.grids
+    if needs_rows(plan):
+        grids = _scores(builder, plan, aggregated)
         write_grids(builder, grids)
-    units = _units(builder, prepared, aggregated)
-    if prepared.request.suite.task == "ranking":
+    units = _units(builder, plan, aggregated)
+    if plan.request.suite.task == "ranking":
         queries = pl.DataFrame({BLOCKS: [query_hashes(bound)]}, schema={BLOCKS: pl.List(pl.UInt64)})
         builder.add(Part("queries"), queries)
-    view, captured = rows_of(prepared), {}
+    view, captured = rows_of(plan), {}
     for feature in features_of(bound.suite):
-        counted = CountedRows(prepared.request, view, source, of_features.get(feature.key, {}))
+        counted = CountedRows(plan.request, view, source, of_features.get(feature.key, {}))
         captured[feature.key] = feature.capture(counted, builder)
     fields = {
-        **_head_of_run(prepared),
-        "constants": said_of(prepared, settled_keys(prepared), grids, of_features),
+        **_head_of_run(plan),
+        "constants": said_of(plan, settled_keys(plan), grids, of_features),
         "parts": tuple(builder.parts),
         "layout": builder.layout(),
         "hashed": units is None,
@@ -100,11 +100,11 @@ def capture(
     return fields, builder.table()
 
 
-def _head_of_run(prepared: RunPlan) -> dict[str, Any]:
+def _head_of_run(plan: RunPlan) -> dict[str, Any]:
     """The fields of the head on the rows, columns and blocks of a state."""
-    bound, rows = prepared.request.view, prepared.rows
+    bound, rows = plan.request.view, plan.rows
     uncertainty = bound.suite.uncertainty
-    schema = prepared.view.schema if rows.pairs is not None else None
+    schema = plan.view.schema if rows.pairs is not None else None
     return {
         "schema": frame_text(pl.DataFrame(schema=bound.schema)),
         "queries_schema": "" if schema is None else frame_text(pl.DataFrame(schema=schema)),
@@ -113,24 +113,24 @@ def _head_of_run(prepared: RunPlan) -> dict[str, Any]:
             "zero_weight": rows.zero_weight,
             "dropped": dict(rows.dropped),
             "pairs_read": rows.pairs,
-            "units": units_of_rows(prepared.request, rows),
+            "units": units_of_rows(plan.request, rows),
             "fitted": rows.fitted,
         },
-        "sets": tuple(tuple(part.columns) for part in prepared.view.sets),
+        "sets": tuple(tuple(part.columns) for part in plan.view.sets),
         "blocks": None if uncertainty is None else uncertainty.blocks,
-        "modulus": None if prepared.blocks is None else prepared.blocks.modulus,
+        "modulus": None if plan.blocks is None else plan.blocks.modulus,
         "typed": _typed_columns(bound),
         "text_units": _text_units(bound),
-        "by_row": prepared.request.unit_rows and names_rows(bound.suite),
+        "by_row": plan.request.unit_rows and names_rows(bound.suite),
     }
 
 
-def rows_of(prepared: RunPlan) -> TableView:
+def rows_of(plan: RunPlan) -> TableView:
     """The rows as they are in the data, on the slices of the run; that of a ranking is of queries."""
-    if prepared.rows.pairs is None:
-        return prepared.view
-    bound = prepared.request.view
-    keys = {column: said_of_key(key) for column, key in settled_keys(prepared).items()}
+    if plan.rows.pairs is None:
+        return plan.view
+    bound = plan.request.view
+    keys = {column: said_of_key(key) for column, key in settled_keys(plan).items()}
     return bound.with_keys(pinned_keys(bound.roles.keys, keys, bound.schema))
 
 
@@ -150,23 +150,23 @@ def _text_units(bound: TableView) -> bool:
     return not (dtype.is_integer() or dtype.is_temporal() or dtype == pl.Boolean)
 
 
-def settled_keys(prepared: RunPlan) -> dict[str, Any]:
+def settled_keys(plan: RunPlan) -> dict[str, Any]:
     """The keys that waited for edges or values, as they are now."""
-    waiting = {key.column for key in prepared.request.view.roles.keys if key.waits}
-    return {key.column: key for key in prepared.view.roles.keys if key.column in waiting}
+    waiting = {key.column for key in plan.request.view.roles.keys if key.waits}
+    return {key.column: key for key in plan.view.roles.keys if key.column in waiting}
 
 
-def _sums(builder: Builder, prepared: RunPlan, frames: Sequence[pl.DataFrame]) -> None:
+def _sums(builder: Builder, plan: RunPlan, frames: Sequence[pl.DataFrame]) -> None:
     """The cells of each cube, and their sums."""
-    sets_of_cubes = [sorted({prepared.number_of(part) for part in cube.sets}) for cube in prepared.cubes]
-    absent = [n for n in range(len(prepared.view.sets)) if not any(n in numbers for numbers in sets_of_cubes)]
-    for index, (cube, frame) in enumerate(zip(prepared.cubes, frames, strict=True)):
+    sets_of_cubes = [sorted({plan.number_of(part) for part in cube.sets}) for cube in plan.cubes]
+    absent = [n for n in range(len(plan.view.sets)) if not any(n in numbers for numbers in sets_of_cubes)]
+    for index, (cube, frame) in enumerate(zip(plan.cubes, frames, strict=True)):
         keys, sets = list(cube.columns), tuple(sets_of_cubes[index])
-        frame = _with_centres(prepared, cube, frame)  # noqa: PLW2901
+        frame = _with_centres(plan, cube, frame)  # noqa: PLW2901
         if index == 0 and absent:
-            frame, more = _with_absent(prepared, frame, absent)  # noqa: PLW2901
+            frame, more = _with_absent(plan, frame, absent)  # noqa: PLW2901
             keys, sets = [*keys, *more], tuple(sorted([*sets, *absent]))
-        cells = _cells(prepared, frame, keys) if keys else pl.DataFrame(height=1)
+        cells = _cells(plan, frame, keys) if keys else pl.DataFrame(height=1)
         cells = cells.with_row_index(CELL)
         builder.add(Part("cells", sets), cells)
         sums = frame.drop(BAD, strict=False).rename({ROW_BLOCK: BLOCK}, strict=False)
@@ -178,46 +178,44 @@ def _sums(builder: Builder, prepared: RunPlan, frames: Sequence[pl.DataFrame]) -
         builder.add(Part("sums", sets), sums.select(*order, pl.exclude(order)).sort(order))
 
 
-def _cells(prepared: RunPlan, frame: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+def _cells(plan: RunPlan, frame: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     """The cells of the sums, and those of which each row is left out."""
     cells = frame.select(keys)
-    request = prepared.request
+    request = plan.request
     if request.suite.data.missing != "error" and not request.counts_every_row:
-        every = collected_frame(every_key(prepared.view, prepared.table).select(keys).unique())
+        every = collected_frame(every_key(plan.view, plan.table).select(keys).unique())
         cells = pl.concat([cells, every], how="vertical_relaxed")
     return cells.unique().sort(keys, nulls_last=True)
 
 
-def _with_centres(prepared: RunPlan, cube: Cube, frame: pl.DataFrame) -> pl.DataFrame:
+def _with_centres(plan: RunPlan, cube: Cube, frame: pl.DataFrame) -> pl.DataFrame:
     """The sums with the centres that their moments are about."""
-    at = centres_of(prepared, _moments(prepared, [cube]), frame).at
+    at = centres_of(plan, _moments(plan, [cube]), frame).at
     absent = {f"{CENTRE}{name}": center for name, center in at.items() if not isinstance(center, np.ndarray)}
     return frame.with_columns(pl.lit(float(center)).alias(name) for name, center in absent.items())
 
 
-def _with_absent(
-    prepared: RunPlan, frame: pl.DataFrame, absent: Sequence[int]
-) -> tuple[pl.DataFrame, list[str]]:
+def _with_absent(plan: RunPlan, frame: pl.DataFrame, absent: Sequence[int]) -> tuple[pl.DataFrame, list[str]]:
     """The sums with the keys of sets that no row is in, such as of tags where no row has one: null everywhere."""
-    more = [key.column for number in absent for key in prepared.view.sets[number].keys]
+    more = [key.column for number in absent for key in plan.view.sets[number].keys]
     more = [name for name in dict.fromkeys(more) if name not in frame.columns]
-    types = prepared.table.frame.collect_schema()
+    types = plan.table.frame.collect_schema()
     return frame.with_columns(pl.lit(None, dtype=types[name]).alias(name) for name in more), more
 
 
-def _slices(builder: Builder, prepared: RunPlan) -> None:
+def _slices(builder: Builder, plan: RunPlan) -> None:
     """The slices of each set, those of one group of tags after those of another."""
-    for number, part in enumerate(prepared.view.sets):
-        values = [slices.values for slices in prepared.slices if slices.slice_set is part]
+    for number, part in enumerate(plan.view.sets):
+        values = [slices.values for slices in plan.slices if slices.slice_set is part]
         if values:
             builder.add(Part("slices", (number,)), pl.concat(values).with_row_index(CELL))
 
 
-def _scores(builder: Builder, prepared: RunPlan, aggregated: Aggregates) -> Grids:
+def _scores(builder: Builder, plan: RunPlan, aggregated: Aggregates) -> Grids:
     """The counts of scores, and the grids they were counted on."""
-    passes = GridCounts(prepared, aggregated.block_keys)
+    passes = GridCounts(plan, aggregated.block_keys)
     passes.begin(aggregated)
-    write_blocks(builder, _WHOLE if prepared.blocks is None else aggregated.block_keys)
+    write_blocks(builder, _WHOLE if plan.blocks is None else aggregated.block_keys)
     grids: dict[str, ModelGrid] = {}
     ends_of_sets: dict[tuple[int, str], pl.DataFrame] = {}
     for name in passes.orderings:
@@ -227,8 +225,8 @@ def _scores(builder: Builder, prepared: RunPlan, aggregated: Aggregates) -> Grid
         exponents: dict[tuple[int, str], int | None] = {}
         offset: dict[int, int] = {}
         ends: dict[int, list[pl.DataFrame]] = {}
-        for index, slices in enumerate(prepared.slices):
-            number, sliced = prepared.number_of(slices), cut(index)
+        for index, slices in enumerate(plan.slices):
+            number, sliced = plan.number_of(slices), cut(index)
             first = offset.get(number, 0)
             offset[number] = first + len(slices)
             if sliced.ends is not None:
@@ -237,7 +235,7 @@ def _scores(builder: Builder, prepared: RunPlan, aggregated: Aggregates) -> Grid
                 if bins == "ends":
                     continue
                 key = number, bins_text(bins)
-                power = exponents[key] = exponent_in_bins(prepared, passes.orderings[name], bins)
+                power = exponents[key] = exponent_in_bins(plan, passes.orderings[name], bins)
                 for low, digits in passes.digits(name, index, bins):
                     counts = digits[0] if power is None else whole_parts(digits, power)
                     rows.setdefault(key, []).append(pieces_of(counts, first + low))
@@ -248,19 +246,19 @@ def _scores(builder: Builder, prepared: RunPlan, aggregated: Aggregates) -> Grid
             part = Part("scores", (number,), name, text, sizes[key], exponent=exponents[key])
             builder.add(summarise_part(part, lies, total_of(totals)), lies)
         ends_of_sets |= {(number, name): pl.concat(parts) for number, parts in ends.items()}
-        grids[name] = prepared.grids[name] if prepared.grids is not None else _grid(prepared, passes, name)
+        grids[name] = plan.grids[name] if plan.grids is not None else _grid(plan, passes, name)
     write_ends(builder, ends_of_sets)
     return grids
 
 
-def _grid(prepared: RunPlan, passes: GridCounts, name: str) -> ModelGrid:
+def _grid(plan: RunPlan, passes: GridCounts, name: str) -> ModelGrid:
     """The grid of an ordering; its coarse bins, if any, follow these rows."""
     locator, cut, equal = passes.locators[name], passes.of(name), passes.orderings[name].equal_bins
     cuts: dict[int, list[Cuts]] = {}
-    if prepared.blocks is None or (equal is None and "coarse" not in passes.bin_kinds[name]):
+    if plan.blocks is None or (equal is None and "coarse" not in passes.bin_kinds[name]):
         return ModelGrid(locator.keys, locator.edges, {}, np.zeros(0, dtype=np.int64))
-    for index, slices in enumerate(prepared.slices):
-        cuts.setdefault(prepared.number_of(slices), []).append(_cuts(cut(index), slices.values, equal))
+    for index, slices in enumerate(plan.slices):
+        cuts.setdefault(plan.number_of(slices), []).append(_cuts(cut(index), slices.values, equal))
     of_sets = {
         number: _together(parts) for number, parts in cuts.items() if any(len(p.values) for p in parts)
     }
@@ -299,17 +297,17 @@ def blocks_in(rows: pl.DataFrame) -> NDArray[np.uint64]:
     return np.frombuffer(rows[KEYS][0], dtype="<u8")
 
 
-def _units(builder: Builder, prepared: RunPlan, aggregated: Aggregates) -> tuple[int, ...] | None:
+def _units(builder: Builder, plan: RunPlan, aggregated: Aggregates) -> tuple[int, ...] | None:
     """The number of units in each block; None where their hashes are listed. Rows are counted anyway."""
-    if prepared.blocks is None or prepared.request.unit_rows:
+    if plan.blocks is None or plan.request.unit_rows:
         return ()
-    keys, modulus = aggregated.block_keys, prepared.blocks.modulus
-    if modulus is not None and not resamples_totals(prepared.request.suite):
+    keys, modulus = aggregated.block_keys, plan.blocks.modulus
+    if modulus is not None and not resamples_totals(plan.request.suite):
         counts = np.zeros(modulus, dtype=np.int64)
         counts[keys.astype(np.int64)] = aggregated.units
         return tuple(counts.tolist())
     if modulus is not None:
-        units = collected_frame(prepared.rows_added.select(pl.col(UNIT).drop_nulls().unique().sort()))
+        units = collected_frame(plan.rows_added.select(pl.col(UNIT).drop_nulls().unique().sort()))
         keys = units[UNIT].to_numpy()
     builder.add(Part("units"), pl.DataFrame({BLOCKS: [keys]}, schema={BLOCKS: pl.List(pl.UInt64)}))
     return None
@@ -333,44 +331,44 @@ def feature_constants(request: Request, source: Source) -> dict[str, Any]:
 
 
 def said_of(
-    prepared: RunPlan,
+    plan: RunPlan,
     waiting: Mapping[str, SliceKey],
     grids: Grids | None,
     of_features: Mapping[str, Any] = MappingProxyType({}),
 ) -> dict[str, Any]:
     """The constants of a run, JSON-able; `waiting` are the keys that were settled on its data, as they are now."""
-    request = prepared.request
+    request = plan.request
     thresholds = {
         model: {rule: value if isfinite(value) else None for rule, value in values.items()}
-        for model, values in prepared.thresholds.items()
+        for model, values in plan.thresholds.items()
     }
-    spans = {model: list(span) for model, span in prepared.score_spans.items()}
+    spans = {model: list(span) for model, span in plan.score_spans.items()}
     return {
-        "centres": {model: dict(values) for model, values in prepared.centres.items()},
-        "moments": {name: asdict(moment) for name, moment in _moments(prepared, prepared.cubes).items()},
+        "centres": {model: dict(values) for model, values in plan.centres.items()},
+        "moments": {name: asdict(moment) for name, moment in _moments(plan, plan.cubes).items()},
         "thresholds": thresholds,
         "classes": list(request.classes),
         "keys": {column: said_of_key(key) for column, key in waiting.items()},
-        "exponents": dict(prepared.addition.exponents),
+        "exponents": dict(plan.addition.exponents),
         "grid": None if grids is None else grids_digest(grids),
         **({"score_spans": spans} if spans else {}),
-        **_said_of_bins(prepared),
+        **_said_of_bins(plan),
         **({"features": dict(of_features)} if of_features else {}),
-        **prepared.added,
+        **plan.added,
     }
 
 
-def _said_of_bins(prepared: RunPlan) -> dict[str, Any]:
+def _said_of_bins(plan: RunPlan) -> dict[str, Any]:
     """The edges of bins that curves are added in, if there are some."""
-    if not prepared.bin_edges:
+    if not plan.bin_edges:
         return {}
     from plmetrics.states.bin_sums import edges_text
 
-    return {"bin_edges": edges_text(prepared.bin_edges)}
+    return {"bin_edges": edges_text(plan.bin_edges)}
 
 
-def _moments(prepared: RunPlan, cubes: Sequence[Cube]) -> dict[str, Moment]:
+def _moments(plan: RunPlan, cubes: Sequence[Cube]) -> dict[str, Moment]:
     """The columns of moments, whose cells have centres of their own; none where states must have those of the run."""
-    if prepared.request.arithmetic.any_order:
+    if plan.request.arithmetic.any_order:
         return {}
-    return moments(prepared, [metric for cube in cubes for metric in summed_in(prepared, cube)])
+    return moments(plan, [metric for cube in cubes for metric in summed_in(plan, cube)])

@@ -61,7 +61,7 @@ _BY_SLICE = ("slices", "scores", "ends", "bins")
 class RestoredRun:
     """A run brought back: its constants, its sums, and its scores model by model."""
 
-    prepared: RunPlan
+    plan: RunPlan
     aggregated: Aggregates
     scores: Scores
 
@@ -74,7 +74,7 @@ def restore(suite: Suite, saved: SavedState) -> RestoredRun:
     slices = _slices_of_state(view, saved)
     saved = _numbered_as(slices, view, saved)
     check_references(request.suite, slices.slices)
-    prepared = RunPlan(
+    plan = RunPlan(
         request,
         view,
         view.table(),
@@ -98,8 +98,8 @@ def restore(suite: Suite, saved: SavedState) -> RestoredRun:
         bin_edges=constants.bin_edges,
         added=model_origins(constants.calibrators, constants.baseline),
     )
-    sums = collect_aggregates(prepared, _frames(saved), None, _bins(prepared, saved))
-    return RestoredRun(prepared, sums, _scores(prepared, sums, saved))
+    sums = collect_aggregates(plan, _frames(saved), None, _bins(plan, saved))
+    return RestoredRun(plan, sums, _scores(plan, sums, saved))
 
 
 def empty_rows(suite: Suite, head: Head, constants: Constants) -> tuple[Request, TableView]:
@@ -168,15 +168,15 @@ def _frames(saved: SavedState) -> list[pl.DataFrame]:
     return out
 
 
-def _bins(prepared: RunPlan, saved: SavedState) -> BinSums | None:
+def _bins(plan: RunPlan, saved: SavedState) -> BinSums | None:
     """The sums by bins of a state; None where no curve is drawn from them."""
-    if not prepared.request.suite.bin_curves:
+    if not plan.request.suite.bin_curves:
         return None
     from plmetrics.engine.aggregate.bin_values import run_tables
     from plmetrics.states.bin_sums import BinSums, read_bins
 
-    tables = {table.name: table for table in run_tables(prepared)}
-    return BinSums(tables, read_bins(saved), prepared.bin_edges)
+    tables = {table.name: table for table in run_tables(plan)}
+    return BinSums(tables, read_bins(saved), plan.bin_edges)
 
 
 def _blocks(saved: SavedState) -> Blocks | None:
@@ -197,31 +197,31 @@ def _blocks(saved: SavedState) -> Blocks | None:
     return Blocks(head.modulus, blocks.astype(np.uint64), counts[blocks])
 
 
-def _scores(prepared: RunPlan, sums: Aggregates, saved: SavedState) -> Scores:
+def _scores(plan: RunPlan, sums: Aggregates, saved: SavedState) -> Scores:
     """Counts of each ordering of rows on its grid; see `grid_scores.models_on_grids`."""
-    if not needs_rows(prepared) or prepared.grids is None:
+    if not needs_rows(plan) or plan.grids is None:
         return
-    for ordering in orderings(prepared.request):
-        yield ordering.model, ordering.key, _of_ordering(prepared, sums, saved, ordering)
+    for ordering in orderings(plan.request):
+        yield ordering.model, ordering.key, _of_ordering(plan, sums, saved, ordering)
 
 
 def _of_ordering(
-    prepared: RunPlan, sums: Aggregates, saved: SavedState, ordering: Ordering
+    plan: RunPlan, sums: Aggregates, saved: SavedState, ordering: Ordering
 ) -> Callable[[int], SlicedGrid]:
-    assert prepared.grids is not None
+    assert plan.grids is not None
     name, across = ordering.name, ordering.across
-    grid, labels = prepared.grids[name], None if across is None else prepared.grids[across].edges
+    grid, labels = plan.grids[name], None if across is None else plan.grids[across].edges
     weighted = ordering.weight is not None
-    firsts, counted = [], dict.fromkeys(range(len(prepared.view.sets)), 0)
-    for slices in prepared.slices:
-        number = prepared.number_of(slices)
+    firsts, counted = [], dict.fromkeys(range(len(plan.view.sets)), 0)
+    for slices in plan.slices:
+        number = plan.number_of(slices)
         firsts.append(counted[number])
         counted[number] += len(slices)
 
     def cut(index: int) -> SlicedGrid:
-        slices = prepared.slices[index]
-        number, size = prepared.number_of(slices), len(slices)
-        scores = _SliceCounts(prepared, sums, saved, ordering, number, firsts[index], size)
+        slices = plan.slices[index]
+        number, size = plan.number_of(slices), len(slices)
+        scores = _SliceCounts(plan, sums, saved, ordering, number, firsts[index], size)
         coarse = partial(grid.coarse, number, slices)
         ends = read_ends(saved, number, name, firsts[index], size)
         return SlicedGrid(grid.edges, size, scores.fine(), scores.parts, weighted, coarse, ends, labels)
@@ -233,7 +233,7 @@ def _of_ordering(
 class _SliceCounts:
     """The counts of some slices of a set, for one ordering."""
 
-    prepared: RunPlan
+    plan: RunPlan
     sums: Aggregates
     saved: SavedState
     ordering: Ordering
@@ -250,9 +250,9 @@ class _SliceCounts:
         """Counts by block, as many slices at a time as there is room for."""
         part, rows = self._rows(bins)
         size = part.size
-        blocks = None if self.prepared.blocks is None or bins in UNBLOCKED else self.sums.block_keys
+        blocks = None if self.plan.blocks is None or bins in UNBLOCKED else self.sums.block_keys
         width = size[0] * size[1] * (1 if blocks is None else len(blocks)) * 8
-        step = max(1, counting_room(self.prepared.request.suite) // max(width, 1))
+        step = max(1, counting_room(self.plan.request.suite) // max(width, 1))
         for low in range(0, self.size, step):
             high = min(low + step, self.size)
             yield low, high, self._dense(part, rows, low, high, blocks)
@@ -265,15 +265,15 @@ class _SliceCounts:
         return self.saved.head.parts[number], self.saved.of(number)
 
     def _shape(self, bins: BinKind) -> tuple[int, int]:
-        assert self.prepared.grids is not None
-        grid = self.prepared.grids[self.ordering.name]
+        assert self.plan.grids is not None
+        grid = self.plan.grids[self.ordering.name]
         if self.ordering.across is not None and bins != "fine":
             from plmetrics.states.joint_counts import joint_shape
 
-            labels = self.prepared.grids[self.ordering.across]
+            labels = self.plan.grids[self.ordering.across]
             sizes = len(grid.edges) + 1, len(labels.edges) + 1
             return joint_shape(bins, *sizes, areas=self.ordering.of_areas)
-        channels = len(CLASSES if self.prepared.view.roles.treatment is None else ARMS)
+        channels = len(CLASSES if self.plan.view.roles.treatment is None else ARMS)
         if bins == "coarse":
             return grid.coarse_bins(self.number), channels
         return shape(bins, grid.edges, 1, channels)

@@ -18,7 +18,7 @@ from plmetrics.features.stored.grids import read_constants, read_grids
 from plmetrics.features.stored.merging import read_state
 from plmetrics.features.stored.state_files import damage_errors, state_bytes, write_state
 from plmetrics.features.stored.stored_state import differences, file_places, head_of, suite_of
-from plmetrics.features.stored.support import check_units, countable
+from plmetrics.features.stored.support import check_row_identity, countable
 from plmetrics.runs.record import fingerprint
 from plmetrics.states.state_format import State
 
@@ -58,22 +58,22 @@ def _state(
     suite: Suite, source: Source, earlier: StateReference | None, stage: Stage, where: str | None
 ) -> tuple[Head, pl.DataFrame]:
     counted = countable(suite)
-    check_units(counted, source)
+    check_row_identity(counted, source)
     constants = None if earlier is None else _constants(counted, earlier)
     with stage("prepare"), reading(source):
         classes = None if constants is None else constants.classes
         bound = bind(counted if where is None else counted.with_where(where), source, classes=classes)
         countable(bound.suite.model_copy(update={"exact": None}))
         uneven = check_rows(counted.data.missing, source)
-        prepared = prepare(bound, constants, adds=True)
+        plan = prepare(bound, constants, adds=True)
     with stage("aggregate"), reading(source):
-        asked = together(sum_cubes(prepared), sum_bins(prepared))
-        (frames, _), bins = answer(asked, apart=reads_apart(prepared.view))
-        sums = collect_aggregates(prepared, frames, None)
+        asked = together(sum_cubes(plan), sum_bins(plan))
+        (frames, _), bins = answer(asked, apart=reads_apart(plan.view))
+        sums = collect_aggregates(plan, frames, None)
     with stage("count"), reading(source):
         of_features = feature_constants(bound, source) if constants is None else constants.features
-        fields, table = capture(prepared, frames, sums, source, of_features, bins)
-    return head_of(counted, source, fields, (*uneven, *prepared.warnings)), table
+        fields, table = capture(plan, frames, sums, source, of_features, bins)
+    return head_of(counted, source, fields, (*uneven, *plan.warnings)), table
 
 
 def _constants(suite: Suite, stored: StateReference) -> Constants:

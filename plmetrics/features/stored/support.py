@@ -139,7 +139,7 @@ def _comparisons(suite: Suite) -> Iterator[Problem]:
             yield Problem(msg, ("compare", "tests", index), _INSTEAD)
 
 
-def check_units(suite: Suite, source: Source) -> None:
+def check_row_identity(suite: Suite, source: Source) -> None:
     """Refuse rows as units where nothing tells the rows of one table from those of another.
 
     Raises:

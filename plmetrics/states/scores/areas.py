@@ -1,4 +1,4 @@
-"""Rows that count once each, of which only the area under the ROC curve is asked: sorted, and two numbers a slice.
+"""Sorted rows of weight 1 for areas under the ROC curve alone, and two numbers a slice.
 
 The class is the lowest bit of a row's integer, so that of equal scores the negatives come first. A positive then wins
 against all negatives before it, and half of those are taken off again that have its own score.
@@ -38,7 +38,7 @@ _ALONE = 4
 
 
 class AreaRows:
-    """One model's rows in any order. Scores that are not negative sort by their bits.
+    """One model's rows in any order. Nonnegative scores sort by their bits.
 
     With `once` they are asked for all of them as one slice and for nothing else, and are sorted where they lie.
     """
@@ -67,7 +67,7 @@ class AreaRows:
 
 @dataclass(frozen=True, slots=True)
 class SlicedAreas:
-    """Pairs that positives win and rows of each class `[slice]`: all that an area is made from."""
+    """Pairs won by positives and rows of each class `[slice]`: sufficient for an area."""
 
     won: Array
     positives: Codes
@@ -79,7 +79,7 @@ class SlicedAreas:
 
     @classmethod
     def of(cls, keys: Keys, offsets: Codes) -> SlicedAreas:
-        """The areas of rows that lie slice after slice, ascending within each."""
+        """Areas of rows grouped by slice, ascending within each."""
         parts = parallel_map(lambda share: _part(keys, offsets, *share), _shares(len(keys)))
         positives, places = np.sum([part[:2] for part in parts], axis=0)
         before = places - positives * offsets[:-1]
@@ -94,7 +94,7 @@ class SlicedAreas:
         return len(self.positives)
 
     def point_state(self) -> dict[str, Array]:
-        """Three points with the same area: negatives that every positive wins against, positives, and the others."""
+        """Three points of the same area: negatives below every positive, positives, and the others."""
         state = {name: np.zeros((self.slices, 3)) for name in CLASSES}
         np.divide(self.won, self.positives, out=state["negative"][:, 0], where=self.positives > 0)
         state["negative"][:, 2] = self.negatives - state["negative"][:, 0]

@@ -47,7 +47,7 @@ class Keys:
 
     @classmethod
     def of(cls, scores: Array, *, even_first: bool = False) -> Keys:
-        """Keys for scores like these, of the kind that tells more of them apart; they must be finite.
+        """Keys for finite scores, of the kind with more distinct values.
 
         Of two that tell as many apart, even ones are taken only if asked for.
         """
@@ -75,15 +75,15 @@ class Keys:
         return np.clip(key, 0, self.size - 1, out=key)
 
     def ends(self, scores: Array) -> Array:
-        """The highest score of each key that some scores have, but of the last: ascending."""
+        """Highest score of each key in use, but of the last: ascending."""
         return self.ends_of(self(scores))
 
     def ends_of(self, key: Codes) -> Array:
-        """The highest score of each of some keys that another one follows: ascending."""
+        """Highest score of each of some keys with a successor: ascending."""
         return self.highest(np.unique(key[(key >= 0) & (key < self.size - 1)]))
 
     def highest(self, key: Codes) -> Array:
-        """The highest score of each key, by halving the floating-point numbers that may be it."""
+        """Highest score of each key, by bisection over the candidate floating-point numbers."""
         low, high = self._around(key)
         while np.any(low < high):
             middle = (low >> 1) + (high >> 1) + (low & high & 1) + ((low ^ high) & 1)
@@ -92,7 +92,7 @@ class Keys:
         return _of_rank(low)
 
     def _around(self, key: Codes) -> tuple[Codes, Codes]:
-        """Places of numbers between which the highest scores of keys lie: where no guess holds, all numbers."""
+        """Brackets of the highest scores of keys, as places of numbers: of all numbers, where no guess holds."""
         ends = (_rank(np.full(key.shape, end)) for end in (-_LARGEST, _LARGEST))
         if self.scale:
             with np.errstate(over="ignore", invalid="ignore"):
@@ -119,30 +119,30 @@ class Locator:
 
     @classmethod
     def around(cls, edges: Array, span: tuple[float, float]) -> Locator:
-        """Bins that tell fixed ones between the ends of a span apart: what shares a key with an edge has one alone."""
+        """Bins for the fixed ones between the ends of a span: a key with an edge in it has a bin of its own."""
         keys = Keys.between(*span)
         crossed = keys(edges)
         return locator_at(keys.ends_of(np.concatenate([crossed - 1, crossed])), keys)
 
     def of_keys(self, key: Codes, out: NDArray[np.uint16] | None = None) -> NDArray[np.uint16]:
-        """The bin of each score, by its key; written to `out` if that is given."""
+        """Bin of each score, by its key; written to `out` if given."""
         return self.table.take(key, out=out, mode="clip")
 
     def locate(self, score: Array, key: Codes, out: NDArray[np.uint16]) -> None:
-        """Write the bin of each score, whose key is known."""
+        """Write the bin of each score, from its key."""
         del score
         self.of_keys(key, out)
 
 
 @dataclass(frozen=True, slots=True)
 class ExactLocator(Locator):
-    """Bins whose edges lie anywhere: a key says where a score most likely is, which is compared with the ends there."""
+    """Bins with edges anywhere: a key gives the likely bin of a score, whose ends are then compared."""
 
     lowest: Array
     highest: Array
 
     def locate(self, score: Array, key: Codes, out: NDArray[np.uint16]) -> None:
-        """Write the bin of each score, whose key is known."""
+        """Write the bin of each score, from its key."""
         self.of_keys(key, out)
         astray = score > self.highest.take(out)
         astray |= score <= self.lowest.take(out)
@@ -165,7 +165,7 @@ def locator_at(edges: Array, keys: Keys) -> Locator:
 
 
 def bins_of_one(edges: Array) -> NDArray[np.bool_]:
-    """Mask of the bins that hold one number at most, by their upper edges."""
+    """Mask of the bins of at most one distinct number, by their upper edges."""
     single = np.zeros(len(edges) + 1, dtype=np.bool_)
     single[1:-1] = np.nextafter(edges[1:], -np.inf) == edges[:-1]
     return single
@@ -219,7 +219,7 @@ class FixedBins:
 
     @classmethod
     def at(cls, edges: Array, keys: Keys) -> FixedBins:
-        """Only scores that share a key with an edge are compared with the edges themselves."""
+        """Lookup by key, with edge comparisons only of scores with the key of an edge."""
         crossed = keys(edges)
         table = np.searchsorted(crossed, np.arange(keys.size)).astype(np.uint16)
         table[crossed] = _AMBIGUOUS

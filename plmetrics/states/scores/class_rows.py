@@ -73,7 +73,7 @@ class Ascending:
 
     @classmethod
     def of(cls, score: Array, weight: Array | None, outcome: Array | None = None) -> Ascending:
-        """From rows in any order, which may be sorted in place.
+        """Class rows from rows in any order, possibly sorted in place.
 
         Among equal scores weights and outcomes ascend, so that the order of the rows does not show in their sums.
         """
@@ -92,14 +92,14 @@ class Ascending:
         return self.take(slice(low, high))
 
     def take(self, places: slice | Codes | NDArray[np.bool_]) -> Ascending:
-        """Some of the rows, which ascend as these do."""
+        """Some of the rows, in the same ascending order."""
         weight, outcome = (
             None if column is None else column[places] for column in (self.weight, self.outcome)
         )
         return Ascending(self.score[places], weight, outcome)
 
     def masses(self, bounds: Codes) -> NDArray[Any]:
-        """Weight of the rows that lie between neighbouring bounds, of which the outer ones hold all rows."""
+        """Weight of the rows between neighbouring bounds; the outer ones enclose all rows."""
         return np.diff(bounds) if self.weight is None else _sums_between(self.weight, bounds)
 
     def outcomes(self, bounds: Codes) -> Array | None:
@@ -146,7 +146,7 @@ class ClassMembers:
         return cls(firsts, weights, block.compress(~first), more, starts, further[starts])
 
     def drawn(self, weights: Array) -> Array:
-        """The drawn weight at each point `[replicate, point]`, from that of each block `[replicate, block]`.
+        """Drawn weight at each point `[replicate, point]`, from that of each block `[replicate, block]`.
 
         >>> rows = ClassMembers.of(np.array([0, 1, 1]), None, np.array([0, 2, 2]), 4)
         >>> rows.drawn(np.array([[2.0, 1.0], [0.0, 3.0]]))

@@ -1,4 +1,4 @@
-"""Coarse bins of scores, those that counts by block use, with edges of their own for every slice; and their limits.
+"""Coarse bins of scores for counts by block, with edges of their own for every slice; and their limits.
 
 An area's standard error is blind to the order inside a bin, so bins must be small wherever the order matters: by
 rows, by positives, and, for average precision, ever smaller towards the highest scores, where each positive moves
@@ -130,7 +130,7 @@ def tied_bins(code: Codes, bins: NDArray[Any], shape: tuple[int, int]) -> NDArra
 
 
 def _bin_edges(opened: Codes, mass: Array, lowest: Codes, end: Codes | int) -> Codes:
-    """The edges of some slices `[slice, edge]`, ascending: each score that opens a bin once, and where bins close.
+    """Edges of some slices `[slice, edge]`, ascending: the distinct first scores of bins, and the ends.
 
     A bin is closed by the score after the one that opens it. As many are closed as there are edges that open no bin
     of their own, those of most rows first, from the top among equals.
@@ -156,7 +156,7 @@ def _bin_edges(opened: Codes, mass: Array, lowest: Codes, end: Codes | int) -> C
 
 
 def _parts(slices: int) -> tuple[int, int, int]:
-    """Into how many shares rows and positives are cut, and on how many steps the numbers of positives grow."""
+    """Number of quantile shares of rows and of positives, and of steps between the numbers of positives."""
     finer = _FINER if slices == 1 else 1
     by_rows, by_positives, near_top = _PARTS
     return finer * by_rows, finer * by_positives, finer * near_top

@@ -1,4 +1,4 @@
-"""The rests of a slice set by points: its rows in one order, of which every rest is a part.
+"""Complements of a slice set by points: its rows in one order, with every complement a part of it.
 
 A rest holds nearly all rows, so the points of all rests would take far more room than those of the slices. What is kept
 of a row is its slice, its class, and whether its score is a new one: the points of a rest are made from these when they
@@ -43,7 +43,7 @@ class Stretch:
     outcome: Array | None = None
 
     def rest(self, number: int, *, scores: bool) -> Piece:
-        """The points of the rows that are not in a slice."""
+        """Points of the complement of a slice."""
         outside = np.flatnonzero(self.code != number)
         key: NDArray[Any] = np.cumsum(self.new)
         if scores:
@@ -65,12 +65,12 @@ class SetOrder:
     def jobs(
         self, classes: tuple[ByCell, ByCell], code: Codes
     ) -> list[tuple[int, Callable[[], list[Stretch]]]]:
-        """Jobs that make the stretches of one range of scores, and how many rows it holds; see `SetPoints.jobs`."""
+        """Jobs for the stretches of one range of scores, and its number of rows; see `SetPoints.jobs`."""
         rows = sum(len(part.score) for part in classes)
         return [(rows, partial(self._stretched, classes, code))] if rows else []
 
     def add(self, stretches: Sequence[Stretch]) -> None:
-        """Keep the stretches of a range of scores above all that came before."""
+        """Append the stretches of a range of scores above all earlier ones."""
         self._stretches += stretches
 
     def clear(self) -> None:

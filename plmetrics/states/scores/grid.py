@@ -92,7 +92,7 @@ class GridTally:
             self._add_runs(rows.take(slice(first, last)), runs)
 
     def finish(self) -> None:
-        """Count the rows that still wait."""
+        """Count the waiting rows."""
         for member, waiting in self._waiting.items():
             self._count_run(member, waiting.take())
         self._waiting = {}
@@ -138,7 +138,7 @@ class GridTally:
             self._add_at(lowest * self._size, room, channel)
 
     def _keys(self, rows: PlacedRows, place: NDArray[Any], room: int) -> NDArray[Any]:
-        """Index of each row's count in its slice, from that in its block, in a type with room for so many."""
+        """Index of each row's count in its slice, from that in its block, in a sufficient type."""
         kind = np.int32 if room < _ROOM_IN_32_BITS else np.int64
         if rows.block is None or self.counts.shape[1] == 1:
             return place.astype(kind)
@@ -156,7 +156,7 @@ class GridTally:
         return places
 
     def _place(self, rows: PlacedRows, number: Codes | int) -> NDArray[Any]:  # noqa: ARG002
-        """Bin of each row; `number` is the slice of each among those here, or that of all."""
+        """Bin of each row; `number` is its local slice, or that among all."""
         return rows.place
 
     def _channels(self, rows: PlacedRows, key: NDArray[Any]) -> Iterator[Channel]:
@@ -246,7 +246,7 @@ class ArmsTally(GridTally):
 
 
 class BinnedTally(GridTally):
-    """Counts on the bins of a `Binning`, with the channels that it names.
+    """Counts on the bins of a `Binning`, with its channels.
 
     Until they are finished channels lie one after another, `[slice, channel, block, bin]`: what is added to one at a
     time is near the processor then. Subclasses give the bin of each row.
@@ -323,7 +323,7 @@ class QuantileTally(BinnedTally):
 
 
 def zero_counts(size: tuple[int, ...], dtype: type, spare: NDArray[Any] | None = None) -> NDArray[Any]:
-    """Zeros, in memory that is spare if that is alike: new memory costs more than counting in it."""
+    """Zeros, in spare memory of the same shape: new memory costs more than counting in it."""
     if spare is None or spare.shape != size or spare.dtype != dtype:
         spare = np.empty(size, dtype=dtype)  # in large pages where it is large; `zeros` has small ones
     spare.fill(0)

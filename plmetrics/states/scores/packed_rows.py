@@ -1,4 +1,4 @@
-"""Rows without weights: score and class in one integer, which sorts several times faster than columns do.
+"""Unweighted rows: score and class in one integer, for a sort several times faster than of columns.
 
 Sorted slices give the exact values, and the edges of their coarse bins. Counts by block need no order: they are taken
 from the rows as they came.
@@ -132,7 +132,7 @@ class RowCounts:
 
 
 class PackedSlices(ExactPoints):
-    """Packed rows by slice, put in order when that is first asked for: counts on fixed bins need none."""
+    """Packed rows by slice, sorted on first use: counts on fixed bins need no sort."""
 
     weighted: ClassVar[bool] = False
 
@@ -176,7 +176,7 @@ class PackedSlices(ExactPoints):
             yield first, last, rows[first:last].dense()
 
     def sparse_counts(self, blocks: int) -> RowCounts | None:
-        """Multiplicities of the rows of all slices, where most are 0, so that rows are drawn sooner."""
+        """Sparse multiplicities of the rows of all slices, for faster draws where most are 0."""
         size = self.slices * blocks * coarse_number(self.slices) * len(CLASSES)
         return self._row_counts(blocks) if len(self._grouped[0]) * _SPARSE < size else None
 
@@ -220,7 +220,7 @@ class PackedSlices(ExactPoints):
         return self.ordered.quantile_edges(bins)
 
     def _members(self, first: int, last: int) -> tuple[Codes | None, NDArray[np.bool_] | None]:
-        """The slice of each row of a range of slices, counted from the first of them, and which rows these are."""
+        """Slice of each row of a range of slices, counted from the first of them, and the mask of these rows."""
         if self._codes is None:
             return None, None
         keep = (self._codes >= first) & (self._codes < last)
@@ -229,7 +229,7 @@ class PackedSlices(ExactPoints):
 
 
 def _coarse_places(keys: NDArray[np.uint64], ordered: SlicedRows) -> NDArray[np.uint16]:
-    """Coarse bin and class of packed rows that lie slice after slice."""
+    """Coarse bin and class of packed rows grouped by slice."""
     rows = ordered.ordered
     edges = coarse_edges(rows.score, rows.positive, ordered.offsets).view(np.uint64) << _CLASS
     out = np.empty(len(keys), dtype=np.uint16)
@@ -244,7 +244,7 @@ def _coarse_place(edges: NDArray[np.uint64], keys: NDArray[np.uint64]) -> NDArra
 
 
 def _in_pieces(function: Callable[[NDArray[Any]], NDArray[Number]], values: NDArray[Any]) -> NDArray[Number]:
-    """An element-wise function over an array, of so few values at a time that they stay in the processor's cache."""
+    """Element-wise function over an array in chunks that fit the processor's cache."""
     pieces = -(-len(values) // _PIECE)
     if pieces <= 1:
         return function(values)

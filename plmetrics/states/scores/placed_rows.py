@@ -1,4 +1,4 @@
-"""Rows of one model as places on a grid, in runs of rows that share a slice, and what they add there."""
+"""Rows of one model as places on a grid, in runs of equal slices, and their summands."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class PlacedRows:
 
 @dataclass(frozen=True, slots=True)
 class Members:
-    """The slice or cell of some rows, in runs of rows that share one: `code` of each run, -1 for none."""
+    """Slice or cell of some rows, in runs of equal ones: `code` of each run, -1 for none."""
 
     code: NDArray[Any]
     starts: NDArray[Any]
@@ -55,7 +55,7 @@ class Members:
         return cls(code[starts], starts.astype(np.min_scalar_type(len(code))), len(code))
 
     def named(self, names: Codes) -> Members:
-        """Other codes: those that stand in `names` at the place of these."""
+        """Translated codes: their entries in `names`."""
         return Members(names.take(self.code), self.starts, self.rows)
 
     def take(self, index: NDArray[Any] | None) -> Members:
@@ -122,6 +122,6 @@ class WaitingRows:
         return True
 
     def take(self) -> list[Channel]:
-        """The rows, which wait no longer."""
+        """Remove the waiting rows and give them."""
         rows, self._rows = slice(self._rows), 0
         return [channel.take(rows) for channel in self._channels]

@@ -23,7 +23,7 @@ _WHOLE = 1 << 32
 
 @dataclass(frozen=True, slots=True)
 class NonZero:
-    """An array that is read by slices, which are made anew.
+    """Sparse array of nonzero values and a bit mask, read as dense slices.
 
     >>> held = NonZero.of(np.array([0.0, 2.0, 0.0, 0.5]))
     >>> held[1:3], held.values
@@ -60,7 +60,7 @@ class Piece:
 
     @classmethod
     def of(cls, first: int, offsets: Codes, channels: Mapping[str, NDArray[Any]]) -> Piece:
-        """From the channels of its points, which are kept in as few bytes as hold them."""
+        """Pieces from the channels of points, in the smallest exact types."""
         return cls(
             first,
             offsets,
@@ -84,7 +84,7 @@ class Piece:
 
 
 def smallest(numbers: NDArray[Any]) -> NDArray[Any] | NonZero:
-    """Whole numbers in as few bytes as hold them; other sums without those that are 0: most points have one.
+    """Whole numbers in the smallest type; other sums in sparse form, as most points have one nonzero sum.
 
     >>> smallest(np.array([0.0, 300.0])).dtype, smallest(np.array([0.0, 0.5])).values
     (dtype('uint16'), array([0.5]))

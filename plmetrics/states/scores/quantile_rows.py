@@ -1,4 +1,4 @@
-"""Rows of which only some quantiles are asked: those that no quantile can be at are added together, unsorted.
+"""Rows for a few quantiles: the weight of rows away from any quantile is summed, without a sort.
 
 A sample tells between which two numbers a quantile lies. One pass counts what is below and above, and keeps what is
 between: that alone is sorted. Where the counts say that the sample was wrong, the numbers are moved further apart.
@@ -55,7 +55,7 @@ class QuantileRows:
     def of(
         cls, rows: pl.DataFrame, value: str, weight: str | None, levels: tuple[float, ...]
     ) -> QuantileRows:
-        """Those of a frame, whose columns stay where they are in memory: no piece is of two of its parts."""
+        """Rows of a frame, whose columns stay where they are in memory: no piece is of two of its chunks."""
         ends = np.cumsum([0, *rows[value].chunk_lengths()]).tolist()
         parts = [
             rows.slice(first, last - first)
@@ -110,7 +110,7 @@ def _concatenation(pieces: Sequence[Rows]) -> Rows:
 
 
 def _near(pieces: Sequence[Rows], levels: Sequence[float]) -> Rows:
-    """The rows that quantiles can be at, in any order, and the weight of the others at the ends of these."""
+    """Candidate rows of quantiles, in any order, and the weight of the others at the ends of these."""
     step = sum(len(value) for value, _ in pieces) // _SAMPLE
     sample, weight = _concatenation(
         [(value[::step], mass if mass is None else mass[::step]) for value, mass in pieces]
@@ -134,7 +134,7 @@ def _near(pieces: Sequence[Rows], levels: Sequence[float]) -> Rows:
 
 
 def _spans(sample: Array, weight: Array | None, levels: Sequence[float], margin: float) -> list[Span]:
-    """Between which numbers of an ascending sample quantiles are about, ascending; those that overlap are one."""
+    """Brackets of quantiles in an ascending sample, ascending; overlapping ones are merged."""
     running = np.arange(1.0, len(sample) + 1) if weight is None else np.cumsum(weight)
     reach = margin * sqrt(len(sample)) / 2.0
     spans: list[Span] = []
@@ -149,7 +149,7 @@ def _spans(sample: Array, weight: Array | None, levels: Sequence[float], margin:
 
 
 def _count(pieces: Sequence[Rows], span: Span) -> Counted:
-    """The rows of a span with their weights, and how much weight is below it, up to its end, and in all."""
+    """Rows of a span with their weights, and the weight below it, up to its end, and in all."""
 
     def of_piece(piece: Rows) -> Counted:
         numbers, mass = piece

@@ -1,4 +1,4 @@
-"""Points of sorted rows, made from scores that come class by class, or arm by arm, a range of scores at a time.
+"""Points of sorted rows, from scores by class or by arm, a range of scores at a time.
 
 What a slice keeps of its sorted rows are small whole numbers, or sums of weights: the rows of each class at its points,
 in pieces that the processor's cache holds. Neighbouring scores without positives are one point, for no operating point
@@ -40,10 +40,10 @@ class RangePoints(Protocol):
     """Points of a slice set, as ranges of scores bring them."""
 
     def jobs(self, classes: tuple[ByCell, ByCell], code: Codes) -> Sequence[tuple[int, Callable[[], Any]]]:
-        """Jobs that make its parts of one range of scores, and how many rows each holds."""
+        """Jobs for its parts of one range of scores, and the number of rows of each."""
 
     def add(self, pieces: Any) -> None:
-        """Keep the parts of a range of scores above all that came before."""
+        """Append the parts of a range of scores above all earlier ones."""
 
 
 SHORT = 1 << 15
@@ -69,7 +69,7 @@ class SetPoints:
     def jobs(
         self, classes: tuple[ByCell, ByCell], code: Codes
     ) -> list[tuple[int, Callable[[], list[Piece]]]]:
-        """Jobs that make the pieces of one range of scores, and how many rows each holds.
+        """Jobs for the pieces of one range of scores, and the number of rows of each.
 
         Args:
             classes: negatives and positives, or controls and treated.
@@ -87,7 +87,7 @@ class SetPoints:
         return jobs
 
     def add(self, pieces: Sequence[Piece]) -> None:
-        """Keep the pieces of a range of scores above all that came before."""
+        """Append the pieces of a range of scores above all earlier ones."""
         self._pieces += pieces
 
     def clear(self) -> None:
@@ -120,11 +120,11 @@ class SetPoints:
         return [points_of(first, rows.take(by_slice), member, bounds, scores=self._scores)]
 
     def parts(self) -> list[Callable[[], State]]:
-        """Jobs that make the points of slices, a few short ones at a time, or a single long one."""
+        """Jobs for the points of slices, a few short ones at a time, or a single long one."""
         return [partial(self.state, *few) for few in self.few_slices()]
 
     def few_slices(self) -> list[tuple[int, int]]:
-        """Slices whose points are made together, from the first to the last."""
+        """Consecutive slices for one job, from the first to the last."""
         sizes = np.zeros(self.slices, dtype=np.int64)
         for piece in self._pieces:
             sizes[piece.first : piece.last] += np.diff(piece.offsets)
@@ -320,7 +320,7 @@ def in_order(parts: Sequence[tuple[Array, Array | None, Array | None]]) -> tuple
 def points_of(
     first: int, rows: Ascending, member: NDArray[np.bool_], bounds: Codes, *, scores: bool
 ) -> Piece:
-    """The points of rows that lie slice after slice, ascending by score within each."""
+    """Points of rows grouped by slice, ascending by score within each."""
     score, weight, outcome = rows.score, rows.weight, rows.outcome
     begins = bounds[:-1][np.diff(bounds) > 0]
     change = np.append(True, score[1:] != score[:-1])[: len(score)]
@@ -351,7 +351,7 @@ def _class_weights(member: NDArray[np.bool_], weight: Array | None, starts: Code
 
 
 def _together(sizes: Codes, limit: int) -> Iterator[tuple[int, int]]:
-    """Ranges of consecutive slices that have up to so many rows together; a slice of more is alone."""
+    """Ranges of consecutive slices with at most so many rows together; a larger slice is alone."""
     first, rows = 0, 0
     for number, size in enumerate(sizes.tolist()):
         if number > first and rows + size > limit:

@@ -47,7 +47,7 @@ def rolled_ends(ends: NDArray[Any], code: Codes, slices: int) -> NDArray[Any]:
 
 
 def put_together(digits: Sequence[NDArray[Any]], exponent: int | None) -> NDArray[Any]:
-    """Counts from the parts of their totals, which stay as they are; without an exponent there is one part."""
+    """Counts from the unchanged parts of their totals; without an exponent there is one part."""
     if exponent is None:
         return digits[0]
     first, *smaller = (part.copy() for part in digits)

@@ -75,7 +75,7 @@ class ModelGrid:
         return bins_of_places(places, len(self.edges) + 1)
 
     def _without(self, number: int) -> Codes:
-        """The cuts of a slice that has none of its own: those of all rows."""
+        """Cuts of a slice without its own: those of all rows."""
         overall = self.cuts[0].places[0]
         return overall if self.coarse_bins(number) == len(overall) + 1 else self.usual
 

@@ -1,4 +1,4 @@
-"""Replicates of short slices, side by side, so that arrays are as long as many slices and replicates together.
+"""Replicates of short slices, side by side, in arrays of many slices and replicates at once.
 
 Rows of a class lie rank by rank, those of the same rank of all slices next to each other. Their drawn numbers are added
 up rank after rank, and the running totals at the points are read off these.
@@ -30,7 +30,7 @@ _ROOM = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class _RankedRows:
-    """The rows of a class: the block of each `[rank, slice]`, -1 for none, and how many there are up to each point.
+    """Ranked rows of a class: the block of each `[rank, slice]`, -1 for none, and the number up to each point.
 
     `ends` are these numbers `[point, slice]`; those of a slice of few points are filled up with its last one.
     """
@@ -40,7 +40,7 @@ class _RankedRows:
 
     @classmethod
     def of(cls, rows: SlicedRows, member: NDArray[np.bool_], starts: Codes) -> _RankedRows:
-        """The members among some rows, whose points begin at `starts`."""
+        """Class members among some rows with points from `starts` on."""
         assert rows.ordered.block is not None
         running = np.append(0, np.cumsum(member))
         before = running[rows.offsets]
@@ -78,7 +78,7 @@ def _side_by_side(values: NDArray[Any], bounds: Codes, rest: Codes) -> NDArray[n
 
 @dataclass(frozen=True, slots=True)
 class ShortSlices:
-    """Some short slices of rows that count once, without scores: classes are ranked."""
+    """Short slices of rows of weight 1, without scores: classes are ranked."""
 
     classes: tuple[_RankedRows, _RankedRows]
 
@@ -102,7 +102,7 @@ class ShortSlices:
 
 
 def slice_groups(rows: SlicedRows) -> list[tuple[Codes, ShortSlices | SlicedRows]]:
-    """Slices whose replicates are made together, with their numbers: short ones of about a length, and all others."""
+    """Slice groups for joint replicates, with their numbers: short ones of about a length, and all others."""
     sizes = np.diff(rows.offsets)
     order = np.argsort(sizes, kind="stable")
     ascending = sizes[order]

@@ -1,4 +1,4 @@
-"""Counts of a slice set on a grid of the number that orders rows, as ordered metrics read them.
+"""Counts of a slice set on a grid of the ordering number, in the form ordered metrics read.
 
 A grid answers as sorted rows do, so that ordered metrics cannot tell which they read; only their `bound` can: bins that
 hold several distinct scores leave their order open.
@@ -63,11 +63,11 @@ class SlicedGrid:
         return True
 
     def few_slices(self) -> list[tuple[int, int]]:
-        """Slices, from the first to the last of each part, whose points stay near the processor."""
+        """Slice ranges, each from a first to a last, with points in the processor's cache."""
         return steps(0, self.slices, max(1, _POINTS_AT_ONCE // (len(self.edges) + 1)))
 
     def point_state(self, first: int = 0, last: int | None = None) -> dict[str, Any]:
-        """The fine bins of each slice, or of some slices, each at the lowest score that it can hold.
+        """Fine bins of each slice, or of some slices, each at its lowest possible score.
 
         Those that can hold but one score are `tied`: their order is not open.
 
@@ -100,11 +100,11 @@ class SlicedGrid:
         return self.parts("coarse")
 
     def coarse_scores(self) -> Array:
-        """A grid holds counts alone: metrics that read scores are refused before."""
+        """Unavailable: a grid holds counts alone, and metrics of scores are refused before."""
         raise NotImplementedError
 
     def coarse_ties(self) -> NDArray[np.bool_]:
-        """Whether all rows of a coarse bin are in one fine bin, which counts as one score `[slice, bin]`."""
+        """Whether all rows of a coarse bin are in one fine bin, a tie of scores `[slice, bin]`."""
         coarse = self.coarse()
         code, bins = np.nonzero(self.fine.any(axis=2))
         return tied_bins(code, coarse[code, bins], (self.slices, int(coarse.max(initial=0)) + 1))
@@ -115,7 +115,7 @@ class SlicedGrid:
         return self.parts(binning)
 
     def quantile_edges(self, bins: int) -> Array:
-        """Edges of the fine bins that bins of equal weight end with: `[slice, bins - 1]`."""
+        """Edges of the last fine bins of bins of equal weight: `[slice, bins - 1]`."""
         edges: Array = np.append(self.edges, np.inf)[quantile_places(self.fine, bins)]
         return edges
 

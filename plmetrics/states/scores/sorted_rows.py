@@ -44,7 +44,7 @@ _PIECE = 1 << 16  # rows that are counted at a time: what is made of them stays 
 
 @dataclass(frozen=True, slots=True)
 class Binning:
-    """A request for fixed bins: how many, and whether they are of equal width or quantiles of a slice's scores.
+    """A request for fixed bins: their number, and equal width or quantiles of a slice's scores.
 
     Channels are the weight, the positives' weight, and weight times score; with `distances` also weight times
     (score - class)^2, which most metrics can do without; without `scores` the first two alone. Bins of equal width
@@ -126,7 +126,7 @@ class SlicedScores(Protocol):
 
 
 class ExactPoints:
-    """Scores whose points are exact, and whose rows cannot be resampled one by one."""
+    """Scores with exact points, but without single rows to resample."""
 
     __slots__ = ()
     channels: ClassVar[tuple[str, ...]] = CLASSES
@@ -369,7 +369,7 @@ def count_bins(
 
 
 def group_order(codes: Codes, slices: int) -> tuple[Codes, Codes]:
-    """The order that brings rows together slice by slice, stably, and the slices' boundaries in it."""
+    """Stable sort order by slice, and the slices' boundaries in it."""
     small = np.uint16 if slices < (1 << 16) - 1 else np.uint32
     order = np.argsort((codes + 1).astype(small), kind="stable")
     sizes = np.bincount(codes + 1, minlength=slices + 1)

@@ -30,7 +30,7 @@ _LONG_RUN = 64
 
 
 def sort_slices(keys: Keys, offsets: Codes) -> None:
-    """Sort each slice in place; long ones are cut at their medians first, so that no processor waits for them.
+    """Sort each slice in place; long ones are split at their medians first, for an even load of processors.
 
     >>> keys, offsets = np.array([3, 1, 2, 9, 0], dtype=np.uint64), np.array([0, 3, 5])
     >>> sort_slices(keys, offsets)
@@ -48,12 +48,12 @@ def sort_slices(keys: Keys, offsets: Codes) -> None:
 
 
 def _segment_starts(keys: Keys, offsets: Codes) -> Codes:
-    """Where to begin anew when sorting: at slices, and within long ones at keys that lie where they belong."""
+    """Starts of independent sorts: slices, and keys already in place within long ones."""
     share = -(-len(keys) // _workers(len(keys)))
     cuts = offsets
 
     def halved(first: int) -> int:
-        """Put a key of a long stretch where it belongs: one at a time, which is several times as fast as many."""
+        """Put the median key of a long stretch in place: one at a time, which is several times as fast as many."""
         last = int(cuts[np.searchsorted(cuts, first, side="right")])
         middle = (last - first) // 2
         keys[first:last].partition(middle)
@@ -117,7 +117,7 @@ def ascending_order(score: Array) -> Codes:
 
 
 def _by_upper_bits(score: Array) -> tuple[Codes, Codes]:
-    """The rows by the upper bits of their scores, alike ones as they came, and these bits in that order.
+    """Rows by the upper bits of their scores, in a stable order, and these bits in that order.
 
     The upper bits of a score and the place of its row are one whole number: these sort several times faster than pairs.
     """

@@ -1,4 +1,4 @@
-"""Drivers by kind of database: a query's rows as Arrow batches, in one statement that may only read.
+"""Drivers by kind of database: a query's rows as Arrow batches, in one read-only statement.
 
 The values of MySQL and MariaDB come as texts, and columns of these are cast.
 """
@@ -43,12 +43,12 @@ _STATES = {
 
 
 def address_error(path: SuitePath, hint: str, kind: str = "") -> ConfigError:
-    """The error of a text that is the address of no database, or of none of a kind; it may hold a password."""
+    """Error of a text without a database's address, or one of a kind; it may hold a password."""
     return ConfigError(Problem(f"this is not the address of a database{kind}", path, hint))
 
 
 class Database(NamedTuple):
-    """A database that can be asked, of a kind: `shown` is its address without password and options.
+    """Readable database of a kind: `shown` is its address without password and options.
 
     Those of one kind speak one dialect: MariaDB is of the kind `mysql`.
     """
@@ -168,7 +168,7 @@ def _converters() -> dict[Any, Any]:
 
 
 def _type(code: int) -> pa.DataType:
-    """The type of a column; whatever is no number and no date stays a text."""
+    """Type of a column; other than numbers and dates stays text."""
     import pyarrow as pa
     from pymysql.constants import FIELD_TYPE as OF
 
@@ -193,7 +193,7 @@ def _batches(cursor: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
 
 
 def _column(field: pa.Field, values: Sequence[str | bytes | None]) -> pa.Array:
-    """The values of a column, which come as texts.
+    """Typed values of a column from their texts.
 
     Raises:
         DataError: its type does not hold one of them, such as the date 0000-00-00.

@@ -1,4 +1,4 @@
-"""Conditions on rows that a database decides before it sends them: never a row less than the condition holds for.
+"""Pushdown of row conditions to a database: never a row less than the condition holds for.
 
 A condition is of this library, and is looked at again in all rows that come. A database may leave out those for which
 it is surely not true: comparisons of columns with constants of their type, where both mean the same. Whatever else a
@@ -54,7 +54,7 @@ _ORDERED = (_WHOLE, _NUMBER, _EXACT, _DATE, _TIME, _INSTANT)
 
 
 def database_condition(where: str, schema: pa.Schema, kind: str) -> str | None:
-    """Part of a condition that a database can decide, in its words; None where there is none.
+    """Part of a condition in the database's SQL; None without a translatable one.
 
     Args:
         where: the condition, a row expression.
@@ -155,7 +155,7 @@ class _Translation:
         return self._or_other(kind(this=side, expression=constant), _operand(column), of)
 
     def _or_other(self, condition: Any, column: Any, of: int) -> Any:
-        """A condition that lets values of another type pass, which columns of SQLite may have."""
+        """Condition that lets values of another type pass, possible in columns of SQLite."""
         from sqlglot import exp
 
         if self._kind != "sqlite":
@@ -201,7 +201,7 @@ def _operand(node: Any) -> Any:
 
 
 def _literal(value: Any) -> str | None:
-    """The text of a constant: a number, a quoted text, or one that is cast."""
+    """SQL text of a constant: a number, a quoted text, or a cast of one."""
     from sqlglot import exp
 
     while isinstance(value, (exp.Paren, exp.Neg, exp.Cast)):

@@ -1,4 +1,4 @@
-"""The rows of a query: read once, in one statement, into a parquet file that is removed after use.
+"""Rows of a query: read once, in one statement, into a parquet file that is removed after use.
 
 A database has no second reading of the same rows: they may change between two scans, which a run needs.
 """
@@ -89,7 +89,7 @@ def open_query(
 
 
 class _Scratch:
-    """A folder that is removed with the last table that reads it, and when Python ends."""
+    """Temporary folder, removed with the last table of its files, and when Python ends."""
 
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="plmetrics-query-"))
@@ -132,7 +132,7 @@ def _one_statement(query: str, kind: str) -> str:
 
 
 class _Part(NamedTuple):
-    """Part of a query to read: its columns and what follows it, in SQL, and the types of columns whatever rows come."""
+    """Part of a query to read: its columns and further SQL clauses, and the types of columns, independent of rows."""
 
     columns: str
     end: str
@@ -147,7 +147,7 @@ def _part(
     *,
     rows: bool,
 ) -> _Part:
-    """The columns that are needed, and the rows that the database leaves of a condition.
+    """Required columns, and the rows left by the database of a condition.
 
     Columns of SQLite are of the types of their first values, which others of the same column are read as.
     """
@@ -184,7 +184,7 @@ def _types(schema: pa.Schema) -> pl.Schema:
 
 
 def _chosen(types: pl.Schema, needed: Callable[[pl.Schema], Collection[str]], *, rows: bool) -> list[str]:
-    """The columns to read; all where names differ in nothing but capitals, which databases may take for one."""
+    """Columns to read; all of them, if names differ in capitals alone, which databases may equate."""
     if len({name.casefold() for name in types}) < len(types):
         return list(types)
     columns = needed(types)
@@ -200,7 +200,7 @@ def _column(name: str, kind: str) -> str:
 
 
 def _write(batches: pa.RecordBatchReader, path: Path, types: pl.Schema) -> str:
-    """Write the rows of a query, and say what they are: a hash of their columns and of all rows in whatever order."""
+    """Write the rows of a query, and give their identity: a hash of columns and rows, independent of their order."""
     import pyarrow.parquet as pq
 
     schema = batches.schema
@@ -218,7 +218,7 @@ def _write(batches: pa.RecordBatchReader, path: Path, types: pl.Schema) -> str:
 
 
 def _check_columns(schema: pa.Schema) -> None:
-    """Refuse columns that no table of ours can have.
+    """Refuse columns impossible in our tables.
 
     Raises:
         ConfigError: several share a name.
@@ -269,7 +269,7 @@ def _group(batches: Iterator[pa.RecordBatch]) -> list[pa.RecordBatch]:
 
 
 def _frame(parts: list[pa.RecordBatch | pa.Table], schema: pa.Schema) -> pl.DataFrame:
-    """Rows as Polars has them; exact decimals of PostgreSQL, which come as text, are numbers."""
+    """Rows as a Polars frame; exact decimals of PostgreSQL, which come as text, become numbers."""
     import pyarrow as pa
 
     tables = [part if isinstance(part, pa.Table) else pa.Table.from_batches([part]) for part in parts]

@@ -1,4 +1,4 @@
-"""Tables of Spark: only what classic sessions and Spark Connect both offer is called."""
+"""Tables of Spark, by the common interface of classic sessions and Spark Connect."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LONGEST = 300
 
 
 def spark_rows(table: object) -> Any:
-    """The DataFrame of Spark that is meant: itself, or the table of a name in the session of this process.
+    """DataFrame of Spark: the table itself, or one by its name in the session of this process.
 
     A session is the active one, or a new one by the environment, where `SPARK_REMOTE` names a server of Connect.
 

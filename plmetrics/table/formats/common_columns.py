@@ -1,4 +1,4 @@
-"""The columns that all files of a table have: as wide as each needs them, with a complaint for what does not fit."""
+"""Common columns of a table's files: with the widest type of each, and a complaint of conflicts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ColumnRules:
-    """Rules for the columns of files of one format: a type that holds two, None where none does, and hints."""
+    """Rules for the columns of files of one format: the common type of two, None without one, and hints."""
 
     common_type: Callable[[pl.DataType, pl.DataType], pl.DataType | None]
     one_type: str
@@ -30,7 +30,7 @@ def common_columns(
     complaints: Complaints,
     optional: Collection[str],
 ) -> tuple[list[SourceFile], dict[str, pl.DataType]]:
-    """The files, and the columns of the first one and the `optional` ones, which others may lack, as wide as all need.
+    """Files, and the common columns: those of the first and `optional` ones, with the widest type of each.
 
     Files are looked at as they come, so that complaints are in the order of files.
     """
@@ -57,7 +57,7 @@ def common_columns(
 def column_differences(
     columns: Collection[str], expected: Collection[str], first: SourceFile, optional: Collection[str] = ()
 ) -> list[str]:
-    """Columns of the first file that a file lacks, and those that it has beside them, in words."""
+    """Missing and additional columns of a file against the first, in words."""
     missing = [name for name in expected if name not in columns and name not in optional]
     extra = [name for name in columns if name not in expected and name not in optional]
     return [

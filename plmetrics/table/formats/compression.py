@@ -1,4 +1,4 @@
-"""Text files that may be compressed, opened for a look at their first lines; Polars reads the rows by itself."""
+"""Possibly compressed text files, opened for their first lines; Polars reads the rows by itself."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _READ_AHEAD = 8 << 20
 
 
 class CompressionError(ValueError):
-    """The bytes are not what the ending of the file says."""
+    """Bytes of a file contradict the compression of its ending."""
 
 
 def with_compressions(*endings: str) -> tuple[str, ...]:
@@ -40,7 +40,7 @@ def with_compressions(*endings: str) -> tuple[str, ...]:
 
 
 def decompressed_size(file: SourceFile) -> int:
-    """About how many bytes of text a file holds."""
+    """Estimated size of a file's text in bytes."""
     return file.size * (_RATIO if file.name.lower().endswith(COMPRESSIONS) else 1)
 
 
@@ -53,7 +53,7 @@ def open_text(path: str, encoding: str = "utf-8") -> Iterator[IO[str]]:
 
 @contextmanager
 def open_bytes(path: str) -> Iterator[IO[bytes]]:
-    """The bytes of a file, decompressed where its ending says that it is compressed.
+    """Bytes of a file, decompressed by its ending.
 
     Raises:
         CompressionError: the compressed bytes are damaged, found when they are read

@@ -1,4 +1,4 @@
-"""CSV files: comma-separated UTF-8 text whose first line names the columns.
+"""CSV files: comma-separated UTF-8 text with column names in the first line.
 
 A CSV file does not state its types, so they are inferred: from all rows while the files are small together,
 else from the first rows of each file. Words such as `nan` among numbers are numbers. Dates stay text,
@@ -74,7 +74,7 @@ _WIDER: dict[frozenset[type[pl.DataType]], pl.DataType] = {
 def inspect(
     files: Sequence[SourceFile], complaints: Complaints, optional: Collection[str] = ()
 ) -> tuple[list[SourceFile], pl.Schema]:
-    """The files, and the columns of the first one with types that fit all of them.
+    """Files, and the columns of the first one with types common to all.
 
     All files must have the same columns, in any order, but for the `optional` ones. Whole numbers in one file and
     numbers in another are numbers, text and anything else is text; a column without a value says nothing of its type.
@@ -104,7 +104,7 @@ def scan(
     *,
     insert: bool = False,
 ) -> pl.LazyFrame:
-    """One lazy scan of all files, as `source.Format` says."""
+    """Lazy scan of all files; see `source.FileFormat`."""
     rows = pl.scan_csv(
         [file.path for file in files],
         glob=False,
@@ -122,7 +122,7 @@ def scan(
 def check_rows(
     files: Sequence[SourceFile], complaints: Complaints, *, fill: bool = False, ends: bool = False
 ) -> list[str]:
-    """Complain of rows with more or fewer fields than the header, of which Polars says nothing.
+    """Complain of rows with more or fewer fields than the header, unreported by Polars.
 
     With `fill`, where the latter are filled up with nulls, these are warnings, which are returned. With `ends` only the
     last row of each file is looked at, and that of large compressed files is not, unless all rows are read in no time.
@@ -152,7 +152,7 @@ def _uneven_rows(file: SourceFile, names: int) -> tuple[list[UnevenRow], bytes]:
 
 
 class _LastByteStream:
-    """A stream whose last byte is known at its end: one that is compressed cannot be read from there."""
+    """Stream with its last byte known at the end: a compressed one cannot be read from there."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
@@ -179,7 +179,7 @@ def _last_row(file: SourceFile, names: int) -> tuple[list[UnevenRow], bytes]:
 
 
 def _uneven(rows: Sequence[UnevenRow], names: int) -> tuple[str, str]:
-    """Fault of the first of some rows, the number of further ones, and what to do."""
+    """Fault of the first of some rows, the number of further ones, and the remedy."""
     first, more = rows[0], len(rows) - 1
     place = "the last line" if first.line == LAST else f"line {first.line:,}"
     if first.fields is None:
@@ -191,14 +191,14 @@ def _uneven(rows: Sequence[UnevenRow], names: int) -> tuple[str, str]:
 
 
 def _row_counts(file: SourceFile) -> SourceFile:
-    """The file with its number of rows, which shows without reading it only where there is none."""
+    """File with its number of rows, known without a scan only if it is 0."""
     with open_text(file.path, encoding="latin-1") as stream:
         stream.readline()
         return file if stream.read(1) else replace(file, rows=0)
 
 
 def inferred_rows(files: Sequence[SourceFile]) -> int | None:
-    """How many rows of each file show its types; None: all."""
+    """Number of rows of each file for type inference; None: all."""
     if sum(decompressed_size(file) for file in files) <= _SMALL:
         return None
     return max(_FEWEST_ROWS, _SAMPLED_ROWS // len(files))
@@ -206,7 +206,7 @@ def inferred_rows(files: Sequence[SourceFile]) -> int | None:
 
 @contextmanager
 def _complaining(file: SourceFile, complaints: Complaints) -> Iterator[None]:
-    """Turn what goes wrong while a file is read into a complaint."""
+    """Context that turns an error of a file into a complaint."""
     try:
         yield
     except OSError as error:
@@ -244,7 +244,7 @@ def _header(file: SourceFile, complaints: Complaints) -> list[str] | None:
 
 
 def _told_apart(names: Sequence[str]) -> list[str]:
-    """Names of which those that are repeated have a number each, so that nothing reads one of them unawares."""
+    """Unique column names: repeated ones have a number each, so that none is read by mistake."""
     counts, occurrences = Counter(names), Counter[str]()
     apart = []
     for name in names:
@@ -288,7 +288,7 @@ def _same_columns(
 def _types(
     file: SourceFile, names: list[str], rows: int | None, complaints: Complaints
 ) -> dict[str, pl.DataType]:
-    """The type that the values of each column show; text is looked at again, for numbers like `nan`."""
+    """Inferred type of each column; text is inferred again, for numbers like `nan`."""
     with _complaining(file, complaints):
         inferred = pl.scan_csv(
             file.path, glob=False, infer_schema_length=rows, **scan_options([file])
@@ -323,18 +323,18 @@ def _word_types(file: SourceFile, columns: dict[str, int], rows: int | None) -> 
 
 
 def _long_types(file: SourceFile, columns: list[str], rows: int | None) -> dict[str, pl.DataType]:
-    """As `_word_types`, of some columns that are read at once."""
+    """Types as by `_word_types`, of some columns read together."""
     names = [_polars_name(name) for name in columns]
     source = open_binary(file.path) if is_address(file.path) else file.path
     table = pl.read_csv(source, columns=names, glob=False, infer_schema=False, n_rows=rows)
     word, number = (f"^({pattern.pattern})$" for pattern in (_NOT_FINITE, _NUMBER))
-    looks = []
+    aggregates = []
     for index, name in enumerate(columns):
         value = pl.col(_polars_name(name))
         words = value.str.contains(f"(?i){word}")
-        looks += [words.any().alias(f"{index} word")]
-        looks += [(~words & ~value.str.contains(number)).any().alias(f"{index} text")]
-    facts = table.select(looks).row(0, named=True)
+        aggregates += [words.any().alias(f"{index} word")]
+        aggregates += [(~words & ~value.str.contains(number)).any().alias(f"{index} text")]
+    facts = table.select(aggregates).row(0, named=True)
     types: dict[str, pl.DataType] = dict.fromkeys(columns, _UNKNOWN)
     for index, name in enumerate(columns):
         if facts[f"{index} text"]:

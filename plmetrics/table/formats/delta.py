@@ -1,4 +1,4 @@
-"""Delta tables: the log says which parquet files belong to a version, and their partitions."""
+"""Delta tables: the log with the parquet files of a version, and their partitions."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _open(root: str, version: int | None) -> Any:
 
 
 def _stored_names(table: Any) -> Mapping[str, str]:
-    """The names that columns have in the files, where the table maps them."""
+    """Physical column names in the files, for a table with column mapping."""
     if table.metadata().configuration.get(_MAPPING, "none") == "none":
         return {}
     fields = json.loads(table.schema().to_json())["fields"]
@@ -87,7 +87,7 @@ def _stored_names(table: Any) -> Mapping[str, str]:
 def _partition_values(
     actions: pl.DataFrame, key: str, names: Mapping[str, str], schema: pl.Schema
 ) -> pl.Expr:
-    """The values of a partition column by file; those that all are null stand nowhere."""
+    """Values of a partition column by file; a column of nulls alone is stored nowhere."""
     known = (_PARTITION + name for name in (key, names.get(key, key)))
     column = next((name for name in known if name in actions.columns), None)
     if column is None:
@@ -96,7 +96,7 @@ def _partition_values(
 
 
 def _deletions(table: Any, root: str, files: Sequence[SourceFile]) -> dict[str, pl.Series]:
-    """By the path of a file the numbers of its rows that are marked as deleted."""
+    """Numbers of rows with a deletion mark, by the path of their file."""
     if "deletionVectors" not in (table.protocol().reader_features or ()):
         return {}
     vectors = pl.DataFrame(table.deletion_vectors())
@@ -123,7 +123,7 @@ def _partitions(values: pl.DataFrame) -> Partitions:
 
 
 def _stand_in_paths(values: pl.DataFrame, schema: pl.Schema) -> bool:
-    """Whether the folders of all files say the same as the log, so that a scan finds the values there."""
+    """Whether the folder names of all files agree with the log, so that a scan reads the values there."""
     texts = values.with_columns(pl.col(schema.names()).cast(pl.String))
     return all(
         [(key, None if text == NULL else unquote(text)) for key, text in partition_pairs(row[FILE_PATH])]

@@ -1,4 +1,4 @@
-"""Rows of a csv file that have more or fewer fields than its header: Polars fills up the one and cuts off the other.
+"""Ragged rows of a csv file, with more or fewer fields than its header: Polars pads or truncates them.
 
 Separators and line ends are counted over pieces of whole rows, several at a time.
 """
@@ -68,7 +68,7 @@ def uneven_rows(stream: Readable, fields: int) -> list[UnevenRow]:
 
 
 def _pieces(stream: Readable) -> Iterator[tuple[bytes, int]]:
-    """A file in pieces: bytes, and how many of them are whole rows. The last row may end within quotes."""
+    """File in pieces: bytes, and the length of whole rows in them. The last row may end within quotes."""
     rest = b""
     while block := stream.read(max(_PIECE, len(rest))):
         block = rest + block

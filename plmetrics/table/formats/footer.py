@@ -1,4 +1,4 @@
-"""The footer of a parquet file: its bytes, and the number of rows that stands in it.
+"""Footer of a parquet file: its bytes, and its number of rows.
 
 Polars tells a file's schema without reading data, but not its number of rows. That is the third field of the
 footer, a struct in Thrift's compact encoding: what stands before it is stepped over. Plans of `len` would take four
@@ -25,7 +25,7 @@ _LONG_LIST = 15
 
 
 class FooterError(ValueError):
-    """The file does not end in a footer that can be read; the message is for the user."""
+    """File without a readable footer; the message is for the user."""
 
 
 def read_footer(file: BinaryIO) -> bytes:
@@ -84,7 +84,7 @@ class _Cursor:
             self.skip(kind)
 
     def field(self) -> tuple[int, int]:
-        """How far the next field's number is from the last one (0: it is written out), and its type."""
+        """Difference of the next field's number to the last (0: written in full), and its type."""
         head = self.byte()
         return head >> 4, head & 15
 

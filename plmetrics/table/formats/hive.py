@@ -1,4 +1,4 @@
-"""Columns that stand in folder names: `region=DE/part-0.parquet`."""
+"""Hive partitions, columns in folder names: `region=DE/part-0.parquet`."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Partitions:
     native: bool
 
     def attach(self, frame: pl.LazyFrame, *more: pl.Series) -> pl.LazyFrame:
-        """Add what is known of each file to rows that know theirs: partition columns, and `more`.
+        """Join facts of each file to its rows: partition columns, and `more`.
 
         A column of the same name in the files gives way. Rows stay in their order.
         """
@@ -54,7 +54,7 @@ class Partitions:
         return rows.join(values.lazy(), on=FILE_PATH, how="left", maintain_order="left")
 
     def read_by_scan(self) -> Partitions:
-        """The partitions for a scan that reads them by itself, where no other folder of a path looks like one."""
+        """Partitions for a scan that reads them by itself, if no other folder of a path looks like one."""
         count = len(self.schema)
         return replace(
             self,
@@ -62,7 +62,7 @@ class Partitions:
         )
 
     def holding(self, where: str) -> pl.Series:
-        """Whether a file may hold rows of a condition, by those of its parts that speak of these columns alone."""
+        """Whether a file may hold rows of a condition, by its terms on these columns alone."""
         from plmetrics.core.rowsql import conjuncts
 
         holds = pl.lit(value=True)
@@ -83,7 +83,7 @@ class Partitions:
 
 
 def find_partitions(files: Sequence[SourceFile], complaints: Complaints) -> Partitions:
-    """The partition columns that the files' names state.
+    """Partition columns in the files' names.
 
     A column is of whole numbers, numbers, ISO dates or true and false where all its values are, else text;
     `__HIVE_DEFAULT_PARTITION__` is null.

@@ -1,4 +1,4 @@
-"""Iceberg tables: the metadata say which parquet files belong to a snapshot."""
+"""Iceberg tables: the metadata with the parquet files of a snapshot."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def list_table(place: str, complaints: Complaints, version: int | None = None) -
 
 
 def _footers(files: Sequence[SourceFile], complaints: Complaints) -> dict[str, tuple[Footer, pa.Schema]]:
-    """By path what the footers of files say, and their columns with the ids of the table's fields."""
+    """Footers of files by path, and their columns with the ids of the table's fields."""
     import pyarrow.parquet as pq
 
     def read(file: SourceFile) -> tuple[Footer, pa.Schema] | None:
@@ -136,7 +136,7 @@ def _open(metadata: str, snapshot: int | None = None) -> tuple[Any, list[Any]]:
 
 
 def _properties(metadata: str) -> dict[str, str]:
-    """How the library finds an S3 server of one's own."""
+    """Properties of a private S3 server for the library."""
     endpoint = os.environ.get("AWS_ENDPOINT_URL")
     return {"s3.endpoint": endpoint} if endpoint and metadata.startswith("s3://") else {}
 
@@ -149,7 +149,7 @@ def _refuse_other_formats(entries: Iterable[Any], root: str) -> None:
 
 
 def _metadata_columns(table: Any) -> frozenset[str]:
-    """Columns whose values may stand in the metadata only: partition values and defaults."""
+    """Columns with values possibly in the metadata alone: partition values and defaults."""
     schema = table.schema()
     partitions = {
         field.source_id

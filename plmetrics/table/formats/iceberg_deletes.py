@@ -1,4 +1,4 @@
-"""Rows of an Iceberg table that its delete files name, by their numbers or by the values of some columns.
+"""Deleted rows of an Iceberg table, by position or by equality of some columns.
 
 Fields have ids, which give the names of columns in files of other schemas.
 """
@@ -30,7 +30,7 @@ _NUMBER = "@number"
 
 @dataclass(frozen=True, slots=True)
 class FieldNames:
-    """The names of a table's fields at a snapshot by their ids, and the ids by name in files that state none."""
+    """Names of a table's fields at a snapshot by their ids, and the ids by name in files without them."""
 
     names: Mapping[int, str]
     mapping: Mapping[str, int]
@@ -52,7 +52,7 @@ class FieldNames:
         return cls({field.field_id: field.name for field in fields}, ids)
 
     def stored_names(self, schema: pa.Schema) -> dict[str, str | None]:
-        """The names that columns of the table have in a file where these are others, None where it lacks them."""
+        """Differing names of the table's columns in a file, None for absent ones."""
         in_file = self.columns_by_id(schema)
         return {
             name: in_file.get(field_id)
@@ -81,7 +81,7 @@ def file_place(file: Any) -> str:
 def deleted_rows(
     table: Any, entries: Sequence[Any], data: Mapping[str, Any], fields: FieldNames
 ) -> dict[str, pl.Series]:
-    """By the path of a data file the numbers of its rows that are deleted.
+    """Numbers of the deleted rows by the path of their data file.
 
     A delete file is about data files that are not younger than it; one of values is about those that are older, and of
     its partition, if it has one.
@@ -115,7 +115,7 @@ def _positions(table: Any, deletes: Sequence[Any], data: Mapping[str, Any]) -> d
 
 
 def _named_rows(table: Any, file: Any) -> pl.DataFrame:
-    """Paths and row numbers that one delete file names."""
+    """Paths and row numbers in one delete file."""
     if str(file.file_format.value) == "PARQUET":
         with open_binary(file_place(file)) as stream:
             return pl.read_parquet(stream, columns=list(_POSITION)).cast(pl.Schema(_POSITION))
@@ -153,7 +153,7 @@ def _equal_rows(deletes: Sequence[Any], data: Mapping[str, Any], fields: FieldNa
 
 
 def _keys(entry: Any) -> tuple[int, ...]:
-    """The ids of the columns whose values a delete file has."""
+    """Ids of the key columns of a delete file."""
     return tuple(sorted(entry.data_file.equality_ids or ()))
 
 
@@ -168,7 +168,7 @@ def _is_about(delete: Any, entry: Any) -> bool:
 
 
 def _matching_rows(rows: pl.DataFrame, values: pl.DataFrame) -> pl.Series:
-    """The numbers of the rows whose values stand in delete files; null is equal to null."""
+    """Numbers of the rows with keys in delete files; null is equal to null."""
     types = {name: common_type(rows.schema[name], dtype) or dtype for name, dtype in values.schema.items()}
     numbered = rows.cast(pl.Schema(types)).with_row_index(_NUMBER)
     matching = numbered.join(values.cast(pl.Schema(types)), on=list(types), how="semi", nulls_equal=True)
@@ -176,7 +176,7 @@ def _matching_rows(rows: pl.DataFrame, values: pl.DataFrame) -> pl.Series:
 
 
 def _values(path: str, keys: tuple[int, ...], fields: FieldNames) -> pl.DataFrame:
-    """Columns of a file by the ids of their fields; those that it lacks are null."""
+    """Columns of a file by the ids of their fields; absent ones are null."""
     import pyarrow.parquet as pq
 
     with open_binary(path) as stream:

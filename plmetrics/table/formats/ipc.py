@@ -1,4 +1,4 @@
-"""Arrow files, which are Feather files of version 2: footers and schemas, read before any data.
+"""Arrow files (Feather of version 2): footers and schemas, read before any data.
 
 Polars tells a file's schema from the footer, but not its number of rows. Footer and batch headers are tables of
 FlatBuffers: a table starts with the way back to a list of its fields' places, 0 for a field at its default. Lengths of
@@ -59,7 +59,7 @@ def inspect(
     complaints: Complaints,
     optional: Collection[str] = (),  # noqa: ARG001 (one scan of Arrow files needs the same columns in all)
 ) -> tuple[list[SourceFile], pl.Schema]:
-    """The files with their row counts, and their common columns, which may stand in any order."""
+    """Files with their row counts, and their common columns in any order."""
     counted_files: list[SourceFile] = []
     schema = pl.Schema()
     footers = each_file(lambda file: _read_one(file, complaints), files)
@@ -83,7 +83,7 @@ def scan(
     *,
     insert: bool = False,  # noqa: ARG001
 ) -> pl.LazyFrame:
-    """One lazy scan of all files, as `source.Format` says."""
+    """Lazy scan of all files; see `source.FileFormat`."""
     native = partitions.native
     hive_schema = partitions.schema if native and partitions.schema else None
     return pl.scan_ipc(
@@ -184,7 +184,7 @@ def _rows(file: BinaryIO, offset: int, header: int, body: int, size: int) -> int
 
 
 def _batch(file: BinaryIO, offset: int, header: int, body: int, size: int) -> tuple[bytes, int]:
-    """A header, and where the record batch in it starts, be it that of a dictionary."""
+    """Header of a record batch, and the start of its body; also of a dictionary's."""
     _check_block(offset, header, body, size)
     file.seek(offset)
     message = file.read(header)
@@ -198,7 +198,7 @@ def _batch(file: BinaryIO, offset: int, header: int, body: int, size: int) -> tu
 
 
 def _check_lengths(file: BinaryIO, message: bytes, batch: int, start: int, body: int) -> None:
-    """See that compressed buffers do not claim more bytes than they can hold: the process would end for want of memory.
+    """Check the claimed sizes of compressed buffers against their bytes: the process would run out of memory.
 
     Raises:
         IndexError: one does.

@@ -1,4 +1,4 @@
-"""Tables whose log or metadata say which parquet files they are made of, and what both kinds have in common."""
+"""Tables with their files in a log or in metadata: the common parts of Delta and Iceberg."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _remote_kind(address: Address) -> str | None:
 
 
 def refuse_loose_files(files: Iterable[SourceFile]) -> None:
-    """Refuse files of a table that are named themselves: some may no longer belong to it.
+    """Refuse single files of a table: some may no longer belong to it.
 
     Raises:
         DataError: names the tables
@@ -100,7 +100,7 @@ def refuse_loose_files(files: Iterable[SourceFile]) -> None:
 
 
 def loose_files(shown: str, kind: str) -> Problem:
-    """Problem of files of a table that are named themselves."""
+    """Problem of single files of a table."""
     message = f"{shown}: is {article(kind)} table, whose folder may hold files that it has dropped"
     return Problem(message, hint="name the table's folder itself, and nothing else")
 
@@ -115,7 +115,7 @@ def article(kind: str) -> str:
 
 
 def data_files(paths: Sequence[str], root: str, complaints: Complaints, hint: str) -> dict[str, SourceFile]:
-    """By path or address the files that a table names; a complaint with the hint for each that is not there."""
+    """Files of a table by path or address; a complaint with the hint for each absent one."""
     remote = bool(paths) and is_address(paths[0])
     files = (at_once if remote else map)(lambda path: _data_file(path, root, complaints, hint), paths)
     return {path: file for path, file in zip(paths, files, strict=True) if file is not None}
@@ -195,7 +195,7 @@ class ListedFiles:
         *,
         insert: bool = True,  # noqa: ARG002
     ) -> pl.LazyFrame:
-        """One lazy scan of all files; a column that a file does not have is null there.
+        """Lazy scan of all files; a column absent in a file is null there.
 
         Rows that are marked as deleted keep their numbers, and are left out.
         """
@@ -209,17 +209,17 @@ class ListedFiles:
         return rows.drop(index, *((FILE_PATH,) if partitions.native else ()))
 
     def stored_names(self, file: SourceFile) -> Mapping[str, str | None]:
-        """The names that columns have in a file, where these are others: None where it has none of them."""
+        """Differing names of columns in a file: None if it has none of them."""
         return self._listing.stored_names.get(file.path, {})
 
     def deleted_rows(self, file: SourceFile) -> pl.Series | None:
-        """The numbers of the rows of a file that are deleted, None where none is."""
+        """Numbers of a file's deleted rows, None without any."""
         return self._listing.deletions.get(file.path)
 
     def _scan_rows(
         self, files: Sequence[SourceFile], stored: pl.Schema, partitions: Partitions, index: str | None
     ) -> pl.LazyFrame:
-        """The rows of all files under the table's names: one scan for those that follow each other with the same."""
+        """Rows of all files under the table's names: one scan for consecutive files of equal names."""
         scans = []
         start = 0
         for names, group in groupby(files, self.stored_names):
@@ -243,7 +243,7 @@ class ListedFiles:
         return scans[0] if len(scans) == 1 else pl.concat(scans, how="diagonal")
 
     def _deleted_rows(self, files: Sequence[SourceFile]) -> pl.Series:
-        """The numbers, across files, of the rows that are marked as deleted."""
+        """Numbers, across files, of the deleted rows."""
         starts = accumulate((file.rows or 0 for file in files), initial=0)
         deletions = self._listing.deletions
         parts = [
@@ -255,7 +255,7 @@ class ListedFiles:
 
 
 def absent_version(root: str, version: int, present: int | None) -> AbsentDataError:
-    """Error of a version that a table does not have."""
+    """Error of an absent version of a table."""
     hint = None if present is None else f"the present one is {present}"
     return AbsentDataError(
         Problem(f"{shown_path(root)}: there is no version {version}", ("data", "version"), hint)
@@ -263,7 +263,7 @@ def absent_version(root: str, version: int, present: int | None) -> AbsentDataEr
 
 
 def unreadable(kind: str, root: str, error: BaseException) -> PlmetricsError:
-    """Error of a table whose log or metadata cannot be read."""
+    """Error of a table with an unreadable log or metadata."""
     if is_address(root) and is_storage_error(error):
         return storage_fault(error, root)
     lines = str(error).strip().splitlines() or [type(error).__name__]

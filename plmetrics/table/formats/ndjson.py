@@ -1,4 +1,4 @@
-"""NDJSON files: a JSON object on every line, whose keys are the columns.
+"""NDJSON files: a JSON object on every line, with the columns as its keys.
 
 The types are inferred: from all lines while the files are small together, else from the first lines of each file. A
 key that a line leaves out is null there. Dates stay text, as in CSV files.
@@ -43,7 +43,7 @@ _NUMBERS = (pl.Int64, pl.Int128, pl.Float64)
 def inspect(
     files: Sequence[SourceFile], complaints: Complaints, optional: Collection[str] = ()
 ) -> tuple[list[SourceFile], pl.Schema]:
-    """The files, and the columns of the first one with types that fit all of them.
+    """Files, and the columns of the first one with types common to all.
 
     Other files need these columns too, but for the `optional` ones; columns that the first file does not have are
     ignored. Whole numbers in one file and numbers in another are numbers, text and anything else is text.
@@ -68,7 +68,7 @@ def scan(
     *,
     insert: bool = False,  # noqa: ARG001 (a key that a line lacks is null anyway)
 ) -> pl.LazyFrame:
-    """One lazy scan of all files, as `source.Format` says."""
+    """Lazy scan of all files; see `source.FileFormat`."""
     return pl.scan_ndjson(
         [file.path for file in files],
         schema=stored,

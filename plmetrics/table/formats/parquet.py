@@ -74,7 +74,7 @@ def scan(
     *,
     insert: bool = False,
 ) -> pl.LazyFrame:
-    """One lazy scan of all files, as `source.Format` says."""
+    """Lazy scan of all files; see `source.FileFormat`."""
     native = partitions.native
     hive_schema = partitions.schema if native and partitions.schema else None
     return pl.scan_parquet(
@@ -125,7 +125,7 @@ def columns_of(footer: bytes, file: SourceFile, complaints: Complaints) -> Foote
 
 
 def common_type(first: pl.DataType, other: pl.DataType) -> pl.DataType | None:
-    """The type that both can be read as, or None. Whole numbers beside others are Float64, exact up to 2^53.
+    """Common type of two, or None. Whole numbers beside others are Float64, exact up to 2^53.
 
     >>> common_type(pl.UInt32(), pl.Int32())
     Int64

@@ -116,7 +116,7 @@ def _read_file(
 
 
 def _taken_apart(content: str, pattern: str) -> pl.DataFrame:
-    """The lines that are not blank with their numbers and parts, null where they are not of the form."""
+    """Nonblank lines with their numbers and parts, null for malformed ones."""
     text = pl.Series(_TEXT, [content]).str.split("\n").explode()
     lines = pl.DataFrame([text]).with_row_index(_LINE, offset=1)
     parts = pl.col(_TEXT).str.extract_groups(pattern).struct

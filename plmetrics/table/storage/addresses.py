@@ -1,4 +1,4 @@
-"""Addresses of objects, such as `s3://bucket/scores/day.parquet`: their parts, and how messages show them."""
+"""Addresses of objects, such as `s3://bucket/scores/day.parquet`: their parts, and their texts in messages."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Address(NamedTuple):
 
     @property
     def is_web(self) -> bool:
-        """Whether it is of a web server, which lists nothing."""
+        """Whether the address is of a web server, without listings."""
         return self.scheme in _WEB
 
     @property

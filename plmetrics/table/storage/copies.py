@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 @contextmanager
 def local_copies(items: Sequence[T], ending: str) -> Iterator[tuple[Sequence[T | Path], Mapping[Path, str]]]:
-    """Items of which addresses are replaced by copies in a folder that is removed afterwards.
+    """Items with addresses replaced by copies in a temporary folder.
 
     An address whose name does not end as the objects do stands for those right below it.
 

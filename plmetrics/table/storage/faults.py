@@ -1,4 +1,4 @@
-"""Errors of an object store or a web server, said for the person who must mend them."""
+"""Errors of an object store or a web server, in words for the user."""
 
 from __future__ import annotations
 
@@ -68,5 +68,5 @@ def storage_fault(error: BaseException, shown: str) -> PlmetricsError:
 
 
 def mask_error(error: BaseException) -> None:
-    """Take the values of signatures out of an error, which tracebacks show."""
+    """Remove the values of signatures from an error, as tracebacks show them."""
     error.args = tuple(mask_address(arg) if isinstance(arg, str) else arg for arg in error.args)

@@ -34,7 +34,7 @@ _PATH = ("data", "path")
 
 
 def list_objects(paths: Sequence[str], endings: Collection[str], complaints: Complaints) -> list[SourceFile]:
-    """The data files that addresses mean, as `plmetrics.table.files.list_files` has those of paths.
+    """Data files of addresses, in the form `plmetrics.table.files.list_files` gives for paths.
 
     Raises:
         ConfigError: an address cannot be read, addresses are of several buckets, or an object is named twice.
@@ -62,7 +62,7 @@ def list_objects(paths: Sequence[str], endings: Collection[str], complaints: Com
 def inspect_objects(
     files: Sequence[SourceFile], endings: Collection[str], complaints: Complaints
 ) -> tuple[SourceFile, ...]:
-    """The files of known ending that are not empty; complaints take the others."""
+    """Nonempty files of known ending; complaints take the others."""
     kept = []
     for file in files:
         if ending_of(file.name, endings) is None:
@@ -80,7 +80,7 @@ def inspect_objects(
 def _expand(
     address: Address, endings: Collection[str], complaints: Complaints
 ) -> tuple[str, list[ObjectFacts]]:
-    """The folder that names start from, and the objects of one address."""
+    """Base folder of names, and the objects of one address."""
     if glob.has_magic(address.path) and not address.is_web:
         return _expand_glob(address, complaints)
     folder = posixpath.dirname(address.path)
@@ -103,7 +103,7 @@ def _expand(
 
 
 def _expand_data_set(address: Address, complaints: Complaints) -> tuple[Address, str, list[ObjectFacts]]:
-    """A server, the folder that names start from, and the files of one address of the Hugging Face hub."""
+    """Server, base folder of names, and the files of one address of the Hugging Face hub."""
     from plmetrics.table.storage.web import data_set_files
 
     start, path, names = data_set_files(address)
@@ -135,7 +135,7 @@ def _expand_glob(address: Address, complaints: Complaints) -> tuple[str, list[Ob
 
 
 def _fits(pattern: Sequence[str], parts: Sequence[str]) -> bool:
-    """Whether a key, or a folder that it is below, is what a glob means.
+    """Whether a key, or a folder above it, matches a glob.
 
     >>> _fits(["day=*", "*.csv"], ["day=1", "a.csv"]), _fits(["day=*"], ["day=1", "a.csv"]), _fits(["**", "a"], ["a"])
     (True, True, True)
@@ -148,13 +148,13 @@ def _fits(pattern: Sequence[str], parts: Sequence[str]) -> bool:
 
 
 def _is_data(entry: ObjectFacts, folder: str) -> bool:
-    """Whether an object is data, not hidden, and not one that stands for a folder."""
+    """Whether an object is data: neither hidden nor the marker of a folder."""
     marker = entry.size == 0 and "." not in posixpath.basename(entry.key)
     return not marker and entry.key != folder and not _is_hidden(entry.key, folder)
 
 
 def _is_hidden(key: str, folder: str) -> bool:
-    """Whether a part of a key below a folder says that it is no data."""
+    """Whether a part of a key below a folder marks it as hidden."""
     below = key[len(folder) :].lstrip("/")
     return any(part.startswith(NOT_DATA) for part in below.split("/"))
 
@@ -171,7 +171,7 @@ def _above_partitions(folder: str) -> str:
 
 
 def _refuse_tables(address: Address, listed: Sequence[ObjectFacts]) -> None:
-    """Refuse folders in which a Delta or Iceberg table lies: some files may no longer belong to it."""
+    """Refuse folders with a Delta or Iceberg table: some files may no longer belong to it."""
     tables = {
         match["table"]: match["log"] is not None for entry in listed if (match := _TABLE.match(entry.key))
     }

@@ -58,7 +58,7 @@ def read_object(address: Address) -> bytes:
 
 
 def write_object(address: Address, content: bytes) -> None:
-    """Write an object, all of it or nothing; one of that name is replaced.
+    """Write an object atomically; one of that name is replaced.
 
     Raises:
         ConfigError: it is on a web server.
@@ -81,7 +81,7 @@ def create_object(address: Address, content: bytes) -> bool:
 
 
 def update_object(address: Address, change: Callable[[bytes | None], bytes | None]) -> None:
-    """Replace an object by what is made of its content, as long as it is what was read: else it is read anew.
+    """Update an object by a function of its content, with a retry after a concurrent change.
 
     Args:
         address: of the object.
@@ -114,7 +114,7 @@ def names_in(address: Address) -> list[str]:
 
 
 def facts_stamp(address: Address, facts: ObjectFacts) -> tuple[str | int, ...]:
-    """Stamp that tells an object from the one that takes its place."""
+    """Stamp to tell an object from its replacement."""
     return (address.root, address.path, facts.size, facts.identity)
 
 
@@ -149,7 +149,7 @@ def each_file(question: Callable[[SourceFile], U], files: Sequence[SourceFile]) 
 
 
 def at_once(question: Callable[[T], U], items: Iterable[T]) -> list[U]:
-    """Answers in order, of which several are waited for at once."""
+    """Answers in order, with several requests at once."""
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         return list(pool.map(question, items))
 

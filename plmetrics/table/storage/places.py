@@ -1,4 +1,4 @@
-"""Places in a bucket, which are read and written as paths of a local disk are: a folder is what names begin with."""
+"""Places in a bucket, with the interface of paths of a local disk: a folder is a prefix of names."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class PlaceFacts(NamedTuple):
 
 @dataclass(frozen=True, slots=True, order=True)
 class BucketPlace:
-    """A folder or an object of a bucket. Its methods are those of `pathlib.Path`, and raise what these raise.
+    """Folder or object of a bucket. Its methods are those of `pathlib.Path`, with the same errors.
 
     A store that cannot be reached, or denies access, is an EnvironmentFault.
     """
@@ -88,7 +88,7 @@ class BucketPlace:
 
     @property
     def parent(self) -> BucketPlace:
-        """The folder that it lies in."""
+        """Folder of the place."""
         return BucketPlace(self.address._replace(key=posixpath.dirname(self.address.key)))
 
     def resolve(self) -> BucketPlace:
@@ -116,13 +116,13 @@ class BucketPlace:
         return {facts.key.rpartition("/")[2]: facts.size for facts in list_in(self.address)[1]}
 
     def modified_below(self, name: str) -> dict[str, float]:
-        """The folders right below it that have an object of a name, with the time of its last change."""
+        """Direct subfolders with an object of a name, with the time of its last change."""
         start = f"{self.address.key}/" if self.address.key else ""
         objects = ((facts.key.removeprefix(start).split("/"), facts) for facts in list_folder(self.address))
         return {parts[0]: facts.modified for parts, facts in objects if parts[1:] == [name]}
 
     def stat(self) -> PlaceFacts:
-        """Its size and the time of its last change; of a folder those of all that is in it."""
+        """Size and time of the last change; of a folder those of all objects in it."""
         facts = object_facts(self.address) if self.address.key else None
         objects = list_folder(self.address) if facts is None else [facts]
         if not objects:
@@ -157,7 +157,7 @@ class BucketPlace:
         return create_object(self.address, content)
 
     def update(self, change: Callable[[bytes | None], bytes | None]) -> None:
-        """Replace it by what is made of its content, if that is what it is by then."""
+        """Update the object by a function of its current content, atomically."""
         update_object(self.address, change)
 
     def unlink(self, missing_ok: bool = True) -> None:  # noqa: ARG002, FBT001, FBT002

@@ -55,7 +55,7 @@ def read_range(root: str, key: str, start: int, length: int) -> bytes:
 
 
 def read(root: str, key: str) -> tuple[bytes, Any]:
-    """All bytes of an object, and the version that they are of, as `write` takes it."""
+    """All bytes of an object, and their version, as `write` takes it."""
     import_obstore()
     import obstore
 
@@ -99,7 +99,7 @@ def delete(root: str, key: str) -> None:
 
 
 def list_below(root: str, folder: str) -> Iterator[ObjectFacts]:
-    """The objects below a folder, that is, whose keys start with it and a slash; of a bucket where it is empty."""
+    """Objects below a folder: with keys of the folder and a slash at their start; of a bucket if it is empty."""
     import_obstore()
     import obstore
 
@@ -118,7 +118,7 @@ def list_in(root: str, folder: str) -> tuple[list[str], list[ObjectFacts]]:
 
 
 def import_obstore() -> None:
-    """See that obstore is there.
+    """Import obstore, or say how to install it.
 
     Raises:
         EnvironmentFault: it is not installed.
@@ -128,7 +128,7 @@ def import_obstore() -> None:
 
 
 def retries() -> tuple[int, int]:
-    """How often a request is repeated, and for how many milliseconds; the variables are those of Polars."""
+    """Number of retries of a request, and their time in milliseconds; the variables are those of Polars."""
     return _number("POLARS_CLOUD_MAX_RETRIES", _RETRIES), _number("POLARS_CLOUD_RETRY_TIMEOUT_MS", _PATIENCE)
 
 
@@ -148,7 +148,7 @@ def _store(root: str) -> Any:
 
 @lru_cache(maxsize=8)
 def _store_of(root: str, environment: frozenset[tuple[str, str]]) -> Any:  # noqa: ARG001
-    """A store with what the environment says now: another environment is another store."""
+    """Store for the current environment: another environment is another store."""
     from obstore.store import from_url
 
     most, milliseconds = retries()

@@ -1,4 +1,4 @@
-"""Files on web servers: facts and bytes by requests for ranges, which a signed address allows, too.
+"""Files on web servers: facts and bytes by range requests, which a signed address allows, too.
 
 Data sets of the Hugging Face hub, `hf://datasets/USER/NAME@REVISION/PATH`, are web addresses of a commit's files.
 """

@@ -30,9 +30,9 @@ def run_plan(**options):
 
 
 def test_sums_of_batches_are_those_of_a_grouping():
-    prepared = run_plan(uncertainty={"replicates": 20, "blocks": 40})
-    sums = sums_beside_counts(prepared, digested=False)
-    rows = rows_plan(prepared, further=sums.columns).collect()
+    plan = run_plan(uncertainty={"replicates": 20, "blocks": 40})
+    sums = sums_beside_counts(plan, digested=False)
+    rows = rows_plan(plan, further=sums.columns).collect()
     for first in range(0, ROWS, 7_000):
         left = sums.take(rows[first : first + 7_000])
         assert not any(name.startswith("@term|") for name in left.columns)

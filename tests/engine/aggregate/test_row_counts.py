@@ -22,8 +22,8 @@ def asked_of_rows(monkeypatch):
     """Whether counts came from the rows, run by run."""
     found = []
 
-    def noted(prepared, plain=counted.tells_counts):
-        found.append(plain(prepared))
+    def noted(plan, plain=counted.tells_counts):
+        found.append(plain(plan))
         return found[-1]
 
     monkeypatch.setattr(counted, "tells_counts", noted)

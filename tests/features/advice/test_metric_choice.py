@@ -14,7 +14,7 @@ from plmetrics.catalogue.advice.advice_rule import TableFacts, matches
 from plmetrics.catalogue.advice.advice_rules import RULES, matching_rules
 from plmetrics.catalogue.advice.table_survey import Layout, survey
 from plmetrics.core.text import parse_call
-from plmetrics.engine.run_warnings import misleading_metrics
+from plmetrics.diagnostics.run_warnings import misleading_metrics
 from plmetrics.features.advice.metric_choice import advise
 from plmetrics.suite.arguments import suite_from_arguments
 from plmetrics.suite.reader import metric_from_text

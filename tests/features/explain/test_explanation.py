@@ -133,9 +133,9 @@ def test_entries_are_about_those_of_the_sums(changes: dict[str, Any]) -> None:
 
 def foretold(rows: int, *, blocks: int = 50, **changes: Any) -> Foreseen:
     """The memory of a run that was prepared on few rows, as if it had others."""
-    prepared = prepare(bind(suite_from_arguments(**{**ASKED, **changes}), open_source(table())))
-    counted = replace(prepared, rows=replace(prepared.rows, read=rows))
-    entries = [min(cube.cells * blocks, rows) for cube in prepared.cubes]
+    plan = prepare(bind(suite_from_arguments(**{**ASKED, **changes}), open_source(table())))
+    counted = replace(plan, rows=replace(plan.rows, read=rows))
+    entries = [min(cube.cells * blocks, rows) for cube in plan.cubes]
     return foreseen(counted, Sizes(rows, 40, entries, blocks))
 
 

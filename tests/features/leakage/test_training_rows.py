@@ -478,7 +478,7 @@ def test_every_plan_streams(tmp_path: Any, task: str) -> None:
     names = attribute_candidates(request.view)
     frame = evaluated_columns(request.view, names)
     columns = [_Column(name, request.view.schema[name], task) for name in names]
-    plans = [frame.select(part for column in columns for part in column.looks())]
+    plans = [frame.select(part for column in columns for part in column.screening())]
     for some in (checks.plans(), checks.keyed_plans(0, 1), checks.keyed_plans(1, 3)):
         plans += some.values()
     looked = {"@n": SIZE, **{f"values|{column.name}": 5 for column in columns}}

@@ -73,6 +73,17 @@ def test_a_partition_is_the_cheapest_of_all(seed: int, length: int, least: int, 
         )
 
 
+def test_a_partition_without_short_segments_is_the_cheapest_of_longer_ones_too() -> None:
+    """So that only series with segments too short for a level are cut again."""
+    draw = np.random.default_rng(4)
+    values = draw.normal(size=(400, 30)).round(1) + 4 * draw.integers(0, 2, (400, 30)).cumsum(axis=1) // 12
+    weights = np.ones_like(values)
+    free, longer = (segments(values, weights, 8.0, least) for least in (1, 4))
+    plain = np.array([np.bincount(number).min() >= 4 for number in free])
+    assert 100 < plain.sum() < 400
+    np.testing.assert_array_equal(free[plain], longer[plain])
+
+
 def share_with_a_change(values: Array, errors: float = UNKNOWN, **season: object) -> float:
     found = levels(values, np.full(values.shape, errors), **season)  # type: ignore[arg-type]
     return float((found != found[:, :1]).any(axis=1).mean())

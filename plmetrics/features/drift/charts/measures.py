@@ -43,7 +43,7 @@ _TEXTS = (
 
 
 def draw(selection: Selection) -> Figure:
-    """A dot a column and measure, those that moved most first; shifts of means are in standard deviations."""
+    """One dot per column and measure, largest drift first; shifts of means are in standard deviations."""
     table = selection.summary.drift
     if table.is_empty():
         raise NothingToDraw(
@@ -77,7 +77,7 @@ def _largest(part: pl.DataFrame, most: int) -> pl.DataFrame:
 
 
 def _size(part: pl.DataFrame) -> pl.Expr:
-    """Size to draw: shifts in standard deviations of the reference, so that columns of any unit stand together."""
+    """Size on the chart: shifts in standard deviations of the reference, comparable between columns of any unit."""
     shift = part["measure"][0].startswith(_SHIFTS) or part["measure"][0] == "wasserstein"
     return pl.col("per_sd") if shift and part["per_sd"].is_not_null().any() else pl.col("value")
 
@@ -142,7 +142,7 @@ def _windows(row: dict[str, Any]) -> str:
 
 
 def _finding(title: str, parts: list[pl.DataFrame]) -> str:
-    """Summary in words: what moved most by each measure."""
+    """Summary in words: the largest drift by each measure."""
     words = []
     for part in parts:
         row = part.row(0, named=True)

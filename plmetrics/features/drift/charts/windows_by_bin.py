@@ -1,4 +1,4 @@
-"""Both windows of columns on shared bins: the share of rows in each, the columns that moved most first."""
+"""Histograms of both windows on shared bins: the share of rows in each, columns with the largest drift first."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def _panel(part: pl.DataFrame, heading: str) -> Any:
 
 
 def _outline(part: pl.DataFrame, column: str) -> pl.DataFrame:
-    """The corners of the steps over the bins, which stand one after the other."""
+    """Corners of the steps over consecutive bins."""
     share = pl.col(column).fill_null(0.0)
     left = part.select(x=pl.col("k").cast(pl.Float64) + 1e-6, y=share, k=2 * pl.col("k"))
     right = part.select(x=pl.col("k") + 1.0, y=share, k=2 * pl.col("k") + 1)
@@ -110,7 +110,7 @@ def _outline(part: pl.DataFrame, column: str) -> pl.DataFrame:
 
 
 def _labels(part: pl.DataFrame) -> tuple[list[float], list[str]]:
-    """Where ticks stand and what they say: edges of intervals, or names in the middle of a bin."""
+    """Positions and labels of ticks: edges of intervals, or names in the middle of a bin."""
     step = -(-part.height // _MOST_LABELS)
     ticks: list[float] = []
     words: list[str] = []
@@ -124,7 +124,7 @@ def _labels(part: pl.DataFrame) -> tuple[list[float], list[str]]:
 
 
 def _expression(ticks: list[float], words: list[str]) -> str:
-    """The texts of ticks as an expression; names are data, so that quotes in them end nothing."""
+    """Tick labels as a Vega expression; names are escaped data."""
     import json
 
     pairs = {f"{tick:g}": word for tick, word in zip(ticks, words, strict=True)}

@@ -76,8 +76,10 @@ def _levels_of_full(values: Array, errors: Array, *, inflation: float) -> Array:
     clean = without_outliers(values, variance)
     weights = 1 / (noise_variance(clean, variance) * inflation)
     penalty = 12 + np.log(values.shape[1])
-    weights = np.where(_passing(segments(clean, weights, penalty, 1)), _NEGLIGIBLE * weights, weights)
-    number = segments(clean, weights, penalty, SHORTEST)
+    number = segments(clean, weights, penalty, 1)
+    brief = (_sizes(number) < SHORTEST).any(axis=1)
+    weights[brief] *= np.where(_passing(number[brief]), _NEGLIGIBLE, 1.0)
+    number[brief] = segments(clean[brief], weights[brief], penalty, SHORTEST)
     place = number + (np.arange(len(values)) * values.shape[1])[:, None]
     sums, total = (np.bincount(place.ravel(), part.ravel())[place] for part in (weights * clean, weights))
     return np.asarray(sums / total)

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import plmetrics as plm
-from plmetrics.engine.treatment_balance import standardised_difference, unlike_shares
+from plmetrics.diagnostics.treatment_balance import standardised_difference, unlike_shares
 
 RNG = np.random.default_rng(5)
 N = 3000

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import plmetrics as plm
-from plmetrics.engine.run_warnings import _ends
+from plmetrics.diagnostics.run_warnings import _ends
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Warnings by the values of a run: models that are worse than chance or a constant, areas of unlike slices."""
+"""Warnings by the values of a run: models worse than chance or a constant, areas of unlike slices."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Row = dict[str, Any]
 
 
 def warnings_by_value(suite: Suite, metrics: pl.DataFrame, smallest: float | None) -> list[str]:
-    """Warnings on values that noise does not explain.
+    """Warnings on values beyond noise.
 
     Args:
         suite: what was asked.
@@ -74,7 +74,7 @@ def _noise(row: Row) -> float | None:
 
 
 def _worse_than_baseline(suite: Suite, rows: Sequence[Row]) -> Iterator[str]:
-    """One line a model for all losses that are larger than those of the built-in baseline."""
+    """Warning per model for all losses larger than those of the built-in baseline."""
     losses = {
         metric.text
         for metric in suite.metrics

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from plmetrics.engine.gate_warnings import gate_warnings
+from plmetrics.diagnostics.gate_warnings import gate_warnings
 from plmetrics.suite.arguments import suite_from_arguments
 
 

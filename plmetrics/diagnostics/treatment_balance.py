@@ -1,4 +1,4 @@
-"""Warnings of a treatment that was not assigned at random: the score, or a slice that a row is in, tells of it."""
+"""Warnings of a treatment not assigned at random: the score, or a row's slice, predicts it."""
 
 from __future__ import annotations
 
@@ -34,38 +34,38 @@ _REMEDY = (
 )
 
 
-def balance_warnings(prepared: RunPlan, aggregated: Aggregates) -> list[str]:
-    """Warnings of arms that are not alike, of a suite that does not weigh rows by propensities.
+def balance_warnings(plan: RunPlan, aggregated: Aggregates) -> list[str]:
+    """Warnings of unbalanced arms, for suites without propensity weights.
 
     Metrics of the order of scores have no propensities but weights: these end the warnings where they balance the arms.
 
     Source: Austin (2009), Balance diagnostics for comparing the distribution of baseline covariates between treatment
     groups, Statistics in Medicine 28(25).
     """
-    metrics = prepared.request.suite.metrics
+    metrics = plan.request.suite.metrics
     if any(metric.weighs_arms for metric in metrics) and not any(metric.needs_score for metric in metrics):
         return []
-    return [*_by_score(prepared, aggregated), *_by_slice(prepared, aggregated)]
+    return [*_by_score(plan, aggregated), *_by_slice(plan, aggregated)]
 
 
-def _by_score(prepared: RunPlan, aggregated: Aggregates) -> Iterator[str]:
-    """Models whose scores are higher in one arm, where a run holds scores.
+def _by_score(plan: RunPlan, aggregated: Aggregates) -> Iterator[str]:
+    """Models with higher scores in one arm, for runs with scores.
 
     Weights may be what makes arms comparable: with some, arms must be unlike both with and without them.
     """
     rows = aggregated.rows
     if rows is None or TREATED not in rows.columns:
         return
-    for name, model in prepared.view.roles.models.items():
+    for name, model in plan.view.roles.models.items():
         column = score_column(name)
         if model.made or column not in rows.columns:
             continue
         distance, error = standardised_difference(rows[column], rows[TREATED], None)
-        weight = prepared.view.roles.weight_of(name)
+        weight = plan.view.roles.weight_of(name)
         if weight is not None:
             weighted = standardised_difference(rows[column], rows[TREATED], rows[weight])
             distance, error = min((distance, error), weighted, key=lambda pair: abs(pair[0]))
-        if prepared.request.suite.columns.unit is not None:
+        if plan.request.suite.columns.unit is not None:
             error *= sqrt(rows.height / max(int(aggregated.units.sum()), 1))
         if abs(distance) > max(APART, CLEAR * error):
             side = "above" if distance > 0 else "below"
@@ -78,7 +78,7 @@ def _by_score(prepared: RunPlan, aggregated: Aggregates) -> Iterator[str]:
 def standardised_difference(
     score: pl.Series, treated: pl.Series, weight: pl.Series | None
 ) -> tuple[float, float]:
-    """Mean of the treated less that of the controls, over the root of their mean variance; and its standard error.
+    """Standardised mean difference of the treated to the controls, and its standard error.
 
     Both are 0 where an arm is empty or the scores do not vary.
     """
@@ -92,7 +92,7 @@ def standardised_difference(
 
 
 def _moments(score: pl.Series, weight: pl.Series | None, chosen: pl.Series) -> tuple[float, float, float]:
-    """Mean and variance of some scores, and how many rows of equal weight would say as much; 0 of none."""
+    """Mean and variance of some scores, and Kish's effective number of rows; 0 without rows."""
     values = score.filter(chosen).to_numpy()
     if len(values) == 0:
         return 0.0, 0.0, 0.0
@@ -104,12 +104,12 @@ def _moments(score: pl.Series, weight: pl.Series | None, chosen: pl.Series) -> t
     return mean, float(masses @ (values - mean) ** 2) / mass, mass**2 / float(masses @ masses)
 
 
-def _by_slice(prepared: RunPlan, aggregated: Aggregates) -> Iterator[str]:
-    """Slice sets whose slices have other shares of treated rows; where rows are not units, shares of blocks say it."""
-    of_units = prepared.request.suite.columns.unit is not None
-    model = next(iter(prepared.populations()))
-    prefix = prepared.populations()[model]
-    for slices, state in zip(prepared.slices, sliced_sums(prepared, aggregated), strict=True):
+def _by_slice(plan: RunPlan, aggregated: Aggregates) -> Iterator[str]:
+    """Slice sets with differing shares of treated rows; where rows are not units, by shares of blocks."""
+    of_units = plan.request.suite.columns.unit is not None
+    model = next(iter(plan.populations()))
+    prefix = plan.populations()[model]
+    for slices, state in zip(plan.slices, sliced_sums(plan, aggregated), strict=True):
         if slices.slice_set.is_whole or f"{model}|treated" not in state.columns:
             continue
         treated, mass = state.columns[f"{model}|treated"], state.columns[f"{prefix}weight"]

@@ -1,4 +1,4 @@
-"""Warnings of a run, on what is no error but probably not meant, for its record and its user."""
+"""Warnings of a run about probable mistakes, for its record and its user."""
 
 from __future__ import annotations
 
@@ -38,48 +38,48 @@ if TYPE_CHECKING:
 _MOST_QUERIES = 0.5
 
 
-def run_warnings(prepared: RunPlan, aggregated: Aggregates, metrics: pl.DataFrame) -> list[str]:
-    """Warnings of a run: a class that no row has, gates that exclude each other, metrics and values that mislead."""
+def run_warnings(plan: RunPlan, aggregated: Aggregates, metrics: pl.DataFrame) -> list[str]:
+    """Warnings of a run: a class without rows, gates that exclude each other, misleading metrics and values."""
     return [
-        *models_of_the_label(prepared.view),
-        *_no_positives(prepared, aggregated),
-        *_unreached_thresholds(prepared, aggregated),
-        *state_warnings(prepared, aggregated, metrics),
+        *models_of_the_label(plan.view),
+        *_no_positives(plan, aggregated),
+        *_unreached_thresholds(plan, aggregated),
+        *state_warnings(plan, aggregated, metrics),
     ]
 
 
-def state_warnings(prepared: RunPlan, aggregated: Aggregates, metrics: pl.DataFrame) -> list[str]:
-    """Warnings by the sums of a run and its table `metrics`, which stored states give too."""
-    suite, facts = prepared.request.suite, run_facts(prepared, aggregated)
+def state_warnings(plan: RunPlan, aggregated: Aggregates, metrics: pl.DataFrame) -> list[str]:
+    """Warnings by the sums of a run and its table `metrics`, also of stored states."""
+    suite, facts = plan.request.suite, run_facts(plan, aggregated)
     return [
         *_of_gates(suite),
-        *misleading_metrics(suite, facts, _short_queries(prepared, aggregated, facts)),
-        *_of_treatment(prepared, aggregated),
+        *misleading_metrics(suite, facts, _short_queries(plan, aggregated, facts)),
+        *_of_treatment(plan, aggregated),
         *_by_value(suite, facts, metrics),
     ]
 
 
-def _of_treatment(prepared: RunPlan, aggregated: Aggregates) -> list[str]:
-    """Warnings of arms that are not alike."""
-    if prepared.request.suite.task != "uplift":
+def _of_treatment(plan: RunPlan, aggregated: Aggregates) -> list[str]:
+    """Warnings of unbalanced treatment arms."""
+    if plan.request.suite.task != "uplift":
         return []
-    from plmetrics.engine.treatment_balance import balance_warnings
+    from plmetrics.diagnostics.treatment_balance import balance_warnings
 
-    return balance_warnings(prepared, aggregated)
+    return balance_warnings(plan, aggregated)
 
 
 def _by_value(suite: Suite, facts: TableFacts, metrics: pl.DataFrame) -> list[str]:
-    """Warnings by the values in the table `metrics`, where it holds what can be judged."""
+    """Warnings by the values in the table `metrics`, if it has a basis for them."""
     judged = (metric.chance is not None or metric.rises_with_prevalence for metric in suite.metrics)
     if not suite.baseline and not any(judged):
         return []
-    from plmetrics.engine.value_warnings import warnings_by_value
+    from plmetrics.diagnostics.value_warnings import warnings_by_value
 
     return warnings_by_value(suite, metrics, facts.smallest)
 
 
 def models_of_the_label(view: TableView) -> list[str]:
-    """Warnings of models whose score is the label itself."""
+    """Warnings of models with the label itself as their score."""
     roles = view.roles
     return [
         f"model '{name}' reads the label, column '{roles.label}', as its prediction: its numbers say nothing"
@@ -91,7 +91,7 @@ def models_of_the_label(view: TableView) -> list[str]:
 def misleading_metrics(
     suite: Suite, facts: TableFacts, short: Mapping[int, float] | None = None
 ) -> list[str]:
-    """Warnings of a suite that relies on a metric which misleads on its table.
+    """Warnings of a suite with a misleading metric on its table.
 
     It relies on a metric that it asks for without a companion that the rule names, or judges by a gate without one.
     `short` are the shares of queries with at most so many rows, as a run counts them.
@@ -111,13 +111,13 @@ def misleading_metrics(
 def _of_gates(suite: Suite) -> list[str]:
     if not suite.gates:
         return []
-    from plmetrics.engine.gate_warnings import gate_warnings
+    from plmetrics.diagnostics.gate_warnings import gate_warnings
 
     return gate_warnings(suite)
 
 
 def _whole_queries(suite: Suite, facts: TableFacts, short: Mapping[int, float]) -> Iterator[str]:
-    """Metrics of the first k rows that are 1 for any order, as k reaches the last row of most queries.
+    """Metrics of the first k rows with value 1 for any order, as k reaches the last row of most queries.
 
     Of a sample that is judged by the mean number of rows. Rows that a ranking does not have, as those of `data.trec`
     may be, are missed by any order.
@@ -140,9 +140,9 @@ def _whole_queries(suite: Suite, facts: TableFacts, short: Mapping[int, float]) 
         )
 
 
-def _short_queries(prepared: RunPlan, aggregated: Aggregates, facts: TableFacts) -> dict[int, float]:
-    """The share of queries with at most so many rows, by the cuts of metrics that any order is best for then."""
-    cuts = {metric.saturation for metric in prepared.request.suite.metrics if metric.saturation is not None}
+def _short_queries(plan: RunPlan, aggregated: Aggregates, facts: TableFacts) -> dict[int, float]:
+    """Share of queries with at most k rows, by the cuts k of metrics for which any order is best then."""
+    cuts = {metric.saturation for metric in plan.request.suite.metrics if metric.saturation is not None}
     if not cuts or not facts.rows:
         return {}
     from plmetrics.catalogue.ranking.base import short_queries
@@ -152,7 +152,7 @@ def _short_queries(prepared: RunPlan, aggregated: Aggregates, facts: TableFacts)
         k: max(
             (
                 float(columns[name].sum())
-                for model in prepared.populations()
+                for model in plan.populations()
                 if (name := f"{model}|{short_queries(k)}") in columns
             ),
             default=None,
@@ -162,11 +162,11 @@ def _short_queries(prepared: RunPlan, aggregated: Aggregates, facts: TableFacts)
     return {k: count / facts.rows for k, count in counted.items() if count is not None}
 
 
-def run_facts(prepared: RunPlan, aggregated: Aggregates) -> TableFacts:
-    """The figures that the sums of a run hold: those of the model with the most rows, as all have nearly the same."""
-    suite = prepared.request.suite
-    model = max(prepared.populations(), key=lambda name: aggregated.used[name])
-    prefix = prepared.populations()[model]
+def run_facts(plan: RunPlan, aggregated: Aggregates) -> TableFacts:
+    """Figures from the sums of a run: those of the model with the most rows, as all have nearly the same."""
+    suite = plan.request.suite
+    model = max(plan.populations(), key=lambda name: aggregated.used[name])
+    prefix = plan.populations()[model]
     state = aggregated.sums[0]
     columns, centres = about_common_centre(state.columns, state.centres, np.zeros_like(state.cell), 1)
     prefixes = (prefix, f"{model}|")
@@ -181,50 +181,48 @@ def run_facts(prepared: RunPlan, aggregated: Aggregates) -> TableFacts:
         masses = np.array([sums[f"{prefix}positives"], sums[f"{prefix}negatives"]])
         figures |= _class_sizes(masses, figures["rows"])
         figures["prevalence"] = float(masses[0] / masses.sum())
-        figures |= _scores(prepared, aggregated.rows)
+        figures |= _scores(plan, aggregated.rows)
     elif suite.task == "multiclass":
         figures |= _classes(model, sums, figures["rows"])
     elif suite.task == "regression":
         figures |= _label(model, prefix, sums, centres.of(0, 1))
-    elif suite.task == "ranking" and prepared.rows.pairs:
-        figures["documents"] = prepared.rows.pairs / figures["rows"]
+    elif suite.task == "ranking" and plan.rows.pairs:
+        figures["documents"] = plan.rows.pairs / figures["rows"]
     elif suite.task == "uplift" and f"{model}|treated" in sums and sums[f"{prefix}weight"]:
         figures["treated"] = sums[f"{model}|treated"] / sums[f"{prefix}weight"]
     return TableFacts(task=suite.task, **figures)
 
 
-def _no_positives(prepared: RunPlan, aggregated: Aggregates) -> list[str]:
-    suite = prepared.request.suite
+def _no_positives(plan: RunPlan, aggregated: Aggregates) -> list[str]:
+    suite = plan.request.suite
     state = aggregated.sums[0].columns
     counted = [
-        state[f"{prefix}positives"]
-        for prefix in prepared.populations().values()
-        if suite.positive is not None
+        state[f"{prefix}positives"] for prefix in plan.populations().values() if suite.positive is not None
     ]
     if not counted or any(values.any() for values in counted):
         return []
     from plmetrics.engine.bad_rows import label_values, labels_text
 
-    labels = label_values(prepared.view)
+    labels = label_values(plan.view)
     if suite.positive in labels:
         return []
     column, values = suite.columns.label, labels_text(labels)
     return [f"no row is positive: column '{column}' holds {values}, but positive is {suite.positive!r}"]
 
 
-def _unreached_thresholds(prepared: RunPlan, aggregated: Aggregates) -> list[str]:
-    """Thresholds that no score of a model reaches, or none of a positive row: where rows are counted there anyway."""
-    request, state = prepared.request, aggregated.sums[0].columns
+def _unreached_thresholds(plan: RunPlan, aggregated: Aggregates) -> list[str]:
+    """Thresholds above all scores of a model, or of positive rows: where rows are counted there anyway."""
+    request, state = plan.request, aggregated.sums[0].columns
     numbers = (metric.fixed_threshold for metric in request.sums)
     thresholds = dict.fromkeys(threshold_text(number) for number in numbers if number is not None)
     out = []
-    for model, prefix in prepared.populations().items():
-        for threshold in thresholds if not prepared.view.roles.models[model].made else ():
+    for model, prefix in plan.populations().items():
+        for threshold in thresholds if not plan.view.roles.models[model].made else ():
             names = {part: f"{model}|{part}(threshold={threshold})" for part in ("tp", "fp")}
             has_calls = {part: state[name].any() for part, name in names.items() if name in state}
             if any(has_calls.values()):
                 continue
-            cut = number_text(prepared.thresholds[model].get(threshold, float(threshold)))
+            cut = number_text(plan.thresholds[model].get(threshold, float(threshold)))
             if len(has_calls) == len(names):
                 out.append(f"no score of model '{model}' is {cut} or more: nothing is called positive there")
             elif "tp" in has_calls and state[f"{prefix}positives"].any():
@@ -232,13 +230,13 @@ def _unreached_thresholds(prepared: RunPlan, aggregated: Aggregates) -> list[str
     return out
 
 
-def _scores(prepared: RunPlan, rows: pl.DataFrame | None) -> dict[str, float]:
+def _scores(plan: RunPlan, rows: pl.DataFrame | None) -> dict[str, float]:
     """The ends of the scores, where the run holds them anyway: of the models it was given."""
     if rows is None:
         return {}
     score_columns = [
         score_column(name)
-        for name, model in prepared.view.roles.models.items()
+        for name, model in plan.view.roles.models.items()
         if not model.made and "score" in model.columns and score_column(name) in rows.columns
     ]
     if not score_columns:
@@ -256,7 +254,7 @@ def _scores(prepared: RunPlan, rows: pl.DataFrame | None) -> dict[str, float]:
 
 
 def _ends(scores: pl.Series) -> tuple[float | None, float | None]:
-    """The lowest and the highest finite score: only scores that are not all finite are looked through for them."""
+    """Lowest and highest finite score, with a scan only of scores with non-finite ends."""
     low, high = scores.min(), scores.max()
     if low is None or not (isfinite(low) and isfinite(high)):  # type: ignore[arg-type]
         finite = scores.filter(scores.is_finite())
@@ -280,7 +278,7 @@ def _class_sizes(masses: NDArray[np.float64], rows: int) -> dict[str, float | No
 def _label(
     model: str, prefix: str, sums: Mapping[str, float], centres: Mapping[str, NDArray[np.float64]]
 ) -> dict[str, Any]:
-    """Figures of a label that is a number, as metrics counted them: zeros, mean and deviation."""
+    """Figures of a numeric label from metrics' counts: zeros, mean and deviation."""
     figures: dict[str, Any] = {}
     weight = sums[f"{prefix}weight"]
     if f"{model}|zero_label" in sums:
@@ -294,7 +292,7 @@ def _label(
 
 
 def sample_warnings(request: Request) -> list[str]:
-    """Scores that are labels, and metrics that mislead by a sample of the rows.
+    """Warnings by a sample of the rows: labels as scores, and misleading metrics.
 
     There are none where the rows cannot be read: what is wrong with them is for the run to say.
     """

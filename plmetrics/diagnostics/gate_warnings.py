@@ -1,4 +1,4 @@
-"""Warnings of gates that nothing passes, that exclude each other, and that a trivial model passes."""
+"""Warnings of gates: impossible and contradictory limits, and gates a trivial model passes."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _REWARDS = {
 
 
 def gate_warnings(suite: Suite) -> list[str]:
-    """Warnings of the gates of a suite, whatever its rows are."""
+    """Warnings of the gates of a suite, independent of its rows."""
     return [*_impossible_limits(suite), *_contradictions(suite), *_gates_of_one_side(suite)]
 
 
 def _impossible_limits(suite: Suite) -> Iterator[str]:
-    """A warning for each gate whose limit no value of its metric reaches, as one in percent."""
+    """Warning for each gate with a limit beyond its metric's range, as one in percent."""
     for gate in suite.gates:
         low, high = gate.subject.range
         if gate.against is not None:
@@ -42,7 +42,7 @@ def _impossible_limits(suite: Suite) -> Iterator[str]:
 
 
 def _contradictions(suite: Suite) -> Iterator[str]:
-    """A warning for each slice set that is gated on parity, odds and calibration together.
+    """Warning for each slice set with gates on parity, odds and calibration together.
 
     Where the groups' rates of positives differ, and the scores do not separate the classes perfectly, no score can
     fulfil even two of the three. Sources: Kleinberg, Mullainathan and Raghavan (2017); Chouldechova (2017).
@@ -61,7 +61,7 @@ def _contradictions(suite: Suite) -> Iterator[str]:
 
 
 def _gates_of_one_side(suite: Suite) -> Iterator[str]:
-    """A warning for gates on metrics that a model has for calling every row, or none, where nothing tells of that.
+    """Warning for gates on metrics a constant call satisfies, of every row or none, without a metric against it.
 
     Metrics at a threshold that a rule chooses are left out: the rule says how many rows are called.
     """
@@ -81,7 +81,7 @@ def _gates_of_one_side(suite: Suite) -> Iterator[str]:
 
 
 def _tells_trivial(metric: Metric, rewards: str) -> bool:
-    """Whether a metric is worse for a model that gives more of what another rewards; those of the suite's own may be.
+    """Whether a metric punishes more of what another rewards; metrics of the suite's own may.
 
     Metrics of probabilities are: a model that calls every row has scores that are too high.
     """

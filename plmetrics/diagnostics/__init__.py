@@ -1,0 +1,1 @@
+"""Warnings of probable mistakes: of gates, values, thresholds, queries and treatments."""
