@@ -185,11 +185,11 @@ def _behind(column: pl.Expr, edges: int, number: pl.Expr) -> pl.Expr:
 
 
 def _breaks(edges: Sequence[Any], dtype: pl.DataType) -> pl.Series:
-    """Edges as a column for a binary search: those of a Float32 column are rounded as its values are."""
-    if dtype == pl.Float32:
-        single = pl.Series(edges, dtype=pl.Float32, strict=False)
-        if single.n_unique() == len(edges):
-            return single
+    """Edges as a column for a binary search: those of a column of fewer than 64 bits are rounded as its values are."""
+    if dtype in {pl.Float32, pl.Float16}:
+        narrow = pl.Series(edges, dtype=dtype, strict=False)
+        if narrow.n_unique() == len(edges):
+            return narrow
     widest = max((abs(edge) for edge in edges if isinstance(edge, int)), default=0)
     if widest < 1 << 63:
         return pl.Series(edges, strict=False)
