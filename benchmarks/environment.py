@@ -23,7 +23,21 @@ PACKAGES = (
 def environment() -> str:
     """Day, machine and versions in a line; a package that is not installed says so."""
     machine = f"{processor()}, {os.cpu_count()} cores, {memory()}, Python {platform.python_version()}"
-    return f"{datetime.now(UTC).date().isoformat()}, {machine}, {', '.join(map(version, PACKAGES))}."
+    versions = ", ".join(map(version, PACKAGES))
+    return f"{datetime.now(UTC).date().isoformat()}, {machine}, {versions}, products of {product_library()}."
+
+
+def product_library() -> str:
+    """The library of matrix products and the processor that it computes for."""
+    import numpy  # noqa: F401 (its library is there only then)
+    from threadpoolctl import threadpool_info
+
+    names = [
+        f"{library['internal_api']} for {library.get('architecture', 'any processor')}"
+        for library in threadpool_info()
+        if library["user_api"] == "blas"
+    ]
+    return " and ".join(dict.fromkeys(names)) or "NumPy"
 
 
 def version(package: str) -> str:

@@ -2,12 +2,39 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
 _TIE = 1e-12
+_WHOLE = 1 << 53
+"""Up to this size each whole number is a float."""
+
+
+def quantile_edges(ascending: pl.Series, weight: Array, number: int) -> tuple[float, ...]:
+    """Edges of so many bins of equal weight, each once, without the least value: finite averaged inverses.
+
+    Whole numbers beyond 2^53, which floats do not tell apart, are cut at whole numbers, by their distance from the
+    least one.
+
+    >>> quantile_edges(pl.Series([2**60, 2**60 + 1, 2**60 + 2, 2**60 + 3]), np.ones(4), 2)
+    (1152921504606846978,)
+    >>> quantile_edges(pl.Series([1, 2, 2, 5, 6]), np.ones(5), 2), quantile_edges(pl.Series([1, 2]), np.ones(2), 2)
+    ((2,), (1.5,))
+    """
+    integral = ascending.dtype.is_integer()
+    origin = ascending[0] if integral and max(-ascending[0], ascending[-1]) > _WHOLE else 0
+    values = ascending.cast(pl.Int128) - pl.Series([origin], dtype=pl.Int128) if origin else ascending
+    numbers = values.cast(pl.Float64).to_numpy()
+    cuts = np.unique(averaged_inverse(numbers, weight, np.arange(1, number) / number))
+    edges = cuts[np.isfinite(cuts) & (cuts > numbers[0])].tolist()
+    if origin:
+        return tuple(dict.fromkeys(origin + math.ceil(edge) for edge in edges))
+    return tuple(int(edge) if integral and edge.is_integer() else edge for edge in edges)
 
 
 def averaged_inverse(ascending: Array, weight: Array, shares: Array, running: Array | None = None) -> Array:
@@ -26,5 +53,8 @@ def averaged_inverse(ascending: Array, weight: Array, shares: Array, running: Ar
     reached = np.minimum(np.searchsorted(running, targets * (1 - _TIE)), last)
     passed = np.minimum(np.searchsorted(running, targets * (1 + _TIE), side="right"), last)
     low, high = ascending[reached], ascending[passed]
-    middle: Array = np.where(low == high, low, low / 2.0 + high / 2.0)  # the sum may be larger than any float
+    with np.errstate(invalid="ignore"):  # -inf and inf have no middle
+        middle: Array = np.where(
+            low == high, low, low / 2.0 + high / 2.0
+        )  # a sum may be larger than any float
     return middle

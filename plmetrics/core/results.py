@@ -58,6 +58,9 @@ def table_schema(columns: str) -> pl.Schema:
 NEARER, FARTHER = "nearer to 0", "farther from 0"
 """Words in the note of a comparison of a metric that is best at 0."""
 
+MEAN_RANK = "mean_rank"
+"""Scale of comparisons of mean ranks."""
+
 METRICS_SCHEMA = table_schema(
     "model slice metric value lower upper n status slice_set class std_error method interval_status "
     "slice_values weight blocks undefined_replicates threshold bound note"

@@ -12,6 +12,7 @@ from plmetrics.core.results import (
     COMPARISONS_SCHEMA,
     FARTHER,
     LABELLED,
+    MEAN_RANK,
     METRICS_SCHEMA,
     NEARER,
     SLICE_VALUES,
@@ -234,7 +235,8 @@ def correct(comparisons: pl.DataFrame, correction: str, family: str) -> pl.DataF
     """Adjust p values within families: all defined ones of a metric and slice set, or of the whole suite.
 
     A family of a metric has one kind of contrast, one scale and one test. A ratio is a second look at the hypothesis
-    of the difference, and does not count as one more.
+    of the difference, and does not count as one more. Nemenyi's p values of mean ranks hold for all pairs at once: they
+    are a family of their own that needs no correction.
 
     Args:
         comparisons: the result table, with `p_value`; null p values stay null and do not count.
@@ -248,13 +250,15 @@ def correct(comparisons: pl.DataFrame, correction: str, family: str) -> pl.DataF
 
     if comparisons.is_empty():
         return comparisons
-    label = _family() if family == "metric" else pl.lit("suite")
+    ranked = pl.col("scale") == MEAN_RANK
+    label = _family() if family == "metric" else pl.when(ranked).then(_family()).otherwise(pl.lit("suite"))
     table = comparisons.with_columns(label.alias("family")).with_row_index("@row")
     adjusted: list[pl.DataFrame] = []
     for part in table.partition_by("family", maintain_order=True):
         p_values = part["p_value"].to_numpy()
         defined = int(np.isfinite(p_values).sum())
-        values = pl.Series("p_adjusted", adjust(p_values, correction)).fill_nan(None)
+        method = "none" if part["scale"][0] == MEAN_RANK else correction
+        values = pl.Series("p_adjusted", adjust(p_values, method)).fill_nan(None)
         size = pl.lit(defined, dtype=pl.Int64).alias("family_size")
         adjusted.append(part.with_columns(values, size))
     return pl.concat(adjusted).sort("@row").select(list(COMPARISONS_SCHEMA))

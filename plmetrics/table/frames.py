@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sized
+from collections.abc import Iterable, Mapping, Sized
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,9 @@ _ARROW = (("pyarrow", "Table"), ("pyarrow", "RecordBatch"))
 _NARWHALS = (("narwhals", "DataFrame"), ("narwhals", "LazyFrame"))
 _SINGLE = (("polars", "Series"), _COLUMN, ("pyarrow", "ChunkedArray"), ("pyarrow", "Array"))
 """Single columns, some of which are Arrow streams as well."""
+
+_FAULTS = (PolarsError, PanicException, ValueError, TypeError, OverflowError, NotImplementedError)
+"""What Polars raises of values that it has no type for."""
 
 _AS_TABLE = 'name the columns: plm.evaluate({"y": y, "A": scores}, label="y", models=["A"])'
 
@@ -47,7 +50,8 @@ def _from_library(data: Any, kinds: set[tuple[str, str]]) -> pl.DataFrame | None
     if _PANDAS in kinds:
         return _from_pandas(data)
     if not kinds.isdisjoint(_ARROW):
-        frame = _convert(pl.from_arrow, data, "pyarrow table")
+        parts = ((name, data.select([place])) for place, name in enumerate(data.schema.names))
+        frame = _convert(pl.from_arrow, data, "pyarrow table", parts)
         return frame
     if hasattr(data, "__arrow_c_stream__") and kinds.isdisjoint(_SINGLE):
         frame = _convert(pl.DataFrame, data, kind_name(data))
@@ -124,7 +128,9 @@ def _column(name: str, values: Any) -> pl.Series:
 
 def _from_pandas(data: Any) -> pl.DataFrame:
     with needs_extra("pandas", "reading a pandas DataFrame"):
-        frame: pl.DataFrame = _convert(pl.from_pandas, _with_texts(data), "pandas DataFrame")
+        texts = _with_texts(data)
+        parts = ((name, texts[[name]]) for name in texts.columns)
+        frame: pl.DataFrame = _convert(pl.from_pandas, texts, "pandas DataFrame", parts)
     return frame
 
 
@@ -143,9 +149,21 @@ def _is_span(values: Any) -> bool:
     return str(getattr(values, "dtype", values)).startswith(("period", "interval"))
 
 
-def _convert(convert: Any, data: Any, kind: str) -> Any:
+def _convert(convert: Any, data: Any, kind: str, parts: Iterable[tuple[Any, Any]] = ()) -> Any:
+    """The table of another library as a Polars frame; `parts` are its columns, of which an error names one.
+
+    Raises:
+        DataError: Polars has no such values.
+    """
     try:
         return convert(data)
-    except (PolarsError, PanicException, ValueError, TypeError, OverflowError, NotImplementedError) as error:
+    except _FAULTS as error:
+        for name, part in parts:
+            try:
+                convert(part)
+            except _FAULTS as fault:
+                msg = f"column '{name}' of the {kind} cannot be read: {str(fault).splitlines()[0]}"
+                hint = "give its values one type, such as text (astype(str)), or leave the column out"
+                raise DataError(Problem(msg, ("data",), hint)) from error
         msg = f"the {kind} cannot be read as a Polars table: {str(error).splitlines()[0]}"
         raise DataError(msg) from error

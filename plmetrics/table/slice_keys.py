@@ -185,11 +185,11 @@ def _behind(column: pl.Expr, edges: int, number: pl.Expr) -> pl.Expr:
 
 
 def _breaks(edges: Sequence[Any], dtype: pl.DataType) -> pl.Series:
-    """Edges as a column for a binary search: those of a Float32 column are rounded as its values are."""
-    if dtype == pl.Float32:
-        single = pl.Series(edges, dtype=pl.Float32, strict=False)
-        if single.n_unique() == len(edges):
-            return single
+    """Edges as a column for a binary search: those of a column of fewer than 64 bits are rounded as its values are."""
+    if dtype in {pl.Float32, pl.Float16}:
+        narrow = pl.Series(edges, dtype=dtype, strict=False)
+        if narrow.n_unique() == len(edges):
+            return narrow
     widest = max((abs(edge) for edge in edges if isinstance(edge, int)), default=0)
     if widest < 1 << 63:
         return pl.Series(edges, strict=False)
@@ -222,10 +222,18 @@ def _moment(edge: datetime.date, dtype: pl.DataType) -> datetime.date:
 def tag_text(column: pl.Expr) -> pl.Expr:
     """All different tags of a row in one text, null where it has none."""
     tags = column.cast(pl.List(pl.String))
-    different = tags.list.eval(pl.element().drop_nulls().sort().unique(maintain_order=True))
-    # The condition reads the list as it is: of the tags that differ it would make them once more.
     occupied = tags.list.len() > tags.list.count_matches(None)
-    return pl.when(occupied).then(different.list.join(TAG_SEPARATOR))
+    texts = pl.when(occupied).then(tags.list.join(TAG_SEPARATOR))
+    return texts.map_batches(_tags_in_order, return_dtype=pl.String, is_elementwise=True)
+
+
+def _tags_in_order(texts: pl.Series) -> pl.Series:
+    """Texts of tags with each tag once and in order; rows share combinations, of which each is put in order once."""
+    tags = pl.col("text").str.split(TAG_SEPARATOR)
+    ordered = tags.list.eval(pl.element().sort().unique(maintain_order=True)).list.join(TAG_SEPARATOR)
+    rows = texts.alias("text").to_frame()
+    combinations = rows.unique().select("text", ordered.alias("tags"))
+    return rows.join(combinations, on="text", how="left", maintain_order="left")["tags"]
 
 
 def top_index(column: pl.Expr, values: pl.Series, excluded: pl.Series) -> pl.Expr:

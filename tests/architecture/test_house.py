@@ -181,3 +181,20 @@ def test_what_is_handed_over_has_a_type() -> None:
         ]
         untyped[shown(path)] = [node.lineno for node in names if id(node) not in excused]
     assert not {name: lines for name, lines in untyped.items() if lines}
+
+
+def test_types_with_parameters_are_looked_up_in_no_set() -> None:
+    """A column's `Enum(...)` equals `pl.Enum` and has another hash: no set of types has it, `isinstance` does."""
+    parameters = {"Array", "Categorical", "Datetime", "Decimal", "Duration", "Enum", "List", "Struct"}
+    faults = [
+        f"{path.relative_to(PACKAGE)}:{node.lineno}"
+        for path in MODULES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.In, ast.NotIn))
+        for member in getattr(node.comparators[0], "elts", ())
+        if isinstance(node.comparators[0], ast.Set)
+        and isinstance(member, ast.Attribute)
+        and ast.unparse(member.value) == "pl"
+        and member.attr in parameters
+    ]
+    assert not faults

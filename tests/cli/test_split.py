@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -115,3 +116,24 @@ def test_where_a_file_cannot_be(
 def test_every_method_has_its_function_and_options() -> None:
     assert {method.value for method in Method} == set(plm.splits.__all__) == {*_TAKES}
     assert all(set(needed) <= set(_TAKES[method]) for method, needed in _NEEDS.items())
+
+
+@pytest.mark.parametrize("options", [("--by-hash", "--key", "id"), ()], ids=["by hash", "exact"])
+def test_an_empty_table_is_one_without_data_yet(
+    invoke: Any, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    TABLE.clear().write_csv(tmp_path / "empty.csv")
+    output = tmp_path / "out.csv"
+    outcome = invoke("split", str(tmp_path / "empty.csv"), "--method", "k_fold", *options, "-o", str(output))
+    assert (outcome.code, output.exists()) == (5, False)
+    assert "the table has no rows" in outcome.err
+
+
+@pytest.mark.parametrize("value", [b"x", [1], {"a": 1}, timedelta(1)], ids=lambda value: type(value).__name__)
+def test_a_column_that_csv_has_no_form_for_is_told(invoke: Any, tmp_path: Path, value: Any) -> None:
+    pl.DataFrame({"id": [1, 2], "extra": [value, value]}).write_parquet(tmp_path / "rows.parquet")
+    words = ("split", str(tmp_path / "rows.parquet"), "--method", "k_fold", "--folds", "2", "-o")
+    outcome = invoke(*words, str(tmp_path / "out.csv"))
+    assert outcome.code == 2
+    assert "column 'extra' is of type" in outcome.err
+    assert invoke(*words, str(tmp_path / "out.parquet")).code == 0

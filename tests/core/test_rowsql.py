@@ -267,9 +267,23 @@ def test_remainders_of_floats_and_decimals() -> None:
     frame = pl.DataFrame({"x": dividends, "y": divisors})
     expected: list[Any] = [math.fmod(a, b) for a, b in zip(dividends[:5], divisors[:5], strict=True)]
     found = run("x % y", frame)
-    assert found[:7] == [*expected, None, None]
-    assert [math.isnan(value) for value in found[7:9]] == [True, True]
+    assert found[:8] == [*expected, None, None, None]
+    assert math.isnan(found[8])
     assert found[9] is None
+
+
+def test_remainders_at_infinity() -> None:
+    """A quotient beyond all numbers leaves no digits, and one of infinity by itself is none."""
+    dividends = [5.0, -5.5, 0.0, math.inf, -math.inf, 1e300]
+    divisors = [math.inf, -math.inf, math.inf, math.inf, 2.5, 1e-300]
+    found = run("x % y", pl.DataFrame({"x": dividends, "y": divisors}))
+    assert found == [
+        *(math.fmod(a, b) for a, b in zip(dividends[:3], divisors[:3], strict=True)),
+        *[None] * 3,
+    ]
+
+
+def test_remainders_of_decimals() -> None:
     decimals = pl.DataFrame({"d": pl.Series(["1.25", "3.00"]).cast(pl.Decimal(10, 2)), "i": [0, 2]})
     assert run("d % i", decimals) == [None, 1.0]
 
@@ -322,6 +336,39 @@ def test_categories_are_texts() -> None:
         typed = frame.with_columns(pl.col("c").cast(dtype))
         assert run("c IN ('a', 'zz') OR c LIKE 'B%'", typed) == [True, False, None]
         assert run("UPPER(c)", typed) == ["A", "B", None]
+
+
+@pytest.mark.parametrize(
+    ("target", "texts", "expected"),
+    [
+        ("BIGINT", ["7", "-2"], [7, -2, None]),
+        ("DOUBLE", ["0.5", "1e3"], [0.5, 1000.0, None]),
+        ("DATE", ["2026-01-02", "2026-01-03"], [dt.date(2026, 1, 2), dt.date(2026, 1, 3), None]),
+        ("BOOLEAN", ["true", "f"], [True, False, None]),
+    ],
+)
+def test_categories_are_cast_as_texts_are(target: str, texts: list[str], expected: list[Any]) -> None:
+    frame = pl.DataFrame({"c": [*texts, None]})
+    for dtype in (pl.String(), pl.Categorical(), pl.Enum(texts)):
+        typed = frame.with_columns(pl.col("c").cast(dtype))
+        assert run(f"CAST(c AS {target})", typed) == expected
+        assert run(f"TRY_CAST(c AS {target})", typed) == expected
+
+
+@pytest.mark.parametrize("dtype", [pl.Float16, pl.Float32, pl.Float64])
+def test_fractions_are_rounded_as_the_column_they_are_compared_with(dtype: type[pl.DataType]) -> None:
+    """As in DuckDB, whose FLOAT of 0.1 equals 0.1."""
+    frame = pl.DataFrame({"x": pl.Series([0.1, 0.7, -0.3, None, math.inf], dtype=dtype)})
+    for text, expected in {
+        "x = 0.1": [True, False, False, None, False],
+        "0.7 = x": [False, True, False, None, False],
+        "x > 0.1": [False, True, False, None, True],
+        "x >= 0.7": [False, True, False, None, True],
+        "x IN (-0.3, 0.7)": [False, True, True, None, False],
+        "x BETWEEN -0.3 AND 0.1": [True, False, True, None, False],
+        "x <= 1e300": [True, True, True, None, False],
+    }.items():
+        assert run(text, frame) == expected, text
 
 
 @pytest.mark.parametrize(

@@ -177,6 +177,22 @@ def test_quantile_bins(column, number, weight):
     assert_same(result.metrics, bins.metrics, VALUES)
 
 
+@pytest.mark.parametrize(
+    ("first", "dtype"), [(2**64 - 240, pl.UInt64), (2**53, pl.Int64), (-(2**63), pl.Int64)]
+)
+def test_whole_numbers_that_floats_do_not_tell_apart_are_cut_into_equal_bins(first, dtype):
+    frame = table(key=pl.Series([first + k for k in range(ROWS)], dtype=dtype))
+    found = evaluate(frame, slices={"s": {"column": "key", "quantiles": 4}}, metrics=["n"]).metrics
+    edges = [first + k for k in (60, 120, 180)]
+    assert found.filter(slice_set="s")["slice"].to_list() == [
+        f"key=(-inf, {edges[0]})",
+        f"key=[{edges[0]}, {edges[1]})",
+        f"key=[{edges[1]}, {edges[2]})",
+        f"key=[{edges[2]}, inf)",
+    ]
+    assert found.filter(slice_set="s")["value"].to_list() == [60] * 4
+
+
 @pytest.mark.parametrize("spec", [{"column": "nothing", "quantiles": 3}, {"column": "one", "quantiles": 3}])
 def test_a_column_without_quantiles_is_one_bin(spec):
     frame = table(nothing=pl.Series([None] * ROWS, dtype=pl.Float64), one=pl.Series([5] * ROWS))

@@ -179,6 +179,9 @@ def test_types_of_another_library_are_told(asked: dict[str, object], tmp_path: P
 
 @pytest.mark.parametrize("score", [pa.array([1, 2], pa.decimal256(40, 0)), np.array([1j, 2j])])
 def test_columns_that_polars_cannot_hold_are_told(score: object) -> None:
-    table = pa.table({"p": score}) if isinstance(score, pa.Array) else pd.DataFrame({"p": score})
-    with pytest.raises(plm.DataError, match="cannot be read as a Polars table"):
+    columns = {"y": [0, 1], "p": score}
+    table = pa.table(columns) if isinstance(score, pa.Array) else pd.DataFrame(columns)
+    with pytest.raises(plm.DataError, match=r"column 'p' of the .* cannot be read: "):
         as_frame(table)
+    with pytest.raises(plm.DataError, match="the pyarrow table cannot be read as a Polars table"):
+        as_frame(pa.Table.from_arrays([pa.array([1]), pa.array([2])], ["y", "y"]))

@@ -45,12 +45,12 @@ def test_anything_else_is_not_a_table(data):
 
 @pytest.mark.parametrize(
     "data",
-    [pd.DataFrame({"g": [1, "a"]}), pd.DataFrame([[1, 2]], columns=["a", "a"])],
+    [pd.DataFrame({"b": [1, 2], "a": [1, "a"]}), pd.DataFrame([[1, 2]], columns=["a", "a"])],
     ids=["mixed", "twice"],
 )
 def test_a_pandas_table_that_polars_cannot_hold(data):
     with pytest.raises(
-        DataError, match=r"^the pandas DataFrame cannot be read as a Polars table: "
+        DataError, match=r"^data: column 'a' of the pandas DataFrame cannot be read: "
     ) as caught:
         as_frame(data)
     assert isinstance(caught.value.__cause__, ValueError)

@@ -160,6 +160,15 @@ def test_thousands_of_bins_are_searched_not_compared(dtype: type[pl.DataType]) -
     assert found.to_list() == np.searchsorted(edges, rows.to_numpy(), side="right").tolist()
 
 
+@pytest.mark.parametrize("number", [5, 49])
+@pytest.mark.parametrize("dtype", [pl.Float16, pl.Float32, pl.Float64])
+def test_edges_are_rounded_as_the_column(dtype: type[pl.DataType], number: int) -> None:
+    rows = pl.DataFrame({"x": pl.Series([tenth / 10 for tenth in range(60)], dtype=dtype)})
+    edges = [tenth / 10 for tenth in range(1, number + 1)]
+    found = rows.select(bin_index(pl.col("x"), dtype(), edges)).to_series()
+    assert found.to_list() == [min(tenth, number) for tenth in range(60)]
+
+
 @pytest.mark.parametrize(
     ("dtype", "first_outside"),
     [

@@ -9,7 +9,7 @@ import polars as pl
 from sklearn.metrics import brier_score_loss, roc_auc_score
 
 import plmetrics as plm
-from plmetrics.table.slice_keys import TAG_SEPARATOR, SliceKey, TagMembers
+from plmetrics.table.slice_keys import TAG_SEPARATOR, SliceKey, TagMembers, tag_text
 from plmetrics.table.slices import Slices, SliceSet
 from plmetrics.table.tags import in_result_order, result_order, tag_groups
 
@@ -44,6 +44,23 @@ def test_no_two_tags_of_a_group_are_in_one_combination() -> None:
 def test_a_row_with_every_tag_puts_each_into_a_group_of_its_own() -> None:
     groups = tag_groups(pl.Series([TAG_SEPARATOR.join(NAMES), "t1", None]))
     assert sorted(group.to_list() for group in groups) == sorted([name] for name in NAMES)
+
+
+def test_texts_of_rows_have_each_tag_once_and_in_order() -> None:
+    rows = [["b", "a", "b"], ["a", "b"], [None, "b", "a"], [""], ["", "a"], [None], [], None, ["a, b", "é"]]
+    frame = pl.DataFrame({"tags": rows * 3}, schema={"tags": pl.List(pl.String)})
+    expected = [
+        TAG_SEPARATOR.join(sorted({tag for tag in row or () if tag is not None}))
+        if any(tag is not None for tag in row or ())
+        else None
+        for row in rows * 3
+    ]
+    assert (
+        frame.lazy().select(tag_text(pl.col("tags"))).collect(engine="streaming")["tags"].to_list()
+        == expected
+    )
+    numbers = pl.DataFrame({"tags": [[10, 9, 10], None]}).select(tag_text(pl.col("tags")))
+    assert numbers["tags"].to_list() == [TAG_SEPARATOR.join(("10", "9")), None]
 
 
 def test_without_tags_there_are_no_groups() -> None:

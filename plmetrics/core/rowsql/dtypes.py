@@ -107,9 +107,9 @@ def kind_of(dtype: DataType) -> Kind:
     """Kind of the values of a column of this type, as far as comparisons differ by it."""
     if dtype.is_numeric():
         return "number"
-    if dtype in {pl.String, pl.Categorical, pl.Enum}:
+    if isinstance(dtype, (pl.String, pl.Categorical, pl.Enum)):
         return "text"
-    return "date" if dtype in {pl.Date, pl.Datetime} else "unknown"
+    return "date" if isinstance(dtype, (pl.Date, pl.Datetime)) else "unknown"
 
 
 def _unfit(value: pl.Expr, dtype: DataType, expected: str) -> pl.exceptions.InvalidOperationError:
@@ -119,8 +119,10 @@ def _unfit(value: pl.Expr, dtype: DataType, expected: str) -> pl.exceptions.Inva
     )
 
 
-def constant_like(column: pl.Expr, dtype: DataType, *, value: str | bool | date) -> pl.Expr:
-    """TRUE, FALSE, a date or a text of one, to compare a column of this type with.
+def constant_like(column: pl.Expr, dtype: DataType, *, value: str | float | date) -> pl.Expr:
+    """TRUE, FALSE, a fraction, a date or a text of one, to compare a column of this type with.
+
+    A fraction is rounded as the values of a column of fewer than 64 bits are: 0.1 is what 0.1 is stored as.
 
     Raises:
         InvalidOperationError: a text column is compared with TRUE or FALSE; Polars would find them different.
@@ -130,6 +132,10 @@ def constant_like(column: pl.Expr, dtype: DataType, *, value: str | bool | date)
             msg = f"{column.meta.root_names()} holds texts, which cannot be compared with TRUE or FALSE"
             raise pl.exceptions.InvalidOperationError(msg)
         return pl.lit(value)
+    if isinstance(value, float):
+        narrow = dtype if dtype in {pl.Float32, pl.Float16} else pl.Float64
+        fits = pl.Series([value]).cast(narrow).is_finite().item()
+        return pl.lit(value, dtype=narrow if fits else pl.Float64)
     if not dtype.is_temporal():
         return pl.lit(value)
     moment = iso_date(value) if isinstance(value, str) else value
@@ -144,7 +150,7 @@ def cast(value: pl.Expr, dtype: DataType, target: pl.DataType, *, strict: bool) 
     """SQL's CAST of a value of this type; one that does not fit is an error, or null unless `strict`."""
     if target == pl.String and dtype != pl.Boolean:
         return as_text(value, dtype)
-    if dtype in {pl.Categorical, pl.Enum}:
+    if isinstance(dtype, (pl.Categorical, pl.Enum)):
         value, dtype = value.cast(pl.String), pl.String()
     if target == pl.String and dtype == pl.Boolean:
         return pl.when(value).then(pl.lit("true")).when(~value).then(pl.lit("false"))

@@ -134,18 +134,22 @@ def _remainder(left: Term, right: Term, node: Node) -> Term:
 
 
 def _remainder_of_floats(rest: pl.Expr, dtype: DataType, *, dividend: pl.Expr, divisor: pl.Expr) -> pl.Expr:
-    """A remainder of floats: whole ones in 128 bits, others null where the quotient is too large for its digits."""
+    """A remainder of floats: whole ones in 128 bits, others null where the quotient is too large for its digits.
+
+    That of infinity is no number, and what is divided by infinity remains whole.
+    """
     if not dtype.is_float():
         return rest
-    sides = [side.cast(pl.Float64) for side in (dividend, divisor)]
+    above, below = (side.cast(pl.Float64) for side in (dividend, divisor))
     first, second = (
         pl.when(side.abs() < _LARGEST_WHOLE, side == side.floor()).then(side).cast(pl.Int128)
-        for side in sides
+        for side in (above, below)
     )
     exact = (first - first.truncdiv(second) * second).cast(pl.Float64)
-    quotient = (sides[0] / sides[1]).abs()
-    vague = quotient.is_finite() & (quotient >= 1 / sys.float_info.epsilon)
-    return pl.coalesce(exact, pl.when(~vague).then(rest))
+    entire = pl.when(above.is_finite() & below.is_infinite()).then(above)
+    quotient = (above / below).abs()
+    vague = above.is_infinite() | (quotient.is_not_nan() & (quotient >= 1 / sys.float_info.epsilon))
+    return pl.coalesce(exact, entire, pl.when(~vague).then(rest))
 
 
 def _logic(operation: Callable[[pl.Expr, pl.Expr], pl.Expr], left: Term, right: Term, node: Node) -> Term:
@@ -200,7 +204,7 @@ def _of_columns(
 def _cast_constant(part: Term, other: Term) -> pl.Expr:
     """A constant in the type of the column it is compared with."""
     value = part.literal
-    if other.kind == "unknown" and follows_column(part) and isinstance(value, (str, bool, date)):
+    if other.kind == "unknown" and follows_column(part) and isinstance(value, (str, bool, float, date)):
         return other.expr.pipe_with_dtype(partial(constant_like, value=value))
     return part.expr
 

@@ -172,4 +172,4 @@ def follows_column(part: Term) -> bool:
     """Whether a constant must be fitted to the type of the column it is compared with."""
     if isinstance(part.literal, str):
         return iso_date(part.literal) is not None
-    return isinstance(part.literal, (bool, date))
+    return isinstance(part.literal, (bool, float, date))

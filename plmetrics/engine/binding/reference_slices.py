@@ -9,6 +9,7 @@ from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.core.names import did_you_mean
 from plmetrics.core.slice_texts import only_value, slice_place
 from plmetrics.suite.sections.basics import ALL, PAIRS, REST
+from plmetrics.suite.sections.compare import APART, ON_RANKS
 from plmetrics.suite.sections.references import IntervalReference
 
 if TYPE_CHECKING:
@@ -44,7 +45,8 @@ def check_decomposition(suite: Suite, sets: Sequence[SliceSet]) -> None:
     """Check decompositions: of means, or of ordered scores between intervals, over disjoint slices.
 
     Raises:
-        ConfigError: a metric that is named is neither, or none of the suite's is a mean; or slices are tags.
+        ConfigError: a metric that is named is neither, or none of the suite's is a mean; or slices are tags, also those
+            that a test ranks models in.
     """
     problems = []
     metrics = {metric.text: metric for metric in suite.metrics}
@@ -55,12 +57,16 @@ def check_decomposition(suite: Suite, sets: Sequence[SliceSet]) -> None:
         if means
         else "add one, such as log_loss or mae"
     )
+    for place, test in enumerate(() if suite.compare is None else suite.compare.tests):
+        if test.test in ON_RANKS and test.over in tagged:
+            msg = f"the slices of '{test.over}' are tags, which overlap: ranks of models in them are not independent"
+            problems.append(Problem(msg, ("compare", "tests", place), APART))
     for name, texts in ({} if suite.compare is None else suite.compare.decompose).items():
         path = ("compare", "decompose", name)
         listed = ", ".join(f"'{text}'" for text in metrics)
         if name in tagged:
             msg = f"the slices of '{name}' are tags, which overlap: shares of them are no parts of a whole"
-            problems.append(Problem(msg, path))
+            problems.append(Problem(msg, path, APART))
         elif not texts and not means:
             words = f"none of {listed} is a mean, and only means are decomposed unless they are named"
             problems.append(Problem(words, path, hint))

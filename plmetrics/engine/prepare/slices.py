@@ -141,19 +141,10 @@ def _quantile_edges(values: pl.DataFrame, key: SliceKey) -> tuple[Any, ...]:
     rows = values.drop_nulls("value").drop_nans("value")
     if rows.height == 0:
         return ()
-    value = rows["value"]
-    numbers = value.to_numpy().astype(np.float64)
-    weight = rows["weight"].to_numpy() if "weight" in rows.columns else np.ones(len(numbers))
-    shares = np.arange(1, key.number) / key.number
-    from plmetrics.core.quantiles import averaged_inverse
+    weight = rows["weight"].to_numpy() if "weight" in rows.columns else np.ones(rows.height)
+    from plmetrics.core.quantiles import quantile_edges
 
-    edges = np.unique(averaged_inverse(numbers, weight, shares))
-    integral = value.dtype.is_integer()
-    return tuple(
-        int(edge) if integral and edge == int(edge) else float(edge)
-        for edge in edges
-        if edge > numbers[0] and np.isfinite(edge)
-    )
+    return quantile_edges(rows["value"], weight, key.number)
 
 
 def _rank_values(frame: pl.LazyFrame, key: SliceKey, exclude: tuple[Any, ...]) -> pl.LazyFrame:

@@ -181,7 +181,7 @@ def _label_reason(wishes: Wishes, label: str, reason: str) -> dict[str, str]:
 
 
 def _is_classes(column: ColumnFacts, wishes: Wishes) -> bool:
-    textual = column.dtype in {pl.String, pl.Categorical, pl.Enum}
+    textual = isinstance(column.dtype, (pl.String, pl.Categorical, pl.Enum))
     least = 2 if wishes.task == "multiclass" else 3
     return least <= column.distinct <= _MOST_CLASSES and (textual or column.dtype.is_integer())
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Outcomes = Sequence[Mapping[str, pl.Expr]]
 
 _ROWS = "rows"
-_ENTRIES, _RATIO, _AROUND = "@entries", "@ratio", "@around"
+_ENTRIES, _RATIO, _AROUND, _HAS_VALUE = "@entries", "@ratio", "@around", "@has_value"
 _PRODUCTS = {
     "variance": (VALUE, VALUE),
     "covariate_variance": (COVARIATE, COVARIATE),
@@ -97,17 +97,22 @@ def _ratios(
 def _around(
     rows: pl.LazyFrame, outcomes: Outcomes, keys: Sequence[str], ratios: pl.DataFrame
 ) -> pl.LazyFrame:
-    """Residual of each row about the ratio of its cell."""
+    """Residual of each row about the ratio of its cell, null without one, and whether the row has a value."""
     joined = rows.join(
         ratios.lazy().select(*keys, pl.col(f"^{_RATIO}.*$")), on=keys, how="left", nulls_equal=True
     )
-    return joined.with_columns(
+    columns = [
         (
             pl.col(value) - pl.col(f"{_RATIO}{value}") * (pl.col(size) if SIZES[part] in numbers else 1.0)
         ).alias(f"{_AROUND}{value}")
         for index, numbers in enumerate(outcomes)
         for part, value, size in _averages(numbers, index)
+    ]
+    has_value = (
+        pl.col(part_column(VALUE, index)).is_not_null().alias(f"{_HAS_VALUE}|{index}")
+        for index in range(len(outcomes))
     )
+    return joined.with_columns(*columns, *has_value)
 
 
 def _powers(outcomes: Outcomes, most: Mapping[str, float], ratios: Sequence[pl.DataFrame]) -> dict[str, int]:
@@ -122,10 +127,13 @@ def _powers(outcomes: Outcomes, most: Mapping[str, float], ratios: Sequence[pl.D
 
 
 def _by_unit(frame: pl.LazyFrame, keys: Sequence[str], exponents: Mapping[str, int]) -> pl.LazyFrame:
-    """The sums of each unit; null where it has no value."""
+    """The sums of each unit, null where it has no value, and whether it has one."""
     return frame.group_by(keys).agg(
-        pl.when(pl.col(name).count() > 0).then(ordered_sum(pl.col(name), power)).alias(name)
-        for name, power in exponents.items()
+        pl.col(f"^{_HAS_VALUE}.*$").any(),
+        *(
+            pl.when(pl.col(name).count() > 0).then(ordered_sum(pl.col(name), power)).alias(name)
+            for name, power in exponents.items()
+        ),
     )
 
 
@@ -146,7 +154,7 @@ def _squares(
         for name in products:
             summed += [pl.col(name).sum(), *fixed_sums(name, pl.col(name), exponents[name])]
         summed += [
-            pl.col(f"{_AROUND}{part_column(VALUE, index)}").count().cast(pl.Float64).alias(f"units|{index}")
+            pl.col(f"{_HAS_VALUE}|{index}").sum().cast(pl.Float64).alias(f"units|{index}")
             for index in range(len(outcomes))
         ]
         squared = frame.with_columns(square.alias(name) for name, square in products.items())

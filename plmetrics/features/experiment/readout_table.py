@@ -86,10 +86,14 @@ def _of_outcome(experiment: ExperimentSums, sums: ArmSums, plan: Plan) -> pl.Dat
     binary = sums.binary and is_plain and not plan.clustered
     test = (proportion_tests if binary else welch_tests)(arm, control, plan.level)
     n, n_control = (_flat(sums.n, part, arms) for part in (slice(1, None), slice(0, 1)))
-    change, effect = lift_tests(arm, control, plan.level), cohen_effects(arm, control, plan.level)
-    mixture = _outcome_value(plan.mixture, name, _outcome_value(plan.mde, name, None))
-    at_any_time = _always_valid(test, control, mixture, plan.level)
+    lift, effect = lift_tests(arm, control, plan.level), cohen_effects(arm, control, plan.level)
+    scale = _effect_scale(control, _outcome_value(plan.mixture, name, _outcome_value(plan.mde, name, None)))
+    at_any_time = _always_valid(test, scale, plan.level)
     read = _at_this_look(test, experiment, plan) or (at_any_time if plan.sequential else test)
+    relative = scale / np.where(control.mean == 0, 1.0, abs(control.mean))
+    change = _at_this_look(lift, experiment, plan) or (
+        _always_valid(lift, relative, plan.level) if plan.sequential else lift
+    )
     columns: dict[str, Any] = {
         "outcome": [name] * len(n),
         "slice_set": [set_name for set_name, _ in experiment.slices for _ in range(arms)],
@@ -111,7 +115,7 @@ def _of_outcome(experiment: ExperimentSums, sums: ArmSums, plan: Plan) -> pl.Dat
         "always_valid_p": at_any_time.p_value,
         **_rank_columns(sums, arms),
         **_shift_columns(sums, arms, plan.level),
-        "lift": change.estimate,
+        "lift": lift.estimate,
         "lift_lower": change.lower,
         "lift_upper": change.upper,
         "cohen_d": effect.estimate if is_plain and not plan.clustered else np.full(len(n), np.nan),
@@ -169,11 +173,15 @@ def _outcome_value(values: Mapping[str, float] | None, outcome: str, default: fl
     return default if values is None else values.get(outcome, default)
 
 
-def _always_valid(test: TestOutcomes, control: Moments, mixture: float | None, level: float) -> TestOutcomes:
-    """Anytime-valid test, on a scale of a tenth of the control's spread by default."""
+def _effect_scale(control: Moments, mixture: float | None) -> Array:
+    """Scale of effects of an anytime-valid test: a tenth of the control's spread by default."""
+    spread: Array = np.where(control.sd > 0, control.sd, 1.0) * _SMALL_EFFECT
+    return spread if mixture is None else np.full(spread.shape, abs(mixture))
+
+
+def _always_valid(test: TestOutcomes, scale: Array, level: float) -> TestOutcomes:
+    """Anytime-valid test, by the scale of effects in each place."""
     estimate, error = np.asarray(test.estimate), np.asarray(test.std_error)
-    spread = np.where(control.sd > 0, control.sd, 1.0) * _SMALL_EFFECT
-    scale = spread if mixture is None else np.full(spread.shape, abs(mixture))
     looks = always_valid_tests(test.n, estimate / scale, error / scale, mixture=1.0, level=level)
     tested = np.isfinite(test.p_value)
     p_value, lower, upper = (

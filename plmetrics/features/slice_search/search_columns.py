@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from math import isfinite
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from plmetrics.core.errors import Collected, DataError, Problem
 from plmetrics.core.hashing import SAMPLE_SALT, mix_expr
-from plmetrics.core.quantiles import averaged_inverse
+from plmetrics.core.quantiles import quantile_edges
 from plmetrics.core.slice_texts import NULL, quote
 from plmetrics.engine.streaming import collected_frames
 from plmetrics.features.slice_search.search_section import FindSlices
@@ -188,30 +189,27 @@ def _bins(key: SliceKey, rows: pl.DataFrame, dtype: pl.DataType, number: int) ->
     if len(different) <= number:
         return _top(different, number)
     defined = defined.drop_nans(key.column) if values.dtype.is_float() else defined
-    numbers = defined[key.column].to_physical().cast(pl.Float64).to_numpy()
-    shares = np.arange(1, number) / number
-    cuts = averaged_inverse(numbers, defined[WEIGHT].to_numpy(), shares)
-    edges = np.unique(cuts[np.isfinite(cuts) & (cuts > numbers[0])])
-    if not len(edges):
-        edges = np.unique(numbers[np.isfinite(numbers) & (numbers > numbers[0])])[:1]
-    return Encoding("bins", _edges(_readable(edges, numbers[0]), dtype))
+    numbers = defined[key.column].to_physical()
+    edges = quantile_edges(numbers, defined[WEIGHT].to_numpy(), number)
+    if not edges:
+        above = numbers.filter(numbers > numbers[0])
+        edges = tuple(above.head(1).filter(above.head(1).cast(pl.Float64).is_finite()))
+    if not edges:
+        return _top(different, len(different))
+    if numbers.dtype.is_float():
+        edges = _readable(np.array(edges), numbers[0])
+    elif dtype.is_temporal():
+        edges = tuple(dict.fromkeys(map(math.ceil, edges)))
+    return Encoding("bins", edges)
 
 
-def _readable(edges: Array, least: float) -> Array:
+def _readable(edges: Array, least: float) -> tuple[float, ...]:
     """Edges with no more decimals than tell them apart: rows within a thousandth of a bin may change sides."""
     narrowest = float(
         np.diff(edges, prepend=least if np.isfinite(least) else edges[0] - 1).min(initial=np.inf)
     )
     decimals = 3 - int(np.floor(np.log10(narrowest))) if 0 < narrowest < np.inf else 0
-    return np.round(edges, decimals) if 0 < decimals < _DECIMALS else edges
-
-
-def _edges(edges: Array, dtype: pl.DataType) -> tuple[float, ...]:
-    """Edges, whole ones of whole numbers and times without decimals."""
-    if dtype.is_temporal():
-        return tuple(dict.fromkeys(np.ceil(edges).astype(np.int64).tolist()))
-    integral = dtype.is_integer()
-    return tuple(int(edge) if integral and edge == int(edge) else float(edge) for edge in edges)
+    return tuple((np.round(edges, decimals) if 0 < decimals < _DECIMALS else edges).tolist())
 
 
 def _top(ranked: pl.Series, number: int) -> Encoding:

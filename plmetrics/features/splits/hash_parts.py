@@ -35,7 +35,7 @@ _ROUNDING = 1e-9
 _NULL_WORD = 0x2545F4914F6CDD1D
 
 
-def fold_hash(columns: Sequence[str], schema: pl.Schema, seed: int) -> pl.Expr:
+def fold_hash(columns: Sequence[str], schema: pl.Schema, seed: int, role: str = "key") -> pl.Expr:
     """The 64-bit hash of a row's key under a seed.
 
     A null is a value like any other. The hash of whole numbers, dates and booleans is the same in every version;
@@ -50,10 +50,10 @@ def fold_hash(columns: Sequence[str], schema: pl.Schema, seed: int) -> pl.Expr:
     """
     state = pl.lit(mix_int(mix_int(seed + 1) ^ FOLD_SALT), dtype=pl.UInt64)
     for column in columns:
-        dtype = require(schema, column, "key", ("key",))
+        dtype = require(schema, column, role, (role,))
         if not is_key(dtype):
-            msg = f"column '{column}' is of type {dtype}, but a key must be a whole number, text, date or boolean"
-            raise DataError(Problem(msg, ("key",)))
+            msg = f"column '{column}' is of type {dtype}, but a {role} must be a whole number, text, date or boolean"
+            raise DataError(Problem(msg, (role,)))
         word = key_word(pl.col(column), dtype, FOLD_SALT).fill_null(pl.lit(_NULL_WORD, dtype=pl.UInt64))
         state = mix_expr(mix_expr(word ^ pl.lit(FOLD_SALT, dtype=pl.UInt64)) ^ state)
     return state
@@ -71,6 +71,9 @@ def with_parts(
     """The rows with the number of each one's part, from 0.
 
     Rows with one hash stay together. Without `exact`, shares hold in expectation and nothing is read.
+
+    Raises:
+        DataError: a part has no rows.
     """
     if not exact:
         edges = [int(share * _WORD) for share in list(accumulate(shares))[:-1]]
@@ -80,7 +83,7 @@ def with_parts(
     table = _cuts(narrow.with_columns((pl.col(HASH) // (1 << _RANGE_BITS)).alias(_RANGE)), shares)
     cuts = [column for column in table.columns if column.startswith("@cut|")]
     if not keys:
-        places = table.select(cuts).row(0) if table.height else (None,) * len(cuts)
+        places = table.select(cuts).row(0)
         return rows.with_columns(_part(hashed, [_word(edge) for edge in places]).alias(name))
     joined = rows.with_columns(**keys).join(
         table.lazy(), on=list(keys), how="left", nulls_equal=True, maintain_order="left"
@@ -118,9 +121,11 @@ def _cuts(narrow: pl.LazyFrame, shares: Sequence[float]) -> pl.DataFrame:
     )
     starts = hashes.select(pl.struct(*strata, _RANGE).rle_id()).to_series().to_numpy()
     before = np.concatenate([[0], np.cumsum(np.bincount(starts, weights=hashes[_ROWS].to_numpy()))])
-    place, _ = _locate_ranks(
+    place, within = _locate_ranks(
         hashes, before[np.unique(holding, return_inverse=True)[1]].astype(np.int64) + rest
     )
+    targets[inside] -= within
+    _refuse_empty_parts(np.diff(targets.sum(axis=0), prepend=0, append=sizes.sum()))
     cut = np.zeros(targets.shape, dtype=np.uint64)
     cut[inside] = hashes[HASH].to_numpy()[place]
     keys = ranges.select(strata).unique(maintain_order=True)
@@ -128,6 +133,15 @@ def _cuts(narrow: pl.LazyFrame, shares: Sequence[float]) -> pl.DataFrame:
         pl.when(pl.Series(inside[:, part])).then(pl.Series(cut[:, part])).alias(f"@cut|{part}")
         for part in range(len(shares) - 1)
     )
+
+
+def _refuse_empty_parts(rows: Counts) -> None:
+    """See that each part has rows."""
+    empty = np.flatnonzero(rows == 0)
+    if len(empty):
+        msg = f"{len(empty):,} of {len(rows):,} parts would have no rows: the table has {rows.sum():,}"
+        hint = "ask for fewer folds or a larger share; rows of one key are not parted, and method grouped balances them"
+        raise DataError(Problem(msg, ("folds",), hint))
 
 
 def _row_counts(rows: pl.LazyFrame, keys: Sequence[str]) -> pl.DataFrame:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.engine.faults import reading
 from plmetrics.engine.streaming import write_rows
@@ -12,8 +14,6 @@ from plmetrics.runs.files import replacement
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    import polars as pl
 
     from plmetrics.table.source import Source
 
@@ -26,16 +26,19 @@ def write_split(data: str, output: Path, method: str, arguments: Mapping[str, An
     `method` is the name of a function in `plmetrics.features.splits.splitters`, with its `arguments`.
 
     Raises:
+        AbsentDataError: the table has no rows.
         ConfigError: an argument is wrong, or the file is part of the data or of an unknown format.
         DataError: the data cannot be read, or do not have what is asked for.
         EnvironmentFault: the system refuses to write.
     """
     from plmetrics.features.splits import splitters
+    from plmetrics.features.splits.split_request import check_not_empty
     from plmetrics.runs.files import environment_faults
     from plmetrics.table.opening import open_source
 
     source = open_source(data)
     _check_output(output, source)
+    check_not_empty(source)
     rows = getattr(splitters, method)(source, **arguments)
     with environment_faults("the table cannot be written"):
         _write_table(source, rows.lazy(), output)
@@ -45,11 +48,19 @@ def _check_output(output: Path, source: Source) -> None:
     """Check that a table can be written to a file.
 
     Raises:
-        ConfigError: the format is unknown, or the file is part of what is read.
+        ConfigError: the format is unknown or has no form for a column, or the file is part of what is read.
     """
     if output.suffix.lower() not in ENDINGS:
         msg = f"'{output}' does not say its format"
         raise ConfigError(Problem(msg, ("output",), f"end the name in {' or '.join(ENDINGS)}"))
+    wide = [
+        name
+        for name, dtype in source.schema.items()
+        if dtype.is_nested() or isinstance(dtype, (pl.Binary, pl.Duration, pl.Object))
+    ]
+    if wide and output.suffix.lower() == ".csv":
+        msg = f"column '{wide[0]}' is of type {source.schema[wide[0]]}, which csv has no form for"
+        raise ConfigError(Problem(msg, ("output",), "write a .parquet file"))
     if any(Path(file.path).resolve() == output.resolve() for file in source.files):
         raise ConfigError(Problem(f"'{output}' is part of the data", ("output",), "write to another file"))
 

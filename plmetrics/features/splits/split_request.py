@@ -10,8 +10,9 @@ from typing import Any, TypeAlias
 import polars as pl
 import polars.selectors as cs
 
-from plmetrics.core.errors import ConfigError, Problem
+from plmetrics.core.errors import AbsentDataError, ConfigError, Problem
 from plmetrics.core.names import did_you_mean
+from plmetrics.engine.faults import reading
 from plmetrics.engine.streaming import collected_frame
 from plmetrics.features.splits.group_folds import with_group_folds
 from plmetrics.features.splits.hash_parts import fold_hash, with_parts
@@ -48,7 +49,8 @@ class SplitRequest:
         """Hash for the assignment."""
         named = self.group or self.key
         schema = self.source.schema if named else pl.Schema({ROW_KEY: pl.UInt64})
-        return fold_hash(named or (ROW_KEY,), schema, self.seed + shift)
+        role = "group" if self.group else "key"
+        return fold_hash(named or (ROW_KEY,), schema, self.seed + shift, role)
 
     def dealt(
         self, rows: pl.LazyFrame, folds: int, name: str, shift: int = 0, within: str | None = None
@@ -80,7 +82,13 @@ def split_request(
     exact: bool = True,
     mixed: bool = False,
 ) -> SplitRequest:
-    """The request, its columns checked."""
+    """The request, its columns checked.
+
+    Raises:
+        AbsentDataError: there are no rows, which nobody looks at without `exact`.
+        ConfigError: the seed is no number, or a new column is in the data already.
+        DataError: a column is absent, or a row of a csv file is broken.
+    """
     if isinstance(seed, bool) or not isinstance(seed, int):
         raise ConfigError(Problem(f"seed must be a whole number, not {seed!r}", ("seed",)))
     source = data if isinstance(data, Source) else open_source(data)
@@ -94,7 +102,21 @@ def split_request(
         for column in columns:
             require(source.schema, column, role, (role,))
     source.check_rows()
+    if exact:
+        check_not_empty(source)
     return SplitRequest(source, **roles, seed=seed, exact=exact, mixed=mixed)
+
+
+def check_not_empty(source: Source) -> None:
+    """See that a table has rows.
+
+    Raises:
+        AbsentDataError: it has none.
+    """
+    with reading(source):
+        rows = collected_frame(source.frame.head(1)).height if source.rows is None else source.rows
+    if not rows:
+        raise AbsentDataError.without_rows(None)
 
 
 def _columns(value: Columns) -> tuple[str, ...]:

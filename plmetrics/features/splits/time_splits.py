@@ -103,7 +103,7 @@ def times_of(rows: pl.LazyFrame, schema: pl.Schema, time: str) -> Times:
     """The different times of a table and their rows.
 
     Raises:
-        DataError: the column is absent, of a type without order, or has nulls or NaN; or there are no rows.
+        DataError: the column is absent, of a type without order, or has nulls or NaN.
     """
     dtype = require(schema, time, "time", ("time",))
     number = dtype.is_numeric() and not dtype.is_decimal()
@@ -114,9 +114,8 @@ def times_of(rows: pl.LazyFrame, schema: pl.Schema, time: str) -> Times:
     counts = rows.group_by(value.alias(time)).agg(pl.len().cast(pl.Int64).alias("@rows"))
     counted = collected_frame(counts.sort(time))
     absent = int(counted.filter(pl.col(time).is_null())["@rows"].sum())
-    if absent or not counted.height:
-        msg = f"column '{time}' (time): {absent:,} rows have no time" if absent else "the table has no rows"
-        raise DataError(Problem(msg, ("time",)))
+    if absent:
+        raise DataError(Problem(f"column '{time}' (time): {absent:,} rows have no time", ("time",)))
     return Times(counted[time], counted["@rows"].to_numpy())
 
 
@@ -182,7 +181,7 @@ class Times:
             return place
         dtype = self.values.dtype
         numeric = dtype.is_numeric()
-        if isinstance(span, bool) or (isinstance(span, (int, float)) and span < 0):
+        if isinstance(span, bool) or (isinstance(span, (int, float)) and not span >= 0):
             raise _negative(repr(span), role)
         if isinstance(span, int) and not numeric:
             return max(place - span, 0)

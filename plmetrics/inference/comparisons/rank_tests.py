@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.catalogue.composite_metrics import is_across_slices
+from plmetrics.core.results import MEAN_RANK
 from plmetrics.inference.comparisons.fold_tests import outer_folds
 from plmetrics.inference.comparisons.tests.friedman import (
     friedman_of,
@@ -101,7 +102,7 @@ def _rows(test: ComparisonTest, ranking: ModelRanks, level: float) -> pl.DataFra
         return row.with_columns(pl.lit("statistic").alias("scale"))
     if single_block:
         row = pl.DataFrame([{"status": TOO_FEW}], schema=_OF_ROW)
-        return row.with_columns(pl.lit("mean_rank").alias("scale"))
+        return row.with_columns(pl.lit(MEAN_RANK).alias("scale"))
     table = nemenyi_of(ranking, level=level, df=test.df)
     limit = pl.format("critical difference of mean ranks: {}", pl.col("critical_difference").round(4))
     return table.select(
@@ -111,7 +112,7 @@ def _rows(test: ComparisonTest, ranking: ModelRanks, level: float) -> pl.DataFra
         "p_value",
         pl.lit(OK).alias("status"),
         limit.alias("note"),
-        pl.lit("mean_rank").alias("scale"),
+        pl.lit(MEAN_RANK).alias("scale"),
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from plmetrics.core.results import FARTHER, NEARER, first_word
+from plmetrics.core.results import FARTHER, MEAN_RANK, NEARER, first_word
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -45,7 +45,7 @@ def with_readings(
     if comparisons.is_empty():
         return comparisons
     direction = (
-        pl.when(pl.col("scale") == "mean_rank")
+        pl.when(pl.col("scale") == MEAN_RANK)
         .then(pl.lit("lower"))
         .otherwise(pl.col("metric").replace_strict(directions, default="none", return_dtype=pl.String))
     )

@@ -21,6 +21,10 @@ Array = NDArray[np.float64]
 __all__ = ["block_factor", "student"]
 
 
+_FURTHEST = 20.0
+"""Distance from the value on a logarithmic scale beyond which a replicate is at an end but for rounding."""
+
+
 @dataclass(frozen=True, slots=True)
 class IntervalScale:
     """A function g with its inverse and derivative; `forward` is infinite at the ends of the range."""
@@ -29,6 +33,7 @@ class IntervalScale:
     forward: Callable[[Array], Array]
     backward: Callable[[Array], Array]
     slope: Callable[[Array], Array]
+    furthest: float = _FURTHEST
 
 
 def scale_of(bounds: tuple[float, float]) -> IntervalScale:
@@ -45,7 +50,7 @@ def _exponential(value: Array) -> Array:
         return np.exp(value)
 
 
-IDENTITY = IntervalScale("identity", lambda v: v, lambda g: g, np.ones_like)
+IDENTITY = IntervalScale("identity", lambda v: v, lambda g: g, np.ones_like, float("inf"))
 _LOG = IntervalScale("log", ops.log, _exponential, lambda v: 1 / v)
 _LOGIT = IntervalScale("logit", logit, expit, lambda v: 1 / (v * (1 - v)))
 _CENTRED_LOGIT = IntervalScale(
@@ -63,8 +68,8 @@ def student(
     """g(value) -+ t sqrt(G / (G - 1)) SE(g), transformed back, with G blocks and G - 1 degrees of freedom.
 
     SE(g) is the standard deviation of the replicates on the scale g. Where some replicate lies at an end of
-    the range, g has no standard deviation there, and the delta method takes its place: SE(g) = SE(value)
-    |g'(value)|.
+    the range, but for rounding, g has no standard deviation there, and the delta method takes its place:
+    SE(g) = SE(value) |g'(value)|.
 
     Args:
         value: `[slice]`, inside the metric's range.
@@ -86,12 +91,11 @@ def student(
     (-0.385, 4.385)
     """
     transformed = scale.forward(replicates)
-    at_end = np.isinf(transformed).any(axis=0)
-    error = standard_deviation(transformed)
-    with np.errstate(over="ignore"):
+    error, centre = standard_deviation(transformed), scale.forward(value)
+    with np.errstate(over="ignore", invalid="ignore"):
+        at_end = (~(np.abs(transformed - centre) <= scale.furthest) & ~np.isnan(transformed)).any(axis=0)
         if at_end.any():
             error = np.where(at_end, standard_deviation(replicates) * np.abs(scale.slope(value)), error)
-        centre = scale.forward(value)
         half = stdtrit(blocks - 1.0, (1 + level) / 2) * block_factor(blocks) * error
         return scale.backward(centre - half), scale.backward(centre + half)
 

@@ -253,6 +253,11 @@ class SliceSet(Strict):
         default=(), description="Slices to leave out: values, texts of bins, or mappings of column to value."
     )
 
+    @property
+    def overlaps(self) -> bool:
+        """Whether a row may belong to several of its slices, as far as the suite shows: tags are in the table."""
+        return self.rollup is not None or isinstance(self.where, dict)
+
 
 def _other_rows(words: tuple[str, ...]) -> tuple[str, ...]:
     """References of slices, each once; `overall` are all rows."""

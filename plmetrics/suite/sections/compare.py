@@ -34,6 +34,9 @@ _REAL = ("mixture", "ratio", "rope", "prior")
 _NEEDS = {"always_valid": ("mixture", "0.01"), "diebold_mariano": ("time", "day")}
 
 
+APART = "name a set whose slices share no rows, such as columns crossed: {columns: [region, device]}"
+"""Hint where slices overlap."""
+
 _PATH = ("compare",)
 _FORM = "write compare: {baseline: champion}, or {slices: {region: rest}}"
 
@@ -111,6 +114,10 @@ def check_tests(fields: Mapping[str, Any], slices: Sequence[str], add: Callable[
         _check(test, fields, (*_TESTS, place), add, folded=folded)
         if test.test in ON_RANKS:
             _check_over(test, slices, (*_TESTS, place), add, folded=folded)
+            spec = (fields.get("slices") or {}).get(test.over)
+            if spec is not None and spec.overlaps:
+                msg = f"the slices of '{test.over}' may overlap: ranks of models in them are not independent"
+                add(msg, (*_TESTS, place), APART)
 
 
 def _check(
@@ -266,9 +273,12 @@ def _check_decomposition(
     metrics = {metric.text: metric for metric in fields.get("metrics") or ()}
     sets = fields.get("slices") or {}
     for name, texts in compare.decompose.items():
-        spec = sets.get(name)
-        if spec is not None and isinstance(spec.where, dict):
-            add(f"the slices of '{name}' may overlap: shares of them are no parts of a whole", (*path, name))
+        if name in sets and sets[name].overlaps:
+            add(
+                f"the slices of '{name}' may overlap: shares of them are no parts of a whole",
+                (*path, name),
+                APART,
+            )
         for place, text in enumerate(texts):
             if metrics and text not in metrics:
                 add(f"'{text}' is not in metrics", (*path, name, place), did_you_mean(text, list(metrics)))

@@ -25,7 +25,8 @@ FILE_PATH = "@path"
 NULL = "__HIVE_DEFAULT_PARTITION__"
 _TYPES: tuple[tuple[re.Pattern[str], pl.DataType, Callable[[str], Any]], ...] = (
     (re.compile(r"[+-]?\d{1,18}"), pl.Int64(), int),
-    (re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?"), pl.Float64(), float),
+    (re.compile(r"[+-]?\d{1,38}"), pl.Int128(), int),
+    (re.compile(r"(?![+-]?\d{39})[+-]?\d+(\.\d+)?([eE][+-]?\d+)?"), pl.Float64(), float),
     (re.compile(r"\d{4}-\d\d-\d\d"), pl.Date(), date.fromisoformat),
     (re.compile(r"true|false"), pl.Boolean(), "true".__eq__),
 )

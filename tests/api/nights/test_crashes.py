@@ -46,7 +46,7 @@ def check_whole(growing: Nights, number: int, expected: tuple[int, ...]) -> None
     assert result.verdict == manifest.verdict
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["crash", "full disk"])
 def test_every_write_may_be_the_last(nights: Nights, kind: str) -> None:
     sections = {"compare": {"run": {"window": "3d"}}, "keep": {"states": "9d"}}

@@ -118,7 +118,7 @@ def no_space() -> OSError:
     return OSError(errno.ENOSPC, "no space left on device")
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize("error", [Crash, no_space])
 @pytest.mark.parametrize("again", [False, True], ids=["first", "again"])
 def test_a_backfill_may_end_at_every_write(

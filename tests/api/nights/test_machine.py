@@ -164,6 +164,7 @@ def _quiet() -> Any:
         yield
 
 
+@pytest.mark.slow
 class TestNightMachine(NightMachine.TestCase):
     settings = settings(
         max_examples=60 if SLOW else 15,

@@ -296,7 +296,7 @@ def test_a_column_of_one_growing_file(nights: Nights) -> None:
     assert json.loads((nights.home / "latest.json").read_bytes())["status"] == "complete"
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize("sections", [*REFERENCES, {"compare": {"run": {"same_weekday": 2}}}])
 def test_a_long_history_is_not_read(
     nights: Nights, sections: dict[str, Any], monkeypatch: pytest.MonkeyPatch

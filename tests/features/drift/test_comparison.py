@@ -111,7 +111,7 @@ def test_distances_of_merged_states_are_those_of_scipy(folder: Path) -> None:
         assert said["mean"] == pytest.approx(np.mean(values[1]) - np.mean(values[0]), rel=1e-9)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize(("on", "metric"), [("inline", "roc_auc"), ("processes:2", "accuracy")])
 def test_a_runner_judges_drift_as_a_run(folder: Path, on: str, metric: str) -> None:
     """Also where units share constants, such as the grid of scores."""

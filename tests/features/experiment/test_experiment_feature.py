@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 import yaml
 from polars.testing import assert_frame_equal
+from scipy import stats
 from typer.testing import CliRunner
 
 import plmetrics as plm
@@ -179,6 +180,19 @@ def test_a_sequential_plan_reads_the_always_valid_test() -> None:
     test = plm.tests.always_valid(row["difference"], row["std_error"], mixture=0.02)
     assert (row["test"], row["p_value"]) == ("always_valid", pytest.approx(test.p_value))
     assert (row["lower"], row["upper"]) == (pytest.approx(test.lower), pytest.approx(test.upper))
+
+
+def test_lifts_of_a_sequential_plan_hold_at_all_looks_together() -> None:
+    """A gate on the lift reads an interval as wide as that of the difference, not that of one look."""
+    more = {"outcomes": ["bought"], "gates": [{"measure": "lift", "at_least": -0.5}]}
+    once = evaluated(more=more).others["experiment"].row(0, named=True)
+    result = evaluated(more=more | {"sequential": {"mixture": 0.02}})
+    row = result.others["experiment"].row(0, named=True)
+    error = (once["lift_upper"] - once["lift_lower"]) / (2 * stats.norm.ppf(0.975))
+    test = plm.tests.always_valid(once["lift"], error, mixture=0.02 / once["mean_control"])
+    assert (row["lift"], row["lift_lower"]) == (once["lift"], pytest.approx(test.lower))
+    assert row["lift_upper"] == pytest.approx(test.upper)
+    assert result.gates.select("lower", "upper").row(0) == (row["lift_lower"], row["lift_upper"])
 
 
 def test_rows_without_an_outcome_are_left_out_of_it_alone() -> None:

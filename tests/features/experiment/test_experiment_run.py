@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
+from scipy import stats
 
 import plmetrics as plm
 from plmetrics.engine.memory import budget
@@ -86,6 +87,9 @@ def test_looks_that_spend_the_error() -> None:
     assert (row["lower"], row["upper"]) == pytest.approx(
         (fixed["difference"] - half, fixed["difference"] + half)
     )
+    widening = looks.limits[1] / stats.norm.ppf(0.975)
+    assert row["lift_upper"] - row["lift"] == pytest.approx(widening * (fixed["lift_upper"] - fixed["lift"]))
+    assert row["lift"] - row["lift_lower"] == pytest.approx(row["lift_upper"] - row["lift"])
 
 
 def test_an_experiment_that_goes_on_after_its_last_look_is_refused() -> None:

@@ -285,3 +285,25 @@ def test_quantiles_near_the_ends_have_no_interval() -> None:
 def test_quantiles_that_cannot_be_are_refused(options: dict[str, Any], words: str) -> None:
     with pytest.raises(plm.PlmetricsError, match=words):
         readout(**options)
+
+
+@pytest.mark.parametrize("unit", [None, "user"])
+def test_units_whose_sizes_add_up_to_0_weigh_their_stratum(unit: str | None) -> None:
+    """A stratum's share counts the units of all arms, also of one that has no ratio there."""
+    stratum = "country" if unit is None else "segment"
+    rows = TABLE.with_columns(stratum=pl.col(stratum).cast(pl.String))
+    empty = pl.col("stratum") == rows["stratum"][0]
+    rows = rows.with_columns(views=pl.when(empty, variant="B").then(0).otherwise("views"))
+    of_unit = pl.int_range(pl.len()) if unit is None else pl.col(unit)
+    units = rows.group_by("stratum").agg(of_unit.n_unique() if unit else pl.len())
+    shares = dict(units.with_columns(pl.col(units.columns[1]) / units[units.columns[1]].sum()).iter_rows())
+    sums = rows.filter(variant="C").group_by("stratum").agg(pl.col("clicks").sum() / pl.col("views").sum())
+    mean = sum(shares[name] * ratio for name, ratio in sums.iter_rows())
+    for reproducible in (False, True):
+        found = readout(
+            [], data=rows, ratio=RATIO, strata="stratum", unit=unit, reproducible=reproducible
+        ).sort("arm")
+        assert found["mean"].to_list() == [None, pytest.approx(mean, rel=1e-12)]
+        assert found["units"].to_list() == [
+            rows.filter(variant=arm).select(of_unit.n_unique()).item() for arm in ("B", "C")
+        ]

@@ -106,6 +106,13 @@ def test_the_planted_slice_is_found_with_null_as_a_value() -> None:
             ["(-inf, 2024-01-01T03:30:00)", "[2024-01-01T03:30:00, inf)"],
         ),
         ([None] * 4, {}, ["null"]),
+        (
+            pl.Series([2**64 - 1 - k for k in range(8)], dtype=pl.UInt64),
+            {"bins": 2},
+            [f"(-inf, {2**64 - 4})", f"[{2**64 - 4}, inf)"],
+        ),
+        ([-(2**62) + 2 * k for k in range(8)], {"bins": 2}, [f"(-inf, {7 - 2**62})", f"[{7 - 2**62}, inf)"]),
+        ([float("inf"), float("-inf"), float("nan"), None], {"bins": 2}, ["-inf", "inf", "nan", "null"]),
         (pl.Series(["x", "z", "x", "z"], dtype=pl.Categorical), {}, ["x", "z"]),
     ],
 )

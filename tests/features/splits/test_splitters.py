@@ -31,7 +31,7 @@ def made(rows: int, classes: int = 3, groups: int = 12, seed: int = 0) -> pl.Dat
     )
 
 
-TABLE = st.builds(made, st.integers(1, 120), st.integers(1, 4), st.integers(2, 30), st.integers(0, 1000))
+TABLE = st.builds(made, st.integers(7, 120), st.integers(1, 4), st.integers(2, 30), st.integers(0, 1000))
 SOME = settings(max_examples=25, deadline=None)
 DATA = made(600)
 METHODS: dict[str, Any] = {
@@ -240,13 +240,42 @@ def test_long_splits_in_time_hold_each_split_once() -> None:
             assert ids.equals(wide.filter(pl.col(f"split_{fold + 1}") == role)["id"].sort())
 
 
+@pytest.mark.parametrize("name", METHODS)
+def test_an_empty_table_has_no_folds(name: str) -> None:
+    if name == "by_hash":  # nobody looks at the rows
+        assert METHODS[name](DATA.clear()).shape == (0, DATA.width + 1)
+        return
+    with pytest.raises(plm.AbsentDataError, match="the table has no rows"):
+        METHODS[name](DATA.clear())
+
+
 @pytest.mark.parametrize(
-    "name", ["k_fold", "by_hash", "stratified", "grouped", "stratified_grouped", "holdout"]
+    ("method", "options", "empty"),
+    [
+        ("k_fold", {"folds": 5, "key": "id"}, "2 of 5 parts would have no rows: the table has 3"),
+        ("k_fold", {"folds": 3, "key": "customer"}, "1 of 3 parts"),
+        ("stratified", {"folds": 4, "key": "id", "label": "y"}, "1 of 4 parts"),
+        ("holdout", {"share": 0.1, "key": "id"}, "1 of 2 parts"),
+        ("nested", {"outer": 3, "inner": 5, "key": "id"}, "of 5 parts"),
+    ],
 )
-def test_an_empty_table_stays_empty(name: str) -> None:
-    found = METHODS[name](DATA.clear())
-    assert found.height == 0
-    assert found.width == DATA.width + 1
+def test_no_fold_is_without_rows(method: str, options: dict[str, Any], empty: str) -> None:
+    rows = pl.DataFrame({"id": [1, 2, 3], "customer": [7, 7, 8], "y": [0, 1, 0]})
+    with pytest.raises(plm.DataError, match=empty):
+        getattr(plm.splits, method)(rows, **options)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=12), st.integers(2, 4))
+def test_folds_of_keys_are_refused_where_one_is_empty_and_else_complete(keys: list[int], folds: int) -> None:
+    try:
+        found = plm.splits.k_fold(pl.DataFrame({"id": keys}), folds, key="id")
+    except plm.DataError:
+        rows = pl.DataFrame({"id": keys, "copy": range(len(keys))})
+        assert rows["id"].n_unique() < folds or rows["id"].value_counts()["count"].max() > 1
+    else:
+        assert found["fold"].n_unique() == folds
+        assert found.group_by("id").agg(pl.col("fold").n_unique())["fold"].max() == 1
 
 
 @pytest.mark.parametrize(
@@ -270,6 +299,7 @@ def test_an_empty_table_stays_empty(name: str) -> None:
         ("time_ordered", {"time": "t", "train": 3}, "train needs window='sliding'"),
         ("time_ordered", {"time": "t", "until": "g"}, "must be of one type"),
         ("time_ordered", {"time": "y"}, "rows have no time"),
+        ("time_ordered", {"time": "t", "gap": float("nan")}, "gap must be a span of 0 or more, not nan"),
     ],
 )
 def test_what_is_wrong_is_said(method: str, options: dict[str, Any], words: str) -> None:
@@ -313,3 +343,10 @@ def test_columns_whose_names_are_patterns_of_names_come_through(asked: dict[str,
     found = getattr(plm.splits, arguments.pop("method"))(frame, **arguments)
     assert found.columns[:3] == frame.columns
     assert found["^.*$"].equals(found["g"].alias("^.*$"))
+
+
+def test_a_group_of_fractions_is_called_a_group() -> None:
+    with pytest.raises(
+        plm.DataError, match=r"group: .*a group must be a whole number, text, date or boolean"
+    ):
+        plm.splits.grouped(DATA.cast({"t": pl.Float64}), group="t")

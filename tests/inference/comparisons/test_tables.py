@@ -439,6 +439,28 @@ def test_models_are_ranked_in_slices(metric: str) -> None:
     assert all(note.startswith("critical difference of mean ranks: 1.91") for note in ranked["note"])
 
 
+@pytest.mark.parametrize("family", ["metric", "suite"])
+def test_pairs_of_mean_ranks_are_not_corrected_twice(family: str) -> None:
+    noise = np.random.default_rng(2).normal(size=(3, 600)) * np.array([[0.1], [0.5], [0.9]])
+    label = np.arange(600) % 2
+    models = dict(zip("abc", np.clip(0.5 + (label - 0.5) * 0.6 + noise, 0.01, 0.99), strict=True))
+    result = plm.evaluate(
+        {"y": label, "g": np.arange(600) // 2 % 8, **models},
+        label="y",
+        models=[*models],
+        metrics=["brier"],
+        slices=["g"],
+        compare={"pairs": "all", "family": family, "tests": [{"nemenyi": {"over": "g"}}]},
+    )
+    values = {model: result.metrics.filter(slice_set="g", model=model)["value"] for model in models}
+    ranked = result.comparisons.filter(scale="mean_rank")
+    expected = plm.tests.nemenyi(values, higher_is_better=False)["p_value"]
+    np.testing.assert_allclose(ranked["p_adjusted"], expected, rtol=1e-12)
+    limit = plm.tests.nemenyi(values)["critical_difference"][0]
+    assert ((ranked["reading"] != "unclear") == (ranked["difference"].abs() > limit)).all()
+    assert set(ranked["reading"]) == {"worse", "unclear"}
+
+
 def test_models_are_ranked_in_folds() -> None:
     found = compared(["friedman", "nemenyi"], fold="fold", slices=None).filter(metric="brier")
     values = [fold_values("brier", model, TABLE) for model in ("a", "b", "a")]

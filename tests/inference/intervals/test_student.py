@@ -52,6 +52,20 @@ def test_a_replicate_at_an_end_calls_for_the_delta_method() -> None:
     assert (lower[0], upper[0]) == (alone[0][0], alone[1][0])
 
 
+@pytest.mark.parametrize(
+    ("bounds", "end", "near"),
+    [((0, 1), 1.0, 1 - 2**-53), ((0, 1), 0.0, 1e-17), ((-1, 1), -1.0, 2**-53 - 1), ((0, np.inf), 0.0, 1e-17)],
+)
+def test_rounding_does_not_tell_a_replicate_at_an_end_from_one_beside_it(
+    bounds: tuple[float, float], end: float, near: float
+) -> None:
+    exact, rounded = (
+        student(np.array([0.8]), np.vstack([DRAWN, [[last]]]), np.array([20]), scale_of(bounds), 0.95)
+        for last in (end, near)
+    )
+    assert np.ravel(rounded) == pytest.approx(np.ravel(exact), rel=1e-9)
+
+
 def test_a_value_next_to_an_end_has_the_whole_range() -> None:
     lower, upper = student(
         np.array([2.2e-309]), np.array([[0.0], [0.5], [1.0]]), np.array([5]), scale_of((0.0, 1.0)), 0.9

@@ -30,6 +30,7 @@ def test_charts_of_features_lie_with_their_features():
     }
 
 
+@pytest.mark.slow
 def test_listed_charts_are_drawn_in_both_themes(binary):
     names = dir(binary.plot)
     assert {"forest", "heatmap", "differences", "slice_differences"} <= set(names)

@@ -20,7 +20,7 @@ FRAME = pl.DataFrame(
         "a": [0.1, 0.7, 0.4, 0.6, 0.3, 0.2],
         "b": [0.2, 0.9, 0.3, 0.5, 0.4, 0.6],
         "region": ["n", "n", "s", "s", "n", "s"],
-        "tags": ["x|y", "x", "y", "x", "y", "x"],
+        "tags": [["x", "y"], ["x"], ["y"], ["x"], ["y"], ["x"]],
     }
 )
 
@@ -32,11 +32,11 @@ def refused(compare: Any, **keywords: Any) -> plm.PlmetricsError:
         "metrics": ["log_loss", "roc_auc"],
         "slices": {
             "region": "region",
-            "tag": {"tags": "tags"},
+            "tag": "tags",
             "any": {"where": {"low": "a < 1", "high": "a >= 0"}},
+            "level": {"rollup": ["region", "b"]},
         },
     }
-    given["slices"] = {"region": "region", "any": {"where": {"low": "a < 1", "high": "a >= 0"}}}
     with pytest.raises(plm.ConfigError) as caught:
         plm.evaluate(FRAME, **(given | keywords), compare=compare)
     return caught.value
@@ -74,6 +74,11 @@ def refused(compare: Any, **keywords: Any) -> plm.PlmetricsError:
             "two models or two runs",
         ),
         ({"baseline": "a", "decompose": ["any"]}, "compare.decompose.any", "may overlap"),
+        ({"baseline": "a", "decompose": ["level"]}, "compare.decompose.level", "may overlap"),
+        ({"baseline": "a", "decompose": ["tag"]}, "compare.decompose.tag", "are tags, which overlap"),
+        ({"baseline": "a", "tests": "friedman(over=any)"}, "compare.tests.0", "may overlap"),
+        ({"baseline": "a", "tests": "nemenyi(over=level)"}, "compare.tests.0", "may overlap"),
+        ({"baseline": "a", "tests": "friedman(over=tag)"}, "compare.tests.0", "are tags, which overlap"),
         (
             {"baseline": "a", "decompose": {"region": ["roc_auc"]}},
             "compare.decompose.region",

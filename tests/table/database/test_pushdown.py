@@ -239,7 +239,7 @@ def conditions(leaves: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     return st.recursive(leaves, combined, max_leaves=4)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "leaves"),
     [("postgresql", TYPED), ("mariadb", OF_SURE_TYPES), ("sqlite", BASIC), ("duckdb", BASIC)],

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.core.errors import Problem
+from plmetrics.core.results import MEAN_RANK
 from plmetrics.inference.comparisons.tests.friedman import critical_difference
 from plmetrics.report.charts.figure import Figure
 from plmetrics.report.charts.selection import NothingToDraw
@@ -55,7 +56,7 @@ def draw(selection: Selection) -> Figure:
 
 def _pairs(selection: Selection) -> pl.DataFrame:
     rows = selection.summary.comparisons.filter(
-        pl.col("scale") == "mean_rank",
+        pl.col("scale") == MEAN_RANK,
         pl.col("test").str.starts_with("nemenyi"),
         pl.col("difference").is_not_null(),
     )
