@@ -177,7 +177,9 @@ def test_quantile_bins(column, number, weight):
     assert_same(result.metrics, bins.metrics, VALUES)
 
 
-@pytest.mark.parametrize(("first", "dtype"), [(2**64 - 240, pl.UInt64), (2**53, pl.Int64), (-(2**63), pl.Int64)])
+@pytest.mark.parametrize(
+    ("first", "dtype"), [(2**64 - 240, pl.UInt64), (2**53, pl.Int64), (-(2**63), pl.Int64)]
+)
 def test_whole_numbers_that_floats_do_not_tell_apart_are_cut_into_equal_bins(first, dtype):
     frame = table(key=pl.Series([first + k for k in range(ROWS)], dtype=dtype))
     found = evaluate(frame, slices={"s": {"column": "key", "quantiles": 4}}, metrics=["n"]).metrics
