@@ -165,7 +165,9 @@ class _Runs:
         """By run the denominator of each slice, 0 where a run has the slice without a value, and of all rows."""
         weights = []
         for suffix, masses in zip(("|b", ""), self._masses, strict=True):
-            weight, (total,) = (rows[f"weight{suffix}"].fill_null(0.0) for rows in (self._slices, self._overall))
+            weight, (total,) = (
+                rows[f"weight{suffix}"].fill_null(0.0) for rows in (self._slices, self._overall)
+            )
             if masses is not None and self._subject.own.mean != "rows":
                 weight, total = [masses.get(text, 0.0) for text in self._slices["slice"]], masses[WHOLE]
             weights.append(np.append(np.asarray(weight, dtype=np.float64), total))
