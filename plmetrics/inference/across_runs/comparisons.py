@@ -42,6 +42,7 @@ RUN_SCHEMA: pl.Schema = TableSchema([*COMPARED_SCHEMA.items(), ("bound", pl.Floa
 """The rows in the making; `bound` is the largest possible error of a difference of values that are counted on grids."""
 
 NOTE = "independent samples"
+_BOUNDS = pl.Schema({"bound": pl.Float64(), "bound|b": pl.Float64()})
 _SMALL = 0.1
 PAIRED, PAIRED_ROWS = "paired: both runs are of the same units", "paired: both runs are of the same rows"
 
@@ -85,19 +86,15 @@ def run_comparisons(
 
 def _bound_of(both: pl.DataFrame, sides: tuple[Sample, Sample], scale: str) -> NDArray[np.float64]:
     """The largest possible error of each difference, or ratio, by those of both values; 0 where they are exact."""
-    mine, its = (
-        both.select(
-            pl.col(name).cast(pl.Float64).fill_null(0.0) if name in both.columns else pl.lit(0.0)
-        ).to_series()
-        for name in ("bound", "bound|b")
-    )
-    now, before = (np.broadcast_to(errors.to_numpy(), (both.height,)) for errors in (mine, its))
+    errors = in_schema(both, _BOUNDS).fill_null(0.0)
+    now, before = (errors[name].to_numpy() for name in _BOUNDS)
+    total: NDArray[np.float64] = now + before
     if scale == "difference":
-        return now + before
+        return total
     value, base = (np.abs(side.value) for side in sides)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(base > before, (now + value / base * before) / (base - before), np.inf)
-    return np.where(now + before > 0, ratio, 0.0)
+    return np.where(total > 0, ratio, 0.0)
 
 
 def _with_bound(rows: pl.DataFrame, bound: NDArray[np.float64]) -> pl.DataFrame:
