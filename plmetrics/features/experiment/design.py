@@ -99,11 +99,8 @@ def _arm_text(dtype: pl.DataType, name: str) -> pl.Expr:
         return pl.when(pl.col(name)).then(pl.lit("true")).when(~pl.col(name)).then(pl.lit("false"))
     if dtype.is_float():
         integer = pl.col(name).cast(pl.Int64, strict=False)
-        return (
-            pl.when(integer == pl.col(name))
-            .then(integer.cast(pl.String))
-            .otherwise(pl.col(name).cast(pl.String))
-        )
+        whole = pl.when(integer == pl.col(name)).then(integer.cast(pl.String))
+        return whole.when(pl.col(name).is_not_nan()).then(pl.col(name).cast(pl.String))
     if dtype.is_nested() or dtype in {pl.Binary, pl.Object}:
         raise DataError(Problem(f"column '{name}' (arm) is of type {dtype}, which names no arms", ("arm",)))
     return pl.col(name).cast(pl.String)
@@ -253,7 +250,7 @@ def _refuse_missing(arms: pl.DataFrame, experiment: Experiment) -> None:
     if not arms.height:
         msg = "the table has no rows"
         raise AbsentDataError(msg)
-    counts = {("arm", experiment.arm, "null"): int(arms.filter(pl.col(ARM).is_null())[_ROWS].sum())}
+    counts = {("arm", experiment.arm, "null or NaN"): int(arms.filter(pl.col(ARM).is_null())[_ROWS].sum())}
     if experiment.unit is not None:
         counts["unit", experiment.unit, "null"] = int(arms["units"].sum())
     for index, outcome in enumerate(experiment.outcomes):

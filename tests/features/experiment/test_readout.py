@@ -273,3 +273,21 @@ def test_many_slices_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("plmetrics.features.experiment.design.MOST_SLICES", 3)
     with pytest.raises(plm.ConfigError, match="there are 4 slices, more than 3"):
         readout(by=["country"])
+
+
+def test_a_row_whose_arm_is_nan_has_none() -> None:
+    rows = pl.DataFrame({"arm": [0.0, 1.0, float("nan"), 0.0, 1.0, 1.0], "y": [1.0, 2.0, 9.0, 3.0, 4.0, 7.0]})
+    with pytest.raises(plm.DataError, match=r"'arm' \(arm\): 1 of 6 values are null or NaN"):
+        plm.readout(rows, "y", arm="arm", control=0)
+    found = plm.readout(rows, "y", arm="arm", control=0, missing="drop")
+    assert found["arm"].to_list() == ["1", None]
+    assert found["difference"][0] == pytest.approx(13 / 3 - 2)
+
+
+@pytest.mark.parametrize("reproducible", [False, True])
+def test_squares_too_large_for_a_double_overflow(reproducible: bool) -> None:
+    rows = TABLE.with_columns(spent=pl.col("spent") * 1e200)
+    row = plm.readout(rows, "spent", arm="variant", control="A", ranks=False, reproducible=reproducible).row(
+        0, named=True
+    )
+    assert (row["status"], row["p_value"], row["lower"]) == ("overflow", None, None)
