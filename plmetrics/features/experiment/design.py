@@ -172,7 +172,7 @@ def experiment_constants(rows: pl.LazyFrame, experiment: Experiment) -> ArmConst
     Raises:
         ConfigError: the control is no arm, or there are more than 100 arms.
         AbsentDataError: there are no rows.
-        DataError: values are missing.
+        DataError: values are missing, or all rows are in one arm.
     """
     plans = [pl.len().cast(pl.Int64).alias(_ROWS)]
     if experiment.unit is not None:
@@ -187,9 +187,12 @@ def experiment_constants(rows: pl.LazyFrame, experiment: Experiment) -> ArmConst
     if control not in arms:
         msg = f"control '{control}' is none of the arms in column '{experiment.arm}'"
         raise ConfigError(Problem(msg, ("control",), did_you_mean(control, arms) or f"known: {_names(arms)}"))
-    if not 2 <= len(arms) <= MOST_ARMS:
-        msg = f"column '{experiment.arm}' holds {len(arms):,} of the 2 to {MOST_ARMS} arms that a readout compares"
-        raise ConfigError(Problem(msg, ("arm",)))
+    if len(arms) < 2:
+        msg = f"all rows are in arm '{control}' of column '{experiment.arm}': there is no other to compare"
+        raise DataError(Problem(msg, ("arm",)))
+    if len(arms) > MOST_ARMS:
+        msg = f"column '{experiment.arm}' holds {len(arms):,} arms, more than {MOST_ARMS}"
+        raise ConfigError(Problem(msg, ("arm",), "name the column that says which arm a row is in"))
     binary = tuple(
         outcome.is_plain and counts[f"other|{index}"].sum() == 0
         for index, outcome in enumerate(experiment.outcomes)

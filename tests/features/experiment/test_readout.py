@@ -261,12 +261,18 @@ def test_frames_files_and_types_of_arms(tmp_path: Any, dtype: Any) -> None:
         ({"shares": {"A": 0, "B": 1, "C": 1}}, "shares must be numbers above 0"),
         ({"correction": "holms"}, "did you mean 'holm'"),
         ({"data": TABLE.clear()}, "the table has no rows"),
-        ({"data": TABLE.filter(variant="A")}, "holds 1 of the 2 to 100 arms"),
+        ({"data": TABLE.filter(variant="A")}, "all rows are in arm 'A' of column 'variant'"),
+        ({"arm": "spent", "control": TABLE["spent"][0]}, r"holds [0-9]+ arms, more than 100"),
     ],
 )
 def test_what_is_wrong_is_said(options: dict[str, Any], words: str) -> None:
     with pytest.raises(plm.PlmetricsError, match=words):
         readout(**options)
+
+
+def test_a_table_of_one_arm_is_bad_data_and_no_mistake_of_a_suite() -> None:
+    with pytest.raises(plm.DataError, match="all rows are in arm 'A'"):
+        readout(data=TABLE.filter(variant="A"))
 
 
 def test_many_slices_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
