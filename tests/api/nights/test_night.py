@@ -259,6 +259,12 @@ def test_late_rows_are_evaluated_as_far_as_the_suite_looks_back(nights: Nights) 
     assert new[3] != old[3]  # compared with day 2
 
 
+def test_a_reference_to_a_run_that_is_none_is_said(nights: Nights) -> None:
+    nights.write_suite(compare={"run": {"run": "20260301T000000Z-abcdef"}})
+    (words,) = (word for word in nights.run(1).warnings if "to compare with" in word)
+    assert words.endswith("passed over: 20260301T000000Z-abcdef (no interval has such a run)")
+
+
 def test_an_earlier_night_whose_rows_no_longer_fit_the_suite_keeps_its_result(nights: Nights) -> None:
     """Too many slices are an error of a suite in that night alone: this one is evaluated all the same."""
     nights.write_suite(interval={"partition": "day", "lookback": "2d"}, max_slices=3)
