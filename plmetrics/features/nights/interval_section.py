@@ -18,6 +18,7 @@ from plmetrics.suite.sections.section import Column, Section
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from plmetrics.core.names import SuitePath
     from plmetrics.features.nights.calendar import Interval
     from plmetrics.suite.model import Suite
     from plmetrics.suite.problems import Findings
@@ -117,7 +118,7 @@ class IntervalSection(Section):
     def _check_windows(self, fields: Mapping[str, Any], problems: Findings) -> None:
         """Note windows in which no interval lies, so that there would never be anything to compare with."""
         drift = (fields.get("sections") or {}).get("drift")
-        named = {
+        named: dict[SuitePath, Any] = {
             ("compare", "run"): getattr(fields.get("compare"), "run", None),
             ("drift", "reference"): getattr(drift, "reference", None),
         }
