@@ -347,6 +347,40 @@ def test_dates_follow_the_type_of_the_column() -> None:
         assert run(text, frame) == [True], text
 
 
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Paris", "Asia/Tokyo"])
+def test_times_with_an_offset_are_instants(zone: str) -> None:
+    instant = dt.datetime(2024, 1, 31, 0, 30, tzinfo=dt.UTC)
+    frame = pl.DataFrame({"t": [instant], "naive": [instant.replace(tzinfo=None)], "day": [instant.date()]})
+    frame = frame.with_columns(pl.col("t").dt.convert_time_zone(zone))
+    for text, holds in {
+        "t = '2024-01-31T00:30:00Z'": True,
+        "t = '2024-01-31 02:30:00+02:00'": True,
+        "t = '2024-01-31 00:30:00+02:00'": False,
+        "t > '2024-01-31T00:00:00-05:00'": False,
+        "t IN ('2024-01-30T19:30:00-05:00')": True,
+        "t BETWEEN '2024-01-31T00:29:00Z' AND '2024-01-31T09:31:00+09:00'": True,
+    }.items():
+        assert run(text, frame) == [holds], text
+    for text in ("naive >= '2024-01-31T00:30:00Z'", "day <= '2024-01-31T00:30:00+02:00'"):
+        with pytest.raises(pl.exceptions.InvalidOperationError, match="has a time zone, and"):
+            run(text, frame)
+
+
+def test_booleans_are_compared_with_their_words_alone() -> None:
+    frame = pl.DataFrame({"b": [True, False, None], "s": ["true", "x", None]})
+    for text, expected in {
+        "b = 'true'": [True, False, None],
+        "'False' <> b": [True, False, None],
+        "b IN ('TRUE')": [True, False, None],
+        "s = 'true'": [True, False, None],
+        "CASE b WHEN 'true' THEN 1 ELSE 0 END = 1": [True, False, False],
+    }.items():
+        assert run(text, frame) == expected, text
+    for text in ("b = 'yes'", "b <> 'x'", "b > 'a'", "b IN ('true', 'x')", "b = s", "s <> b"):
+        with pytest.raises(pl.exceptions.InvalidOperationError, match="'b' is of type Boolean, which cannot"):
+            run(text, frame)
+
+
 def test_categories_are_texts() -> None:
     frame = pl.DataFrame({"c": ["a", "b", None]})
     for dtype in (pl.Categorical(), pl.Enum(["a", "b"])):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from plmetrics.core.rowsql.dtypes import comparison_operand, constant_like, kind_of
+from plmetrics.core.rowsql.dtypes import TRUTHS, comparison_operand, constant_like, kind_of
 from plmetrics.core.rowsql.parts import (
     Node,
     NodeRule,
@@ -176,11 +176,10 @@ def _comparison(
 
 def _comparable(value: pl.Expr, part: Term, other: Term) -> pl.Expr:
     """The value of a part, refused where its type has nothing to compare with the other's kind."""
-    return (
-        value.pipe_with_dtype(partial(comparison_operand, other=other.kind))
-        if part.kind == "unknown"
-        else value
-    )
+    if part.kind != "unknown":
+        return value
+    truth = isinstance(other.literal, str) and other.literal.lower() in TRUTHS
+    return value.pipe_with_dtype(partial(comparison_operand, other=other.kind, truth=truth))
 
 
 def _of_columns(
