@@ -269,10 +269,9 @@ def _note(streaks: pl.Expr) -> pl.Expr:
     lacking = lacks_interval(pl.col("@by_interval")) & judged
     no_interval = pl.when(lacking).then(pl.format("no interval: {}", reason))
     family = pl.when(judged & pl.col("matched")).then(pl.format("{} judged together", "family_size"))
-    parts = pl.concat_list(
-        no_match, "size", streaks, no_interval, family, "band_note", "note"
-    ).list.drop_nulls()
-    return pl.when(parts.list.len() > 0).then(parts.list.join("; "))
+    parts = [no_match, "size", streaks, no_interval, family, "band_note", "note"]
+    joined = pl.concat_str(parts, separator="; ", ignore_nulls=True)
+    return pl.when(pl.coalesce(parts).is_not_null()).then(joined)
 
 
 def _places(suite: Suite) -> pl.DataFrame:
