@@ -275,10 +275,9 @@ def _note(streaks: pl.Expr) -> pl.Expr:
         pl.format("the rule is not decided within {} of it", pl.col("bound").round_sig_figs(2))
     )
     family = pl.when(judged & pl.col("matched")).then(pl.format("{} judged together", "family_size"))
-    parts = pl.concat_list(
-        no_match, "size", streaks, no_interval, on_grid, family, "band_note", "note"
-    ).list.drop_nulls()
-    return pl.when(parts.list.len() > 0).then(parts.list.join("; "))
+    parts = [no_match, "size", streaks, no_interval, on_grid, family, "band_note", "note"]
+    joined = pl.concat_str(parts, separator="; ", ignore_nulls=True)
+    return pl.when(pl.coalesce(parts).is_not_null()).then(joined)
 
 
 def _places(suite: Suite) -> pl.DataFrame:
