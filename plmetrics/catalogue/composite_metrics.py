@@ -89,8 +89,8 @@ class Formula(Custom, DerivedMetric):
 
         return bool(totals) and degree(self.sql, totals) > 0
 
-    def settled(self, facts: Facts) -> Metric:
-        operands = tuple((name, metric.settled(facts)) for name, metric in self.operands)
+    def with_facts(self, facts: Facts) -> Metric:
+        operands = tuple((name, metric.with_facts(facts)) for name, metric in self.operands)
         return replace(self, operands=operands)
 
     def combined_status(self, value: Any, statuses: Sequence[Any]) -> Any:

@@ -171,10 +171,10 @@ class Metric:
     def __str__(self) -> str:
         return self.text
 
-    def settled(self, facts: Facts) -> Metric:
+    def with_facts(self, facts: Facts) -> Metric:
         """The metric, and those it is made from, with the facts of the run filled in."""
         values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        inner = {name: value.settled(facts) for name, value in values.items() if isinstance(value, Metric)}
+        inner = {name: value.with_facts(facts) for name, value in values.items() if isinstance(value, Metric)}
         return dataclasses.replace(self, **inner) if inner else self
 
     def per_class(self) -> tuple[tuple[str, Metric], ...]:

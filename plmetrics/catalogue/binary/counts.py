@@ -130,7 +130,7 @@ class DecisionShare(Rate):
     def part(self) -> tuple[str, ...]:  # type: ignore[override]
         return ("tp", "fp") if self.selected else ("fn", "tn")
 
-    def settled(self, facts: Facts) -> Self:
+    def with_facts(self, facts: Facts) -> Self:
         """The share, of all rows where labels may be absent."""
         metric = copy.copy(self)
         object.__setattr__(metric, "of_all_rows", facts.unlabelled)

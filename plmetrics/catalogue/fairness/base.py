@@ -282,7 +282,7 @@ class RateMetric:
     threshold: float | ThresholdRule
     facts: ClassVar[Facts] = Facts()
 
-    def settled(self, facts: Facts) -> Self:
+    def with_facts(self, facts: Facts) -> Self:
         """The metric of rates that know what the run knows."""
         metric = copy.copy(self)
         object.__setattr__(metric, "facts", facts)
@@ -292,7 +292,7 @@ class RateMetric:
         """The rates, of the favourable decision."""
         flipped = getattr(self, "favourable", "positive") == "negative"
         rates = self.mirrored if flipped else self.rates
-        return tuple(rate(threshold=self.threshold).settled(self.facts) for rate in rates)
+        return tuple(rate(threshold=self.threshold).with_facts(self.facts) for rate in rates)
 
 
 def favourable_parameter() -> Any:

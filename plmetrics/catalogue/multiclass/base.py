@@ -38,7 +38,7 @@ class Multiclass(Metric):
     reads_parts: ClassVar[bool] = False
     classes: ClassVar[tuple[str, ...]] = ()
 
-    def settled(self, facts: Facts) -> Self:
+    def with_facts(self, facts: Facts) -> Self:
         """The metric with the classes of the run."""
         settled_metric = replace(self)  # without what was made for other classes
         object.__setattr__(settled_metric, "classes", facts.classes)

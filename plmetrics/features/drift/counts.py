@@ -17,7 +17,7 @@ from plmetrics.core.exact_sums import Addition
 from plmetrics.core.quantiles import averaged_inverse
 from plmetrics.engine.aggregate.bin_values import NumberBins
 from plmetrics.engine.bad_rows import bad_values
-from plmetrics.engine.inquiry import frames_by_name, together
+from plmetrics.engine.inquiry import frames_by_name, gather
 from plmetrics.engine.memory.budget import working_memory
 from plmetrics.engine.prepare.slices import found_slices, key_codes, settled_keys, slice_plans
 from plmetrics.features.drift.slice_counts import KEY, PLACE, SlicedCounts, recentre, sliced_counts
@@ -122,7 +122,7 @@ class WindowsCounting:
         slices = found_slices(windows.view, values)
         cubes = plan_cubes(slices.slices, key_codes(windows.view, slices), 1, MAX_CELLS)
         columns = yield from _columns(windows, values["facts"], cubes)
-        columns = yield from together(*(column.with_addition(windows) for column in columns))
+        columns = yield from gather(*(column.with_addition(windows) for column in columns))
         return cls(windows, slices.slices, tuple(cubes), columns, values["facts"])
 
     def count(self) -> Question[DriftCounts]:

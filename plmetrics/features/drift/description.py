@@ -9,7 +9,7 @@ import polars as pl
 
 from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.core.names import name_list
-from plmetrics.features.stored.grids import said_of_key
+from plmetrics.features.stored.grids import key_content
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -143,7 +143,7 @@ def _of_key(key: SliceKey, name: str, window: CurrentWindow) -> Any:
     if key.kind == "predicate":
         where = window.view.suite.slices[name].where
         return where if isinstance(where, str) or where is None else where[key.label]
-    return said_of_key(key) if key.column.startswith(_SETTLED) else None
+    return key_content(key) if key.column.startswith(_SETTLED) else None
 
 
 def _widest(columns: Sequence[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:

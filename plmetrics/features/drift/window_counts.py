@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.engine.inquiry import answer
-from plmetrics.engine.memory.budget import reads_apart
+from plmetrics.engine.memory.budget import separates_scans
 from plmetrics.engine.prepare.slices import settled_keys
 from plmetrics.features.drift.constant_grid import lower_edge
 from plmetrics.features.drift.counts import MOST_CATEGORIES
@@ -90,8 +90,8 @@ def count_window(view: TableView) -> WindowCounts:
 
     `view` is of the rows as they are in the data.
     """
-    apart = reads_apart(view)
-    return answer(answer(WindowCounting.prepare(view), apart=apart).count(), apart=apart)
+    separate = separates_scans(view)
+    return answer(answer(WindowCounting.prepare(view), separate=separate).count(), separate=separate)
 
 
 @dataclass(frozen=True, slots=True)
