@@ -22,7 +22,7 @@ from plmetrics.engine.prepare.constants import (
     given_thresholds,
     known_thresholds,
 )
-from plmetrics.engine.prepare.slices import found_slices, key_codes, settled_keys, slice_plans
+from plmetrics.engine.prepare.slices import key_codes, list_slices, resolve_keys, slice_plans
 from plmetrics.engine.run_plan import Accounting, Blocks, RunPlan, rows_of, units_of_rows
 from plmetrics.engine.step import Step
 from plmetrics.engine.streaming import SAMPLE_ROWS
@@ -79,7 +79,7 @@ def prepare(
         )
     )
     view = looked_up.view
-    table, slices = looked_up.table, found_slices(view, looked_up.values)
+    table, slices = looked_up.table, list_slices(view, looked_up.values)
     if request.suite.slices:
         from plmetrics.engine.binding.reference_slices import check_references
 
@@ -213,7 +213,7 @@ def _look_up(
     request: Request, start: _Start, constants: Constants | None, *, adds: bool
 ) -> Question[_LookUps]:
     """Look up the baseline and the final slice keys; then centres, slices, and the constants of features."""
-    baseline, keys = yield from gather(start.baseline, settled_keys(start.view))
+    baseline, keys = yield from gather(start.baseline, resolve_keys(start.view))
     view = with_baseline(start.view, baseline).with_keys(keys)
     table = view.table()
     plans = slice_plans(view, table.scored, every_key(view, table))

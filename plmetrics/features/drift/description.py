@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from plmetrics.features.drift.windows import CurrentWindow
     from plmetrics.table.slice_keys import SliceKey
 
-_SETTLED = ("@quantiles|", "@top|")
+_FROM_DATA = ("@quantiles|", "@top|")
 _LISTED = 12
 _WORDS = {
     "number": "numbers",
@@ -120,9 +120,9 @@ class Description:
         }
 
     @property
-    def settled(self) -> dict[str, Any]:
+    def keys_from_data(self) -> dict[str, Any]:
         """Keys with edges or values from the data."""
-        return {column: key for column, key in self.keys.items() if column.startswith(_SETTLED)}
+        return {column: key for column, key in self.keys.items() if column.startswith(_FROM_DATA)}
 
     def found(self, column: ColumnDescription) -> ColumnDescription | None:
         """Reference of a column: of scores those of the same model, else of the same column."""
@@ -143,7 +143,7 @@ def _of_key(key: SliceKey, name: str, window: CurrentWindow) -> Any:
     if key.kind == "predicate":
         where = window.view.suite.slices[name].where
         return where if isinstance(where, str) or where is None else where[key.label]
-    return key_content(key) if key.column.startswith(_SETTLED) else None
+    return key_content(key) if key.column.startswith(_FROM_DATA) else None
 
 
 def _widest(columns: Sequence[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:

@@ -15,7 +15,7 @@ import polars as pl
 
 from plmetrics.engine.inquiry import answer
 from plmetrics.engine.memory.budget import separates_scans
-from plmetrics.engine.prepare.slices import settled_keys
+from plmetrics.engine.prepare.slices import resolve_keys
 from plmetrics.features.drift.constant_grid import lower_edge
 from plmetrics.features.drift.counts import MOST_CATEGORIES
 from plmetrics.features.drift.description import Description
@@ -104,7 +104,7 @@ class WindowCounting:
     @classmethod
     def prepare(cls, view: TableView) -> Question[WindowCounting]:
         """Question for the columns with many distinct values; arguments and errors are those of `count_window`."""
-        keys = yield from settled_keys(view)
+        keys = yield from resolve_keys(view)
         window = current_window(view.with_keys(keys))
         return cls(window, (yield from _continuous_columns(window)))
 

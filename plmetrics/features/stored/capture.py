@@ -90,7 +90,7 @@ def capture(
         captured[feature.key] = feature.capture(counted, builder)
     fields = {
         **_head_of_run(plan),
-        "constants": constants_content(plan, settled_keys(plan), grids, of_features),
+        "constants": constants_content(plan, keys_from_data(plan), grids, of_features),
         "parts": tuple(builder.parts),
         "layout": builder.layout(),
         "hashed": units is None,
@@ -130,7 +130,7 @@ def rows_of(plan: RunPlan) -> TableView:
     if plan.rows.pairs is None:
         return plan.view
     bound = plan.request.view
-    keys = {column: key_content(key) for column, key in settled_keys(plan).items()}
+    keys = {column: key_content(key) for column, key in keys_from_data(plan).items()}
     return bound.with_keys(pinned_keys(bound.roles.keys, keys, bound.schema))
 
 
@@ -150,7 +150,7 @@ def _text_units(bound: TableView) -> bool:
     return not (dtype.is_integer() or dtype.is_temporal() or dtype == pl.Boolean)
 
 
-def settled_keys(plan: RunPlan) -> dict[str, Any]:
+def keys_from_data(plan: RunPlan) -> dict[str, Any]:
     """Keys with edges or values from the data."""
     waiting = {key.column for key in plan.request.view.roles.keys if key.waits}
     return {key.column: key for key in plan.view.roles.keys if key.column in waiting}
