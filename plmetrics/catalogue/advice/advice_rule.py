@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from plmetrics.catalogue.advice.publications import PUBLICATIONS
-from plmetrics.core.names import number_text
+from plmetrics.core.names import name_list, number_text
 from plmetrics.core.text import parse_call
 
 if TYPE_CHECKING:
@@ -237,10 +237,9 @@ def matches(pattern: str, metric: Metric) -> bool:
 
 def names_text(texts: Sequence[str], last: str = "and") -> str:
     """The first three names of a list, in words."""
+    if len(texts) > _LISTED and last == "and":
+        return name_list(texts, _LISTED)
     listed = list(texts[:_LISTED])
-    more = len(texts) - len(listed)
-    if more and last == "and":
-        return f"{', '.join(listed)} and {more} more"
     return listed[0] if len(listed) == 1 else f"{', '.join(listed[:-1])} {last} {listed[-1]}"
 
 
