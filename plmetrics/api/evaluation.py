@@ -285,6 +285,6 @@ def run(
         from plmetrics.api.shards.distribution import DistributedEvaluation
 
         kind = partial(DistributedEvaluation, on=on)
-    result = write_run(loaded, directory, kind(loaded, directory / loaded.suite.name, options))
+    result = write_run(kind(loaded, directory / loaded.suite.name, options))
     assert result is not None
     return result

@@ -192,7 +192,7 @@ class Messenger:
         return self.evaluation.loaded.variables.text(str(folder))
 
 
-def write_run(loaded: LoadedSuite, directory: Place, evaluation: Evaluation) -> Result | None:
+def write_run(evaluation: Evaluation) -> Result | None:
     """Evaluate a suite and write its run folder; None, and no folder, where there is nothing to do.
 
     Raises:
@@ -204,13 +204,12 @@ def write_run(loaded: LoadedSuite, directory: Place, evaluation: Evaluation) -> 
     from plmetrics.runs.folder import RunFolder
     from plmetrics.runs.record import provenance
 
-    exports = evaluation.exports
+    loaded, options, exports = evaluation.loaded, evaluation.options, evaluation.exports
     with without_values(loaded):
-        options = evaluation.options
         facts = provenance(loaded.file, loaded.variables, options.labels, options.command)
         if evaluation.recorded_interval is not None:
             facts["interval"] = evaluation.recorded_interval
-        folder = RunFolder.start(directory, loaded.suite.name, options.exits, facts)
+        folder = RunFolder.start(evaluation.home.parent, loaded.suite.name, options.exits, facts)
     if loaded.suite.output.report:
         from plmetrics.report.charts.rendering import start_renderer
 

@@ -1,4 +1,4 @@
-"""Bases that metrics of several tasks share: means over rows, quotients, sizes of vectors, quantiles; row values."""
+"""Bases of metrics of several tasks: means over rows, quotients, sizes of vectors, quantiles; row values."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ class Quantile(Metric):
         raise NotImplementedError
 
     def finalise(self, state: Any) -> Any:
-        """The mean of the first value that reaches the level and the first that passes it."""
+        """Mean of the first value at or above the level and the first above it."""
         running = ops.cumulative(state.mass)
         target = ops.broadcast(ops.largest(running), running) * self.needs.level
         occupied = state.mass > 0
@@ -140,7 +140,7 @@ class Quantile(Metric):
 
 
 def row_value(metric: Metric) -> Callable[[Rows], pl.Expr] | None:
-    """The number of each row whose mean over rows the metric is; None if it is no such mean.
+    """Number of each row with the metric as its mean over rows; None if it is no such mean.
 
     A row where the number is null takes no part in the mean.
 
@@ -170,7 +170,7 @@ def member_of(metric: Metric) -> tuple[str, Atom] | None:
 
 
 def _unit(metric: Metric) -> float:
-    """Value of the metric on a single row whose sum is 1: 100 for a percentage."""
+    """Value of the metric on a single row with sum 1: 100 for a percentage."""
     ones = dict.fromkeys(("n", "weight", *metric.atoms()), np.array(1.0))
     return float(metric.finalise(View(ones)))
 

@@ -1,4 +1,4 @@
-"""Metrics that a suite makes from others: arithmetic over metrics, and a metric put together over slices."""
+"""Composite metrics of a suite: arithmetic over metrics, and metrics across slices."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ class DerivedMetric(Metric):
 
     @staticmethod
     def other_key(part: Metric) -> str:
-        """Under which key values of the other model stand."""
+        """Key of the values of the other model."""
         return f"{part.text}|other"
 
     def combined_status(self, value: Any, statuses: Sequence[Any]) -> Any:
-        """Why the value is undefined: what the first part says that has none, else that it is not finite."""
+        """Reason why the value is undefined: that of the first undefined part, else a non-finite value."""
         status = np.full(value.shape, "not_finite", dtype=object)
         for part in reversed(statuses):
             status = np.where(part != "ok", part, status)
         return np.where(np.isfinite(value), "ok", status)
 
     def combined_deviations(self, parts: Mapping[str, Any]) -> Any:  # noqa: ARG002
-        """How far each replicate's vector of gaps lies from the point's, from those of its parts. Kind norm only."""
+        """Distance of each replicate's vector of gaps from the point's, from those of its parts. Kind norm only."""
         return None
 
     def combined_note(self, statuses: Sequence[Any]) -> Any:  # noqa: ARG002
@@ -55,7 +55,7 @@ class DerivedMetric(Metric):
         return None
 
     def combined_bound(self, values: Mapping[str, Any], bounds: Mapping[str, Any]) -> Any:  # noqa: ARG002
-        """How far the value may be from the exact one, from the values and bounds of the parts, None for exact ones.
+        """Error bound of the value, from the values and bounds of the parts, None for exact ones.
 
         None where nothing is known of it.
         """
@@ -89,12 +89,12 @@ class Formula(Custom, DerivedMetric):
 
         return bool(totals) and degree(self.sql, totals) > 0
 
-    def settled(self, facts: Facts) -> Metric:
-        operands = tuple((name, metric.settled(facts)) for name, metric in self.operands)
+    def with_facts(self, facts: Facts) -> Metric:
+        operands = tuple((name, metric.with_facts(facts)) for name, metric in self.operands)
         return replace(self, operands=operands)
 
     def combined_status(self, value: Any, statuses: Sequence[Any]) -> Any:
-        """As of every derived metric; a slice that has too few rows has no value, whatever the formula says."""
+        """Status of a derived metric; a slice with too few rows has no value, whatever the formula gives."""
         without = np.isfinite(value)
         for part in statuses:
             without = without & ~np.isin(part.astype(str), _EMPTY)
@@ -149,7 +149,7 @@ class AcrossSlices(Metric):
         return False
 
     def admitted(self, status: Any, share: Any) -> Any:  # noqa: ARG002
-        """Reasons that keep each slice from taking part: the status of its parts, "ok" for nothing.
+        """Reasons against each slice's part in the metric: the status of its parts, "ok" for nothing.
 
         Args:
             status: of the first part without a value, slice by slice.
@@ -158,7 +158,7 @@ class AcrossSlices(Metric):
         return status
 
     def reference_among(self, names: Sequence[str]) -> int | None:  # noqa: ARG002
-        """The place of the slice that others are held against, None without one; -1 if it is not there."""
+        """Place of the reference slice, None without one; -1 if it is absent."""
         return None
 
     def failed(self, groups: Groups) -> str:  # noqa: ARG002
@@ -166,19 +166,19 @@ class AcrossSlices(Metric):
         return "not_finite"
 
     def deviations(self, replicates: Groups, point: Groups) -> Any:  # noqa: ARG002
-        """How far each replicate's vector of gaps lies from the point's. Centred kinds only."""
+        """Distance of each replicate's vector of gaps from the point's. Centred kinds only."""
         return None
 
     def combined_bound(self, bounds: Groups) -> Any:  # noqa: ARG002
-        """How far the value may be from the exact one, from how far its parts may be; None where nothing is known."""
+        """Error bound of the value, from those of its parts; None where nothing is known."""
         return None
 
     def blocks_of(self, blocks: Any, most: int) -> int:
-        """How many independent units stand behind the value, from those of the slices and of the table."""
+        """Number of independent units behind the value, from those of the slices and of the table."""
         return min(int(blocks.sum()), most)
 
     def left_out(self, names: Sequence[str], status: Sequence[str]) -> str | None:  # noqa: ARG002
-        """Note on slices that take no part."""
+        """Note on slices without a part."""
         return f"undefined slices left out: {len(names):,}" if names else None
 
 
@@ -188,7 +188,7 @@ def is_derived(metric: Metric) -> TypeGuard[DerivedMetric]:
 
 
 def refused_subject(metric: Metric, leaf: Metric) -> str:
-    """Subject of a refusal: the metric asked for, and what it is made of where a suite could ask for that."""
+    """Subject of a refusal: the requested metric, and its part if a suite could request that."""
     if leaf.text == metric.text or "|" in leaf.text:  # the part of one class has no name in suites
         return metric.text
     return f"{metric.text}, made of {leaf.text},"
@@ -240,7 +240,7 @@ class OverSlices(Custom, AcrossSlices):
         return (self.metric,)
 
     def finalise(self, state: Groups) -> Any:
-        """Over the last axis, whose NaNs are left out; NaN where nothing is left."""
+        """Value over the last axis, without NaNs; NaN where nothing is left."""
         assert self.metric is not None
         values = np.asarray(state.values[self.metric.text], dtype=np.float64)
         defined = np.isfinite(values)
@@ -254,7 +254,7 @@ class OverSlices(Custom, AcrossSlices):
         return np.where(defined.any(axis=-1), combined, np.nan)
 
     def deviations(self, replicates: Groups, point: Groups) -> Any:
-        """How far the value of some slice rose, or fell: by so much the largest, or smallest, may be too far out."""
+        """Largest rise, or fall, of a slice's value: the bias of the largest, or smallest."""
         assert self.metric is not None
         if self.smooth:
             return None

@@ -1,4 +1,4 @@
-"""Metrics that a suite defines: aggregates of row expressions, and the base of all custom metrics.
+"""Metrics defined by a suite: aggregates of row expressions, and the base of all custom metrics.
 
 Row expressions are SQL over the table's columns and the roles `score`, `label`, `weight` and `prediction` (a binary
 score of at least 0.5, else the score). Rows where an expression is null have no value and do not count; a value that
@@ -95,7 +95,7 @@ class RowAggregate(Custom):
         return tuple(dict.fromkeys(names))
 
     def undefined(self, state: Any) -> Undefined:
-        """No rows, values that are not finite, or no values."""
+        """Conditions: no rows, non-finite values, or no values."""
         return [
             *super().undefined(state),
             ("not_finite", state.bad > 0),
@@ -121,18 +121,18 @@ class RowAggregate(Custom):
 
     @property
     def every_row(self) -> bool:
-        """Whether it asks for nulls, so that rows which are left out for one must not be absent."""
+        """Whether it asks for nulls, so that rows with one must not be left out."""
         return isinstance(self.needs, Sums) and any(
             parse_row_expression(text).tests_null for text in self.expressions().values()
         )
 
     @property
     def yes_or_no(self) -> bool:
-        """Whether the expression is a condition, so that its mean is a share."""
+        """Whether the expression is a condition, with a share as its mean."""
         return parse_row_expression(self.sql).kind == "condition"
 
     def _counted(self) -> dict[str, Atom]:
-        """The weight of the rows with a value, and how many values are not finite."""
+        """Weight of the rows with a value, and the number of non-finite values."""
         return {
             "mass": Atom(
                 self._key("mass"),
@@ -194,7 +194,7 @@ class CustomSum(RowAggregate):
         return state.total
 
     def undefined(self, state: Any) -> Undefined:
-        """No rows, or values that are not finite."""
+        """Conditions: no rows, or non-finite values."""
         return super().undefined(state)[:-1]
 
 
@@ -268,11 +268,11 @@ class CustomDeviation(RowAggregate):
         return {"first": moment(1), "second": moment(2), **self._counted()}
 
     def finalise(self, state: Any) -> Any:
-        """From sums that add."""
+        """Value from additive sums."""
         return ops.sqrt(ops.ratio(variation(state.first, state.second, state.mass, state.n), state.mass))
 
     def undefined(self, state: Any) -> Undefined:
-        """Also values of which nobody can say how much they vary."""
+        """Conditions, with lost digits of the variation among them."""
         vague = is_lost(state, self._value.key, state.first, state.second, state.mass)
         return [*super().undefined(state), ("rounding", vague)]
 
@@ -331,7 +331,7 @@ class CustomQuantile(RowAggregate, Quantile):
 
     @property
     def needs(self) -> Quantiles:  # type: ignore[override]
-        """The expression at the share q; what is no number counts as none."""
+        """Quantile of the expression at the share q, without values other than numbers."""
         value = RowValue(self._key("value"), lambda rows: self.value_of(rows).fill_nan(None))
         return Quantiles(self.q, by=value)
 

@@ -1,4 +1,4 @@
-"""The share of rows that have a label, and whether a metric needs labels: as it declares, or by what it reads."""
+"""Share of labelled rows, and whether a metric needs labels: as it declares, or by its columns."""
 
 from __future__ import annotations
 

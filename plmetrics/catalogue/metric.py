@@ -171,18 +171,18 @@ class Metric:
     def __str__(self) -> str:
         return self.text
 
-    def settled(self, facts: Facts) -> Metric:
+    def with_facts(self, facts: Facts) -> Metric:
         """The metric, and those it is made from, with the facts of the run filled in."""
         values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        inner = {name: value.settled(facts) for name, value in values.items() if isinstance(value, Metric)}
+        inner = {name: value.with_facts(facts) for name, value in values.items() if isinstance(value, Metric)}
         return dataclasses.replace(self, **inner) if inner else self
 
     def per_class(self) -> tuple[tuple[str, Metric], ...]:
-        """The metrics that have a result row of their own under this one's name, each with its class."""
+        """Metrics with a result row of their own under this one's name, each with its class."""
         return (("", self),)
 
     def lacks(self, parts: tuple[str, ...]) -> str | None:
-        """The input that a model with these parts lacks, as a noun; None if none."""
+        """Missing input in a model with these parts, as a noun; None if none."""
         hard = self.task == "binary" and parts == ("prediction",)
         return "a score" if hard and self.needs_score else None
 
@@ -206,7 +206,7 @@ class Metric:
         return {}
 
     def columns(self) -> tuple[str, ...]:
-        """The columns of the table, besides the roles, that its row expressions read (as `Rows.column`)."""
+        """Columns of the table, besides the roles, in its row expressions (as `Rows.column`)."""
         return ()
 
     def standard_error(self, *, weighted: bool) -> Metric | None:  # noqa: ARG002
@@ -218,7 +218,7 @@ class Metric:
         return None
 
     def parts(self) -> tuple[Metric, ...]:
-        """The metrics that this one is made from. Family derived only."""
+        """Metrics it is made from. Family derived only."""
         return ()
 
     @property
@@ -239,7 +239,7 @@ class Metric:
 
     @property
     def mean(self) -> Mean | None:
-        """Weights of a mean, by which slices make up all rows: `rows`, or the `mass` of its denominators."""
+        """Weights of a mean, additive over slices: `rows`, or the `mass` of its denominators."""
         return "rows" if self.interval_form == "t" else None
 
     @property
@@ -268,12 +268,12 @@ class Metric:
 
     @property
     def differentiable(self) -> bool:
-        """Whether it is a smooth function of the weights of rows, so that influences give its variance."""
+        """Whether it is a smooth function of the weights of rows, with a variance from influences."""
         return self.smooth and self.value_kind.is_smooth and all(part.differentiable for part in self.parts())
 
     @property
     def definition(self) -> Any:
-        """The metric as a suite writes it: its text, or a mapping for one that the suite defines."""
+        """Metric as a suite writes it: its text, or a mapping for a custom one."""
         return self.text
 
     @property
@@ -284,17 +284,17 @@ class Metric:
 
     @property
     def fixed_threshold(self) -> float | None:
-        """Its threshold, if that is a number."""
+        """Numeric threshold, if it has one."""
         threshold = getattr(self, "threshold", None)
         return threshold if isinstance(threshold, float) else None
 
     def centres(self) -> tuple[RowValue, ...]:
-        """Numbers of a row whose moments are about a constant, estimated by the preparation. Family sums only."""
+        """Numbers of a row with moments about a constant, estimated by the preparation. Family sums only."""
         return self.centred
 
     @property
     def needs(self) -> Need:
-        """Needs of the rows, from which alone runs are planned; by default what `family` and `reads` say."""
+        """Needs of the rows, the only input of a run's plan; by default from `family` and `reads`."""
         return need_of(self.family, self.reads)
 
     def finalise(self, state: Any) -> Any:
@@ -302,13 +302,13 @@ class Metric:
         raise NotImplementedError
 
     def undefined(self, state: Any) -> Undefined:
-        """Reasons why the value is undefined, each with its condition; the first that holds is the status."""
+        """Reasons why the value is undefined, each with its condition; the first true one is the status."""
         return [
             (status, getattr(state, name) == 0) for status, name in (("no_rows", "weight"), *self.nonzero)
         ]
 
     def denominators(self, state: Any) -> tuple[Any, ...]:
-        """The masses whose spread over blocks gives the effective number of independent units."""
+        """Masses with a spread over blocks that gives the effective number of independent units."""
         return tuple(getattr(state, name) for name in self.masses)
 
     def bound(self, state: Any) -> Any:  # noqa: ARG002
@@ -389,7 +389,7 @@ def fact_of(path: str) -> Any:
 
 
 def leaves(metric: Metric) -> tuple[Metric, ...]:
-    """The metrics of a state family that a metric is made from: itself, if it is not made from others."""
+    """Metrics of a state family among a metric's parts: itself, if it is not made from others."""
     classes = [members for _, members in metric.per_class() if members is not metric]
     if classes:
         return tuple(leaf for members in classes for leaf in leaves(members))

@@ -1,4 +1,4 @@
-"""A metric of one model over that of another: relative errors, and overall weighted averages made of them."""
+"""Metric of one model over that of another: relative errors, and overall weighted averages of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Declarations of metrics: their needs of the rows, from which alone runs are planned, and the kind of their value."""
+"""Declarations of metrics: their needs of the rows, the only input of a run's plan, and the kind of their value."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ class SliceValues(Parts):
 
 
 def need_of(family: Family, reads: Reads) -> Need:
-    """The need of a class that declares a family, and what it reads of it, in place of a need.
+    """Need of a class from its declared family and columns, in place of a need.
 
     >>> need_of("scores", "curve")
     Points(by=None, reads='curve')
@@ -168,27 +168,27 @@ class ValueKind:
 
     @property
     def is_area(self) -> bool:
-        """Whether it is the area under a ROC curve, or that area stretched, as Gini's index is."""
+        """Whether it is the area under a ROC curve, or a linear function of it, as Gini's index is."""
         return self.name == "roc_area" and self.bounds in _AREA_RANGES
 
     @property
     def is_norm(self) -> bool:
-        """Whether it is the size of a vector, which noise makes larger: metrics of norms have a `deviation`."""
+        """Whether it is the size of a vector, increased by noise: metrics of norms have a `deviation`."""
         return self.name == "norm"
 
     @property
     def is_resampled(self) -> bool:
-        """Whether resampled rows say how it varies; they hold no larger value than the largest of all rows."""
+        """Whether resampled rows give its variation; they hold no larger value than the largest of all rows."""
         return self.name != "extreme"
 
     @property
     def is_smooth(self) -> bool:
-        """Whether it moves smoothly with the estimates that it is made of."""
+        """Whether it is a smooth function of its estimates."""
         return self.name not in {*_CENTRED, "extreme"}
 
     @property
     def closed_forms(self) -> tuple[str, ...]:
-        """The intervals by a formula that is made for shares, or for areas; the usual one first."""
+        """Closed-form intervals for shares, or for areas; the usual one first."""
         return _SHARES if self.is_share else _AREAS if self.is_area else ()
 
     @property
@@ -198,7 +198,7 @@ class ValueKind:
 
     @property
     def resampling_form(self) -> str:
-        """The interval that is made of many replicates."""
+        """Interval from many replicates."""
         if self.name in _CENTRED:
             return "centred"
         return "t" if self.name in {"roc_area", "pr_area"} else "percentile"

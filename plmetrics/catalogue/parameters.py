@@ -1,4 +1,4 @@
-"""The parameters of metrics: their defaults, names and domains, and what every rule of a threshold has."""
+"""Parameters of metrics: their defaults, names and domains, and the base of threshold rules."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class ThresholdRule:
         raise NotImplementedError
 
     def choose(self, points: Any) -> float:
-        """The threshold on some rows; NaN where no threshold does what the rule asks.
+        """Threshold on some rows; NaN where none fulfils the rule.
 
         Args:
             points: the confusion table `tp fp fn tn` at each candidate, ascending by threshold, whose last calls
@@ -87,7 +87,7 @@ def parameter(
     name: str | None = None,
     unnamed: bool = False,
 ) -> Any:
-    """A metric's parameter: its default, what it means, its domain, and its name where the field has another.
+    """Parameter of a metric: its default, its meaning, its domain, and its name if unlike the field's.
 
     The domain is what a `check` accepts, or one of some `options`. An `unnamed` one stands first in texts, without its
     name.
@@ -110,7 +110,7 @@ def parameters(metric: DataclassInstance | type[DataclassInstance]) -> dict[str,
 
 
 def unnamed_parameter(metric: type[DataclassInstance]) -> str | None:
-    """The parameter that stands in texts without its name, if there is one."""
+    """Parameter without its name in texts, if there is one."""
     fields = parameters(metric).items()
     return next((name for name, field in fields if field.metadata.get("unnamed")), None)
 

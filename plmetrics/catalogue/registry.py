@@ -110,7 +110,7 @@ def check(metric: type[Metric]) -> None:
 
 
 def tasks() -> tuple[str, ...]:
-    """Tasks that have metrics."""
+    """Tasks with metrics."""
     _load_entry_points()
     return tuple(
         dict.fromkeys([*(task for task, _ in _HOMES), *(metric.task for metric in _metrics.values())])
@@ -164,7 +164,7 @@ def find(task: str, name: str) -> type[Metric]:
 
 
 def meaning(task: str, name: str) -> tuple[str, dict[str, Any]]:
-    """The name of ours that a name stands for, with parameters: itself, or what another library calls by it.
+    """Our name for a name, with parameters: itself, or the equivalent of another library's.
 
     >>> meaning("ranking", "ndcg_cut_10"), meaning("binary", "recall")
     (('ndcg', {'k': 10}), ('recall', {}))
@@ -185,7 +185,7 @@ def meaning(task: str, name: str) -> tuple[str, dict[str, Any]]:
 def create(
     task: str, name: str, parameters: Mapping[str, Any], defaults: Mapping[str, Any] | None = None
 ) -> Metric:
-    """A metric with its parameters checked; `defaults` are values of those that it has and nobody gave.
+    """Metric with its parameters checked; `defaults` are values of those it has but nobody gave.
 
     Raises:
         UnknownMetricError: no such name.
@@ -215,7 +215,7 @@ def create(
 
 
 def _with_preset(metric: type[Metric], name: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters with those that a name of a metric stands for."""
+    """Parameters with the presets of a metric's name."""
     preset = metric.presets.get(name, {})
     for key, value in preset.items():
         if parameters.get(key, value) != value:
@@ -226,7 +226,7 @@ def _with_preset(metric: type[Metric], name: str, parameters: Mapping[str, Any])
 
 
 def default_metrics(task: str, defaults: Mapping[str, Any] | None = None) -> tuple[Metric, ...]:
-    """The metrics of a suite that names none; empty for a task without metrics. `defaults` are as in `create`.
+    """Metrics of a suite without any; empty for a task without metrics. `defaults` are as in `create`.
 
     None of them needs scores between 0 and 1: a table of margins or ranks must not fail over a metric nobody
     chose.
@@ -239,7 +239,7 @@ def default_metrics(task: str, defaults: Mapping[str, Any] | None = None) -> tup
 
 @cache
 def _load_entry_points() -> None:
-    """Import the metrics that other packages announce."""
+    """Import the metrics of other packages' entry points."""
     for entry in entry_points(group=ENTRY_POINTS):
         package = entry.dist.name if entry.dist is not None else entry.value
         try:

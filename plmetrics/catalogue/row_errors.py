@@ -65,7 +65,7 @@ def row_error(metric: Metric, *, weighted: bool) -> Metric | None:
 
 @dataclass(frozen=True, slots=True)
 class _Sum:
-    """A sum that a metric reads: its name in the state, its place where that names several, and what rows add."""
+    """Sum of a metric: its name in the state, its place among several of that name, and its summands."""
 
     name: str
     place: int | None
@@ -117,7 +117,7 @@ class RowError(Metric):
 
     @cached_property
     def applies(self) -> bool:
-        """Whether derivatives, and products of two of what rows add, say how much the value varies."""
+        """Whether derivatives, and products of two summands, give the variance of the value."""
         atoms = [part.atom for part in self._moving]
         if not atoms or any(atom.about or not atom.weighted for atom in atoms):
             return False
@@ -129,7 +129,7 @@ class RowError(Metric):
 
     @cached_property
     def _moving(self) -> tuple[_Sum, ...]:
-        """The sums that the value or its denominators move with, tried out on any state."""
+        """Sums with an effect on the value or its denominators, tried out on any state."""
         state = View(_any_state(self.of))
         sums = [_Sum(name, None, atom) for name, atom in _COUNTS.items()]
         for name, part in self.of.atoms().items():
@@ -155,7 +155,7 @@ class RowError(Metric):
 
     @cached_property
     def _base(self) -> _Sum:
-        """The rows that take part: of a mean over some rows these, else all."""
+        """Rows of the mean: of a mean over some rows these, else all."""
         member = member_of(self.of)
         return _Sum("weight", None, _EVERY) if member is None else _Sum(member[0], None, member[1])
 
@@ -166,7 +166,7 @@ class RowError(Metric):
 
     @cached_property
     def _masks(self) -> tuple[_Sum, ...]:
-        """The rows that take part, and those that are counted otherwise."""
+        """Rows of the mean, and separately counted ones."""
         base = self._base
         counts = (part for part in self._moving if part.atom.counts and part.atom.key != base.atom.key)
         return (base, *{part.atom.key: part for part in counts}.values())
@@ -199,7 +199,7 @@ class RowError(Metric):
         return out
 
     def _joint(self, i: int, j: int) -> Atom | None:
-        """The rows of two counts, each by its weight squared; None where that is a sum of the metric's own."""
+        """Rows of two counts, each by its weight squared; None where that is a sum of the metric's own."""
         first, second = (self._masks[place].atom for place in (i, j))
         inside = i == j or (i == 0 and self._whole)
         if self.weighted:
@@ -215,7 +215,7 @@ class RowError(Metric):
         return i == j or apart is None or apart != self._masks[j].atom.apart
 
     def _mass(self, j: int) -> str | None:
-        """The key of the sum of what distances are multiplied by within a count; None for the weight of all rows."""
+        """Key of the sum of factors of distances within a count; None for the weight of all rows."""
         if j == 0 and self._whole and not self.weighted:
             return None
         joint = self._joint(0, j)
@@ -271,20 +271,20 @@ class RowError(Metric):
         return lambda state: self.of.denominators(state)[place]
 
     def _variance(self, state: Any) -> tuple[Any, Any]:
-        """The variance, and the size of the terms that it is the sum of."""
+        """Variance, and the size of its terms."""
         factor = ops.ratio(state.n, state.n - 1.0)
         squares, size = self._squares(state, self.of.finalise, 0.0)
         return factor * squares, factor * size
 
     def _squares(self, state: Any, function: Callable[[Any], Any], total: Any) -> tuple[Any, Any]:
-        """The sum of squares of what rows move a number by, and the size of its terms; `total` is the plain sum."""
+        """Sum of squares of rows' effects on a number, and the size of its terms; `total` is the plain sum."""
         squares, size = 0.0, 0.0
         for term in self._terms(state, function, total):
             squares, size = squares + term, size + ops.absolute(term)
         return squares, size
 
     def _terms(self, state: Any, function: Callable[[Any], Any], total: Any) -> Iterator[Any]:
-        """Products of two factors of what rows add, times how much of both there is."""
+        """Products of two factors of summands, times the weight common to both."""
         numbers = [self._slope(state, function, part, number) for number, part in enumerate(self._numbers)]
         counts = [self._slope(state, function, part) for part in self._masks[1:]]
         for slope, part in zip(counts, self._masks[1:], strict=True):
@@ -310,7 +310,7 @@ class RowError(Metric):
     def _slope(
         self, state: Any, function: Callable[[Any], Any], part: _Sum, number: int | None = None
     ) -> Any:
-        """How a number moves with a sum; 0 for a count of nothing, which adds nothing."""
+        """Derivative of a number by a sum; 0 for an empty count, which adds nothing."""
         total = part.of(state)
         spread = 1.0 if number is None else ops.sqrt(state.n * getattr(state, f"@{number}x{number}"))
         step = _STEP * ops.where(total == 0, ops.where(spread > 0, spread, 1.0), ops.absolute(total))
@@ -320,7 +320,7 @@ class RowError(Metric):
 
 
 def _value(atom: Atom, member: Atom | None) -> RowValue:
-    """The number that a row adds to a sum; null where it takes no part."""
+    """Summand of a row; null for a row without a part."""
 
     def row(rows: Rows) -> pl.Expr:
         value = atom.build(rows).fill_null(0.0)
@@ -343,7 +343,7 @@ def _squared_weight(mask: Atom) -> Atom:
 
 
 def _distances(value: RowValue) -> Callable[[Rows], pl.Expr]:
-    """How far each number is from the centre, 0 where a row has none."""
+    """Distance of each number from the centre, 0 for a row without one."""
 
     def row(rows: Rows) -> pl.Expr:
         distance = rows.centred(value)
@@ -369,7 +369,7 @@ def _close(first: Any, second: Any) -> bool:
 
 
 def _any_state(metric: Metric) -> dict[str, NDArray[np.float64]]:
-    """Any state: masses that add up to the weight, and sums of any size."""
+    """Arbitrary state: masses that add up to the weight, and sums of any size."""
     generator = np.random.default_rng(1)
     positives, negatives = generator.uniform(1, 2, _STATES), generator.uniform(1, 2, _STATES)
     weight = positives + negatives

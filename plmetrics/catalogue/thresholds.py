@@ -1,4 +1,4 @@
-"""Thresholds that are chosen instead of given: by costs, by the best value of a metric, or to reach a limit.
+"""Chosen thresholds: by costs, by the best value of a metric, or to reach a limit.
 
 The text of a rule stands where a threshold's number would: `precision(threshold=max(f1))`. A rule that needs data
 chooses once per model, on all rows or on those of `select_on`, and is a constant of the run from then on: its value
@@ -65,7 +65,7 @@ class Best(ThresholdRule):
         return Call("min" if self.smallest else "max", {}, (_metric_argument(self.metric),))
 
     def choose(self, points: Any) -> float:
-        """The best candidate at which the metric is defined."""
+        """Best candidate with a defined metric."""
         assert self.metric is not None
         with np.errstate(divide="ignore", invalid="ignore"):
             value = np.asarray(self.metric.finalise(points), dtype=np.float64)
@@ -200,7 +200,7 @@ def _metric_argument(metric: Metric) -> Value:
 
 
 def threshold_keys(metric: Metric) -> tuple[str, ...]:
-    """Where the threshold that a metric's rule chose stands among those of a model, or those of its classes."""
+    """Key of the threshold by a metric's rule among those of a model, or those of its classes."""
     rule = metric.chosen_threshold
     if rule is None:
         return ()
@@ -208,7 +208,7 @@ def threshold_keys(metric: Metric) -> tuple[str, ...]:
 
 
 def threshold_classes(metric: Metric) -> tuple[str, ...]:
-    """The classes that have thresholds of their own; none where a row has one score."""
+    """Classes with thresholds of their own; none where a row has one score."""
     classes: tuple[str, ...] = getattr(metric, "threshold_classes", ())
     return classes
 

@@ -30,7 +30,7 @@ _FAINT = 1e-301
 
 
 def square(value: pl.Expr) -> pl.Expr:
-    """The square of a number of each row; that of a tiny one is not 0, so that `faint` knows of it.
+    """Square of a number of each row; that of a tiny one is not 0, so that `faint` knows of it.
 
     >>> pl.select(square(pl.Series([0.0, 3.0, 1e-200]))).to_series().to_list()
     [0.0, 9.0, 1e-312]
@@ -39,7 +39,7 @@ def square(value: pl.Expr) -> pl.Expr:
 
 
 def faint(squares: Any, mass: Any) -> Any:
-    """Whether squares that `squared` made are so small on average that their sum has lost its digits."""
+    """Whether squares by `squared` are so small on average that their sum has lost its digits."""
     return (squares > 0) & (squares < _FAINT * mass)
 
 
@@ -71,7 +71,7 @@ def variation(first: Any, second: Any, mass: Any, n: Any) -> Any:
 
 
 def is_lost(state: Any, key: str, first: Any, second: Any, mass: Any) -> Any:
-    """Whether numbers differ, but lie so far from their centre that nothing is known of how much.
+    """Whether numbers differ, but so far from their centre that the digits of the difference are lost.
 
     `key` names the value that the moments are of. Where nobody knows the centre, nothing is lost.
     """

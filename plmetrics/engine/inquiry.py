@@ -23,14 +23,14 @@ Question = Generator[Sequence[pl.LazyFrame], list[pl.DataFrame], Answer]
 
 
 @overload
-def together(one: Question[Answer], other: Question[Other], /) -> Question[tuple[Answer, Other]]: ...
+def gather(one: Question[Answer], other: Question[Other], /) -> Question[tuple[Answer, Other]]: ...
 @overload
-def together(
+def gather(
     one: Question[Answer], other: Question[Other], third: Question[Third], /
 ) -> Question[tuple[Answer, Other, Third]]: ...
 @overload
-def together(*questions: Question[Answer]) -> Question[tuple[Answer, ...]]: ...
-def together(*questions: Question[Any]) -> Question[tuple[Any, ...]]:
+def gather(*questions: Question[Answer]) -> Question[tuple[Answer, ...]]: ...
+def gather(*questions: Question[Any]) -> Question[tuple[Any, ...]]:
     """The answers to some questions, in order: each round collects the next plans of all open questions."""
     answers: list[Any] = [None] * len(questions)
     frames: dict[int, Any] = dict.fromkeys(range(len(questions)))
@@ -60,7 +60,7 @@ def frames_by_name(plans: Mapping[str, pl.LazyFrame]) -> Question[dict[str, pl.D
 
 def answers_by_name(questions: Mapping[str, Question[Answer]]) -> Question[dict[str, Answer]]:
     """Answers to simultaneous questions, by name."""
-    answers = yield from together(*questions.values())
+    answers = yield from gather(*questions.values())
     return dict(zip(questions, answers, strict=True))
 
 
@@ -76,11 +76,11 @@ def constant_question(answer: Answer) -> Question[Answer]:
 
 
 class Inquiry:
-    """Asker of questions, with a list of their steps; the plans of a round share their scans unless `apart`."""
+    """Asker of questions, with a list of their steps; the plans of a round share their scans unless `separate`."""
 
-    def __init__(self, steps: Iterable[Step] = (), *, apart: bool = False) -> None:
+    def __init__(self, steps: Iterable[Step] = (), *, separate: bool = False) -> None:
         self.steps = list(steps)
-        self._apart = apart
+        self._separate = separate
 
     def answer(self, question: Question[Answer], stage: str = "prepare") -> Answer:
         """Ask a question, round by round."""
@@ -93,10 +93,10 @@ class Inquiry:
                 return answer
             frames = []
             if plans:
-                self.steps.append(Step(stage, tuple(plans), apart=self._apart))
+                self.steps.append(Step(stage, tuple(plans), separate=self._separate))
                 frames = self.steps[-1].collect()
 
 
-def answer(question: Question[Answer], *, apart: bool = False) -> Answer:
+def answer(question: Question[Answer], *, separate: bool = False) -> Answer:
     """Answer to a question of a stage with a list of steps of its own."""
-    return Inquiry(apart=apart).answer(question)
+    return Inquiry(separate=separate).answer(question)

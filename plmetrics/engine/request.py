@@ -277,7 +277,7 @@ class Request:
         """Pairs of models with scores counted together on a grid, for DeLong's test."""
         suite = self.suite
         compare, dependent = suite.compare, self.weighted or suite.columns.unit is not None
-        if compare is None or suite.exact is not False or dependent or self.view.roles.apart:
+        if compare is None or suite.exact is not False or dependent or self.view.roles.per_model:
             return ()
         tested = any(test.test == "delong" for test in compare.tests)
         return compare.pairs_of(self.models) if tested else ()

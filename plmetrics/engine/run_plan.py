@@ -116,14 +116,14 @@ class RunPlan:
 
     def populations(self) -> dict[str, str]:
         """Prefix of the counts of each model: one of its own where rows are dropped per model, else shared."""
-        apart = self.request.suite.apart
+        apart = self.request.suite.per_model
         return {model: f"{model}|" if apart else "" for model in self.request.models}
 
     def scored_populations(self) -> dict[str, str]:
         """Prefix of the counts of all rows of each model, labelled or not; none where all have labels."""
         if not self.request.unlabelled:
             return {}
-        apart = self.request.suite.apart
+        apart = self.request.suite.per_model
         return {model: f"{model}|{SCORED}" if apart else SCORED for model in self.request.models}
 
     def constants(self, units: int) -> dict[str, Json]:

@@ -22,7 +22,7 @@ class Step:
         times: how often they are collected.
         at_least: whether what they find, or the memory budget, may make that more often.
         sums: how many of the plans, the first ones, make sums.
-        apart: whether each plan has scans of its own, since memory has no room for what would wait in shared ones.
+        separate: whether each plan has scans of its own, since memory has no room for what would wait in shared ones.
     """
 
     stage: str
@@ -31,8 +31,8 @@ class Step:
     times: int = 1
     at_least: bool = False
     sums: int = 0
-    apart: bool = False
+    separate: bool = False
 
     def collect(self) -> list[pl.DataFrame]:
         """The frames of its plans, in their order."""
-        return frames_of(self.plans, apart=self.apart)
+        return frames_of(self.plans, separate=self.separate)

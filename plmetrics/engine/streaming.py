@@ -37,17 +37,17 @@ def collected_frame(plan: pl.LazyFrame) -> pl.DataFrame:
     return plan.collect()
 
 
-def collected_frames(plans: Mapping[str, pl.LazyFrame], *, apart: bool = False) -> dict[str, pl.DataFrame]:
-    """Frames of plans collected together, by name; one after another if `apart`."""
-    return dict(zip(plans, frames_of(list(plans.values()), apart=apart), strict=True))
+def collected_frames(plans: Mapping[str, pl.LazyFrame], *, separate: bool = False) -> dict[str, pl.DataFrame]:
+    """Frames of plans collected together, by name; one after another if `separate`."""
+    return dict(zip(plans, frames_of(list(plans.values()), separate=separate), strict=True))
 
 
-def frames_of(plans: Sequence[pl.LazyFrame], *, apart: bool = False) -> list[pl.DataFrame]:
-    """Frames of plans collected together, in order; one after another if `apart`.
+def frames_of(plans: Sequence[pl.LazyFrame], *, separate: bool = False) -> list[pl.DataFrame]:
+    """Frames of plans collected together, in order; one after another if `separate`.
 
     Plans that run together share their scans. What the slowest of them has yet to take waits in memory, without limit.
     """
-    if apart:
+    if separate:
         return [frame for plan in plans for frame in pl.collect_all([plan])]
     return pl.collect_all(list(plans))
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from plmetrics.core.names import name_list
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -70,9 +72,8 @@ def _failures(gates: pl.DataFrame | None) -> list[str]:
     counts = Counter(gates.filter(level="fail", verdict="fail")["gate"].to_list())
     if not counts:
         return ["No gate of level fail failed."]
-    shown = [f"{_line(gate)} ({times:,})" for gate, times in counts.most_common(_MOST_GATES)]
-    more = len(counts) - len(shown)
-    return [f"Failed gates: {', '.join(shown)}{f' and {more} more' if more else ''}"]
+    failures = [f"{_line(gate)} ({times:,})" for gate, times in counts.most_common()]
+    return [f"Failed gates: {name_list(failures, _MOST_GATES)}"]
 
 
 def _line(text: object) -> str:

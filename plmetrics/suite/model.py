@@ -161,7 +161,7 @@ class Suite(Strict):
         return tuple(name for name, weight in weights.items() if not weight)
 
     @property
-    def apart(self) -> bool:
+    def per_model(self) -> bool:
         """Whether valid rows, labels or weights differ from model to model."""
         own = any(model.has_own_rows for model in self.models.values())
         return own or self.data.missing == "drop_per_model"
@@ -204,11 +204,11 @@ class Suite(Strict):
         sections = {key: section.of_part(self.data.where) for key, section in self.sections.items()}
         return self.with_where(condition).model_copy(update={"sections": sections})
 
-    def settled(self, facts: Facts) -> Suite:
+    def with_facts(self, facts: Facts) -> Suite:
         """Suite with metrics specialised by the facts of the run."""
-        metrics = tuple(metric.settled(facts) for metric in self.metrics)
+        metrics = tuple(metric.with_facts(facts) for metric in self.metrics)
         judged = {gate.metric.text: gate.metric for gate in self.gates}
-        known = {text: metric.settled(facts) for text, metric in judged.items()}
+        known = {text: metric.with_facts(facts) for text, metric in judged.items()}
         gates = tuple(gate.of(known[gate.metric.text]) for gate in self.gates)
         return self.model_copy(update={"metrics": metrics, "gates": gates})
 

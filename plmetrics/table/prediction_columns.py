@@ -275,7 +275,7 @@ class RoleColumns:
         return self.task == "binary"
 
     @property
-    def apart(self) -> bool:
+    def per_model(self) -> bool:
         """Whether valid rows, labels or weights differ from model to model."""
         own = any(model.label or model.weight is not None for model in self.models.values())
         return own or self.missing == "drop_per_model"

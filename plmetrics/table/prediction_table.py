@@ -165,7 +165,7 @@ def _sound_label(roles: RoleColumns, label: pl.Expr) -> pl.Expr:
 
 def _weight_masks(roles: RoleColumns) -> dict[str, pl.Expr]:
     """Masks of rows with a positive weight, by their validity columns; none if all models share them."""
-    if not roles.apart or all(model.label is model.weight is None for model in roles.models.values()):
+    if not roles.per_model or all(model.label is model.weight is None for model in roles.models.values()):
         return {}
     weights = {model: roles.weight_of(model) for model in roles.models}
     return {

@@ -48,7 +48,7 @@ def carried(suite: dict[str, Any]) -> bool:
 
     try:
         asked = suite_from_mapping(suite)
-        countable(asked.settled(Facts(("a", "b", "c"))))
+        countable(asked.with_facts(Facts(("a", "b", "c"))))
     except plm.ConfigError:
         return False
     return True

@@ -276,7 +276,7 @@ def test_users_have_every_need() -> None:
 
 @pytest.mark.parametrize("metric", [metric for task in registry.tasks() for metric in others(task)], ids=str)
 def test_what_is_declared_a_mean_is_one(metric: Metric) -> None:
-    for _, own in metric.settled(Facts(("a", "b", "c"))).per_class():
+    for _, own in metric.with_facts(Facts(("a", "b", "c"))).per_class():
         for leaf in leaves(own):
             assert leaf.mean == mean_of(leaf)
 

@@ -268,5 +268,5 @@ def test_queries_are_the_rows_of_a_ranking() -> None:
 def test_too_many_classes_have_none() -> None:
     metric = plm.metric("f1", task="multiclass")
     for classes, some in ((MOST_SUMS // 3, True), (MOST_SUMS // 3 + 1, False)):
-        known = metric.settled(Facts(tuple(f"c{n}" for n in range(classes))))
+        known = metric.with_facts(Facts(tuple(f"c{n}" for n in range(classes))))
         assert (row_error(known, weighted=True) is not None) is some

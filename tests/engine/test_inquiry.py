@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from plmetrics.engine.binding.bind import bind
-from plmetrics.engine.inquiry import Inquiry, answer, constant_question, frames_by_name, together
+from plmetrics.engine.inquiry import Inquiry, answer, constant_question, frames_by_name, gather
 from plmetrics.engine.prepare.preparation import prepare
 from plmetrics.features.explain.query_plans import scans
 from plmetrics.suite.arguments import suite_from_arguments
@@ -43,7 +43,7 @@ def refused() -> Question[int]:
 
 def test_questions_share_their_rounds() -> None:
     inquiry = Inquiry()
-    found = inquiry.answer(together(ends(), deviation(), constant_question("known")), stage="look")
+    found = inquiry.answer(gather(ends(), deviation(), constant_question("known")), stage="look")
     assert found == ((1, 3), pytest.approx(2 / 3), "known")
     assert [(step.stage, len(step.plans)) for step in inquiry.steps] == [("look", 3), ("look", 1)]
 
@@ -51,27 +51,27 @@ def test_questions_share_their_rounds() -> None:
 def test_plans_apart_are_collected_one_after_another(monkeypatch: pytest.MonkeyPatch) -> None:
     numbers, collect = [], pl.collect_all
     monkeypatch.setattr(pl, "collect_all", lambda plans: numbers.append(len(plans)) or collect(plans))
-    inquiry = Inquiry(apart=True)
-    assert inquiry.answer(together(ends(), deviation())) == ((1, 3), pytest.approx(2 / 3))
+    inquiry = Inquiry(separate=True)
+    assert inquiry.answer(gather(ends(), deviation())) == ((1, 3), pytest.approx(2 / 3))
     assert numbers == [1, 1, 1, 1]
-    assert [step.apart for step in inquiry.steps] == [True, True]
+    assert [step.separate for step in inquiry.steps] == [True, True]
 
 
 def test_questions_within_questions_share_them_too() -> None:
     inquiry = Inquiry()
-    assert inquiry.answer(together(together(ends(), ends()), deviation()))[0] == ((1, 3), (1, 3))
+    assert inquiry.answer(gather(gather(ends(), ends()), deviation()))[0] == ((1, 3), (1, 3))
     assert [len(step.plans) for step in inquiry.steps] == [5, 1]
 
 
 def test_what_is_known_costs_no_step() -> None:
     inquiry = Inquiry()
-    assert inquiry.answer(together(constant_question(1), frames_by_name({}))) == (1, {})
+    assert inquiry.answer(gather(constant_question(1), frames_by_name({}))) == (1, {})
     assert inquiry.steps == []
 
 
 def test_errors_of_the_first_question_come_first() -> None:
     with pytest.raises(ValueError, match="too many rows"):
-        answer(together(refused(), deviation()))
+        answer(gather(refused(), deviation()))
 
 
 @pytest.mark.parametrize(

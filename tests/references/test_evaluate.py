@@ -2,6 +2,7 @@ import numpy as np
 import polars as pl
 import pytest
 from references.formulas import BINARY, REGRESSION
+from references.rankings import RANKINGS
 
 import plmetrics as plm
 
@@ -62,19 +63,20 @@ def compare(found, wanted):
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("formulas", [BINARY, RANKINGS], ids=["sums", "order"])
 @pytest.mark.parametrize("case", CASES)
-def test_binary_metrics_equal_independent_formulas(case, weighted):
+def test_binary_metrics_equal_independent_formulas(case, formulas, weighted):
     frame = table(case)
     result = plm.evaluate(
         frame,
         label="y",
         models={"m": "p", "other": "q"},
         weight="w" if weighted else None,
-        metrics=list(BINARY),
+        metrics=list(formulas),
         slices={"g": "g"},
     )
     for model, score in (("m", "p"), ("other", "q")):
-        compare(result.metrics.filter(model=model), expected(frame, BINARY, score, weighted))
+        compare(result.metrics.filter(model=model), expected(frame, formulas, score, weighted))
 
 
 @pytest.mark.exhaustive

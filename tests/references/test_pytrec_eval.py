@@ -11,6 +11,10 @@ import pytrec_eval
 
 import plmetrics as plm
 
+WANTED = {"map", "map_cut.5", "recip_rank", "ndcg", "ndcg_cut.10", "P.5", "recall.5", "success.5", "Rprec"}
+WANTED |= {"iprec_at_recall", "11pt_avg"}
+"""Measures of trec_eval."""
+
 MEASURES = {
     "map": "map",
     "map(k=5)": "map_cut_5",
@@ -55,20 +59,7 @@ def test_values_of_every_query_are_those_of_trec_eval(seed: int) -> None:
     for query, document, relevance, score in rows.iter_rows():
         judged.setdefault(query, {})[document] = relevance
         run.setdefault(query, {})[document] = score
-    wanted = {
-        "map",
-        "map_cut.5",
-        "recip_rank",
-        "ndcg",
-        "ndcg_cut.10",
-        "P.5",
-        "recall.5",
-        "success.5",
-        "Rprec",
-        "iprec_at_recall",
-        "11pt_avg",
-    }
-    expected = pytrec_eval.RelevanceEvaluator(judged, wanted).evaluate(run)
+    expected = pytrec_eval.RelevanceEvaluator(judged, WANTED).evaluate(run)
     names = {
         name: name[:-1] + ", ties=document)" if "(" in name else f"{name}(ties=document)" for name in MEASURES
     }
@@ -109,20 +100,7 @@ def test_unjudged_topics_and_scores_of_32_bits_are_as_in_trec_eval(tmp_path: Pat
     rows = table(4).with_columns(score=pl.col("score") + 1e-9 * pl.int_range(pl.len()))
     files = trec_files(tmp_path, rows)
     with (tmp_path / "qrels").open() as judged, (tmp_path / "run").open() as run:
-        measures = {
-            "map_cut.5",
-            "map",
-            "recip_rank",
-            "ndcg",
-            "ndcg_cut.10",
-            "P.5",
-            "recall.5",
-            "success.5",
-            "Rprec",
-            "iprec_at_recall",
-            "11pt_avg",
-        }
-        evaluator = pytrec_eval.RelevanceEvaluator(pytrec_eval.parse_qrel(judged), measures)
+        evaluator = pytrec_eval.RelevanceEvaluator(pytrec_eval.parse_qrel(judged), WANTED)
         expected = evaluator.evaluate(pytrec_eval.parse_run(run))
     assert len(expected) == 20
     texts = {text: plm.metric(text, task="ranking").text for text in MEASURES}

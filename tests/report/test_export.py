@@ -72,6 +72,6 @@ def test_no_export_writes_control_characters_to_a_terminal(
     assert {row["slice"] for row in json.loads(to_json(changed))["metrics"]} == {evil}
     assert evil in result_text(changed, ReportFormat.csv, quiet=True)
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
-    for form in (ReportFormat.csv, Format.json):
+    for form in (ReportFormat.csv, ReportFormat.json):
         text = result_text(changed, form, quiet=True)
         assert all(character == "\n" or character.isprintable() for character in text)

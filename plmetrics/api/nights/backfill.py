@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from plmetrics.api.nights.night import evaluate_night, section_of
+from plmetrics.api.nights.night import IntervalEvaluation, evaluate_night, section_of
 from plmetrics.api.suite_run import RunOptions, open_suite
 from plmetrics.core.errors import (
     AbsentDataError,
@@ -182,9 +182,10 @@ class _Job:
             manifests = Manifests(directory / loaded.suite.name)
             before = manifests.current(interval.key)
             options = RunOptions(exits=self.exits)
-            result = evaluate_night(
+            evaluation = IntervalEvaluation(
                 loaded, directory, interval, options, force=self.force, for_data=self.only_missing
             )
+            result = evaluate_night(evaluation)
         except Exception as error:  # also a fault of ours leaves other intervals as they are
             failure = self.exits.of_failure(failure_of(error))
             return IntervalOutcome(interval.key, "error", failure.exit_code, message=failure.message)
@@ -277,7 +278,7 @@ def evaluate_interval(
     with call_errors("interval"):
         interval = section.calendar.interval(text)
     words = list(_look_back(loaded, directory, section, interval, options))
-    result = evaluate_night(loaded, directory, interval, options, force=force)
+    result = evaluate_night(IntervalEvaluation(loaded, directory, interval, options, force=force))
     return replace(result, record={**result.record, "warnings": [*result.warnings, *words]})
 
 
@@ -300,11 +301,8 @@ def _look_back(
         if before is None:
             continue
         try:
-            evaluate_night(loaded, directory, earlier, options, for_data=not changed)
-        except (
-            DataError,
-            ConfigError,
-        ) as error:  # what is wrong with the suite itself is said of this interval
+            evaluate_night(IntervalEvaluation(loaded, directory, earlier, options, for_data=not changed))
+        except (DataError, ConfigError) as error:  # a problem of the suite itself is told of this interval
             words.append(
                 f"{earlier} could not be evaluated again, its result stays: {error.problems[0].message}"
             )

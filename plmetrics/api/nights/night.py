@@ -60,31 +60,25 @@ def section_of(loaded: LoadedSuite) -> IntervalSection:
     return section
 
 
-def evaluate_night(
-    loaded: LoadedSuite,
-    directory: Place,
-    interval: Interval,
-    options: RunOptions | None = None,
-    *,
-    force: bool = False,
-    for_data: bool = False,
-) -> Result:
-    """Evaluate one interval, or load its existing result; see `lookback.evaluate_interval`.
-
-    With `for_data` a result stays unless its files changed, or labels are due: whatever became of suite and references.
-    """
-    evaluation = IntervalEvaluation(loaded, directory, interval, options, force=force, for_data=for_data)
-    result = write_run(loaded, directory, evaluation)
+def evaluate_night(evaluation: IntervalEvaluation) -> Result:
+    """Result of one interval, evaluated and written, or the existing one; see `backfill.evaluate_interval`."""
+    result = write_run(evaluation)
     if result is None:
         result = evaluation.stored_result()
         deliver(evaluation, result)
-        words = f"{interval} was evaluated already, of the same files, suite and references; --force does it again"
+        words = (
+            f"{evaluation.interval} was evaluated already, of the same files, suite and references; "
+            "--force does it again"
+        )
         result = replace(result, record={**result.record, "warnings": [*result.warnings, words]})
     return result
 
 
 class IntervalEvaluation(Evaluation):
-    """Evaluation of the rows of one interval, with a manifest once its run folder is in sight."""
+    """Evaluation of the rows of one interval, with a manifest once its run folder is in sight.
+
+    With `for_data` a result stays unless its files changed, or labels are due: whatever became of suite and references.
+    """
 
     def __init__(
         self,

@@ -1,1 +1,1 @@
-"""Advice on metrics for a table: rules, and the facts that they read."""
+"""Advice on metrics for a table: rules, and their facts."""

@@ -1,4 +1,4 @@
-"""A rule of advice: which metrics suit a table, or mislead on it, and why; and the facts of a table that rules read."""
+"""Rule of advice: suitable or misleading metrics of a table, with the reason; and the facts of a table for rules."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from plmetrics.catalogue.advice.publications import PUBLICATIONS
-from plmetrics.core.names import number_text
+from plmetrics.core.names import name_list, number_text
 from plmetrics.core.text import parse_call
 
 if TYPE_CHECKING:
@@ -113,17 +113,17 @@ class TableFacts:
 
     @property
     def noise(self) -> float | None:
-        """About the calibration error that chance alone gives a calibrated model, with 15 bins."""
+        """Estimated calibration error of a calibrated model by chance alone, with 15 bins."""
         return _NOISE * sqrt(_BINS / self.rows) if self.rows else None
 
     @property
     def cut(self) -> int | None:
-        """Places of a query that a first page shows: 10, less where a query has hardly more documents."""
+        """Places of a query on a first page: 10, less where a query has hardly more documents."""
         return None if self.candidates is None else min(10, self.candidates)
 
     @property
     def candidates(self) -> int | None:
-        """Places of a query that a second stage may look at: at most half of its documents."""
+        """Places of a query for a second stage: at most half of its documents."""
         if self.documents is None:
             return None
         return next((cut for cut in _CUTS if 2 * cut <= self.documents), 1)
@@ -214,7 +214,7 @@ class AdviceRule:
         return tuple(metric.format(**figures) for metric in self.metrics)
 
     def affected(self, metrics: Iterable[Metric]) -> list[Metric]:
-        """The metrics that the rule names, if none of its companions is among them."""
+        """Metrics named by the rule, if none of its companions is among them."""
         candidates = list(metrics)
         if any(matches(pattern, metric) for pattern in self.companions for metric in candidates):
             return []
@@ -222,7 +222,7 @@ class AdviceRule:
 
 
 def matches(pattern: str, metric: Metric) -> bool:
-    """Whether a metric has the name of a rule's pattern, and the parameters that the pattern gives.
+    """Whether a metric has the name and the parameters of a rule's pattern.
 
     >>> from plmetrics.catalogue import registry
     >>> metric = registry.create("binary", "precision", {"threshold": 0.3})
@@ -237,10 +237,9 @@ def matches(pattern: str, metric: Metric) -> bool:
 
 def names_text(texts: Sequence[str], last: str = "and") -> str:
     """The first three names of a list, in words."""
+    if len(texts) > _LISTED and last == "and":
+        return name_list(texts, _LISTED)
     listed = list(texts[:_LISTED])
-    more = len(texts) - len(listed)
-    if more and last == "and":
-        return f"{', '.join(listed)} and {more} more"
     return listed[0] if len(listed) == 1 else f"{', '.join(listed[:-1])} {last} {listed[-1]}"
 
 
@@ -251,5 +250,5 @@ def _true(term: str, facts: TableFacts) -> bool:
 
 
 def advise(name: str, metrics: str, when: str, reason: str, source: str) -> AdviceRule:
-    """A rule that advises metrics, whose texts are set apart by blanks; `source` is one of `PUBLICATIONS`."""
+    """Rule for metrics, with texts set apart by blanks; `source` is one of `PUBLICATIONS`."""
     return AdviceRule(name, "advise", tuple(metrics.split()), when, reason, PUBLICATIONS[source])

@@ -1,4 +1,4 @@
-"""The rules of advice: which metrics suit a table, and which mislead on it.
+"""Rules of advice: suitable and misleading metrics of a table.
 
 `plmetrics suggest` advises by them; `validate` and runs warn by them.
 """
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 def rules_for(facts: TableFacts, verdict: Verdict) -> tuple[AdviceRule, ...]:
-    """The rules that speak of a table, in the order of the table of rules."""
+    """Applicable rules of a table, in the order of the table of rules."""
     return tuple(rule for rule in RULES if rule.verdict == verdict and rule.holds(facts))
 
 
 def matching_rules(task: str, name: str) -> tuple[AdviceRule, ...]:
-    """The rules of a task that speak of a metric, whatever its parameters."""
+    """Rules of a task on a metric, with any parameters."""
     return tuple(
         rule
         for rule in RULES

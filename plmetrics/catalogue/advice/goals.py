@@ -1,4 +1,4 @@
-"""Goals of an evaluation: the questions of metric-choice charts and usual domains, with the metrics that answer.
+"""Goals of an evaluation: the questions of metric-choice charts and usual domains, with their metrics.
 
 Rules of a goal are rules of advice that hold where the goal is asked for; the metrics come first in a suite.
 """
@@ -36,16 +36,16 @@ class Goal:
         return tuple(dict.fromkeys(rule.task for rule in self.rules))
 
     def rules_of(self, facts: TableFacts) -> tuple[AdviceRule, ...]:
-        """The rules that hold of a table."""
+        """Applicable rules of a table."""
         return tuple(rule for rule in self.rules if rule.holds(facts))
 
     def curves_of(self, task: str) -> tuple[str, ...]:
-        """The curves that show the same, of a task."""
+        """Curves of a task with the same content."""
         return tuple(curve for owner, curve in self.curves if owner == task)
 
 
 def goal_by_name(text: str) -> Goal | None:
-    """The goal of a name, whichever marks join its words.
+    """Goal of a name, with any marks between its words.
 
     >>> goal_by_name("one-good-result").name
     'one_good_result'
@@ -55,7 +55,7 @@ def goal_by_name(text: str) -> Goal | None:
 
 
 def goals_of(task: str) -> tuple[Goal, ...]:
-    """The goals that have metrics for a task."""
+    """Goals with metrics for a task."""
     return tuple(goal for goal in GOALS if task in goal.tasks)
 
 

@@ -1,4 +1,4 @@
-"""Publications that rules of advice cite, by author."""
+"""Publications cited by rules of advice, by author."""
 
 PUBLICATIONS = {
     "basel": "Basel Committee, Studies on the validation of internal rating systems, working paper 14, 2005",

@@ -42,7 +42,7 @@ class Layout:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """All columns that it names."""
+        """All mentioned columns."""
         labels = (*self.labels.values(),) if self.labels else (self.label,)
         roles = (*labels, self.weight, self.query, self.treatment)
         parts = [column for model in self.models.values() for column in model.values()]
@@ -62,7 +62,7 @@ def survey(
 
 @dataclass(frozen=True, slots=True)
 class _Sample:
-    """Rows of a table, and the figures that they give."""
+    """Rows of a table, and their figures."""
 
     rows: pl.DataFrame
     layout: Layout
@@ -86,7 +86,7 @@ class _Sample:
         return (float(values.min()), float(values.max())) if len(values) else None
 
     def of_labels(self) -> dict[str, Any]:
-        """Figures of the labels, or of what the task has in their place."""
+        """Figures of the labels, or of the task's counterpart of labels."""
         layout = self.layout
         match layout.task:
             case "regression" | "quantile":
@@ -126,7 +126,7 @@ class _Sample:
         return figures
 
     def of_label_sets(self) -> dict[str, Any]:
-        """Figures of labels of which a row may have several."""
+        """Figures of multilabel sets."""
         columns = [self.numbers(column) for column in self.layout.labels.values()]
         if not columns or not all(map(len, columns)):
             return {}
@@ -138,7 +138,7 @@ class _Sample:
         }
 
     def of_numbers(self) -> dict[str, Any]:
-        """Figures of a label that is a number."""
+        """Figures of a numeric label."""
         label, ends = self.numbers(self.layout.label), self.ends(self.layout.label)
         figures: dict[str, Any] = {} if ends is None else {"label_low": ends[0], "label_high": ends[1]}
         if not len(label):
@@ -166,7 +166,7 @@ class _Sample:
         return {**means, "grades": frame["grade"].drop_nulls().n_unique()}
 
     def of_scores(self) -> dict[str, Any]:
-        """Ends and values of the numbers that models give: of scores, predictions or probabilities."""
+        """Ends and values of the models' numbers: scores, predictions or probabilities."""
         columns = [
             column
             for model in self.layout.models.values()

@@ -109,7 +109,7 @@ class YoudenJ(OverClasses):
     reference = "Youden (1950), Index for rating diagnostic tests, Cancer 3(1)"
 
     def finalise(self, state: Any) -> Any:
-        """By the determinant of the table, which is an exact 0 without skill."""
+        """Value from the determinant of the table, an exact 0 without skill."""
         return _informedness(state)
 
 
@@ -161,7 +161,7 @@ class Markedness(AtThreshold):
     )
 
     def finalise(self, state: Any) -> Any:
-        """By the determinant of the table, which is an exact 0 without skill."""
+        """Value from the determinant of the table, an exact 0 without skill."""
         return _markedness(state)
 
     def undefined(self, state: Any) -> Undefined:

@@ -38,12 +38,12 @@ class RunningTotals:
 
     @property
     def calls(self) -> Any:
-        """All that is called positive."""
+        """All positive calls."""
         return self.hits + self.alarms
 
     @property
     def calls_above(self) -> Any:
-        """All that is called positive without the point."""
+        """All positive calls without the point."""
         return self.hits_above + self.alarms_above
 
     @property
@@ -181,7 +181,7 @@ class PrAuc(PrecisionRecallArea):
         return state.positive * (self._left(state, points) + points.precision) / 2.0
 
     def bound(self, state: Any) -> Any:
-        """Distance to the best and the worst precision that each bin's order allows, on all of its recall.
+        """Distance to the best and the worst precision by the orders within bins, on all of its recall.
 
         A bin of one score is a step as exact as the precision where it begins: at the end of the bin above, or, of
         upper trapezoids, where its recall was reached, which may lie inside of that.
@@ -258,7 +258,7 @@ class InterpolatedAveragePrecision(PrecisionRecallArea):
     )
 
     def finalise(self, state: Any) -> Any:
-        """Sum over points of the best precision from there down, times the levels that end there."""
+        """Sum over points of the best precision from there down, times the levels with their end there."""
         points = running_totals(state)
         return self._mean(state, points, points.precision)
 

@@ -1,4 +1,4 @@
-"""The best that a ranking allows: accuracy at its best threshold."""
+"""Accuracy at the best threshold of a ranking."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ class MaxAccuracy(OperatingPoint):
         return ops.ratio(gained + state.negatives, state.weight)
 
     def deviation(self, replicate: Any, point: Any) -> Any:
-        """The most that accuracy rises at a threshold: by so much the best one may seem better than it is."""
+        """Largest rise of accuracy at a threshold, the bias of the best one."""
         (gained, negatives), (of_point, negatives_of_point) = map(_gains, (replicate, point))
         return ops.larger(ops.largest(gained - of_point), 0.0) + negatives - negatives_of_point
 
     def cut(self, state: Any) -> Any:
-        """The highest threshold with that accuracy, -inf where nothing is called."""
+        """Highest threshold with that accuracy, -inf without calls."""
         points = running_totals(state)
         gained = points.hits - points.alarms
         best = ops.larger(ops.largest(gained), 0.0)
@@ -68,7 +68,7 @@ class MaxAccuracy(OperatingPoint):
 
 
 def _gains(state: Any) -> tuple[Any, Any]:
-    """What each threshold adds to the accuracy of calling nothing, and that accuracy."""
+    """Gain of accuracy of each threshold over calling nothing, and that accuracy."""
     points = running_totals(state)
     gained = points.hits - points.alarms
     return ops.ratio(gained, ops.broadcast(state.weight, gained)), ops.ratio(state.negatives, state.weight)

@@ -143,7 +143,7 @@ class ExpectedCalibrationError(BinnedMetric, Norm):
         return calibration_gaps(state)
 
     def size(self, state: Any, gaps: Any) -> Any:
-        """The norm of gaps under the state's bin weights; bins that are empty there play no part."""
+        """Norm of gaps under the state's bin weights; empty bins play no part."""
         if self.norm == "max":
             return ops.largest(ops.where(state.bin_weight == 0, 0.0, ops.absolute(gaps)))
         if self.norm == "l2":

@@ -57,7 +57,7 @@ class RecalibratedPart(CorpPart):
     expressible = False
 
     def deviation(self, replicate: Any, point: Any) -> Any:
-        """How far the value falls when its root is shortened by how far the replicate's recalibrated scores lie off.
+        """Drop of the value if its root is shortened by the distance of the replicate's recalibrated scores.
 
         Roots of mean divergences obey the triangle inequality, exactly for brier and nearly for log_loss.
         """

@@ -31,7 +31,7 @@ INFINITY = float("inf")
 
 
 def threshold_parameter() -> Any:
-    """The parameter `threshold`, the same for every metric that has it."""
+    """Parameter `threshold`, common to all metrics at a threshold."""
     return parameter(
         DEFAULT_THRESHOLD,
         doc="rows with score >= threshold are called positive",
@@ -130,7 +130,7 @@ class DecisionShare(Rate):
     def part(self) -> tuple[str, ...]:  # type: ignore[override]
         return ("tp", "fp") if self.selected else ("fn", "tn")
 
-    def settled(self, facts: Facts) -> Self:
+    def with_facts(self, facts: Facts) -> Self:
         """The share, of all rows where labels may be absent."""
         metric = copy.copy(self)
         object.__setattr__(metric, "of_all_rows", facts.unlabelled)
@@ -140,7 +140,7 @@ class DecisionShare(Rate):
         return self._decisions() if self.of_all_rows else super().atoms()
 
     def _decisions(self) -> Mapping[str, Atom]:
-        """The decisions in the place of cells, of which two are empty."""
+        """Decisions in the place of cells, with two empty ones."""
         apart = f"decision(threshold={threshold_text(self.threshold)})"
         atom = partial(Atom, counts=True, apart=apart)
         selected = atom(f"selected {apart}", lambda rows: rows.called(self.threshold))

@@ -22,7 +22,7 @@ _STEPHENSON = (
 
 
 def shrinkage(value: Any, length: Any) -> Any:
-    """How far a squared length falls when the vector is shortened by some length: v - max(0, sqrt(v) - length)^2.
+    """Drop of a squared length if the vector is shortened by some length: v - max(0, sqrt(v) - length)^2.
 
     Lengths of vectors obey the triangle inequality, their squares do not.
     """
@@ -36,7 +36,7 @@ class MeanSquaredGap(BinnedMetric, Norm):
         return mean_over_bins(state, gaps**2)
 
     def deviation(self, replicate: Any, point: Any) -> Any:
-        """How far the value falls when the vector of gaps is shortened by its distance from the replicate's."""
+        """Drop of the value if the vector of gaps is shortened by its distance from the replicate's."""
         length = ops.sqrt(self.size(replicate, self.gaps(replicate) - self.gaps(point)))
         return shrinkage(self.finalise(point), length)
 
@@ -144,12 +144,12 @@ class BrierWithinBin(BinnedMetric):
 
     @property
     def needs(self) -> Bins:
-        """Bins that also hold the squared distances of scores from labels."""
+        """Bins with the squared distances of scores from labels."""
         plain = super().needs
         return replace(plain, binning=replace(plain.binning, distances=True))
 
     def finalise(self, state: Any) -> Any:
-        """Bin by bin, so that what cancels is small."""
+        """Value bin by bin, against cancellation."""
         rates = bin_rates(state)
         between = state.bin_weight * (calibration_gaps(state) ** 2 + rates * (1.0 - rates))
         return ops.ratio(ops.total(state.bin_distance - between), state.weight)

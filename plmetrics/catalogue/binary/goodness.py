@@ -50,13 +50,13 @@ class Goodness(Metric):
         return Bins(Binning(self.groups, "quantile"))
 
     def undefined(self, state: Any) -> Undefined:
-        """A group of scores 0, or 1, that is wrong somewhere: it expects no spread at all."""
+        """Condition of a group of scores 0, or 1, with a wrong one: it expects no spread at all."""
         gap = ops.absolute(calibration_gaps(state)) > _ROUNDING
         wrong = ops.where((_expected_variance(state) == 0) & gap, 1.0, 0.0)
         return [*super().undefined(state), ("zero_denominator", ops.total(wrong) > 0)]
 
     def statistic(self, state: Any, gaps: Any) -> Any:
-        """Sum over groups of their squared gap over the variance of their rate that the scores expect."""
+        """Sum over groups of their squared gap over the expected variance of their rate by the scores."""
         return ops.total(state.bin_weight * ops.ratio(gaps**2, _expected_variance(state), otherwise=0.0))
 
 
@@ -92,7 +92,7 @@ class HosmerLemeshow(Goodness):
         return self.statistic(state, calibration_gaps(state))
 
     def deviation(self, replicate: Any, point: Any) -> Any:
-        """How far the statistic falls when the vector of gaps is shortened by its distance from the replicate's."""
+        """Drop of the statistic if the vector of gaps is shortened by its distance from the replicate's."""
         shift = self.statistic(replicate, calibration_gaps(replicate) - calibration_gaps(point))
         return shrinkage(self.finalise(point), ops.sqrt(shift))
 

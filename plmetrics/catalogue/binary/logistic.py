@@ -1,4 +1,4 @@
-"""Logistic recalibration: the line a + b logit(p) that fits the log odds of the labels best."""
+"""Logistic recalibration: the line a + b logit(p) of the best fit to the log odds of the labels."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def _newton(state: Any, mass: Any, odds: Any, level: Any, slope: Any) -> tuple[A
 
 
 def _shortfall(state: Any, log_odds: Any) -> tuple[Any, Any]:
-    """Positives beyond those that log odds expect, and the derivative of their rate; without cancelling at the ends."""
+    """Positives beyond those expected by log odds, and the derivative of their rate; without cancelling at the ends."""
     tail = np.exp(-ops.absolute(log_odds))
     rare = tail / (1.0 + tail)
     positive, negative = state.positive, state.negative
@@ -183,7 +183,7 @@ def _shortfall(state: Any, log_odds: Any) -> tuple[Any, Any]:
 
 
 def _damping(change: Any) -> Any:
-    """How much of a step to go, if it changes log odds by up to so much: the likelihood then rises by every step.
+    """Damping of a step with a maximal change of log odds: the likelihood then rises by every step.
 
     Source: Sun and Tran-Dinh (2019), Generalized self-concordant functions: a recipe for Newton-type methods,
     Mathematical Programming 178.

@@ -67,7 +67,7 @@ class Cut:
 
 
 def cut_at(state: Any, points: RunningTotals, reaches: Any) -> Cut:
-    """The first point from the top at which a condition holds that holds at all points below as well."""
+    """First point from the top with a condition true there and at all points below."""
 
     def least(values: Any) -> Any:
         return -ops.largest(ops.where(reaches, -values, -float("inf")))
@@ -233,7 +233,7 @@ class RecallAtPrecision(OperatingPoint):
     precision: float = limit_parameter("precision to keep")
 
     def finalise(self, state: Any) -> Any:
-        """The most hits at a point that is precise enough, over the positives."""
+        """Most hits at a sufficiently precise point, over the positives."""
         points = running_totals(state)
         hits = ops.largest(ops.where(self._keeps(points), points.hits, -float("inf")))
         if state.coarse:
@@ -241,20 +241,20 @@ class RecallAtPrecision(OperatingPoint):
         return ops.ratio(hits, ops.total(state.positive))
 
     def undefined(self, state: Any) -> Undefined:
-        """No positives, or no point that is precise enough."""
+        """Conditions: no positives, or no sufficiently precise point."""
         points = running_totals(state)
         none = ops.largest(ops.where(self._keeps(points), points.hits, -float("inf"))) == -float("inf")
         hidden = none & (self.bound(state) > 0) if np.any(state.binned) else np.zeros_like(none)
         return [*super().undefined(state), (UNREACHABLE_ON_GRID, hidden), ("unreachable", none)]
 
     def cut(self, state: Any) -> Any:
-        """The highest threshold with that recall."""
+        """Highest threshold with that recall."""
         points = running_totals(state)
         hits = ops.where(self._keeps(points), points.hits, -float("inf"))
         return highest_score(state, (hits > 0) & (hits >= ops.broadcast(ops.largest(hits), hits)))
 
     def bound(self, state: Any) -> Any:
-        """Distance to the recall of the lowest bin whose best order is precise enough somewhere inside."""
+        """Distance to the recall of the lowest bin with sufficient precision somewhere inside in its best order."""
         points = running_totals(state)
         enough = (points.best_precision >= self.precision - _TIE) & (points.calls > 0)
         most = ops.largest(ops.where(enough, points.hits, 0.0))
@@ -313,13 +313,13 @@ class RecallAtFpr(OperatingPoint):
         return ops.ratio(ops.larger(ops.largest(hits), 0.0), ops.total(state.positive))
 
     def cut(self, state: Any) -> Any:
-        """The highest threshold with that recall, -inf where nothing is called."""
+        """Highest threshold with that recall, -inf without calls."""
         points = running_totals(state)
         hits = ops.where(self._keeps(points), points.hits, -float("inf"))
         return highest_score(state, (hits >= ops.broadcast(ops.largest(hits), hits)) & self._keeps(points))
 
     def bound(self, state: Any) -> Any:
-        """The positives of the bin in which the limit is passed, if it is one of several scores."""
+        """Positives of the bin around the limit, if it is one of several scores."""
         points = running_totals(state)
         certain = ops.larger(ops.largest(ops.where(self._keeps(points), points.hits, 0.0)), 0.0)
         hits = ops.where(state.tied, points.hits_above, points.hits)

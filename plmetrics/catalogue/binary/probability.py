@@ -26,7 +26,7 @@ GNEITING = (
 
 
 def clip_parameter() -> Any:
-    """The parameter `clip`, the same for every metric that has it."""
+    """Parameter `clip`, common to all logarithmic scores."""
     return parameter(
         FLOAT_EPSILON,
         doc="distance from 0 and 1 that scores are held to",

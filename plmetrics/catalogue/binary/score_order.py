@@ -133,7 +133,7 @@ class RocAuc(RocArea):
         return (1.0 + (area - chance) / (self._size - chance)) / 2.0
 
     def bound(self, state: Any) -> Any:
-        """Half of the pairs that share a bin: all of them may be won, or lost."""
+        """Half of the pairs with a common bin: all of them may be won, or lost."""
         if self._whole:
             return self._area_bound(state)
         size, first, last = self._strips(state)
@@ -157,7 +157,7 @@ class RocAuc(RocArea):
         return tpr, ops.ratio(alarms, ops.broadcast(all_alarms, alarms), otherwise=0.0)
 
     def _strips(self, state: Any) -> tuple[Any, Any, Any]:
-        """The size of each point's strip along the axis that is cut, and the other rate where it begins and ends.
+        """Size of each point's strip along the cut axis, and the other rate at its start and end.
 
         The rates are recalls over false positive rates, or specificities over recalls.
         """
@@ -171,7 +171,7 @@ class RocAuc(RocArea):
         return height, 1.0 - begin, 1.0 - fpr
 
     def _ends(self, state: Any) -> tuple[Any, Any]:
-        """The smallest and largest that the other rate may be within a point's strip."""
+        """Smallest and largest possible value of the other rate within a point's strip."""
         tpr, fpr = self._rates(state)
         if self.min_recall is None:
             return ops.above(tpr, 0.0), tpr
@@ -300,7 +300,7 @@ class KolmogorovSmirnov(BothClasses, Norm):
         return ops.larger(ops.largest(ops.absolute(gaps)), 0.0)
 
     def bound(self, state: Any) -> Any:
-        """How far a corner of a bin, one class wholly first, exceeds the largest gap between bins."""
+        """Excess of a corner of a bin, one class wholly first, over the largest gap between bins."""
         gaps = self.gaps(state)
         positives = ops.ratio(state.positive, ops.broadcast(state.positives, gaps), 0.0)
         negatives = ops.ratio(state.negative, ops.broadcast(state.negatives, gaps), 0.0)

@@ -50,7 +50,7 @@ class AtTop(OnCurve):
         return [*super().undefined(state), ("too_few_rows", self._size(state) > state.weight * (1 + 1e-12))]
 
     def cut(self, state: Any) -> Any:
-        """The score at which the top ends."""
+        """Last score of the top."""
         points = running_totals(state)
         reached = points.calls >= ops.broadcast(self._size(state) * (1 - 1e-12), points.calls)
         return ops.largest(ops.where(reached, state.score, -_INFINITY))
@@ -76,7 +76,7 @@ class AtTop(OnCurve):
         return state.weight * self.k if self.k < 1 else state.weight * 0.0 + self.k
 
     def _needed(self, state: Any, points: Any) -> Any:
-        """The weight of each point that belongs to the top."""
+        """Weight of each point within the top."""
         mass = state.positive + state.negative
         remaining = ops.broadcast(self._size(state), mass) - points.calls_above
         return ops.smaller(ops.larger(remaining, 0.0), mass)
@@ -86,7 +86,7 @@ class AtTop(OnCurve):
 
     @staticmethod
     def _hits_within(state: Any, needed: Any) -> Any:
-        """The expected number of positives of each point among those of its rows that belong to the top."""
+        """Expected number of positives of each point among its rows within the top."""
         return state.positive * ops.ratio(needed, state.positive + state.negative, otherwise=0.0)
 
 

@@ -1,4 +1,4 @@
-"""Calibrators by name: maps from scores to probabilities that are fitted on some of the rows."""
+"""Calibrators by name: maps from scores to probabilities, fitted on some of the rows."""
 
 from __future__ import annotations
 

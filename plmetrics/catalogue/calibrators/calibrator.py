@@ -1,4 +1,4 @@
-"""Base of calibrators: parameters that are fitted to rows, and the expression that applies them.
+"""Base of calibrators: parameters fitted to rows, and the expression with them.
 
 Logistic regressions go by Newton's method, over whole arrays. Their sums are made by one thread: products of a library
 may add in an order that depends on how many there are.
@@ -73,7 +73,7 @@ class Calibrator(ABC):
         return pl.when(self.sound(value)).then(self.expression(value))
 
     def sound(self, score: pl.Expr) -> pl.Expr:
-        """Whether a score is one that it takes."""
+        """Whether a score is in its domain."""
         return score.is_between(0, 1) if self.reads_probability else score.is_finite()
 
 
@@ -128,7 +128,7 @@ def separates(value: Numbers, label: Numbers) -> bool:
 def best_coefficients(
     features: Sequence[Numbers], target: Numbers, weight: Numbers | None = None
 ) -> Numbers | None:
-    """The coefficients b that minimise the weighted log loss of 1 / (1 + exp(-sum b f)), without a penalty.
+    """Coefficients b with the least weighted log loss of 1 / (1 + exp(-sum b f)), without a penalty.
 
     Args:
         features: an array of a number for each row; an intercept is an array of ones.
@@ -181,7 +181,7 @@ def newton(
 
 
 def _start(design: Numbers, target: Numbers, mass: Numbers) -> Numbers:
-    """Where to begin: what is best for a few of many rows, if that is better than nothing."""
+    """Start of the iteration: the optimum for a few of many rows, if that is better than nothing."""
     nothing: Numbers = np.zeros(len(design))
     stride = len(target) // _FIRST_ROWS
     if stride < 2:

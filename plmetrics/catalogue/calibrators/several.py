@@ -44,7 +44,7 @@ class ClassCalibrator(ABC):
 
     @abstractmethod
     def expressions(self, parts: Sequence[pl.Expr]) -> list[pl.Expr]:
-        """The calibrated probabilities, which sum to 1."""
+        """Calibrated probabilities, with sum 1."""
 
     @abstractmethod
     def constants(self) -> dict[str, Any]:

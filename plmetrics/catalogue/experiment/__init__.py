@@ -1,1 +1,1 @@
-"""Metrics of the outcomes of an experiment, whatever the arm."""
+"""Metrics of the outcomes of an experiment, for any arm."""

@@ -1,1 +1,1 @@
-"""Fairness: how far groups differ."""
+"""Fairness: differences between groups."""

@@ -97,7 +97,7 @@ class DisparateImpact(RateMetric, _ReferenceMetric):
         return "zero_denominator"
 
     def deviations(self, replicates: Groups, point: Groups) -> Any:
-        """How far replicates' rates moved against each other, in logarithms; without a reference only."""
+        """Movements of replicates' rates against each other, in logarithms; without a reference only."""
         if point.reference is not None:
             return None
         tiny = np.finfo(np.float64).tiny

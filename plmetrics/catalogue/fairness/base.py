@@ -1,4 +1,4 @@
-"""Fairness: how far groups differ, and by which rates. Groups are the slices of a set, all numbers metrics of theirs.
+"""Fairness: differences between groups by their rates. Groups are the slices of a set, all numbers metrics of theirs.
 
 A group takes part when all rates it is judged by are defined and it holds at least `min_share` of the weight of all
 rows; the note names the others. A rate that a group does not have is never counted as 0.
@@ -47,7 +47,7 @@ class GroupMetric(AcrossSlices):
     slice_set: str = parameter(doc="slice set whose slices are the groups", name="by")
 
     def undefined(self, state: Any) -> Undefined:
-        """The statuses that it can have besides those of its rates; they do not follow from a state."""
+        """Possible statuses besides those of its rates; they do not follow from a state."""
         return [(status, state.weight == 0) for status in (self.too_few, *self.failures)]
 
     @property
@@ -57,12 +57,12 @@ class GroupMetric(AcrossSlices):
 
     @property
     def share(self) -> float:
-        """The least share of the weight of all rows with which a group takes part."""
+        """Least share of the weight of all rows for a group to take part."""
         return float(getattr(self, "min_share", 0.0))
 
     @property
     def criteria(self) -> frozenset[str]:  # type: ignore[override]
-        """Criteria of the rates that it compares."""
+        """Criteria of the compared rates."""
         return frozenset(leaf.criterion for leaf in leaves(self) if leaf.criterion is not None)
 
     def admitted(self, status: Any, share: Any) -> Any:
@@ -71,7 +71,7 @@ class GroupMetric(AcrossSlices):
         return np.where(small, "below_min_share", status)
 
     def reference_among(self, names: Sequence[str]) -> int | None:
-        """The place of the reference: the slice of that text, or that value of the one column."""
+        """Place of the reference: the slice of that text, or that value of the one column."""
         if self.against is None:
             return None
         text = _value_text(self.against)
@@ -85,7 +85,7 @@ class GroupMetric(AcrossSlices):
         return min(int(blocks.min()), most)
 
     def left_out(self, names: Sequence[str], status: Sequence[str]) -> str | None:
-        """The groups that are left out, with reasons."""
+        """Omitted groups, with reasons."""
         if not names:
             return None
         reasons = []
@@ -210,7 +210,7 @@ class GroupComparison(GroupMetric):
         return np.abs(vector).max(axis=-1)
 
     def combined_bound(self, bounds: Groups) -> Any:
-        """Of a difference: those of the two sides that are farthest off. A ratio has none."""
+        """Error bound: of a difference those of the two farthest sides. A ratio has none."""
         if self.is_ratio:
             return None
         rates = []
@@ -222,14 +222,14 @@ class GroupComparison(GroupMetric):
         return np.mean(rates, axis=0) if self.takes_mean else np.max(rates, axis=0)
 
     def failed(self, groups: Groups) -> str:
-        """Why there is no ratio: no group has more than 0, or one has less."""
+        """Reason against a ratio: no group has more than 0, or one has less."""
         if not self.is_ratio:
             return "not_finite"
         below = any((values < 0).any() for values in groups.values.values())
         return "nonpositive_values" if below else "zero_denominator"
 
     def deviations(self, replicates: Groups, point: Groups) -> Any:
-        """How far replicates' groups moved against each other, in logarithms for ratios."""
+        """Movements of replicates' groups against each other, in logarithms for ratios."""
         if self.is_ratio and self.takes_mean:
             return None
         shifts = [
@@ -282,8 +282,8 @@ class RateMetric:
     threshold: float | ThresholdRule
     facts: ClassVar[Facts] = Facts()
 
-    def settled(self, facts: Facts) -> Self:
-        """The metric of rates that know what the run knows."""
+    def with_facts(self, facts: Facts) -> Self:
+        """Metric with rates specialised by the facts of the run."""
         metric = copy.copy(self)
         object.__setattr__(metric, "facts", facts)
         return metric
@@ -292,7 +292,7 @@ class RateMetric:
         """The rates, of the favourable decision."""
         flipped = getattr(self, "favourable", "positive") == "negative"
         rates = self.mirrored if flipped else self.rates
-        return tuple(rate(threshold=self.threshold).settled(self.facts) for rate in rates)
+        return tuple(rate(threshold=self.threshold).with_facts(self.facts) for rate in rates)
 
 
 def favourable_parameter() -> Any:

@@ -93,7 +93,7 @@ class Disparity(GroupComparison, _Disparity):
         return self.shrinkage != "none"
 
     def of_groups(self, state: Groups, text: str) -> Any:
-        """The values of groups, shrunk where that is asked for."""
+        """Values of groups, shrunk on request."""
         values = super().of_groups(state, text)
         return shrunken(values, state.sizes[text]) if self.reads_sizes else values
 

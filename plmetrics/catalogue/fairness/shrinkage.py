@@ -1,4 +1,4 @@
-"""Rates of groups drawn towards their common mean by empirical Bayes, so that chance in tiny groups does not shout."""
+"""Shrinkage of groups' rates towards their common mean by empirical Bayes, against chance in tiny groups."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SOURCE = (
 
 
 def is_rate(metric: Metric) -> bool:
-    """Whether a metric is a share of rows, whose sampling variance follows from its value and their number."""
+    """Whether a metric is a share of rows with a sampling variance from its value and their number."""
     return "wilson" in metric.closed_forms
 
 

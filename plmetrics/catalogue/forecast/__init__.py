@@ -1,1 +1,1 @@
-"""Metrics of forecasts that are distributions: quantiles, a mean with its standard deviation, or an ensemble."""
+"""Metrics of distributions as forecasts: quantiles, a mean with its standard deviation, or an ensemble."""

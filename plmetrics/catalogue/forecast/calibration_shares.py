@@ -50,7 +50,7 @@ def forecast_levels(parts: Sequence[str]) -> tuple[float, ...]:
 
 
 def central_intervals(parts: Sequence[str]) -> tuple[Interval, ...]:
-    """The pairs of a model's levels that lie as far from 0 as from 1, the narrowest first."""
+    """Pairs of a model's levels symmetric about one half, the narrowest first."""
     levels = forecast_levels(parts)
     pairs = zip(levels, reversed(levels), strict=True)
     declared = [(low, high) for low, high in pairs if low < high and abs(low + high - 1) <= SAME_LEVEL]
@@ -67,7 +67,7 @@ def transform_bins(parts: Sequence[str]) -> tuple[Interval, ...]:
 
 
 def _ranks(members: int) -> list[int]:
-    """The ranks among members at which bins end: all, or so many of them that lie evenly."""
+    """Ranks among members at the ends of bins: all, or so many at even distances."""
     bins = min(members + 1, MOST_RANKS)
     return [round(number * (members + 1) / bins) for number in range(bins + 1)]
 
@@ -109,7 +109,7 @@ class CalibrationShare(MeanOfForecasts):
         """Curves have no notes."""
 
     def row(self, rows: Rows, point: Any) -> pl.Expr:
-        """Share that a row adds, between 0 and 1."""
+        """Share of a row, between 0 and 1."""
         raise NotImplementedError
 
 
@@ -166,7 +166,7 @@ class TransformShare(CalibrationShare):
         return (low + high) / 2, high, high - low
 
     def row(self, rows: Rows, point: Interval) -> pl.Expr:
-        """The part of the row's transform that lies in the bin."""
+        """Part of the row's transform within the bin."""
         low, high = rows.part(LOW), rows.part(HIGH)
         inside = high.clip(upper_bound=point[1]) - low.clip(lower_bound=point[0])
         return pl.when(inside > 0).then(inside / (high - low)).otherwise(0.0)
@@ -177,7 +177,7 @@ POINTS: tuple[type[CalibrationShare], ...] = (CentralCoverage, QuantileCoverage,
 
 
 def shares_of_curves(curves: Iterable[str], parts: Sequence[Sequence[str]]) -> tuple[CalibrationShare, ...]:
-    """The shares that some curves are made from, for models with these parts."""
+    """Shares of some curves, for models with these parts."""
     classes = [share for share in POINTS if share.curve in set(curves)]
     return tuple(
         share(number=number)
@@ -187,7 +187,7 @@ def shares_of_curves(curves: Iterable[str], parts: Sequence[Sequence[str]]) -> t
 
 
 def transform_parts(label: pl.Expr, parts: Mapping[str, pl.Expr]) -> dict[str, pl.Expr]:
-    """Between which two levels the label lies, ends of bins: columns that all shares of a model read.
+    """Levels around the label at the ends of bins: columns common to all shares of a model.
 
     They are made once for each row; in every share, they would be made again.
     """
@@ -205,13 +205,13 @@ def transform_parts(label: pl.Expr, parts: Mapping[str, pl.Expr]) -> dict[str, p
 
 
 def _edge(number: pl.Expr, edges: Sequence[float]) -> pl.Expr:
-    """The edge of a number: the very one that bins end at, which a quotient need not be."""
+    """Edge of a number: the very one at the end of a bin, unlike a quotient."""
     numbers = list(map(float, range(len(edges))))
     return number.replace_strict(numbers, list(edges), default=None, return_dtype=pl.Float64)
 
 
 def _normal_transform(label: pl.Expr, mean: pl.Expr, sd: pl.Expr) -> dict[str, pl.Expr]:
-    """The bin of Phi((label - mean) / sd); of a label that is certain all bins."""
+    """Bin of Phi((label - mean) / sd); of a certain label all bins."""
     error = label - mean
     z = error / pl.when(sd > 0).then(sd).otherwise(1.0)
     below = pl.when(sd > 0).then(0.5 + 0.5 * (z / math.sqrt(2.0)).erf()).otherwise(0.5 + 0.5 * error.sign())

@@ -195,7 +195,7 @@ def _ensemble_scores(values: pl.Series, pairs: int) -> pl.Series:
 
 @cache
 def _comparators(number: int) -> tuple[tuple[int, int], ...]:
-    """The pairs of places that are put in order, one after another, to sort so many columns at once.
+    """Sorting network: the pairs of places to order, one after another, for so many columns at once.
 
     Source: Batcher (1968), Sorting networks and their applications: odd-even merge sort.
 

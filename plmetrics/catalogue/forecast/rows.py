@@ -1,4 +1,4 @@
-"""Numbers of a row of forecasts: a quantile, and the losses that follow."""
+"""Numbers of a row of forecasts: a quantile, and losses from it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class MeanOfForecasts(RowMean):
         return ()
 
     def lacks(self, parts: tuple[str, ...]) -> str | None:
-        """Quantiles that no column has and no distribution gives."""
+        """Missing quantiles, without a column or a distribution."""
         if "sd" in parts or not parts:
             return None
         for level in self.levels():
@@ -46,7 +46,7 @@ class MeanOfForecasts(RowMean):
         return None
 
     def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
-        """The sum over rows, and the rows whose quantiles decrease."""
+        """Sum over rows, and the rows with decreasing quantiles."""
         return {"row_sum": self._atom(), "crossing": CROSSING}
 
     def remark(self, state: Any) -> Any:
@@ -55,7 +55,7 @@ class MeanOfForecasts(RowMean):
 
 
 def matching_level(parts: Sequence[str], level: float) -> float | None:
-    """The declared level that is the one asked for, up to rounding."""
+    """Declared level equal to a requested one, up to rounding."""
     near = [available for available in levels_of(tuple(parts)) if abs(available - level) <= SAME_LEVEL]
     return near[0] if near else None
 
@@ -66,7 +66,7 @@ def member_number(parts: Sequence[str]) -> int:
 
 
 def quantile(rows: Rows, level: float) -> pl.Expr:
-    """A quantile of the forecast: a column, or that of the normal distribution."""
+    """Quantile of the forecast: a column, or that of the normal distribution."""
     declared_level = matching_level(rows.parts, level)
     if declared_level is not None:
         return rows.part(quantile_part(declared_level))
@@ -89,7 +89,7 @@ CROSSING = Atom("crossing", _crosses, counts=True)
 
 
 def _crossing_notes(masses: Any) -> Any:
-    """A note for each weight of rows whose quantiles decrease, without the digits that the order of rows decides."""
+    """Note for each weight of rows with decreasing quantiles, without digits dependent on the order of rows."""
     each = np.asarray(masses, dtype=np.float64)
     weights = [mass if mass.is_integer() else float(f"{mass:.6g}") for mass in each.ravel().tolist()]
     texts = [f"quantiles decrease in rows of weight {number_text(weight)}" for weight in weights]

@@ -39,7 +39,7 @@ _BEWARE = "It grows with the number of rows: a useful forecast of a large table 
 
 
 class _Test(MeanOfForecasts):
-    """Base of statistics, which have no interval."""
+    """Base of statistics, without intervals."""
 
     kind: ClassVar[Kind] = "extreme"
     interval_form: ClassVar[IntervalForm | None] = None
@@ -76,7 +76,7 @@ class _TransformBins(_Test):
         return tuple(number / self.bins for number in range(1, self.bins))
 
     def lacks(self, parts: tuple[str, ...]) -> str | None:
-        """Quantiles between the bins, or members whose ranks the bins divide."""
+        """Missing quantiles between the bins, or members whose ranks the bins divide."""
         ranks = member_number(parts) + 1
         if ranks == 1 or ranks % self.bins == 0:
             return None if ranks > 1 else super().lacks(parts)
@@ -99,7 +99,7 @@ class _TransformBins(_Test):
         return {"bin_mass": tuple(inside(number) for number in range(self.bins)), "crossing": crossing}
 
     def _of_ranks(self, rows: Rows, number: int) -> pl.Expr:
-        """The part of the ranks that a label may have among members, several where it equals some, in a bin."""
+        """Part in a bin of the possible ranks of a label among members, several for ties."""
         members = [rows.part(part) for part in rows.parts]
         width = (len(members) + 1) // self.bins
         below = pl.sum_horizontal((member < rows.label).cast(pl.Float64) for member in members)
@@ -176,14 +176,14 @@ class _NormalScores(_Test):
         return None if not parts or "sd" in parts else "a mean with its sd"
 
     def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
-        """The sums of normal scores and their squares, and the rows that have none."""
+        """Sums of normal scores and their squares, and the rows without any."""
         return {"row_sum": _SCORE, "square_sum": _SCORE_SQUARE, "certain": _CERTAIN}
 
     def remark(self, state: object) -> None:
         """No quantile crosses."""
 
     def undefined(self, state: Any) -> Undefined:
-        """Also a forecast that is certain, and scores that are all alike."""
+        """Conditions, with a certain forecast and equal scores among them."""
         return [
             *super().undefined(state),
             ("nonpositive_values", state.certain > 0),

@@ -34,7 +34,7 @@ class _Agreement(Multiclass):
 
 
 class _Calls(Multiclass):
-    """Base of the shares of rows that are called rightly or wrongly."""
+    """Base of the shares of rightly or wrongly called rows."""
 
     needs = Sums()
     range = (0.0, 1.0)

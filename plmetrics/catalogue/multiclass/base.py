@@ -38,7 +38,7 @@ class Multiclass(Metric):
     reads_parts: ClassVar[bool] = False
     classes: ClassVar[tuple[str, ...]] = ()
 
-    def settled(self, facts: Facts) -> Self:
+    def with_facts(self, facts: Facts) -> Self:
         """The metric with the classes of the run."""
         settled_metric = replace(self)  # without what was made for other classes
         object.__setattr__(settled_metric, "classes", facts.classes)
@@ -68,22 +68,22 @@ def _hit_row(number: int) -> Any:
 
 
 def actual(number: int) -> Atom:
-    """Rows of a class, of which a row has one."""
+    """Rows of a class, one class per row."""
     return Atom(f"actual|{number}", lambda rows: rows.of_class(number), counts=True, apart="actual")
 
 
 def calls_of(number: int) -> Atom:
-    """Rows that are called a class."""
+    """Calls of a class."""
     return Atom(f"called|{number}", lambda rows: rows.score == float(number), counts=True, apart="called")
 
 
 def hits_of(number: int) -> Atom:
-    """Rows of a class that are called so."""
+    """Correct calls of a class."""
     return Atom(f"hit|{number}", _hit_row(number), counts=True, apart="hit")
 
 
 def class_atoms(classes: Sequence[str]) -> Mapping[str, tuple[Atom, ...]]:
-    """Per class: rows that are of it, that are called it, and both."""
+    """Atoms per class: rows of it, calls of it, and both."""
     numbers = range(len(classes))
     return {
         "hit": tuple(hits_of(number) for number in numbers),
@@ -93,7 +93,7 @@ def class_atoms(classes: Sequence[str]) -> Mapping[str, tuple[Atom, ...]]:
 
 
 def average_parameter() -> Any:
-    """The parameter `average`, the same for every metric that has it."""
+    """Parameter `average`, common to all averages over classes."""
     return parameter(
         "macro",
         doc="how classes are put together; none gives a row per class",
@@ -102,7 +102,7 @@ def average_parameter() -> Any:
 
 
 def undefined_parameter() -> Any:
-    """The parameter `undefined`, the same for every metric that has it."""
+    """Parameter `undefined`, common to all averages over classes."""
     return parameter(
         "exclude",
         doc="what a class without a value does in an average: it is left out and named in the note, or counts as 0",
@@ -112,7 +112,7 @@ def undefined_parameter() -> Any:
 
 
 def left_out(classes: Sequence[str], missing: Any) -> Any:
-    """Texts that name the classes without a value; None where all have one. `missing` is `[..., class]`."""
+    """Names of the classes without a value; None if all have one. `missing` is `[..., class]`."""
     absent = np.asarray(missing)
     notes = np.full(absent.shape[:-1], None, dtype=object)
     if not absent.any():
@@ -211,7 +211,7 @@ class ClassRate(Multiclass):
         return ops.ratio(ops.total(values * weight), ops.total(weight))
 
     def _class_weight(self, state: Any, total: Any) -> Any:
-        """Value of a class in the average: nothing without a value, unless that counts as 0."""
+        """Weight of a class in the average: nothing without a value, unless that counts as 0."""
         present = np.ones_like(total) if self._zero else np.where(total > 0, 1.0, 0.0)
         return present * state.actual if self.average == "weighted" else present
 
@@ -233,7 +233,7 @@ class ClassRate(Multiclass):
 
 
 class _Wide:
-    """A state whose totals have the axis of the classes, too."""
+    """State with an axis of the classes in its totals, too."""
 
     def __init__(self, state: Any) -> None:
         self.hit, self.called, self.actual = state.hit, state.called, state.actual
@@ -271,7 +271,7 @@ class ClassScoreMetric(Metric):
 
     @cached_property
     def text(self) -> str:
-        """The inner metric's, and what it reads."""
+        """Text of the inner metric, and its input."""
         return f"{self.inner.text}|{self.value.key}"
 
     @cached_property
@@ -302,7 +302,7 @@ def one_vs_rest(inner: Metric, classes: tuple[str, ...], number: int) -> ClassSc
 
 
 def one_vs_one(inner: Metric, classes: tuple[str, ...], number: int, other: int) -> ClassScoreMetric:
-    """The inner metric of the probability of one class, on the rows of that class and one other."""
+    """Inner metric of the probability of one class, on the rows of that class and one other."""
     return ClassScoreMetric(inner, pair_probability(classes, number, other))
 
 

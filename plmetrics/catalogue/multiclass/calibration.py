@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _BinnedCalibration(Multiclass, DerivedMetric):
-    """Base of the calibration errors that read probabilities in bins."""
+    """Base of the calibration errors of binned probabilities."""
 
     range = (0.0, 1.0)
     direction = "lower"
@@ -59,7 +59,7 @@ class _BinnedCalibration(Multiclass, DerivedMetric):
         return np.mean([state[part.text] for part in self.parts()], axis=0)
 
     def combined_deviations(self, parts: Mapping[str, Any]) -> Any:
-        """The mean of the parts': the gaps of all classes are one vector, whose norm is the mean of theirs."""
+        """Mean of the parts': the gaps of all classes are one vector, with the mean of theirs as its norm."""
         deviations = [parts[part.text] for part in self.parts()]
         return None if any(part is None for part in deviations) else np.mean(deviations, axis=0)
 

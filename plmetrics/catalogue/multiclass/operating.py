@@ -13,7 +13,7 @@ _RETRIEVAL = "Manning, Raghavan and Schuetze (2008), Introduction to Information
 
 
 class _AtThreshold(OverClasses):
-    """Base of the averages of what is read at a threshold that each class has by itself."""
+    """Base of the averages of rates at a threshold of each class."""
 
     kind = "other"
     smooth = False
@@ -22,7 +22,7 @@ class _AtThreshold(OverClasses):
 
 @dataclass(frozen=True)
 class _AtTop(_AtThreshold):
-    """Base of the averages of what the k rows with the highest probability of a class hold."""
+    """Base of the averages over the k rows with the highest probability of a class."""
 
     reference = _RETRIEVAL
 

@@ -1,4 +1,4 @@
-"""Metrics of classes that have an order: that of `classes`."""
+"""Metrics of ordered classes, in the order of `classes`."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ _GNEITING = (
 
 
 class _MeanScore(RowMean, Multiclass):
-    """Base of the means over rows of something that depends on the class and its probability."""
+    """Base of the means over rows of a function of the class and its probability."""
 
     probability = True
     reads_parts = True
@@ -43,7 +43,7 @@ def probabilities(rows: Rows) -> list[pl.Expr]:
 
 
 def label_probability(rows: Rows) -> pl.Expr:
-    """The probability given to the class that the row has."""
+    """Probability of the row's class."""
     of_label = pl.lit(None, dtype=pl.Float64)
     for number, probability in enumerate(probabilities(rows)):
         of_label = pl.when(rows.label == float(number)).then(probability).otherwise(of_label)

@@ -53,7 +53,7 @@ class OverClasses(Multiclass, DerivedMetric):
     average: str = _average_parameter()
 
     def of_one(self) -> Metric:
-        """The binary metric, with the parameters that this one has in common with it."""
+        """Binary metric, with the common parameters."""
         shared = (field.name for field in fields(self.binary) if hasattr(self, field.name))
         return self.binary(**{name: getattr(self, name) for name in shared})
 
@@ -77,7 +77,7 @@ class OverClasses(Multiclass, DerivedMetric):
         return (*self.terms(), *weights) if self.average == "weighted" else self.terms()
 
     def finalise(self, state: Any) -> Any:
-        """Mean over the classes that have a value."""
+        """Mean over the classes with a value."""
         values = np.stack([state[term.text] for term in self.terms()], axis=-1)
         defined = np.isfinite(values)
         weight = defined.astype(np.float64)
@@ -90,7 +90,7 @@ class OverClasses(Multiclass, DerivedMetric):
             return np.where(total > 0, np.where(defined, values * weight, 0.0).sum(axis=-1) / total, np.nan)
 
     def combined_status(self, value: Any, statuses: Sequence[Any]) -> Any:
-        """A slice without rows or with too few has no value, whatever its classes; a pair may lack rows."""
+        """No value for a slice without rows or with too few, whatever its classes; a pair may lack rows."""
         empty = [np.isin(part.astype(str), ("no_rows", "too_few_rows")) for part in statuses]
         few = np.logical_and.reduce(empty)
         reasons = [np.where(bare & ~few, "ok", part) for bare, part in zip(empty, statuses, strict=True)]
@@ -203,12 +203,12 @@ class RocAuc(OverClassesOrPool):
 
 @dataclass(frozen=True)
 class _PrecisionRecallArea(OverClassesOrPool):
-    """Base of the averages of areas that need rows of a class, and that may count a class without any as 0."""
+    """Base of the averages of areas in need of rows of a class, with an option to count a class without any as 0."""
 
     undefined_as: str = undefined_parameter()
 
     def finalise(self, state: Any) -> Any:
-        """Mean over the classes that have a value, or over all."""
+        """Mean over the classes with a value, or over all."""
         value = super().finalise(state)
         if self.undefined_as == "exclude" or self.average in {"micro", "weighted"}:
             return value
@@ -216,7 +216,7 @@ class _PrecisionRecallArea(OverClassesOrPool):
         return value * share
 
     def combined_note(self, statuses: Sequence[Any]) -> Any:
-        """The classes that are left out."""
+        """Omitted classes."""
         return None if self.undefined_as == "zero" else super().combined_note(statuses)
 
 
@@ -300,7 +300,7 @@ class KolmogorovSmirnov(OverClasses):
     reference = BinaryKs.reference
 
     def combined_deviations(self, parts: Mapping[str, Any]) -> Any:
-        """The mean of the classes': their gaps are one vector, whose norm is the mean of theirs."""
+        """Mean of the classes': their gaps are one vector, with the mean of theirs as its norm."""
         deviations = [parts[term.text] for term in self.terms()]
         if self.average == "weighted" or any(part is None for part in deviations):
             return None

@@ -25,7 +25,7 @@ _RETRIEVAL = "van Rijsbergen (1979), Information Retrieval, 2nd edition, chapter
 
 @dataclass(frozen=True)
 class _Rate(ClassRate):
-    """Base of the rates that have no parameter of their own: a class without a value is left out, or counts as 0."""
+    """Base of the rates without a parameter of their own: a class without a value is left out, or counts as 0."""
 
     undefined_as: str = undefined_parameter()
 
@@ -134,7 +134,7 @@ class NegativePredictiveValue(_Rate):
     reference = MEASURES
 
     def terms(self, state: Any) -> tuple[Any, Any]:
-        """True negatives, over rows that are called otherwise."""
+        """True negatives, over rows called otherwise."""
         return state.weight - state.actual - state.called + state.hit, state.weight - state.called
 
 
@@ -174,7 +174,7 @@ class Support(Multiclass):
 
 
 class _Overlap(ClassRate):
-    """Base of the rates of the rows that are of a class or called so; such a rate of one class is no proportion."""
+    """Base of the rates over the union of a class's rows and calls; such a rate of one class is no proportion."""
 
     kind_of_class = "other"
     interval_form = "delta"

@@ -29,7 +29,7 @@ def _average_parameter() -> Any:
 
 @dataclass(frozen=True)
 class _OverClassesOrRows(LabelSet, ranking.OverClassesOrPool):
-    """Base of the areas that are averaged over classes, or over rows."""
+    """Base of the areas averaged over classes, or over rows."""
 
     average: str = _average_parameter()
 

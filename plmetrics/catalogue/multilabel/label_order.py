@@ -30,7 +30,7 @@ _AT_ONCE = 1 << 18
 
 
 class _MeanOverRows(RowMean, LabelSet):
-    """Base of the means over rows of something that the classes of a row and their scores give."""
+    """Base of the means over rows of a function of a row's classes and their scores."""
 
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     direction: ClassVar[Direction] = "lower"
@@ -165,7 +165,7 @@ class _Places:
 
     @classmethod
     def of(cls, truth: Any, score: Any) -> _Places:
-        """From what rows have, and their scores, `[row, class]`."""
+        """Places from rows' classes, and their scores, `[row, class]`."""
         order = np.argsort(-score, axis=1, kind="stable")
         truth, score = np.take_along_axis(truth, order, axis=1), np.take_along_axis(score, order, axis=1)
         classes = score.shape[1]
@@ -178,12 +178,12 @@ class _Places:
 
 
 def _by_places(value: Callable[[_Places], Any]) -> Callable[[Rows], pl.Expr]:
-    """A row expression from what the places of its classes give."""
+    """Row expression of a function of its classes' places."""
     return _by_classes(lambda truth, score: value(_Places.of(truth, score)))
 
 
 def _by_classes(value: Callable[[Any, Any], Any]) -> Callable[[Rows], pl.Expr]:
-    """A row expression from what a row has and the scores of its classes, `[row, class]` each."""
+    """Row expression of a function of a row's classes and their scores, `[row, class]` each."""
 
     def of_batch(batch: pl.Series) -> pl.Series:
         columns = batch.struct.unnest()
@@ -225,7 +225,7 @@ def _row_precision(places: _Places) -> Any:
 
 
 def _row_area(truth: Any, score: Any) -> Any:
-    """The share of pairs of a class that a row has and one that it has not in the right order, ties counting half."""
+    """Share of correctly ordered pairs of a class of the row and another one, ties counting half."""
     own = truth.sum(axis=1)
     pairs = own * (truth.shape[1] - own)
     down, up = _Places.of(truth, score), _Places.of(truth, -score)
@@ -248,7 +248,7 @@ class RowArea(_MeanOverRows):
     zero: bool = parameter(default=False, doc="whether rows without a class count 0", domain="true or false")
 
     def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
-        """The sum over rows, and the rows that have an area."""
+        """Sum over rows, and the rows with an area."""
         atoms = super().atoms()
         return (
             atoms if self.zero else {**atoms, "mass": Atom(f"{self.area}_rows", self._has_area, counts=True)}
@@ -273,7 +273,7 @@ class RowArea(_MeanOverRows):
         return [*super().undefined(state), *nothing]
 
     def denominators(self, state: Any) -> tuple[Any, ...]:
-        """The rows that have an area."""
+        """Rows with an area."""
         return (state.weight if self.zero else state.mass,)
 
 

@@ -61,7 +61,7 @@ def truths(rows: Rows) -> list[pl.Expr]:
 
 
 class _RowCounts:
-    """Counts that `terms` of a rate read, of a single row: its classes are what rows are elsewhere."""
+    """Counts for `terms` of a rate, of a single row: its classes take the place of rows."""
 
     def __init__(self, rows: Rows, threshold: float | ThresholdRule) -> None:
         called, actual = calls(rows, threshold), truths(rows)
@@ -142,7 +142,7 @@ class LabelRate(LabelSet, ClassRate):
         return super().undefined(state)
 
     def denominators(self, state: Any) -> tuple[Any, ...]:
-        """The rows that have a value."""
+        """Rows with a value."""
         return (self._mass(state),) if self._by_row else super().denominators(state)
 
     @property
@@ -152,7 +152,7 @@ class LabelRate(LabelSet, ClassRate):
 
     @property
     def mean(self) -> Mean | None:
-        """Of all rows, or of those that have a value."""
+        """Mean of all rows, or of those with a value."""
         if not self._by_row:
             return None
         return "rows" if self._zero else "mass"

@@ -42,7 +42,7 @@ def ties_parameter() -> Any:
 
 
 def relevant_at_parameter() -> Any:
-    """From which label on a row is relevant."""
+    """Least label of a relevant row."""
     return parameter(
         1.0,
         doc="a row is relevant if its label is at least this",
@@ -52,7 +52,7 @@ def relevant_at_parameter() -> Any:
 
 
 def cut_parameter() -> Any:
-    """The number of ranks that are read."""
+    """Number of ranks to read."""
     return parameter(
         ALL,
         doc="how many ranks are read",
@@ -62,7 +62,7 @@ def cut_parameter() -> Any:
 
 
 def top_parameter() -> Any:
-    """The number of ranks that are read, without a default."""
+    """Number of ranks to read, without a default."""
     return parameter(
         doc="how many ranks are read", check=lambda k: k >= 1, domain="a whole number of at least 1"
     )
@@ -93,12 +93,12 @@ class QueryMetric(Metric):
     empty_counts: ClassVar[str] = "skip"
 
     def per_query(self, ranked: RankedRows) -> Array:
-        """The number of each query, NaN for one that takes no part."""
+        """Number of each query, NaN for one without a part."""
         raise NotImplementedError
 
     @property
     def needs(self) -> Queries:
-        """Its own number of a query, and how many relevant rows there are."""
+        """Own number of a query, and the number of relevant rows."""
         value = QueryValue(
             self.text, self.per_query, getattr(self, "ties", None), getattr(self, "judged", None)
         )
@@ -106,7 +106,7 @@ class QueryMetric(Metric):
 
     @property
     def _short(self) -> tuple[QueryValue, ...]:
-        """Whether a query has no more rows than the metric reads, where that makes any order the best."""
+        """Indicator of queries with no more rows than the metric reads, if any order is best then."""
         k = self.saturation
         if k is None:
             return ()
@@ -125,7 +125,7 @@ class QueryMetric(Metric):
         return QueryValue(f"relevant|{at!r}", lambda ranked: ranked.judged.relevant(at))
 
     def atoms(self) -> Mapping[str, Atom]:
-        """Sum and number of the queries that take part, and the numbers of those that may not."""
+        """Sum and number of the queries with a part, and the numbers of those without."""
         key, relevant, *short = (value.key for value in self.needs.values)
         return {
             **{name: _count_atom(name, lambda rows: _of(rows, short[0]) == 1) for name in short},
@@ -139,7 +139,7 @@ class QueryMetric(Metric):
         return ops.ratio(state.value_sum, state.taking)
 
     def remark(self, state: Any) -> Any:
-        """The queries without a relevant row, and what became of them; those without results."""
+        """Note on queries without a relevant row, and their treatment; and those without results."""
         what = {"skip": "left out", "zero": "counted as 0", "one": "counted as 1"}[self._empty]
         empty, absent = (
             np.atleast_1d(counts).astype(int) for counts in (state.empty_queries, state.absent_queries)

@@ -40,7 +40,7 @@ class _ShareOfIdeal(QueryMetric):
         raise NotImplementedError
 
     def per_query(self, ranked: RankedRows) -> Array:
-        """Gain divided by the largest possible; as `empty` says where that is 0."""
+        """Gain divided by the largest possible; by `empty` if that is 0."""
         metric: Any = self
         ideal = ranked.judged.ideal(metric.gain, cut_of(metric.k))
         without = {"skip": np.nan, "zero": 0.0, "one": 1.0}[self._empty]

@@ -1,4 +1,4 @@
-"""Measures of incomplete judgements, and of readers that stop."""
+"""Measures of incomplete judgements, and of users with a stopping rule."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _judged_parameter() -> Any:
 
 
 class _JudgementMetric(QueryMetric):
-    """Base of the metrics that read whether a row was judged."""
+    """Base of the metrics of judged rows."""
 
     judged: str
 

@@ -134,7 +134,7 @@ class PrecisionAtK(QueryMetric):
     ties: str = ties_parameter()
 
     def per_query(self, ranked: RankedRows) -> Array:
-        """Relevant rows in the first k, divided by k or by how many could be."""
+        """Relevant rows in the first k, divided by k or by their largest possible number."""
         hits = ranked.found(self.relevant_at, cut_of(self.k))
         if self.denominator == "k":
             return hits / self.k

@@ -23,7 +23,7 @@ _LEAST = 1e-5
 
 
 def _rounding_parameter() -> Any:
-    """How many relevant rows a recall asks for."""
+    """Rounding of a recall to a number of relevant rows."""
     return parameter(
         "nearest",
         doc="how recall x R is made a number of rows: nearest = as in trec_eval 10, up = as in trec_eval 9, which adds "

@@ -40,7 +40,7 @@ class _Values(Metric):
         return {**moments(LABEL), **moments(_PREDICTION), "product": _PRODUCT, "error": MEAN_ERROR}
 
     def undefined(self, state: Any) -> Undefined:
-        """Nobody can say how much labels or predictions vary."""
+        """Conditions, with lost digits of the labels' or predictions' variation among them."""
         return [*super().undefined(state), ("rounding", is_lost(state, LABEL) | is_lost(state, _PREDICTION))]
 
     @staticmethod
@@ -70,7 +70,7 @@ class Pearson(_Values):
     reference = "Pearson (1895), Notes on regression and inheritance, Proceedings of the Royal Society 58"
 
     def finalise(self, state: Any) -> Any:
-        """From moments that add."""
+        """Value from additive moments."""
         both = ops.sqrt(variation(state, LABEL)) * ops.sqrt(variation(state, _PREDICTION))
         return ops.smaller(ops.larger(ops.ratio(self._covariation(state), both), -1.0), 1.0)
 
@@ -115,7 +115,7 @@ class Concordance(_Values):
 
 
 class _Ranks(Metric):
-    """Base of the correlations of ranks; see `plmetrics.states.ranks` for what they read."""
+    """Base of the correlations of ranks; see `plmetrics.states.ranks` for their input."""
 
     task = "regression"
     needs = Ranks()
@@ -129,7 +129,7 @@ class _Ranks(Metric):
         return ops.ratio(getattr(state, self.terms[0]), ops.sqrt(self._scale(state)))
 
     def bound(self, state: Any) -> Any:
-        """How far rows inside the bins of a grid can move it."""
+        """Error bound for rows inside the bins of a grid."""
         return _bound(state, *self.terms)
 
     def undefined(self, state: Any) -> Undefined:
@@ -143,7 +143,7 @@ class _Ranks(Metric):
 
 
 def _bound(state: Any, product: str, *squares: str) -> Any:
-    """How far a product over the root of two squares may be from the true one, each open on a grid.
+    """Error bound of a product over the root of two squares, each with one of a grid.
 
     What is open in a square is part of it: it may be less.
     """

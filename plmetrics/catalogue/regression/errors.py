@@ -70,7 +70,7 @@ def variation(state: Any, value: RowValue) -> Any:
 
 
 def is_lost(state: Any, value: RowValue) -> Any:
-    """Whether a number varies, but too little beside its distance from the centre to say how much."""
+    """Whether a number varies, but too little beside its distance from the centre for exact digits."""
     return lost_of_moments(state, value.key, *_sums(state, value), state.weight)
 
 
@@ -192,7 +192,7 @@ class ErrorVariance(ErrorMetric):
         return moments(ERROR)
 
     def undefined(self, state: Any) -> Undefined:
-        """Also errors of which nobody can say how much they vary."""
+        """Conditions, with lost digits of the errors' variation among them."""
         return [*super().undefined(state), ("rounding", is_lost(state, ERROR))]
 
     def finalise(self, state: Any) -> Any:

@@ -35,7 +35,7 @@ _MURPHY = (
 
 
 def _error_sums(errors: Mapping[str, Atom]) -> dict[str, Atom]:
-    """Sums of errors that may fade: where those of the labels have not, they count for nothing then."""
+    """Sums of errors, negligible ones as nothing if those of the labels are not."""
     return {name: replace(atom, squares=False) for name, atom in errors.items()}
 
 
@@ -56,7 +56,7 @@ class AgainstMean(Metric):
         return {**_error_sums({"squared_error": SQUARED_ERROR}), **moments(LABEL)}
 
     def undefined(self, state: Any) -> Undefined:
-        """The labels do not vary by more than rounding, or nobody can say how much."""
+        """Conditions: labels without variation beyond rounding, or with lost digits."""
         return [
             *super().undefined(state),
             ("rounding", is_lost(state, LABEL)),
@@ -159,7 +159,7 @@ class ExplainedVariance(AgainstMean):
         return {**moments(LABEL), **_error_sums(moments(ERROR))}
 
     def undefined(self, state: Any) -> Undefined:
-        """Also errors of which nobody can say how much they vary."""
+        """Conditions, with lost digits of the errors' variation among them."""
         return [*super().undefined(state), ("rounding", is_lost(state, ERROR))]
 
     def finalise(self, state: Any) -> Any:
@@ -191,7 +191,7 @@ class DefaultRmse(ErrorMetric):
         return moments(LABEL)
 
     def undefined(self, state: Any) -> Undefined:
-        """Also labels of which nobody can say how much they vary."""
+        """Conditions, with lost digits of the labels' variation among them."""
         return [*super().undefined(state), ("rounding", is_lost(state, LABEL))]
 
     def finalise(self, state: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Losses that are neither the distance nor its square, and deviances of exponential families."""
+"""Losses beyond the distance and its square, and deviances of exponential families."""
 
 from __future__ import annotations
 
@@ -239,7 +239,7 @@ class TweedieDeviance(MeanOverRows):
     )
 
     def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
-        """Deviances, and how many rows have none."""
+        """Deviances, and the number of rows without any."""
         word = "zero_or_less" if self.power >= 2 else "negative"
         outside = Atom(f"without_deviance|{word}", self._is_outside, counts=True, weighted=False)
         return {**super().atoms(), "without_deviance": outside}
@@ -249,7 +249,7 @@ class TweedieDeviance(MeanOverRows):
         return [*super().undefined(state), ("nonpositive_values", state.without_deviance > 0)]
 
     def note(self, state: Any) -> Any:
-        """How many rows are."""
+        """Number of such rows."""
         label = "0 or less" if self.power >= 2 else "below 0"
         return (f"rows with a prediction of 0 or less or a label {label}", state.without_deviance)
 

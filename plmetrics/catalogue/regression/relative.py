@@ -69,11 +69,11 @@ class MeanAbsolutePercentageError(ErrorMetric):
 
     @property
     def mean(self) -> Mean:
-        """Over the rows that are divided."""
+        """Mean over the divided rows."""
         return "mass" if self.zeros == "drop" else "rows"
 
     def atoms(self) -> Mapping[str, Atom]:
-        """Relative errors, and what is known of labels of 0."""
+        """Relative errors, and figures of labels of 0."""
         if self.epsilon is not None:
             return {"relative_error": _floored_relative_error(self.epsilon)}
         if self.zeros == "drop":
@@ -97,7 +97,7 @@ class MeanAbsolutePercentageError(ErrorMetric):
         return (state.divisible,) if self.zeros == "drop" else (state.weight,)
 
     def note(self, state: Any) -> Any:
-        """How many labels are 0."""
+        """Number of labels of 0."""
         return ("labels of 0", state.zero_labels) if self.zeros == "error" else None
 
 
@@ -225,7 +225,7 @@ class MeanSquaredLogError(MeanOverRows):
     reference = _TOFALLIS
 
     def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
-        """Squared distances of logarithms, and how many rows have none."""
+        """Squared distances of logarithms, and the number of rows without any."""
         return {**super().atoms(), "without_logarithm": _WITHOUT_LOGARITHM}
 
     def undefined(self, state: Any) -> Undefined:
@@ -233,7 +233,7 @@ class MeanSquaredLogError(MeanOverRows):
         return [*super().undefined(state), ("nonpositive_values", state.without_logarithm > 0)]
 
     def note(self, state: Any) -> Any:
-        """How many rows have none."""
+        """Number of rows without any."""
         return ("rows with a label or prediction of -1 or less", state.without_logarithm)
 
 

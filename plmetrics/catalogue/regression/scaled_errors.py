@@ -1,4 +1,4 @@
-"""Errors against those of a naive forecast, the label one season ago, or in units of how much labels vary."""
+"""Errors against those of a naive forecast, the label one season ago, or in units of the labels' variation."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class MeanAbsoluteScaledError(ErrorMetric):
         return "rows" if self.scale is not None else None
 
     def columns(self) -> tuple[str, ...]:
-        """The scale, or what its time order is found by."""
+        """Column of the scale, or of the time order."""
         return tuple(name for name in (self.scale, self.time, self.series) if name is not None)
 
     def requirements(self) -> tuple[Requirement, ...]:
@@ -107,7 +107,7 @@ class MeanAbsoluteScaledError(ErrorMetric):
         return (Requirement(self.scale, "null, infinite or not above 0", bad, "scale of mase", numeric=True),)
 
     def made(self, label: str) -> Mapping[str, pl.Expr]:
-        """The distance of each label from that of a season before, null where there is none, and repeated times."""
+        """Distance of each label from that of a season before, null where there is none, and repeated times."""
         if self.time is None:
             return {}
         value, time = pl.col(label).cast(pl.Float64), pl.col(self.time)
@@ -128,7 +128,7 @@ class MeanAbsoluteScaledError(ErrorMetric):
         return f"naive|{self.season}|{self.time}|{self.series}"
 
     def atoms(self) -> Mapping[str, Atom]:
-        """The errors, and the naive ones with the rows that have one."""
+        """Errors, and the naive ones with their rows."""
         if self.scale is not None:
             return {"error_sum": Atom(f"scaled_error|{self.scale}", self._scaled)}
         return {
@@ -201,7 +201,7 @@ class SegmentScaledError(ErrorMetric):
         return f"segment scale|{self.by}"
 
     def atoms(self) -> Mapping[str, Atom]:
-        """The errors in units of scale, and the rows that have one."""
+        """Errors in units of scale, and the rows with one."""
         return {
             "error_sum": Atom(f"segment_scaled|{self.by}", self._error),
             "mass": Atom(f"segment_scaled|{self.by}|rows", self._has_scale, counts=True),
@@ -218,7 +218,7 @@ class SegmentScaledError(ErrorMetric):
         return ops.ratio(state.error_sum, state.mass)
 
     def remark(self, state: Any) -> Any:
-        """How many rows have none."""
+        """Number of rows without any."""
         absent = np.atleast_1d(state.weight - state.mass)
         texts = [f"no scale in rows of weight {weight:g}" if weight > 0 else None for weight in absent]
         return np.array(texts, dtype=object)

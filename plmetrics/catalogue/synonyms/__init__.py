@@ -1,1 +1,1 @@
-"""Names that other libraries give to metrics."""
+"""Names of metrics in other libraries."""

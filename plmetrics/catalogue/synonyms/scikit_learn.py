@@ -1,4 +1,4 @@
-"""Functions and scorers of scikit-learn; a test compares the values of those that are the same."""
+"""Functions and scorers of scikit-learn; a test compares the values of equal ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Short and long names that go with no library in particular, and those of boosting libraries."""
+"""Short and long names of no library in particular, and those of boosting libraries."""
 
 from __future__ import annotations
 

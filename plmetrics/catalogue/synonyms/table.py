@@ -1,4 +1,4 @@
-"""Lookup of metrics by their names in other libraries: loaded only for a name that is none of ours."""
+"""Lookup of metrics by their names in other libraries: loaded only for an unknown name."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Synonym(NamedTuple):
 
 
 def synonyms(task: str) -> Iterator[Synonym]:
-    """The names that other libraries give to metrics of a task, in the order of the tables."""
+    """Names of a task's metrics in other libraries, in the order of the tables."""
     for names in LIBRARIES:
         yield from _synonyms_of(names, task)
 
@@ -97,7 +97,7 @@ def synonym(task: str, name: str) -> Synonym | None:
 
 
 def equivalent(task: str, name: str, reserved: Collection[str]) -> Call | None:
-    """The metric of ours that a name stands for in a task, if it means just that: `reserved` are our own names."""
+    """Our metric for a name in a task, if it means just that: `reserved` are our own names."""
     entry = synonym(task, name)
     if entry is not None:
         return parse_call(entry.metric, unnamed=True) if entry.same else None
@@ -105,12 +105,12 @@ def equivalent(task: str, name: str, reserved: Collection[str]) -> Call | None:
 
 
 def own_parameters(given: Mapping[str, object], fields: Collection[str]) -> dict[str, object]:
-    """Parameters by our names: those that a metric has not, and has by another name."""
+    """Parameters by our names, for those the metric has under another name."""
     return {_own_parameter(name, fields): value for name, value in given.items()}
 
 
 def hint(task: str, name: str, reserved: Mapping[str, Collection[str]]) -> str | None:
-    """Meaning of a name that no metric of a task has; `reserved` are our own names by task."""
+    """Meaning of a name without a metric in a task; `reserved` are our own names by task."""
     entry = synonym(task, name)
     if entry is not None:
         return entry.hint
@@ -126,7 +126,7 @@ def hint(task: str, name: str, reserved: Mapping[str, Collection[str]]) -> str |
 def parameter_hint(
     metric: str, given: Mapping[str, Any], name: str, fields: Collection[str], reserved: Collection[str]
 ) -> str:
-    """Meaning of a parameter that a metric has not, of those given; `reserved` are the names of its task."""
+    """Meaning of an unknown parameter of a metric, of those given; `reserved` are the names of its task."""
     own = _own_parameter(name, fields)
     if own != name:
         return f"did you mean '{own}'?"
@@ -136,7 +136,7 @@ def parameter_hint(
 
 
 def _elsewhere(name: str, meanings: Iterable[tuple[str, Synonym]]) -> str:
-    """That a name belongs to other tasks, and what it is there."""
+    """Note on a name of other tasks, and its meaning there."""
     metrics: dict[str, list[str]] = {}
     for task, entry in meanings:
         metrics.setdefault(entry.metric or entry.difference, []).append(task)
@@ -148,7 +148,7 @@ def _elsewhere(name: str, meanings: Iterable[tuple[str, Synonym]]) -> str:
 
 
 def _by_spelling(task: str, name: str, own: Collection[str]) -> str | None:
-    """The nearest name, of ours and of others: what it means where it is one of theirs."""
+    """Nearest name, of ours and of others: with the meaning of one of theirs."""
     entries = _by_name(task)
     match = nearest(name, {*own, *entries})
     if match is None or match in own:
@@ -182,7 +182,7 @@ def _synonyms_of(names: Names, task: str) -> Iterator[Synonym]:
 
 @cache
 def _by_name(task: str) -> dict[str, Synonym]:
-    """By name its first meaning, which is that of all libraries where it has one."""
+    """First meaning by name, that of all libraries if it has one."""
     meanings: dict[str, Synonym] = {}
     for entry in synonyms(task):
         meanings.setdefault(entry.name, entry)

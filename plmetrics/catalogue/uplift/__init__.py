@@ -1,1 +1,1 @@
-"""Metrics of treatment effects, and of scores that predict them."""
+"""Metrics of treatment effects, and of scores for them."""

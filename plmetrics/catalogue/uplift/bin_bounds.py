@@ -121,7 +121,7 @@ class BinBounds:
 
 
 def top_bound(state: Any, value: Any, shares: tuple[Any, Any], *, by_arm: bool) -> Any:
-    """How far the effect in a top may be from `value`, where it takes a share of each arm's rows of a bin."""
+    """Error bound of `value`, the effect in a top with a share of each arm's rows of a bin."""
     treated, control = shares
     cut = {
         arm: ops.where(state.tied, 0.0, (share > 0) & (share < 1)) > 0
@@ -165,19 +165,19 @@ def mean_between(sums: Interval, masses: Interval, lowest: Any, highest: Any) ->
 
 
 def _partial_sums(mass: Any, total: Any, lowest: Any, highest: Any) -> Interval:
-    """How far a sum over some rows may be above 0, and below it, given those of all and between what each lies."""
+    """Largest excess of a sum over some rows above 0, and below it, given those of all and the bounds of each."""
     spread = ops.ratio(highest * (total - mass * lowest), highest - lowest, otherwise=0.0)
     gained = ops.where(lowest >= 0, total, ops.where(highest <= 0, 0.0, spread))
     return gained, gained - total
 
 
 def _product(one: Interval, positive: Interval) -> Interval:
-    """Bounds on a product whose second factor is 0 or more."""
+    """Bounds on a product with a nonnegative second factor."""
     (low, high), (least, most) = one, positive
     return low * ops.where(low < 0, most, least), high * ops.where(high > 0, most, least)
 
 
 def area_bound(state: Any, curve: Callable[[Any], Any]) -> Any:
-    """How far an area may be from that of the bins; `curve` gives a curve of totals, or its ends inside bins."""
+    """Error bound of an area from that of the bins; `curve` gives a curve of totals, or its ends inside bins."""
     bounds = BinBounds(state)
     return bounds.area(curve(TargetedTotals(state)), curve(bounds))

@@ -91,7 +91,7 @@ class Qini(OfCurve):
         return self.normalise == "perfect"
 
     def finalise(self, state: Any) -> Any:
-        """Area less that of the line, maybe over the perfect one."""
+        """Area less that of the line, optionally over the perfect one."""
         targeted = TargetedTotals(state)
         area = targeted.area(self._curve(targeted)) - self._end(state) / 2.0
         return ops.ratio(area, self._perfect(state)) if self.binary_outcome else area
@@ -102,7 +102,7 @@ class Qini(OfCurve):
         return [*super().undefined(state), ("zero_denominator", nothing)]
 
     def bound(self, state: Any) -> Any:
-        """Bound on what the order inside bins adds to the area."""
+        """Bound on the contribution of the order inside bins to the area."""
         area = area_bound(state, self._curve)
         return ops.absolute(ops.ratio(area, self._perfect(state))) if self.binary_outcome else area
 
@@ -110,7 +110,7 @@ class Qini(OfCurve):
         return totals.guelman() if self.method == "guelman" else totals.radcliffe()
 
     def _end(self, state: Any) -> Any:
-        """The end of the curve, rounded as the curve is: a score that tells nothing has exactly 0."""
+        """End of the curve, rounded as the curve is: a constant score has exactly 0."""
         treated, control = ops.total(state.treated_outcome), ops.total(state.control_outcome)
         if self.method == "guelman":
             return treated / state.treated_weight - control / state.control_weight
@@ -169,7 +169,7 @@ class UpliftArea(OfCurve):
         return [*super().undefined(state), ("zero_denominator", nothing)]
 
     def bound(self, state: Any) -> Any:
-        """Bound on what the order inside bins adds to the area."""
+        """Bound on the contribution of the order inside bins to the area."""
         area = area_bound(state, self._curve)
         return area if self.normalise == "none" else ops.ratio(area, self._end(state))
 
@@ -233,11 +233,11 @@ class UpliftAtTop(OfOrder):
         return [*super().undefined(state), ("too_few_rows", short), ("empty_arm", empty)]
 
     def bound(self, state: Any) -> Any:
-        """Bound on what the order inside the bin at the cut changes."""
+        """Bound on the effect of the order inside the bin at the cut."""
         return top_bound(state, self.finalise(state), self._shares(state), by_arm=self._by_arm)
 
     def cut(self, state: Any) -> Any:
-        """The score at which the top of all rows ends."""
+        """Last score of the top of all rows."""
         if self._by_arm:
             return None
         running = ops.cumulative(state.treated + state.control, descending=True)
@@ -252,7 +252,7 @@ class UpliftAtTop(OfOrder):
         return total * self.k if self.k < 1 else total * 0.0 + self.k
 
     def _shares(self, state: Any) -> tuple[Any, Any]:
-        """The share of each point's treated and controls that belongs to the top."""
+        """Share of each point's treated and controls within the top."""
         if self._by_arm:
             treated = self._share(state.treated, state.treated_weight)
             return treated, self._share(state.control, state.control_weight)

@@ -114,7 +114,7 @@ class EValue(OfArms):
         return ratio + ops.sqrt(ratio * (ratio - 1.0))
 
     def undefined(self, state: Any) -> Undefined:
-        """Also a mean that is not above 0."""
+        """Conditions, with a mean not above 0 among them."""
         treated, control = self._means(state)
         return [*super().undefined(state), ("nonpositive_values", ops.smaller(treated, control) <= 0)]
 
@@ -165,11 +165,11 @@ class WeightedEffect(ByPropensity):
     )
 
     def centres(self) -> tuple[RowValue, ...]:
-        """The outcomes, where a constant that all share does not matter."""
+        """Outcomes, without a common constant."""
         return (OUTCOME,) if self._hajek else ()
 
     def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
-        """Outcomes of each arm, weighted; and the rows that clipping moved."""
+        """Outcomes of each arm, weighted; and the rows changed by clipping."""
         around = "centred" if self._hajek else "raw"
         treated, control = self._outcome(treated=True), self._outcome(treated=False)
         out = {
@@ -189,7 +189,7 @@ class WeightedEffect(ByPropensity):
         return treated - ops.ratio(state.control_outcome, state.control_inverse)
 
     def remark(self, state: Any) -> Any:
-        """Also how many rows were clipped."""
+        """Note with the number of clipped rows."""
         remarks = super().remark(state)
         if self.clip is None:
             return remarks

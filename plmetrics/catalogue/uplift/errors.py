@@ -65,7 +65,7 @@ class EffectError(OfArms):
         return ops.sqrt(self._variance(state))
 
     def undefined(self, state: Any) -> Undefined:
-        """Also an arm of a single row, no variance at all, and one with digits that an arm far from the centre lost."""
+        """Conditions, with an arm of one row, no variance, and lost digits of an arm far from the centre among them."""
         variance, blur = self._variance(state), self._blur(state)
         return [
             *super().undefined(state),
@@ -79,7 +79,7 @@ class EffectError(OfArms):
         return state.treated_weight, state.control_weight
 
     def _blur(self, state: Any) -> Any:
-        """How much variance the arms may have that no digit shows: about that of an arm of one number."""
+        """Largest variance of the arms below all digits: about that of an arm of one number."""
         total = 0.0
         for arm in _ARMS:
             first, second, weight = self._moments(state, arm)
@@ -122,7 +122,7 @@ class WeightedEffectError(EffectError):
         return tuple(ops.ratio(weight**2, mass) for weight, mass in arms)
 
     def _sizes(self, state: Any) -> tuple[Any, Any]:
-        """The rows of each arm, whatever they weigh."""
+        """Rows of each arm, irrespective of weights."""
         return state.treated_rows, state.control_rows
 
     def _variance(self, state: Any) -> Any:
@@ -211,7 +211,7 @@ class WeightedArmsError(OfArms):
         return ops.sqrt(self._variance(state)[0])
 
     def undefined(self, state: Any) -> Undefined:
-        """Also terms that cancel."""
+        """Conditions, with cancelling terms among them."""
         variance, size = self._variance(state)
         return [*super().undefined(state), ("rounding", ~(variance > _CLEAR_SHARE * size))]
 
@@ -223,7 +223,7 @@ class WeightedArmsError(OfArms):
 
     @staticmethod
     def _variance(state: Any) -> tuple[Any, Any]:
-        """The variance, and the size of the terms that it is the sum of."""
+        """Variance, and the size of its terms."""
         total, size = 0.0, 0.0
         for arm in _ARMS:
             outcome, inverse, mass, one, two = (

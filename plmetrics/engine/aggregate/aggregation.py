@@ -23,8 +23,8 @@ from plmetrics.engine.aggregate.totals import (
     sums_of,
     totals,
 )
-from plmetrics.engine.inquiry import answer, constant_question, together
-from plmetrics.engine.memory.budget import reads_apart
+from plmetrics.engine.inquiry import answer, constant_question, gather
+from plmetrics.engine.memory.budget import separates_scans
 from plmetrics.engine.run_plan import NoRowsLeftError
 from plmetrics.engine.step import Step
 from plmetrics.engine.streaming import AGGREGATES_PER_NODE
@@ -93,8 +93,8 @@ def aggregate(
         DataError: rows failed a check, and the suite says that is an error.
         PlmetricsError: rows in do not equal rows used and dropped: a bug.
     """
-    asked = together(sum_cubes(plan, digested=digested, sums=sums), sum_bins(plan), counting)
-    (frames, rows), bins, counted = answer(asked, apart=reads_apart(plan.view))
+    asked = gather(sum_cubes(plan, digested=digested, sums=sums), sum_bins(plan), counting)
+    (frames, rows), bins, counted = answer(asked, separate=separates_scans(plan.view))
     result = collect_aggregates(plan, frames, rows, bins)
     return replace(result, digests=_digests(plan, frames[0])) if digested else result, counted
 
@@ -162,8 +162,10 @@ def sums_scan(run_plan: RunPlan, *, digested: bool = False) -> tuple[list[list[p
         rows.append(rows_plan(run_plan, unlabelled=bool(run_plan.request.label_free_values)))
     groups = sum_plans(run_plan, digested=digested)
     sums = [plan for group in groups for plan in group]
-    apart = reads_apart(run_plan.view)
-    return groups, Step("aggregate", (*sums, *rows), does, at_least=recentres, sums=len(sums), apart=apart)
+    separate = separates_scans(run_plan.view)
+    return groups, Step(
+        "aggregate", (*sums, *rows), does, at_least=recentres, sums=len(sums), separate=separate
+    )
 
 
 def families(request: Request) -> str:
@@ -293,7 +295,7 @@ def digests(plan: RunPlan) -> list[Total]:
     if blocks is None or blocks.digests is not None:
         return []
     roles = request.view.roles
-    if roles.binary and roles.weight is None and not roles.apart:
+    if roles.binary and roles.weight is None and not roles.per_model:
         return []
     digest = row_digest(pl.col(UNIT), pl.col(LABEL))
     return [Total(DIGEST, digest.sum(), digest)]

@@ -117,7 +117,7 @@ class BinRows:
         columns += [part.fill_null(0) for part in plan.addition.parts(values)]
         for cube in dict.fromkeys(plan.cube_of(job.slices) for job in self._jobs):
             columns.append(plan.cubes[cube].cell().alias(cell_column(cube)))
-        if plan.request.suite.apart:
+        if plan.request.suite.per_model:
             columns += [
                 pl.col(valid_column(model)) for model in dict.fromkeys(job.model for job in self._jobs)
             ]
@@ -160,7 +160,7 @@ class BinRows:
         parallel_map(partial(self._add_model, batch), list(dict.fromkeys(job.model for job in self._jobs)))
 
     def _add_model(self, batch: pl.DataFrame, model: str) -> None:
-        rows = batch.filter(pl.col(valid_column(model))) if self._plan.request.suite.apart else batch
+        rows = batch.filter(pl.col(valid_column(model))) if self._plan.request.suite.per_model else batch
         bins = {
             key: numbers.places(rows[number_column(model, key)].to_numpy())
             for (of_model, key), numbers in self._bins.items()

@@ -94,7 +94,7 @@ def pair_sums(plan: RunPlan, metrics: Sequence[Metric]) -> list[Total]:
 
 
 def _both_valid(plan: RunPlan, model: str, baseline: str) -> pl.Expr | None:
-    if not plan.request.suite.apart:
+    if not plan.request.suite.per_model:
         return pl.col(VALID) if plan.request.counts_every_row else None
     return pl.col(valid_column(model)) & pl.col(valid_column(baseline))
 
@@ -192,7 +192,7 @@ def compares_areas(request: Request) -> bool:
     """Whether models are compared by areas under ROC curves with DeLong's intervals: so is their test then."""
     suite = request.suite
     areas = any(metric.paired_test == "delong" for metric in suite.metrics)
-    if not areas or suite.uncertainty is None or not request.pairs or suite.apart:
+    if not areas or suite.uncertainty is None or not request.pairs or suite.per_model:
         return False
     names = (name for name in suite.uncertainty.names if name not in _NOT_OF_AREAS)
     return next(names, None) in _OF_DELONG
@@ -240,7 +240,7 @@ def paired_step(run_plan: RunPlan) -> Step:
             columns[_GROUP] = pl.col(UNIT)
     if any(test.test != "delong" for test in tests):
         columns |= _losses(run_plan)
-    if suite.apart:
+    if suite.per_model:
         columns |= {valid_column(model): pl.col(valid_column(model)) for model in models}
     columns |= {
         f"{_CODE}|{index}": cube.cell().cast(pl.Int64)

@@ -65,7 +65,7 @@ def rows_plan(
             columns += [value.positive(plan.row_of(m)).alias(class_column(m, value)) for m in models]
     weights = dict.fromkeys(roles.weight_of(model) for model in models)
     columns += [pl.col(name) for name in weights if name is not None]
-    if request.suite.apart:
+    if request.suite.per_model:
         columns += [pl.col(valid_column(model)) for model in models]
         columns += [pl.col(scored_column(model)) for model in models if unlabelled]
     if unlabelled:
@@ -117,7 +117,7 @@ def model_rows(
 
     With `unlabelled` rows without a label are among them, where they were brought.
     """
-    if plan.request.suite.apart:
+    if plan.request.suite.per_model:
         rows = rows.filter(pl.col(scored_column(model) if unlabelled else valid_column(model)))
     elif HAS_LABEL in rows.columns and not unlabelled:
         rows = rows.filter(pl.col(HAS_LABEL))

@@ -46,7 +46,7 @@ def summed_in(plan: RunPlan, cube: Cube) -> list[Metric]:
 def totals(plan: RunPlan, metrics: Sequence[Metric]) -> list[Total]:
     """The sums and counts of some metrics, of every model, by name."""
     request, weight = plan.request, plan.table.weight
-    apart, every = request.suite.apart, request.counts_every_row
+    apart, every = request.suite.per_model, request.counts_every_row
     shared = pl.col(VALID) if every and not apart else None
     valid = {model: pl.col(valid_column(model)) if apart else shared for model in request.models}
     out: list[Total] = []
@@ -82,7 +82,7 @@ def totals(plan: RunPlan, metrics: Sequence[Metric]) -> list[Total]:
 def atom_totals(plan: RunPlan, metrics: Sequence[Metric], rows: Mapping[str, Rows]) -> Iterator[Total]:
     """The sums of the atoms of some metrics, on the rows of each model."""
     request = plan.request
-    apart, every = request.suite.apart, request.counts_every_row
+    apart, every = request.suite.per_model, request.counts_every_row
     shared = pl.col(VALID) if every and not apart else None
     asking = [metric for metric in metrics if every and metric.every_row]
     checked = [metric for metric in metrics if metric not in asking]

@@ -125,7 +125,7 @@ def _view(
     with collected.step():
         models = predicted_models(suite, source.schema)
     facts = Facts(classes_of(suite, models), unlabelled=suite.labels is not None)
-    suite = with_levels(suite.settled(facts), models)
+    suite = with_levels(suite.with_facts(facts), models)
     roles = _roles(suite, models, tuple(named.values()), unit)
     if suite.task == "ranking" and source.not_retrieved != "refused":
         roles = replace(roles, null_scores=True)
@@ -143,7 +143,7 @@ def _view(
         from plmetrics.engine.binding.labels import classes_in
 
         classes = classes or inquiry.answer(classes_in(raw, roles))
-        suite, roles = suite.settled(replace(facts, classes=classes)), replace(roles, classes=classes)
+        suite, roles = suite.with_facts(replace(facts, classes=classes)), replace(roles, classes=classes)
     evaluated = {name: model for name, model in suite.models.items() if model.margin is None}
     suite = suite.model_copy(update={"models": {**evaluated, **suite.added}})
     return TableView(suite, source, raw, where, roles, tuple(sets)), read

@@ -216,7 +216,7 @@ def _points_plan(request: Request, rows: int, cubes: int, budget: int) -> OrderP
     fixed = rows * points_bytes(request)
     room = budget // _POINTS_SHARE
     number = _orders(request)
-    most = 1 if request.suite.apart or request.width > 1 else number
+    most = 1 if request.suite.per_model or request.width > 1 else number
     for together in range(most, 0, -1):
         needed = rows * bytes_in_hand(request, together, cubes) + fixed * together
         if needed <= room:
@@ -267,7 +267,7 @@ def waiting_bytes(view: TableView) -> int:
     return source.rows * (_WAITING + _SCORE * predictions)
 
 
-def reads_apart(view: TableView) -> bool:
+def separates_scans(view: TableView) -> bool:
     """Whether each plan scans the rows by itself, since a shared scan may take more than half of the room."""
     return waiting_bytes(view) > working_memory(view.suite) // _PARTS_SHARE
 

@@ -194,7 +194,7 @@ def range_plan(run_plan: RunPlan, orderings: Sequence[Ordering], limits: Limits)
         plan = orderings[0].flat(plan).filter(*_present(run_plan, orderings[0], limits))
     read = [name for ordering in orderings for name in ordering.columns]
     read += [cell_column(number) for number, cube in enumerate(run_plan.cubes) if cube.codes]
-    if run_plan.request.suite.apart:
+    if run_plan.request.suite.per_model:
         read += [scored_column(o.model) if o.label_free else valid_column(o.model) for o in orderings]
     if label_free:
         read.append(HAS_LABEL)
@@ -203,7 +203,7 @@ def range_plan(run_plan: RunPlan, orderings: Sequence[Ordering], limits: Limits)
 
 def _present(plan: RunPlan, ordering: Ordering, limits: Limits) -> Iterator[pl.Expr]:
     """Mask of the rows with a number in the range."""
-    if plan.request.suite.apart:
+    if plan.request.suite.per_model:
         yield pl.col(scored_column(ordering.model) if ordering.label_free else valid_column(ordering.model))
     if ordering.value is not None:
         yield pl.col(ordering.column).is_not_null()

@@ -167,7 +167,7 @@ def _model_rows(plan: RunPlan, table: PredictionTable, model: str, *further: pl.
     """Score, class, block and weight of a model's rows."""
     assert plan.blocks is not None
     roles = table.roles
-    frame = table.frame.filter(pl.col(valid_column(model))) if roles.apart else table.frame
+    frame = table.frame.filter(pl.col(valid_column(model))) if roles.per_model else table.frame
     weight = roles.weight_of(model)
     return frame.select(
         pl.col(score_column(model)).alias(SCORE),

@@ -112,7 +112,7 @@ def bin_edges(
 def _of_model(view: TableView, model: str, number: pl.Expr) -> pl.Expr:
     """Number of the valid rows of a model."""
     number = pl.when(number.is_finite()).then(number)
-    apart = view.roles.apart and view.suite.task != "ranking"
+    apart = view.roles.per_model and view.suite.task != "ranking"
     return pl.when(pl.col(valid_column(model))).then(number) if apart else number
 
 

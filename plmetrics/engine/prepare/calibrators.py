@@ -15,7 +15,7 @@ from plmetrics.catalogue.calibrators.score_curves import MAX_KNOTS, Isotonic, Pl
 from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.core.rowsql import compile_row
 from plmetrics.engine.bad_rows import bad_values
-from plmetrics.engine.inquiry import constant_question, together
+from plmetrics.engine.inquiry import constant_question, gather
 from plmetrics.engine.memory.budget import working_memory
 from plmetrics.engine.prepare.constants import Calibration
 from plmetrics.engine.run_plan import Accounting, NoRowsLeftError
@@ -82,7 +82,7 @@ def with_calibrators(view: TableView, stored: Mapping[str, Any] | None) -> Quest
     """
     narrowed, counted = _exclude_fit_rows(view)
     asked = constant_question(stored) if stored is not None else _fit_calibrators(narrowed)
-    left_out, constants = yield from together(counted, asked)
+    left_out, constants = yield from gather(counted, asked)
     return replace(with_stored_calibrators(narrowed, constants), left_out=left_out)
 
 

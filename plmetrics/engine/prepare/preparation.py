@@ -13,8 +13,8 @@ import polars as pl
 
 from plmetrics.core.errors import AbsentDataError
 from plmetrics.core.hashing import OWN_BLOCK_LIMIT
-from plmetrics.engine.inquiry import Inquiry, constant_question, frames_by_name, together
-from plmetrics.engine.memory.budget import reads_apart, sorts_in_memory
+from plmetrics.engine.inquiry import Inquiry, constant_question, frames_by_name, gather
+from plmetrics.engine.memory.budget import separates_scans, sorts_in_memory
 from plmetrics.engine.prepare.constants import (
     Calibration,
     Constants,
@@ -22,7 +22,7 @@ from plmetrics.engine.prepare.constants import (
     given_thresholds,
     known_thresholds,
 )
-from plmetrics.engine.prepare.slices import found_slices, key_codes, settled_keys, slice_plans
+from plmetrics.engine.prepare.slices import key_codes, list_slices, resolve_keys, slice_plans
 from plmetrics.engine.run_plan import Accounting, Blocks, RunPlan, rows_of, units_of_rows
 from plmetrics.engine.step import Step
 from plmetrics.engine.streaming import SAMPLE_ROWS
@@ -68,18 +68,18 @@ def prepare(
         AbsentDataError: there are no rows.
         ConfigError: there are more slices than `max_slices`.
     """
-    inquiry = Inquiry(request.steps, apart=reads_apart(request.view))
+    inquiry = Inquiry(request.steps, separate=separates_scans(request.view))
     start = _start(request, constants, features, inquiry)
     table = start.view.table()
     rows, looked_up, units = inquiry.answer(
-        together(
+        gather(
             _accounting(request, start.view, table),
             _look_up(request, start, constants, adds=adds),
             _different_units(request, start.view),
         )
     )
     view = looked_up.view
-    table, slices = looked_up.table, found_slices(view, looked_up.values)
+    table, slices = looked_up.table, list_slices(view, looked_up.values)
     if request.suite.slices:
         from plmetrics.engine.binding.reference_slices import check_references
 
@@ -147,7 +147,7 @@ def _start(
     from plmetrics.engine.ranking.queries import by_query
 
     values = inquiry.answer(baseline)
-    asked = together(by_query(request, with_baseline(view, values)), _feature_countings(features, view))
+    asked = gather(by_query(request, with_baseline(view, values)), _feature_countings(features, view))
     (view, pairs), known = inquiry.answer(asked, stage="rank")
     return _Start(view, calibration, constant_question(values), None, known, pairs)
 
@@ -213,23 +213,23 @@ def _look_up(
     request: Request, start: _Start, constants: Constants | None, *, adds: bool
 ) -> Question[_LookUps]:
     """Look up the baseline and the final slice keys; then centres, slices, and the constants of features."""
-    baseline, keys = yield from together(start.baseline, settled_keys(start.view))
+    baseline, keys = yield from gather(start.baseline, resolve_keys(start.view))
     view = with_baseline(start.view, baseline).with_keys(keys)
     table = view.table()
     plans = slice_plans(view, table.scored, every_key(view, table))
     centring = _centres(request, table, constants)
-    others = together(_spans(request, table, constants), _feature_countings(start.features, view))
+    others = gather(_spans(request, table, constants), _feature_countings(start.features, view))
     values_of_keys: Question[KeyValues] = _values_alone(plans)
     thresholds = known_thresholds(request, constants)
     alone = start.features is None and not start.known
     if plans and alone and thresholds is not None and request.adds_at_once:
         from plmetrics.engine.prepare.slice_sums import has_few_slices, slice_sums
 
-        centres, few = yield from together(centring, has_few_slices(request, view, table))
+        centres, few = yield from gather(centring, has_few_slices(request, view, table))
         centring = constant_question(centres)
         if few:
             values_of_keys = slice_sums(request, view, table, centres, thresholds, plans, adds=adds)
-    centres, (values, sums), (spans, known) = yield from together(centring, values_of_keys, others)
+    centres, (values, sums), (spans, known) = yield from gather(centring, values_of_keys, others)
     return _LookUps(view, table, baseline, centres, values, spans, {**start.known, **known}, sums)
 
 

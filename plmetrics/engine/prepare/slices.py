@@ -51,7 +51,7 @@ COMBINATIONS = 100_000
 """The most different combinations of tags."""
 
 
-def settled_keys(view: TableView) -> Question[dict[str, SliceKey]]:
+def resolve_keys(view: TableView) -> Question[dict[str, SliceKey]]:
     """Quantile bins with their edges, and tops with their values, in place of the numbers of these; by column."""
     waiting = [key for key in view.roles.keys if key.waits]
     if not waiting:
@@ -65,9 +65,9 @@ def settled_keys(view: TableView) -> Question[dict[str, SliceKey]]:
     most = most_rows(view)
     for names in _together(rows_of_keys, most):
         batch = [key for key in waiting if key.column in names]
-        plans = [_settling(key, view, table, 1 + (rows_of_keys[key.column] - 1) // most) for key in batch]
+        plans = [_key_plan(key, view, table, 1 + (rows_of_keys[key.column] - 1) // most) for key in batch]
         for key, values in zip(batch, (yield plans), strict=True):
-            keys[key.column] = _settle(key, view, values)
+            keys[key.column] = _resolve(key, view, values)
     return keys
 
 
@@ -104,7 +104,7 @@ def _together(rows_of_keys: Mapping[str, int], most: int) -> Iterator[list[str]]
     yield names
 
 
-def _settling(key: SliceKey, view: TableView, table: PredictionTable, step: int) -> pl.LazyFrame:
+def _key_plan(key: SliceKey, view: TableView, table: PredictionTable, step: int) -> pl.LazyFrame:
     """Plan of a key's constants: its sorted values, of every k-th row, with weights, or the most frequent."""
     from plmetrics.table.sampling import telling
 
@@ -120,7 +120,7 @@ def _settling(key: SliceKey, view: TableView, table: PredictionTable, step: int)
     return view.arithmetic.sorted(chosen.select(columns), "value")
 
 
-def _settle(key: SliceKey, view: TableView, column_values: pl.DataFrame) -> SliceKey:
+def _resolve(key: SliceKey, view: TableView, column_values: pl.DataFrame) -> SliceKey:
     if key.kind == "quantiles":
         edges, dtype = _quantile_edges(column_values, key), view.schema[key.label]
         index = bin_index(key.expression, dtype, edges) if edges else only_bin(key.expression, dtype)
@@ -180,8 +180,8 @@ def _exclusion_error(label: str) -> ConfigError:
 
 
 @dataclass(frozen=True, slots=True)
-class FoundSlices:
-    """The slices of a run in result order, the values of every key, excluded or not, and words of caution."""
+class SliceList:
+    """Slices of a run in result order, the values of every key, excluded ones included, and warnings."""
 
     slices: tuple[Slices, ...]
     values: Mapping[str, pl.Series]
@@ -254,7 +254,7 @@ def _values_of(number: int, view: TableView, values: Mapping[str, pl.DataFrame])
     return _combinations(view.sets[number], here.lazy()).collect()
 
 
-def found_slices(view: TableView, looked_up: Mapping[str, pl.DataFrame]) -> FoundSlices:
+def list_slices(view: TableView, looked_up: Mapping[str, pl.DataFrame]) -> SliceList:
     """The slices from the results of the plans.
 
     Raises:
@@ -287,7 +287,7 @@ def found_slices(view: TableView, looked_up: Mapping[str, pl.DataFrame]) -> Foun
     for feature in features_of(view.suite):
         warnings += feature.check_slices(view.suite, slices)
     together = {column: pl.concat(parts) for column, parts in values.items()}
-    return FoundSlices(slices, together, tuple(warnings))
+    return SliceList(slices, together, tuple(warnings))
 
 
 def _within(view: TableView, part: SliceSet, values: pl.DataFrame) -> pl.DataFrame:
@@ -378,7 +378,7 @@ def _check(view: TableView, slices: Sequence[Slices]) -> None:
         raise ConfigError(Problem(msg, ("slices",), hint))
 
 
-def key_codes(view: TableView, slices: FoundSlices) -> dict[str, KeyCodes]:
+def key_codes(view: TableView, slices: SliceList) -> dict[str, KeyCodes]:
     """The integer code of every key."""
     flags = pl.Series([False, True])
     return {

@@ -96,7 +96,7 @@ def _rows_to_choose_on(table: PredictionTable, model: str, of_class: str | None)
     """Score, class and weight of a model's rows."""
     frame = table.frame
     roles = table.roles
-    if roles.apart:
+    if roles.per_model:
         frame = frame.filter(pl.col(valid_column(model)))
     sound = [pl.col(VALID)] if roles.missing == "error" else []
     name = roles.weight_of(model)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.engine.prepare.key_constants import pinned_keys
-from plmetrics.engine.prepare.slices import found_slices, key_codes
+from plmetrics.engine.prepare.slices import key_codes, list_slices
 from plmetrics.features.drift.constant_grid import upper_edge
 from plmetrics.features.drift.counts import ColumnCounts, DriftCounts
 from plmetrics.features.drift.slice_counts import KEY, PLACE, WIDTH, sliced_counts
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from plmetrics.core.names import SuitePath
-    from plmetrics.engine.prepare.slices import FoundSlices
+    from plmetrics.engine.prepare.slices import SliceList
     from plmetrics.engine.request import TableView
     from plmetrics.features.drift.description import Description
     from plmetrics.features.drift.slice_counts import SlicedCounts
@@ -49,7 +49,7 @@ def on_slices_of(view: TableView, bound: TableView, description: Description) ->
     `bound` is the view before anything was looked up, with keys that wait for that.
     """
     waiting = {key.column: key for key in bound.roles.keys}
-    return view.with_keys(waiting | pinned_keys(bound.roles.keys, description.settled, view.schema))
+    return view.with_keys(waiting | pinned_keys(bound.roles.keys, description.keys_from_data, view.schema))
 
 
 def drift_against(
@@ -110,7 +110,7 @@ def _on_one_grid(reference: WindowCounts, current: WindowCounts) -> tuple[Window
     return both[0], both[1]
 
 
-def _slices(window: CurrentWindow, description: Description, cells: Sequence[pl.DataFrame]) -> FoundSlices:
+def _slices(window: CurrentWindow, description: Description, cells: Sequence[pl.DataFrame]) -> SliceList:
     """Slices of either window."""
     values: dict[str, pl.DataFrame] = {}
     for index, part in enumerate(window.sets):
@@ -118,11 +118,11 @@ def _slices(window: CurrentWindow, description: Description, cells: Sequence[pl.
             number = description.group_of(part.columns)
             assert number is not None
             values[f"slices|{index}"] = cells[number].select(key.column for key in part.keys).unique()
-    return found_slices(window.view, values)
+    return list_slices(window.view, values)
 
 
 def _cubes(
-    window: CurrentWindow, description: Description, slices: FoundSlices
+    window: CurrentWindow, description: Description, slices: SliceList
 ) -> tuple[list[int], list[Cube]]:
     """Cubes of the groups of a slice set, and the numbers of these groups."""
     codes = key_codes(window.view, slices)

@@ -17,9 +17,9 @@ from plmetrics.core.exact_sums import Addition
 from plmetrics.core.quantiles import averaged_inverse
 from plmetrics.engine.aggregate.bin_values import NumberBins
 from plmetrics.engine.bad_rows import bad_values
-from plmetrics.engine.inquiry import frames_by_name, together
+from plmetrics.engine.inquiry import frames_by_name, gather
 from plmetrics.engine.memory.budget import working_memory
-from plmetrics.engine.prepare.slices import found_slices, key_codes, settled_keys, slice_plans
+from plmetrics.engine.prepare.slices import key_codes, list_slices, resolve_keys, slice_plans
 from plmetrics.features.drift.slice_counts import KEY, PLACE, SlicedCounts, recentre, sliced_counts
 from plmetrics.features.drift.windows import (
     BAD,
@@ -113,16 +113,16 @@ class WindowsCounting:
 
         `view` is of the rows as they are in the data.
         """
-        keys = yield from settled_keys(view)
+        keys = yield from resolve_keys(view)
         windows, in_rows = drift_windows(request, view.with_keys(keys)), reference_of(request) is None
         sources = [windows.view.source] if in_rows else [windows.view.source, windows.reference.source]
         estimates = not _fits_in_memory(windows, sources)
         values = yield from frames_by_name(_look_ups(windows, estimates=estimates))
         _require_rows(windows, values["facts"], in_rows=in_rows)
-        slices = found_slices(windows.view, values)
+        slices = list_slices(windows.view, values)
         cubes = plan_cubes(slices.slices, key_codes(windows.view, slices), 1, MAX_CELLS)
         columns = yield from _columns(windows, values["facts"], cubes)
-        columns = yield from together(*(column.with_addition(windows) for column in columns))
+        columns = yield from gather(*(column.with_addition(windows) for column in columns))
         return cls(windows, slices.slices, tuple(cubes), columns, values["facts"])
 
     def count(self) -> Question[DriftCounts]:

@@ -9,7 +9,7 @@ import polars as pl
 
 from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.core.names import name_list
-from plmetrics.features.stored.grids import said_of_key
+from plmetrics.features.stored.grids import key_content
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from plmetrics.features.drift.windows import CurrentWindow
     from plmetrics.table.slice_keys import SliceKey
 
-_SETTLED = ("@quantiles|", "@top|")
+_FROM_DATA = ("@quantiles|", "@top|")
 _LISTED = 12
 _WORDS = {
     "number": "numbers",
@@ -120,9 +120,9 @@ class Description:
         }
 
     @property
-    def settled(self) -> dict[str, Any]:
+    def keys_from_data(self) -> dict[str, Any]:
         """Keys with edges or values from the data."""
-        return {column: key for column, key in self.keys.items() if column.startswith(_SETTLED)}
+        return {column: key for column, key in self.keys.items() if column.startswith(_FROM_DATA)}
 
     def found(self, column: ColumnDescription) -> ColumnDescription | None:
         """Reference of a column: of scores those of the same model, else of the same column."""
@@ -143,7 +143,7 @@ def _of_key(key: SliceKey, name: str, window: CurrentWindow) -> Any:
     if key.kind == "predicate":
         where = window.view.suite.slices[name].where
         return where if isinstance(where, str) or where is None else where[key.label]
-    return said_of_key(key) if key.column.startswith(_SETTLED) else None
+    return key_content(key) if key.column.startswith(_FROM_DATA) else None
 
 
 def _widest(columns: Sequence[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:

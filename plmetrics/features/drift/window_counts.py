@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.engine.inquiry import answer
-from plmetrics.engine.memory.budget import reads_apart
-from plmetrics.engine.prepare.slices import settled_keys
+from plmetrics.engine.memory.budget import separates_scans
+from plmetrics.engine.prepare.slices import resolve_keys
 from plmetrics.features.drift.constant_grid import lower_edge
 from plmetrics.features.drift.counts import MOST_CATEGORIES
 from plmetrics.features.drift.description import Description
@@ -90,8 +90,8 @@ def count_window(view: TableView) -> WindowCounts:
 
     `view` is of the rows as they are in the data.
     """
-    apart = reads_apart(view)
-    return answer(answer(WindowCounting.prepare(view), apart=apart).count(), apart=apart)
+    separate = separates_scans(view)
+    return answer(answer(WindowCounting.prepare(view), separate=separate).count(), separate=separate)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class WindowCounting:
     @classmethod
     def prepare(cls, view: TableView) -> Question[WindowCounting]:
         """Question for the columns with many distinct values; arguments and errors are those of `count_window`."""
-        keys = yield from settled_keys(view)
+        keys = yield from resolve_keys(view)
         window = current_window(view.with_keys(keys))
         return cls(window, (yield from _continuous_columns(window)))
 

@@ -84,8 +84,8 @@ class ExperimentSums:
     shared: int
 
 
-def experiment_sums(source: Source, experiment: Experiment, *, apart: bool = False) -> ExperimentSums:
-    """The sums of every outcome by slice and arm; `apart` says whether each plan scans the rows by itself."""
+def experiment_sums(source: Source, experiment: Experiment, *, separate: bool = False) -> ExperimentSums:
+    """The sums of every outcome by slice and arm; `separate` says whether each plan scans the rows by itself."""
     rows = source.frame.select(**experiment_columns(source.schema, experiment))
     constants = experiment_constants(rows, experiment)
     clustered = experiment.unit is not None
@@ -95,13 +95,13 @@ def experiment_sums(source: Source, experiment: Experiment, *, apart: bool = Fal
     rows = rows.with_columns(number.alias(ARM))
     known = [(part.slice_set.name, tuple(part.slice_set.columns)) for part in experiment.sets]
     sets = [("overall", ()), *experiment.slices.items(), *known]
-    frames = collected_frames(_plans(rows, experiment, constants, sets), apart=apart)
+    frames = collected_frames(_plans(rows, experiment, constants, sets), separate=separate)
     if "strata" in frames:
         _refuse_several_strata(int(frames["strata"].item()), experiment)
     if experiment.reproducible:
         by = [_keys(columns, experiment) for _, columns in sets]
         unit = UNIT if clustered else None
-        cells = exact_moments(rows, _values(experiment, constants), by, unit, apart=apart)
+        cells = exact_moments(rows, _values(experiment, constants), by, unit, separate=separate)
     else:
         cells = [frames[f"moments|{place}"] for place in range(len(sets))]
     adjusted = [bool(outcome.covariate) for outcome in experiment.outcomes]

@@ -10,7 +10,7 @@ import polars as pl
 
 from plmetrics.core.errors import AbsentDataError, ConfigError, DataError, Problem
 from plmetrics.core.hashing import is_key
-from plmetrics.core.names import did_you_mean
+from plmetrics.core.names import did_you_mean, name_list
 from plmetrics.engine.arithmetic import Arithmetic
 from plmetrics.engine.inquiry import answer
 from plmetrics.engine.streaming import collected_frame
@@ -186,7 +186,9 @@ def experiment_constants(rows: pl.LazyFrame, experiment: Experiment) -> ArmConst
     control = value_text(experiment.control)
     if control not in arms:
         msg = f"control '{control}' is none of the arms in column '{experiment.arm}'"
-        raise ConfigError(Problem(msg, ("control",), did_you_mean(control, arms) or f"known: {_names(arms)}"))
+        raise ConfigError(
+            Problem(msg, ("control",), did_you_mean(control, arms) or f"known: {name_list(arms, 12)}")
+        )
     if len(arms) < 2:
         msg = f"all rows are in arm '{control}' of column '{experiment.arm}': there is no other to compare"
         raise DataError(Problem(msg, ("arm",)))
@@ -272,7 +274,3 @@ def _refuse_missing(arms: pl.DataFrame, experiment: Experiment) -> None:
     ]
     if problems and experiment.missing == "error":
         raise DataError(problems)
-
-
-def _names(names: Sequence[str]) -> str:
-    return ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")

@@ -36,14 +36,14 @@ def exact_moments(
     sets: Sequence[Sequence[str]],
     unit: str | None,
     *,
-    apart: bool = False,
+    separate: bool = False,
 ) -> list[pl.DataFrame]:
-    """Moments, as by `moments`, for each set of keys and its cells; `apart` as in `experiment_sums`."""
+    """Moments, as by `moments`, for each set of keys and its cells; `separate` as in `experiment_sums`."""
     rows = rows.with_columns(value for numbers in outcomes for value in numbers.values())
     names = {part_column(part, index) for index, numbers in enumerate(outcomes) for part in numbers}
     most = answer(largest(rows, {name: pl.col(name) for name in sorted(names)}))
     exponents = {name: exponent_of(value) for name, value in most.items()}
-    ratios = _ratios(rows, outcomes, sets, exponents, apart=apart)
+    ratios = _ratios(rows, outcomes, sets, exponents, separate=separate)
     around = [_around(rows, outcomes, keys, frame) for keys, frame in zip(sets, ratios, strict=True)]
     if unit is not None:
         powers = _powers(outcomes, most, ratios)
@@ -74,7 +74,7 @@ def _ratios(
     sets: Sequence[Sequence[str]],
     exponents: Mapping[str, int],
     *,
-    apart: bool,
+    separate: bool,
 ) -> list[pl.DataFrame]:
     """Sums of each number by cell, their numbers of values, and the ratios of outcomes and covariates."""
     summed = [pl.len().cast(pl.Int64).alias(_ROWS)]
@@ -90,7 +90,7 @@ def _ratios(
         for _, value, size in _averages(numbers, index)
     ]
     plans = {f"{place}": rows.group_by(keys).agg(summed) for place, keys in enumerate(sets)}
-    frames = collected_frames(plans, apart=apart).values()
+    frames = collected_frames(plans, separate=separate).values()
     return [_exact(frame, exponents).with_columns(ratios) for frame in frames]
 
 

@@ -10,7 +10,7 @@ import polars as pl
 from plmetrics.core.errors import ConfigError, Problem, errors_at
 from plmetrics.core.results import GATES_SCHEMA, in_schema
 from plmetrics.diagnostics.treatment_balance import SIZEABLE, unlike_shares
-from plmetrics.engine.memory.budget import reads_apart
+from plmetrics.engine.memory.budget import separates_scans
 from plmetrics.features.experiment.arm_sums import experiment_sums
 from plmetrics.features.experiment.design import Experiment
 from plmetrics.features.experiment.experiment_section import TASK, ExperimentPlan, Sequential
@@ -53,8 +53,8 @@ def experiment_outputs(run: Run) -> Outputs:
     suite = run.request.suite
     section = ExperimentPlan.of(suite)
     with errors_at(TASK):
-        apart = reads_apart(run.request.view)
-        sums = experiment_sums(_rows(run), _experiment(run, section), apart=apart)
+        separate = separates_scans(run.request.view)
+        sums = experiment_sums(_rows(run), _experiment(run, section), separate=separate)
     with errors_at(TASK, "shares"):
         shares = planned_shares(section.shares, sums)
     with errors_at(TASK, "sequential"):

@@ -15,7 +15,7 @@ from plmetrics.engine.aggregate.aggregation import needs_rows, sum_plans
 from plmetrics.engine.aggregate.paired_rows import reads_paired_rows
 from plmetrics.engine.memory.budget import (
     counting_room,
-    reads_apart,
+    separates_scans,
     sort_bytes,
     waiting_bytes,
     working_memory,
@@ -143,7 +143,7 @@ def _of_features(plan: RunPlan) -> tuple[dict[str, int], int]:
     """Counts of features, and the rows waiting for the slowest of them; and the latter by themselves."""
     counts = {f"counts of {key}": getattr(known, "bytes", 0) for key, known in plan.countings.items()}
     waiting = 0
-    if counts and not reads_apart(plan.view):
+    if counts and not separates_scans(plan.view):
         waiting = counts["rows that wait for slower counts"] = waiting_bytes(plan.view)
     return counts, waiting
 

@@ -67,7 +67,7 @@ def memory_passes(plan: RunPlan) -> int:
     request, order = plan.request, plan.order
     counts = [getattr(known, "passes", 1) for known in plan.countings.values()]
     if needs_rows(plan) and order.way == "points":
-        apart = request.suite.apart
+        apart = request.suite.per_model
         counts.append(order.passes // len(request.models) if apart else order.passes)
     if plan.rows.pairs is not None:
         from plmetrics.engine.ranking.queries import ranking_passes
@@ -136,7 +136,7 @@ def _pass(steps: Sequence[Step], run_plan: RunPlan, rows: int | None) -> Pass:
 
 def _scans(step: Step) -> int:
     """Number of reads of the files in one run of a step."""
-    return sum(scans([plan]) for plan in step.plans) if step.apart else scans(step.plans)
+    return sum(scans([plan]) for plan in step.plans) if step.separate else scans(step.plans)
 
 
 def _of_features(request: Request, after: str) -> Iterator[Step]:

@@ -18,7 +18,7 @@ import polars as pl
 from plmetrics.core.exact_sums import ordered_sum
 from plmetrics.core.names import is_pattern
 from plmetrics.engine.arithmetic import Arithmetic, exponents_in
-from plmetrics.engine.inquiry import frames_by_name, together
+from plmetrics.engine.inquiry import frames_by_name, gather
 from plmetrics.engine.memory.budget import working_memory
 from plmetrics.features.leakage.leakage_section import Leakage
 from plmetrics.table.common_types import common_type
@@ -178,7 +178,7 @@ class AttributesCounting:
         strengths: dict[str, list[Strength]] = {}
         for batch in self._batches():
             orders = {column.name: column.order(self.rows) for column in batch}
-            groups, ordered = yield from together(frames_by_name(plans), frames_by_name(orders))
+            groups, ordered = yield from gather(frames_by_name(plans), frames_by_name(orders))
             plans = {}
             for column in self.columns:
                 if column.name in groups:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plmetrics.core.errors import DataError, Problem
-from plmetrics.engine.inquiry import answer, constant_question, frames_by_name, together
+from plmetrics.engine.inquiry import answer, constant_question, frames_by_name, gather
 from plmetrics.engine.memory.budget import passes_to_hold
 from plmetrics.features.leakage.attributes import AttributesCounting, attribute_candidates
 from plmetrics.features.leakage.leakage_section import Leakage
@@ -78,14 +78,14 @@ class LeakageCounting:
         names = attribute_candidates(view)
         rows = evaluated_columns(view, names)
         attributes = AttributesCounting.prepare(rows, view, names) if names else constant_question(None)
-        checks, looked = yield from together(LeakagePlans.of(view, train), attributes)
-        passes = yield from together(*_passes_of_keys(view, train, checks))
+        checks, looked = yield from gather(LeakagePlans.of(view, train), attributes)
+        passes = yield from gather(*_passes_of_keys(view, train, checks))
         return cls(checks, looked, max(passes, default=1))
 
     def count(self) -> Question[list[LeakageFinding]]:
         """Make the checks."""
         attributes = constant_question([]) if self.attributes is None else self.attributes.count()
-        frames, facts = yield from together(self._frames(), attributes)
+        frames, facts = yield from gather(self._frames(), attributes)
         return [*self.checks.findings(frames), *(LeakageFinding("attributes", **each) for each in facts)]
 
     def _frames(self) -> Question[dict[str, pl.DataFrame]]:

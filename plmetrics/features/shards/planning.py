@@ -22,7 +22,7 @@ from plmetrics.engine.prepare.preparation import prepare
 from plmetrics.features.registry import features_of
 from plmetrics.features.shards.file_table import file_contents, table_content, variable_paths
 from plmetrics.features.shards.unit_plan import Unit, UnitPlan, read_plan
-from plmetrics.features.stored.capture import feature_constants, said_of, settled_keys
+from plmetrics.features.stored.capture import constants_content, feature_constants, keys_from_data
 from plmetrics.features.stored.merging import read_state
 from plmetrics.features.stored.state_of_rows import check_constants, state_of_rows
 from plmetrics.features.stored.stored_state import stored_state
@@ -225,7 +225,7 @@ def shared_constants(suite: Suite, source: Source, stage: Stage) -> State | None
         fingerprint=fingerprint(counted),
         versions=versions(),
         schema=frame_text(pl.DataFrame(schema=bound.view.schema)),
-        constants=said_of(plan, settled_keys(plan), None, of_features),
+        constants=constants_content(plan, keys_from_data(plan), None, of_features),
         parts=(),
         layout="",
         rows={"read": plan.rows.read},

@@ -31,7 +31,7 @@ from plmetrics.features.slice_search.search_scan import (
 )
 from plmetrics.features.slice_search.search_section import FindSlices
 from plmetrics.features.slice_search.slice_selection import slices_of_states
-from plmetrics.features.stored.capture import said_of
+from plmetrics.features.stored.capture import constants_content
 from plmetrics.features.stored.grids import read_constants
 from plmetrics.features.stored.restoration import empty_rows
 from plmetrics.features.stored.stored_state import suite_of
@@ -62,7 +62,7 @@ def search_constants(request: Request, source: Source) -> dict[str, Any]:
     if any(np.prod([sizes[n] for n in members]) * 2 * spec.blocks > _DENSE for members in groupings):
         groupings = column_groups(sizes, spec.depth, _DENSE // (2 * spec.blocks))
     return {
-        "constants": said_of(plan.run_plan, {}, None),
+        "constants": constants_content(plan.run_plan, {}, None),
         "columns": [asdict(encoding) for encoding in plan.encodings],
         "groupings": [list(members) for members in groupings],
     }

@@ -25,7 +25,7 @@ from plmetrics.engine.run_plan import units_of_rows
 from plmetrics.engine.streaming import collected_frame
 from plmetrics.features.protocol import CountedRows
 from plmetrics.features.registry import features_of
-from plmetrics.features.stored.grids import ends_rows, grids_digest, said_of_key, write_ends, write_grids
+from plmetrics.features.stored.grids import ends_rows, grids_digest, key_content, write_ends, write_grids
 from plmetrics.features.stored.sparse_counts import KEYS, pieces_of, summarise_part, total_of
 from plmetrics.features.stored.support import names_rows, resamples_totals
 from plmetrics.states.moments import CENTRE
@@ -90,7 +90,7 @@ def capture(
         captured[feature.key] = feature.capture(counted, builder)
     fields = {
         **_head_of_run(plan),
-        "constants": said_of(plan, settled_keys(plan), grids, of_features),
+        "constants": constants_content(plan, keys_from_data(plan), grids, of_features),
         "parts": tuple(builder.parts),
         "layout": builder.layout(),
         "hashed": units is None,
@@ -130,7 +130,7 @@ def rows_of(plan: RunPlan) -> TableView:
     if plan.rows.pairs is None:
         return plan.view
     bound = plan.request.view
-    keys = {column: said_of_key(key) for column, key in settled_keys(plan).items()}
+    keys = {column: key_content(key) for column, key in keys_from_data(plan).items()}
     return bound.with_keys(pinned_keys(bound.roles.keys, keys, bound.schema))
 
 
@@ -150,7 +150,7 @@ def _text_units(bound: TableView) -> bool:
     return not (dtype.is_integer() or dtype.is_temporal() or dtype == pl.Boolean)
 
 
-def settled_keys(plan: RunPlan) -> dict[str, Any]:
+def keys_from_data(plan: RunPlan) -> dict[str, Any]:
     """Keys with edges or values from the data."""
     waiting = {key.column for key in plan.request.view.roles.keys if key.waits}
     return {key.column: key for key in plan.view.roles.keys if key.column in waiting}
@@ -330,7 +330,7 @@ def feature_constants(request: Request, source: Source) -> dict[str, Any]:
     }
 
 
-def said_of(
+def constants_content(
     plan: RunPlan,
     waiting: Mapping[str, SliceKey],
     grids: Grids | None,
@@ -348,17 +348,17 @@ def said_of(
         "moments": {name: asdict(moment) for name, moment in _moments(plan, plan.cubes).items()},
         "thresholds": thresholds,
         "classes": list(request.classes),
-        "keys": {column: said_of_key(key) for column, key in waiting.items()},
+        "keys": {column: key_content(key) for column, key in waiting.items()},
         "exponents": dict(plan.addition.exponents),
         "grid": None if grids is None else grids_digest(grids),
         **({"score_spans": spans} if spans else {}),
-        **_said_of_bins(plan),
+        **_edges_content(plan),
         **({"features": dict(of_features)} if of_features else {}),
         **plan.added,
     }
 
 
-def _said_of_bins(plan: RunPlan) -> dict[str, Any]:
+def _edges_content(plan: RunPlan) -> dict[str, Any]:
     """Edges of bins of curves, if there are some."""
     if not plan.bin_edges:
         return {}

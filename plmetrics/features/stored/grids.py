@@ -139,7 +139,7 @@ def read_constants(content: Mapping[str, Any], grids: Grids | None) -> Constants
     )
 
 
-def said_of_key(key: SliceKey) -> dict[str, Any]:
+def key_content(key: SliceKey) -> dict[str, Any]:
     """Content of a key from the data: edges, or the values of a top."""
     if key.values is None or key.excluded is None:
         return {"label": key.label, "kind": key.kind, "edges": list(key.edges)}

@@ -18,7 +18,7 @@ from plmetrics.engine.memory.budget import counting_room
 from plmetrics.engine.order.orderings import orderings
 from plmetrics.engine.prepare.key_constants import pinned_keys
 from plmetrics.engine.prepare.preparation import model_origins, with_stored_models
-from plmetrics.engine.prepare.slices import found_slices, key_codes
+from plmetrics.engine.prepare.slices import key_codes, list_slices
 from plmetrics.engine.ranking.queries import view_of_queries
 from plmetrics.engine.run_plan import Accounting, Blocks, RunPlan
 from plmetrics.features.stored.capture import bins_text, blocks_in
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from plmetrics.engine.aggregate.aggregation import Aggregates
     from plmetrics.engine.order.orderings import Ordering
     from plmetrics.engine.prepare.constants import Constants
-    from plmetrics.engine.prepare.slices import FoundSlices
+    from plmetrics.engine.prepare.slices import SliceList
     from plmetrics.engine.request import Request, TableView
     from plmetrics.states.bin_sums import BinSums
     from plmetrics.states.scores.coarse import Array
@@ -113,7 +113,7 @@ def empty_rows(suite: Suite, head: Head, constants: Constants) -> tuple[Request,
     return request, view_of_queries(view, frame_of(head.queries_schema)) if suite.task == "ranking" else view
 
 
-def _slices_of_state(view: TableView, saved: SavedState) -> FoundSlices:
+def _slices_of_state(view: TableView, saved: SavedState) -> SliceList:
     """Slices of a state from the key values of its cells."""
     values: dict[str, pl.DataFrame] = {}
     cells = {number: saved.values(number) for number in saved.head.numbers("cells")}
@@ -125,10 +125,10 @@ def _slices_of_state(view: TableView, saved: SavedState) -> FoundSlices:
             values[f"slices|{index}"] = (
                 cells[number_of_cells].select(key.column for key in part.keys).unique()
             )
-    return found_slices(view, values)
+    return list_slices(view, values)
 
 
-def _numbered_as(slices_of_run: FoundSlices, view: TableView, saved: SavedState) -> SavedState:
+def _numbered_as(slices_of_run: SliceList, view: TableView, saved: SavedState) -> SavedState:
     """State with its tags numbered as those of a run: a merged state does not know their overlaps."""
     table = saved.table
     for number, part in enumerate(view.sets):
@@ -144,7 +144,7 @@ def _numbered_as(slices_of_run: FoundSlices, view: TableView, saved: SavedState)
     return replace(saved, table=table)
 
 
-def _cubes(view: TableView, saved: SavedState, slices_of_run: FoundSlices) -> tuple[Cube, ...]:
+def _cubes(view: TableView, saved: SavedState, slices_of_run: SliceList) -> tuple[Cube, ...]:
     """One cube for each group of sets with common sums."""
     codes = key_codes(view, slices_of_run)
     out = []

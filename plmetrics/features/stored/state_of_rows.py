@@ -8,8 +8,8 @@ from plmetrics.core.errors import Problem
 from plmetrics.engine.aggregate.aggregation import collect_aggregates, sum_bins, sum_cubes
 from plmetrics.engine.binding.bind import bind
 from plmetrics.engine.faults import check_rows, reading
-from plmetrics.engine.inquiry import answer, together
-from plmetrics.engine.memory.budget import budget_of, reads_apart
+from plmetrics.engine.inquiry import answer, gather
+from plmetrics.engine.memory.budget import budget_of, separates_scans
 from plmetrics.engine.memory.settings import memory_settings
 from plmetrics.engine.prepare.preparation import prepare
 from plmetrics.features.stored.capture import capture, feature_constants
@@ -67,8 +67,8 @@ def _state(
         uneven = check_rows(counted.data.missing, source)
         plan = prepare(bound, constants, adds=True)
     with stage("aggregate"), reading(source):
-        asked = together(sum_cubes(plan), sum_bins(plan))
-        (frames, _), bins = answer(asked, apart=reads_apart(plan.view))
+        asked = gather(sum_cubes(plan), sum_bins(plan))
+        (frames, _), bins = answer(asked, separate=separates_scans(plan.view))
         sums = collect_aggregates(plan, frames, None)
     with stage("count"), reading(source):
         of_features = feature_constants(bound, source) if constants is None else constants.features

@@ -133,7 +133,7 @@ def _comparisons(suite: Suite) -> Iterator[Problem]:
     if compare.run is not None:
         yield Problem("states are compared with no run", ("compare", "run"), "use plmetrics diff of two runs")
     for index, test in enumerate(compare.tests):
-        counted = test.test == "delong" and not suite.apart
+        counted = test.test == "delong" and not suite.per_model
         if test.test in OF_ROWS and not counted:
             msg = f"{test.test} needs the rows, which a state does not hold"
             yield Problem(msg, ("compare", "tests", index), _INSTEAD)

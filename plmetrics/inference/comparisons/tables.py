@@ -109,7 +109,7 @@ def with_areas(comparisons: pl.DataFrame, analysis: Analysis, rows: PairedRows |
         rows: the rows that tests rank; without them the delta form stays.
     """
     metrics = [metric for metric in analysis.suite.metrics if _is_delong(analysis, metric)]
-    of_different_rows = analysis.suite.apart
+    of_different_rows = analysis.suite.per_model
     if rows is None or not metrics or of_different_rows:
         return comparisons
     tables = [
@@ -301,7 +301,7 @@ class _InSet:
     @property
     def _apart(self) -> bool:
         """Whether a model has its own rows, so that its placements differ from pair to pair."""
-        return self._analysis.suite.apart
+        return self._analysis.suite.per_model
 
     def _delong(self, metric: Metric, pair: tuple[str, str], alternative: str) -> TestOutcomes:
         if has_areas(self._areas, self._index, pair):

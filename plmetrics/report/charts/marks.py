@@ -22,8 +22,6 @@ from plmetrics.report.charts.theme import DASHES, LIGHT, SERIES, SHAPES
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from plmetrics.report.charts.grammar import Chart
     from plmetrics.report.charts.placement import Side
 
@@ -86,15 +84,12 @@ def ends(y: dict[str, Any], low: str = "lo", high: str = "hi") -> dict[str, Any]
 
 def span(*columns: pl.Series, margin: float = 0.04, include: Sequence[float] = ()) -> tuple[float, float]:
     """Range of the finite values in these columns and of further ones, with a margin on both sides."""
-    values = np.concatenate([np.asarray(include, dtype=np.float64), *(_floats(column) for column in columns)])
+    numbers = (column.cast(pl.Float64).to_numpy() for column in columns)
+    values = np.concatenate([np.asarray(include, dtype=np.float64), *numbers])
     ends = values[np.isfinite(values)]
     low, high = (float(ends.min()), float(ends.max())) if len(ends) else (0.0, 1.0)
     pad = (high - low) * margin or abs(high) * margin or 0.5
     return low - pad, high + pad
-
-
-def _floats(column: pl.Series) -> NDArray[np.float64]:
-    return column.cast(pl.Float64).to_numpy()
 
 
 def nice_ticks(domain: tuple[float, float], most: int) -> list[float]:

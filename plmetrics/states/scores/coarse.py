@@ -49,7 +49,7 @@ def coarse_edges(score: Array, positive: NDArray[np.bool_], offsets: Codes) -> A
     a bin of several scores holds at most about 1/48 of the rows, 1/48 of the positives, and close to the top a single
     positive.
     """
-    by_rows, by_positives, near_top = map(_shares, _parts(len(offsets) - 1))
+    by_rows, by_positives, near_top = (np.arange(1, parts) / parts for parts in _parts(len(offsets) - 1))
     starts, members = distinct_starts(score, offsets), np.flatnonzero(positive)
     if len(starts) == 0:
         return np.zeros((len(offsets) - 1, coarse_number(len(offsets) - 1) - 1))
@@ -160,10 +160,6 @@ def _parts(slices: int) -> tuple[int, int, int]:
     finer = _FINER if slices == 1 else 1
     by_rows, by_positives, near_top = _PARTS
     return finer * by_rows, finer * by_positives, finer * near_top
-
-
-def _shares(parts: int) -> Array:
-    return np.arange(1, parts) / parts
 
 
 def _from_top(offsets: Codes, ranks: Callable[[Array], Array]) -> Codes:

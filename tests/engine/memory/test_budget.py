@@ -9,7 +9,7 @@ import pytest
 import plmetrics as plm
 from plmetrics.core.errors import ConfigError
 from plmetrics.engine.binding.bind import bind
-from plmetrics.engine.memory.budget import order_plan, reads_apart
+from plmetrics.engine.memory.budget import order_plan, separates_scans
 from plmetrics.suite.arguments import suite_from_arguments
 from plmetrics.table.opening import open_source
 
@@ -127,7 +127,7 @@ def test_plans_scan_rows_by_themselves_where_those_that_wait_have_no_room(rows, 
     """Drift of 1e7 rows held 1.2 GB that a slow plan had yet to take, of a shared scan; of 2e8 rows it took 14 GB."""
     asked = {"label": "y", "models": {"a": "a"}, "metrics": ["brier"], "memory": int(memory)}
     source = replace(open_source(FRAME), rows=rows)
-    assert reads_apart(bind(suite_from_arguments(**asked), source).view) == apart
+    assert separates_scans(bind(suite_from_arguments(**asked), source).view) == apart
 
 
 def test_weights_take_more_room():

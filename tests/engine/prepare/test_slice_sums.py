@@ -31,7 +31,7 @@ def scans(monkeypatch):
     """The number of plans that were collected together, by collection."""
     found = []
 
-    def counted(plans, *, apart=False):
+    def counted(plans, *, separate=False):
         found.append(len(plans))
         return pl.collect_all(list(plans))
 

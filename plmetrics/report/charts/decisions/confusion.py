@@ -63,7 +63,7 @@ def _notes(cells: pl.DataFrame, parts: int, omitted: int, *, many: bool) -> list
     total = count(int(rows["n"].sum()))
     weighted = cells["threshold"].is_not_null().any() and ((cells["weight"] - cells["n"]).abs() > 1e-9).any()
     size = f"numbers are weights, {total} in all" if weighted else f"n = {total}"
-    first = f"shares of rows of each true class; {size}{number if _one(cells) else ''}"
+    first = f"shares of rows of each true class; {size}{number if cells['threshold'].n_unique() == 1 else ''}"
     notes = [first]
     if many:
         classes = cells["true"].n_unique()
@@ -76,10 +76,6 @@ def _notes(cells: pl.DataFrame, parts: int, omitted: int, *, many: bool) -> list
     if omitted:
         notes.append(f"{count(omitted)} more are in the table")
     return notes
-
-
-def _one(cells: pl.DataFrame) -> bool:
-    return cells["threshold"].n_unique() == 1
 
 
 def _finding(title: str, parts: list[pl.DataFrame], names: list[str]) -> str:

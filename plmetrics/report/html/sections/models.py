@@ -46,7 +46,7 @@ def models(summary: Summary) -> PageSection:
         rows = [
             [_metric(summary, metric, values), *(cell(metric, name) for name in names)] for metric in metrics
         ]
-        columns = ["metric", *map(_name, names)]
+        columns = ["metric", *(words(name).text for name in names)]
         notes = [*marked, *footnotes.lines]
         return PageSection("Models", [Table(caption, columns, rows, notes, first=40)])
     metric, ranked, notes = _ranking(summary, names)
@@ -73,10 +73,6 @@ def class_values(summary: Summary) -> PageSection:
 
 def _distinct(names: object) -> list[str]:
     return list(dict.fromkeys(names))  # type: ignore[call-overload]
-
-
-def _name(model: str) -> str:
-    return words(model).text
 
 
 def _metric(summary: Summary, label: str, values: dict[tuple[str, str], dict[str, Any]]) -> Cell:
