@@ -324,9 +324,9 @@ def _combine_errors(error: Array, freedom: Array, axis: int) -> tuple[Array, Arr
     return np.sqrt(total), np.divide(total * total, shares, out=np.ones_like(total), where=shares > 0)
 
 
-def decomposition_masses(analysis: Analysis) -> list[RecordedMasses]:
-    """The denominators of the means that the suite decomposes, where they are not the weight of all rows."""
-    own = [subject for subject in subjects(analysis.suite) if subject.own.mean == "mass"]
+def decomposition_masses(analysis: Analysis, suite: Suite) -> list[RecordedMasses]:
+    """The denominators of the means that a suite decomposes, where they are not the weight of all rows."""
+    own = [subject for subject in subjects(suite) if subject.own.mean == "mass"]
     sets = {states.slices.slice_set.name: states for states in analysis.sets} if own else {}
     whole = _model_sums(analysis.sets[0].sums)
     slices = {name: _model_sums(sets[name].sums) for name in {subject.slice_set for subject in own}}
