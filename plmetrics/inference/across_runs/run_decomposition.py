@@ -166,7 +166,7 @@ class _Runs:
         weights = []
         for suffix, masses in zip(("|b", ""), self._masses, strict=True):
             rows, total = (part[f"weight{suffix}"].fill_null(0.0) for part in (self._slices, self._overall))
-            weight = np.append(rows.to_numpy(), total.sum())
+            weight = np.append(rows.to_numpy(), float(total.sum()))
             if masses is not None and self._subject.own.mean != "rows":
                 names = [*self._slices["slice"], WHOLE]
                 weight = np.array([masses.get(name, 0.0) for name in names], dtype=np.float64)
