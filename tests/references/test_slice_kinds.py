@@ -177,6 +177,14 @@ def test_quantile_bins(column, number, weight):
     assert_same(result.metrics, bins.metrics, VALUES)
 
 
+@pytest.mark.parametrize("dtype", [pl.Int128, pl.UInt64, pl.Decimal(12, 2)])
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_quantile_bins_of_numbers_of_any_type(dtype, weight):
+    asked = {"slices": {"s": {"column": "age", "quantiles": 4}}, "weight": weight}
+    expected = evaluate(table(), **asked).metrics
+    assert_same(evaluate(table().cast({"age": dtype}), **asked).metrics, expected, VALUES)
+
+
 @pytest.mark.parametrize("spec", [{"column": "nothing", "quantiles": 3}, {"column": "one", "quantiles": 3}])
 def test_a_column_without_quantiles_is_one_bin(spec):
     frame = table(nothing=pl.Series([None] * ROWS, dtype=pl.Float64), one=pl.Series([5] * ROWS))

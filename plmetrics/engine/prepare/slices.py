@@ -138,17 +138,16 @@ def _top_exclusions(key: SliceKey, view: TableView) -> tuple[Any, ...]:
 
 def _quantile_edges(values: pl.DataFrame, key: SliceKey) -> tuple[Any, ...]:
     """Averaged inverse of the weighted distribution at i / number, each once, without the smallest value."""
-    rows = values.drop_nulls("value").drop_nans("value")
+    integral = values.schema["value"].is_integer()
+    rows = values.with_columns(pl.col("value").cast(pl.Float64)).drop_nulls("value").drop_nans("value")
     if rows.height == 0:
         return ()
-    value = rows["value"]
-    numbers = value.to_numpy().astype(np.float64)
+    numbers = rows["value"].to_numpy()
     weight = rows["weight"].to_numpy() if "weight" in rows.columns else np.ones(len(numbers))
     shares = np.arange(1, key.number) / key.number
     from plmetrics.core.quantiles import averaged_inverse
 
     edges = np.unique(averaged_inverse(numbers, weight, shares))
-    integral = value.dtype.is_integer()
     return tuple(
         int(edge) if integral and edge == int(edge) else float(edge)
         for edge in edges
