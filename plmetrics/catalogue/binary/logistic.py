@@ -103,9 +103,9 @@ class CalibrationIntercept(Recalibration):
 
     def undefined(self, state: Any) -> Undefined:
         """A class is absent, or, with the slope free, the scores separate the classes."""
-        if self.slope == "one":
-            return super().undefined(state)
-        return [*super().undefined(state), ("no_finite_fit", _is_separable(state, _log_odds(state)))]
+        never = np.zeros(np.shape(state.weight), dtype=np.bool_)
+        separable = never if self.slope == "one" else _is_separable(state, _log_odds(state))
+        return [*super().undefined(state), ("no_finite_fit", separable)]
 
 
 def _log_odds(state: Any) -> Any:
