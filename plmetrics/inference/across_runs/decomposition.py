@@ -39,7 +39,7 @@ PARTS = ("within", "mix", "total")
 REST = "rest"
 _SLICES_AT_ONCE = 512
 _ROUNDING = 1e-12
-"""Shares that differ by less of their size are equal."""
+"""Shares and means that differ by less of their size are equal."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,10 +62,14 @@ def change_parts(before: SliceMeans, after: SliceMeans) -> tuple[Array, Array]:
     w0, w1 = before.share, after.share
     m0, m1 = (np.where(side.share != 0, side.value, 0.0) for side in (before, after))
     both = (w0 != 0) & (w1 != 0)
-    shift = w1 - w0
-    shift = np.where(np.abs(shift) <= _ROUNDING * np.maximum(np.abs(w0), np.abs(w1)), 0.0, shift)
-    within = np.where(both, (w0 + w1) / 2 * (m1 - m0), 0.0)
-    return within, np.where(both, shift * (m0 + m1) / 2, w1 * m1 - w0 * m0)
+    within = np.where(both, (w0 + w1) / 2 * _change(m0, m1), 0.0)
+    return within, np.where(both, _change(w0, w1) * (m0 + m1) / 2, w1 * m1 - w0 * m0)
+
+
+def _change(before: Array, after: Array) -> Array:
+    """Differences, exactly 0 where they are those of rounding."""
+    change: Array = after - before
+    return np.where(np.abs(change) <= _ROUNDING * np.maximum(np.abs(before), np.abs(after)), 0.0, change)
 
 
 @dataclass(frozen=True, slots=True)

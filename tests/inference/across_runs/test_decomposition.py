@@ -76,6 +76,16 @@ def parts(result: plm.Result, **facts: Any) -> dict[tuple[str, str], Any]:
     return found
 
 
+def test_means_and_shares_that_differ_by_rounding_are_equal() -> None:
+    share, value = np.array([0.1, 0.2, 0.7]), np.array([1e-9, 0.3, 1e9])
+    before = SliceMeans(share, value)
+    within, mix = change_parts(before, SliceMeans(share * (1 + 1e-15), value * (1 + 1e-15)))
+    assert within.tolist() == mix.tolist() == [0.0] * 3
+    within, mix = change_parts(before, SliceMeans(share * (1 + 1e-9), value * (1 + 1e-9)))
+    assert (within > 0).all()
+    assert (mix > 0).all()
+
+
 @pytest.mark.parametrize("weight", [None, "weight"])
 @pytest.mark.parametrize("intervals", [None, {"replicates": 40}])
 @pytest.mark.parametrize("slices", [{"region": "region"}, {"region": {"column": "region", "exclude": ["w"]}}])
