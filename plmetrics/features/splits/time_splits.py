@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 Span: TypeAlias = int | float | str | timedelta
 
+_ISO = r"^\d{4}(([-/.]?\d{2}){0,2}([T ]\d{2}.*)?|-?Q\d|-?W\d{2}(-?\d)?)$"
+"""Texts whose order is that of time: the year first, and months and days in two digits."""
 _DURATION = re.compile(r"(\d+(ns|us|ms|s|m|h|d|w|mo|q|y))+")
 
 
@@ -50,7 +52,7 @@ def time_ordered(
     """Train on the past and test on what comes next; rows of one time are never on both sides.
 
     A span is a duration (`"7d"`, `"1mo"`, a timedelta) or a number of different times; in a column of numbers it is a
-    difference. A text column is ordered as text, as ISO dates are.
+    difference. A text column must hold ISO dates or times, which are ordered as texts.
 
     Args:
         data: a DataFrame, a LazyFrame, a pandas or pyarrow table, or paths of files.
@@ -73,7 +75,7 @@ def time_ordered(
 
     Raises:
         ConfigError: a span does not fit the column, or a split has no times to train on.
-        DataError: the column of time is absent or has nulls.
+        DataError: the column of time is absent, has nulls, or has texts whose order is not that of time.
 
     >>> import polars as pl, plmetrics as plm
     >>> frame = pl.DataFrame({"day": [1, 2, 3, 4, 5, 6]})
@@ -103,7 +105,7 @@ def times_of(rows: pl.LazyFrame, schema: pl.Schema, time: str) -> Times:
     """The different times of a table and their rows.
 
     Raises:
-        DataError: the column is absent, of a type without order, or has nulls or NaN.
+        DataError: the column is absent, of a type without order, or has nulls, NaN or texts that are no ISO dates.
     """
     dtype = require(schema, time, "time", ("time",))
     number = dtype.is_numeric() and not dtype.is_decimal()
@@ -116,7 +118,18 @@ def times_of(rows: pl.LazyFrame, schema: pl.Schema, time: str) -> Times:
     absent = int(counted.filter(pl.col(time).is_null())["@rows"].sum())
     if absent:
         raise DataError(Problem(f"column '{time}' (time): {absent:,} rows have no time", ("time",)))
+    _refuse_unordered_texts(counted.lazy(), time, dtype, "time")
     return Times(counted[time], counted["@rows"].to_numpy())
+
+
+def _refuse_unordered_texts(rows: pl.LazyFrame, name: str, dtype: pl.DataType, role: str) -> None:
+    """See that texts are ISO dates, whose order is that of time."""
+    if dtype != pl.String:
+        return
+    odd = collected_frame(rows.select(name).filter(~pl.col(name).str.contains(_ISO)).head(1))
+    if odd.height:
+        msg = f"column '{name}' ({role}): {odd.item()!r} is no ISO date, and such texts are not in the order of time"
+        raise DataError(Problem(msg, (role,), "write it as 2026-01-31, or convert the column to dates"))
 
 
 def time_parts(
@@ -131,6 +144,8 @@ def time_parts(
     if until is not None and require(schema, until, "purge", ("purge",)) != schema[time]:
         msg = f"columns '{until}' ({schema[until]}) and '{time}' ({schema[time]}) must be of one type"
         raise DataError(Problem(msg, ("purge",)))
+    if until is not None:
+        _refuse_unordered_texts(rows, until, schema[until], "purge")
     end = None if until is None else pl.col(until)
     return [_part(times, window, pl.col(time), end) for window in windows(times, splits, **spans)]
 
