@@ -17,7 +17,7 @@ from plmetrics.engine.step import Step
 from plmetrics.states.sums import Total
 from plmetrics.suite.sections.compare import OF_ROWS, ON_MEANS, by_fold
 from plmetrics.suite.sections.section import ComparisonTest
-from plmetrics.table.checks import VALID, valid_column
+from plmetrics.table.checks import UNORDERED, UNORDERED_HINT, VALID, unordered, valid_column
 from plmetrics.table.prediction_columns import LABEL, UNIT, plain_column, score_column
 
 if TYPE_CHECKING:
@@ -225,7 +225,7 @@ def paired_rows(prepared: RunPlan) -> PairedRows | None:
     (frame,) = paired_step(prepared).collect()
     frame = prepared.request.arithmetic.rows(frame)
     for name in {test.time: None for test in ranking_tests(prepared.request) if test.time is not None}:
-        _refuse_nulls(frame[plain_column(name)], name)
+        _refuse_times(frame[plain_column(name)], name)
     return PairedRows(prepared, frame)
 
 
@@ -269,7 +269,11 @@ def _loss(model: str, metric: Metric) -> str:
     return f"@loss|{model}|{metric.text}"
 
 
-def _refuse_nulls(column: pl.Series, name: str) -> None:
+def _refuse_times(column: pl.Series, name: str) -> None:
     if column.null_count():
         msg = f"column '{name}' (time of diebold_mariano) is null in {column.null_count():,} rows"
         raise DataError(Problem(msg, ("compare", "tests"), "leave them out with data.where, or fill them in"))
+    odd = column.to_frame("time").filter(unordered(pl.col("time"), column.dtype)).to_series()
+    if len(odd):
+        msg = f"column '{name}' (time of diebold_mariano): {odd[0]!r} is {UNORDERED}"
+        raise DataError(Problem(msg, ("compare", "tests"), UNORDERED_HINT))

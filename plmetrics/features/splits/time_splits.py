@@ -15,6 +15,7 @@ from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.engine.faults import reading
 from plmetrics.engine.streaming import collected_frame
 from plmetrics.features.splits.split_request import TEST, TRAIN, number_of, split_request, unknown
+from plmetrics.table.checks import UNORDERED, UNORDERED_HINT, unordered
 from plmetrics.table.prediction_columns import require
 
 if TYPE_CHECKING:
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 
 Span: TypeAlias = int | float | str | timedelta
 
-_ISO = r"^\d{4}(([-/.]?\d{2}){0,2}([T ]\d{2}.*)?|-?Q\d|-?W\d{2}(-?\d)?)$"
-"""Texts whose order is that of time: the year first, and months and days in two digits."""
 _DURATION = re.compile(r"(\d+(ns|us|ms|s|m|h|d|w|mo|q|y))+")
 
 
@@ -126,10 +125,10 @@ def _refuse_unordered_texts(rows: pl.LazyFrame, name: str, dtype: pl.DataType, r
     """See that texts are ISO dates, whose order is that of time."""
     if dtype != pl.String:
         return
-    odd = collected_frame(rows.select(name).filter(~pl.col(name).str.contains(_ISO)).head(1))
+    odd = collected_frame(rows.select(name).filter(unordered(pl.col(name), dtype)).head(1))
     if odd.height:
-        msg = f"column '{name}' ({role}): {odd.item()!r} is no ISO date, and such texts are not in the order of time"
-        raise DataError(Problem(msg, (role,), "write it as 2026-01-31, or convert the column to dates"))
+        msg = f"column '{name}' ({role}): {odd.item()!r} is {UNORDERED}"
+        raise DataError(Problem(msg, (role,), UNORDERED_HINT))
 
 
 def time_parts(
