@@ -66,6 +66,11 @@ class Requirement:
     numeric: bool = False
 
 
+def absent(value: pl.Expr, dtype: DataType) -> pl.Expr:
+    """Whether a value is null or NaN."""
+    return value.is_null() | value.is_nan() if dtype.is_float() else value.is_null()
+
+
 def unordered(time: pl.Expr, dtype: DataType) -> pl.Expr:
     """Whether a time is a text whose order is not that of time; null where it is null."""
     if isinstance(dtype, (pl.String, pl.Categorical)):

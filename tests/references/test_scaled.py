@@ -123,7 +123,12 @@ def test_plans_stream() -> None:
         (
             "mase(time=gap, series=shop)",
             plm.DataError,
-            "(time of mase within 'shop'): 1 of 51 values is null",
+            "(time of mase within 'shop'): 1 of 51 values is null or NaN",
+        ),
+        (
+            "mase(time=nan, series=shop)",
+            plm.DataError,
+            "(time of mase within 'shop'): 1 of 51 values is null or NaN; the first is nan in row 7",
         ),
         (
             "mase(time=text, series=shop)",
@@ -137,6 +142,7 @@ def test_plans_stream() -> None:
 def test_what_is_wrong_is_said(metric: str, kind: type[Exception], words: str) -> None:
     rows = table().with_columns(bad=pl.when(pl.int_range(pl.len()) == 3).then(0.0).otherwise(1.0))
     rows = rows.with_columns(gap=pl.when(pl.int_range(pl.len()) != 7).then("day"))
+    rows = rows.with_columns(nan=pl.col("gap").cast(pl.Float64).fill_null(float("nan")))
     rows = rows.with_columns(
         text=pl.date(2026, 1, 30).dt.offset_by(pl.format("{}d", "day")).dt.strftime("%d.%m.%Y")
     )
