@@ -12,10 +12,18 @@ from plmetrics.core.errors import DataError, Problem
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from polars.datatypes import DataType
+
     from plmetrics.core.names import SuitePath
 
 REPEATED_TIME = "the time of another row of a series"
 """Problem of rows that have no order in time."""
+
+UNORDERED = "no ISO date, and such texts are not in the order of time"
+"""Problem of texts that rows are to be ordered by."""
+UNORDERED_HINT = "write it as 2026-01-31, or convert the column to dates"
+_ISO = r"^\d{4}(([-/.]?\d{2}){0,2}([T ]\d{2}.*)?|-?Q\d|-?W\d{2}(-?\d)?)$"
+"""Texts whose order is that of time: the year first, and months and days in two digits."""
 
 VALID = "@valid"
 SCORED = "@scored"
@@ -58,6 +66,18 @@ class Requirement:
     numeric: bool = False
 
 
+def absent(value: pl.Expr, dtype: DataType) -> pl.Expr:
+    """Whether a value is null or NaN."""
+    return value.is_null() | value.is_nan() if dtype.is_float() else value.is_null()
+
+
+def unordered(time: pl.Expr, dtype: DataType) -> pl.Expr:
+    """Whether a time is a text whose order is not that of time; null where it is null."""
+    if isinstance(dtype, (pl.String, pl.Categorical)):
+        return ~time.cast(pl.String).str.contains(_ISO)
+    return time.is_null() & False
+
+
 def each_once(needs: Iterable[Requirement]) -> tuple[Requirement, ...]:
     """Requirements, each once: several metrics may ask the same of a column."""
     return tuple({(need.column, need.role, need.problem): need for need in needs}.values())
@@ -94,6 +114,7 @@ _OF_LOGITS = {
 }
 
 _BY_PROBLEM = {
+    UNORDERED: UNORDERED_HINT,
     REPEATED_TIME: "name the column that tells series apart (series=...), or keep one row a time",
     "below 0": "if these are logits or logarithms of probabilities, give the exp of each",
     "none of the classes": (

@@ -123,7 +123,17 @@ def test_plans_stream() -> None:
         (
             "mase(time=gap, series=shop)",
             plm.DataError,
-            "(time of mase within 'shop'): 1 of 51 values is null",
+            "(time of mase within 'shop'): 1 of 51 values is null or NaN",
+        ),
+        (
+            "mase(time=nan, series=shop)",
+            plm.DataError,
+            "(time of mase within 'shop'): 1 of 51 values is null or NaN; the first is nan in row 7",
+        ),
+        (
+            "mase(time=text, series=shop)",
+            plm.DataError,
+            "51 of 51 values are no ISO date, and such texts are not in the order of time",
         ),
         ("mase(time=day)", plm.DataError, "41 of 51 values are the time of another row of a series"),
         ("mase(season=99999999999999999999, time=day)", plm.ConfigError, "from 1 to 1,000,000,000"),
@@ -132,9 +142,21 @@ def test_plans_stream() -> None:
 def test_what_is_wrong_is_said(metric: str, kind: type[Exception], words: str) -> None:
     rows = table().with_columns(bad=pl.when(pl.int_range(pl.len()) == 3).then(0.0).otherwise(1.0))
     rows = rows.with_columns(gap=pl.when(pl.int_range(pl.len()) != 7).then("day"))
+    rows = rows.with_columns(nan=pl.col("gap").cast(pl.Float64).fill_null(float("nan")))
+    rows = rows.with_columns(
+        text=pl.date(2026, 1, 30).dt.offset_by(pl.format("{}d", "day")).dt.strftime("%d.%m.%Y")
+    )
     with pytest.raises(kind) as error:
         plm.evaluate(rows, task="regression", label="y", models="p", metrics=[metric])
     assert words in str(error.value)
+
+
+def test_iso_texts_are_times() -> None:
+    rows = table().with_columns(date=pl.date(2026, 1, 30).dt.offset_by(pl.format("{}d", "day")))
+    rows = rows.with_columns(text=pl.col("date").cast(pl.String))
+    names = ["mase(time=date, series=shop)", "mase(time=text, series=shop)"]
+    found = plm.evaluate(rows, task="regression", label="y", models="p", metrics=names).metrics["value"]
+    assert found.to_list() == pytest.approx([by_hand(rows, "abc", 1, None)] * 2, rel=1e-12)
 
 
 @pytest.mark.parametrize("weight", [None, "w"])

@@ -13,7 +13,7 @@ from plmetrics.catalogue.registry import register
 from plmetrics.catalogue.regression.errors import ABSOLUTE_ERROR, ErrorMetric
 from plmetrics.core import ops
 from plmetrics.states.sums import Atom
-from plmetrics.table.checks import REPEATED_TIME, Requirement
+from plmetrics.table.checks import REPEATED_TIME, UNORDERED, Requirement, absent, unordered
 from plmetrics.table.prediction_columns import plain_column
 
 if TYPE_CHECKING:
@@ -92,12 +92,13 @@ class MeanAbsoluteScaledError(ErrorMetric):
         return tuple(name for name in (self.scale, self.time, self.series) if name is not None)
 
     def requirements(self) -> tuple[Requirement, ...]:
-        """A scale is above 0; a time is there, and once in its series."""
+        """A scale is above 0; a time is there, has an order, and is there once in its series."""
         if self.scale is None:
             assert self.time is not None
             role = "time of mase" if self.series is None else f"time of mase within '{self.series}'"
             return (
-                Requirement(self.time, "null", lambda value: value.is_null(), role),
+                Requirement(self.time, "null or NaN", lambda value: value.pipe_with_dtype(absent), role),
+                Requirement(self.time, UNORDERED, lambda value: value.pipe_with_dtype(unordered), role),
                 Requirement(self.time, REPEATED_TIME, lambda _: pl.col(plain_column(self._repeated)), role),
             )
 

@@ -17,7 +17,7 @@ from plmetrics.engine.step import Step
 from plmetrics.states.sums import Total
 from plmetrics.suite.sections.compare import OF_ROWS, ON_MEANS, by_fold
 from plmetrics.suite.sections.section import ComparisonTest
-from plmetrics.table.checks import VALID, valid_column
+from plmetrics.table.checks import UNORDERED, UNORDERED_HINT, VALID, absent, unordered, valid_column
 from plmetrics.table.prediction_columns import LABEL, UNIT, plain_column, score_column
 
 if TYPE_CHECKING:
@@ -223,7 +223,7 @@ def paired_rows(plan: RunPlan) -> PairedRows | None:
     (frame,) = paired_step(plan).collect()
     frame = plan.request.arithmetic.rows(frame)
     for name in {test.time: None for test in ranking_tests(plan.request) if test.time is not None}:
-        _refuse_nulls(frame[plain_column(name)], name)
+        _refuse_times(frame[plain_column(name)], name)
     return PairedRows(plan, frame)
 
 
@@ -267,7 +267,13 @@ def _loss(model: str, metric: Metric) -> str:
     return f"@loss|{model}|{metric.text}"
 
 
-def _refuse_nulls(column: pl.Series, name: str) -> None:
-    if column.null_count():
-        msg = f"column '{name}' (time of diebold_mariano) is null in {column.null_count():,} rows"
+def _refuse_times(column: pl.Series, name: str) -> None:
+    times = column.to_frame("time")
+    nulls = times.filter(absent(pl.col("time"), column.dtype)).height
+    if nulls:
+        msg = f"column '{name}' (time of diebold_mariano) is null in {nulls:,} rows"
         raise DataError(Problem(msg, ("compare", "tests"), "leave them out with data.where, or fill them in"))
+    odd = times.filter(unordered(pl.col("time"), column.dtype)).to_series()
+    if len(odd):
+        msg = f"column '{name}' (time of diebold_mariano): {odd[0]!r} is {UNORDERED}"
+        raise DataError(Problem(msg, ("compare", "tests"), UNORDERED_HINT))

@@ -15,6 +15,7 @@ from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.engine.faults import reading
 from plmetrics.engine.streaming import collected_frame
 from plmetrics.features.splits.split_request import TEST, TRAIN, number_of, split_request, unknown
+from plmetrics.table.checks import UNORDERED, UNORDERED_HINT, unordered
 from plmetrics.table.prediction_columns import require
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def time_ordered(
     """Train on the past and test on what comes next; rows of one time are never on both sides.
 
     A span is a duration (`"7d"`, `"1mo"`, a timedelta) or a number of different times; in a column of numbers it is a
-    difference. A text column is ordered as text, as ISO dates are.
+    difference. A text column must hold ISO dates or times, which are ordered as texts.
 
     Args:
         data: a DataFrame, a LazyFrame, a pandas or pyarrow table, or paths of files.
@@ -73,7 +74,7 @@ def time_ordered(
 
     Raises:
         ConfigError: a span does not fit the column, or a split has no times to train on.
-        DataError: the column of time is absent or has nulls.
+        DataError: the column of time is absent, has nulls, or has texts whose order is not that of time.
 
     >>> import polars as pl, plmetrics as plm
     >>> frame = pl.DataFrame({"day": [1, 2, 3, 4, 5, 6]})
@@ -103,7 +104,7 @@ def times_of(rows: pl.LazyFrame, schema: pl.Schema, time: str) -> Times:
     """The different times of a table and their rows.
 
     Raises:
-        DataError: the column is absent, of a type without order, or has nulls or NaN.
+        DataError: the column is absent, of a type without order, or has nulls, NaN or texts that are no ISO dates.
     """
     dtype = require(schema, time, "time", ("time",))
     number = dtype.is_numeric() and not dtype.is_decimal()
@@ -116,7 +117,18 @@ def times_of(rows: pl.LazyFrame, schema: pl.Schema, time: str) -> Times:
     absent = int(counted.filter(pl.col(time).is_null())["@rows"].sum())
     if absent:
         raise DataError(Problem(f"column '{time}' (time): {absent:,} rows have no time", ("time",)))
+    _refuse_unordered_texts(counted.lazy(), time, dtype, "time")
     return Times(counted[time], counted["@rows"].to_numpy())
+
+
+def _refuse_unordered_texts(rows: pl.LazyFrame, name: str, dtype: pl.DataType, role: str) -> None:
+    """See that texts are ISO dates, whose order is that of time."""
+    if dtype != pl.String:
+        return
+    odd = collected_frame(rows.select(name).filter(unordered(pl.col(name), dtype)).head(1))
+    if odd.height:
+        msg = f"column '{name}' ({role}): {odd.item()!r} is {UNORDERED}"
+        raise DataError(Problem(msg, (role,), UNORDERED_HINT))
 
 
 def time_parts(
@@ -131,6 +143,8 @@ def time_parts(
     if until is not None and require(schema, until, "purge", ("purge",)) != schema[time]:
         msg = f"columns '{until}' ({schema[until]}) and '{time}' ({schema[time]}) must be of one type"
         raise DataError(Problem(msg, ("purge",)))
+    if until is not None:
+        _refuse_unordered_texts(rows, until, schema[until], "purge")
     end = None if until is None else pl.col(until)
     return [_part(times, window, pl.col(time), end) for window in windows(times, splits, **spans)]
 

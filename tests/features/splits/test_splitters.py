@@ -293,7 +293,7 @@ def test_folds_of_keys_are_refused_where_one_is_empty_and_else_complete(keys: li
         ("repeated", {"repeats": 0, "key": "id"}, "repeats must be a whole number of 1 or more"),
         ("holdout", {"share": 1.2}, "shares must lie between 0 and 1"),
         ("holdout", {"share": {"a": 0.5, "b": 0.4}}, "add up to 1"),
-        ("time_ordered", {"time": "g", "gap": "3d"}, "holds String"),
+        ("time_ordered", {"time": "g"}, r"'g0' is no ISO date, and such texts are not in the order of time"),
         ("time_ordered", {"time": "tt"}, "did you mean 't'"),
         ("time_ordered", {"time": "t", "window": "slide"}, "did you mean 'sliding'"),
         ("time_ordered", {"time": "t", "train": 3}, "train needs window='sliding'"),

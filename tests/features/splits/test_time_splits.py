@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from plmetrics.core.errors import ConfigError
+from plmetrics.core.errors import ConfigError, DataError
 from plmetrics.features.splits.time_splits import Times, time_ordered, windows
 
 DAYS = pl.date_range(datetime.date(2026, 1, 1), datetime.date(2026, 1, 30), eager=True)
@@ -82,3 +82,31 @@ def test_nanoseconds_count(zone: str | None) -> None:
         by_time = time_ordered(frame, 2, time="at", **spans).select(columns)
         assert by_time.equals(time_ordered(frame, 2, time="number", **asked).select(columns)), asked
     assert time_ordered(frame, 2, time="at")["split_1"].to_list() == ["train"] * 2 + ["test"] * 2 + [None] * 3
+
+
+@pytest.mark.parametrize(
+    ("form", "ordered"),
+    [
+        *(
+            ("%Y-%m-%d", True),
+            ("%Y%m%d", True),
+            ("%Y/%m/%d", True),
+            ("%Y-%m-%dT%H:%M:%S", True),
+            ("%G-W%V", True),
+        ),
+        *(("%d.%m.%Y", False), ("%m/%d/%Y", False), ("%Y-%-m-%-d", False), ("%b %d, %Y", False)),
+    ],
+)
+def test_texts_are_in_the_order_of_time_or_refused(form: str, ordered: bool) -> None:
+    days = pl.date_range(datetime.date(2025, 9, 1), datetime.date(2026, 2, 28), eager=True)
+    frame = pl.DataFrame({"day": days, "text": [day.strftime(form) for day in days]})
+    if not ordered:
+        with pytest.raises(DataError, match="is no ISO date, and such texts are not in the order of time"):
+            time_ordered(frame, 3, time="text")
+        with pytest.raises(DataError, match=r"column 'text' \(purge\)"):
+            time_ordered(frame.with_columns(pl.col("day").cast(pl.String)), 3, time="day", until="text")
+        return
+    parts = time_ordered(frame, 3, time="text")
+    for name in ("split_1", "split_2", "split_3"):
+        train, test = (parts.filter(pl.col(name) == part)["day"] for part in ("train", "test"))
+        assert train.max() < test.min()

@@ -339,6 +339,14 @@ def test_a_null_time_is_an_error_of_the_data() -> None:
     table = TABLE.with_columns(pl.when(pl.col("day") > 2).then("day").alias("day"))
     with pytest.raises(plm.DataError, match=r"'day' \(time of diebold_mariano\) is null in"):
         compared(["diebold_mariano(time=day)"], table)
+    with pytest.raises(plm.DataError, match=r"'day' \(time of diebold_mariano\) is null in"):
+        compared(
+            ["diebold_mariano(time=day)"],
+            table.with_columns(pl.col("day").cast(pl.Float64).fill_null(np.nan)),
+        )
+    months = TABLE.with_columns(pl.format("day {}", "day").alias("day"))
+    with pytest.raises(plm.DataError, match=r"'day' \(time of diebold_mariano\): 'day \d+' is no ISO date"):
+        compared(["diebold_mariano(time=day)"], months)
     with pytest.raises(plm.DataError, match=r"'dya' \(time\) is not in the data"):
         compared(["diebold_mariano(time=dya)"])
 
