@@ -112,12 +112,16 @@ def band_limits() -> dict[str, pl.Expr]:
     return {RULE_LOW: lowest - _TOLERANCE * lowest.abs(), RULE_HIGH: highest + _TOLERANCE * highest.abs()}
 
 
-def verdict_by(rule: Mapping[str, pl.Expr]) -> pl.Expr:
-    """The verdict on each row by its own rule, from the columns observed, lower and upper; see `Rule.columns`."""
+def verdict_by(rule: Mapping[str, pl.Expr], bound: pl.Expr | None = None) -> pl.Expr:
+    """The verdict on each row by its own rule, from the columns observed, lower and upper; see `Rule.columns`.
+
+    With a `bound` on the error of a value, all that may be true must hold to pass, and none of it to fail.
+    """
     low, high, strict = rule[RULE_LOW], rule[RULE_HIGH], rule["@strict"]
+    error = pl.lit(0.0) if bound is None else bound.fill_null(0.0)
     least, most = (
-        pl.when(rule["@by_interval"]).then(pl.col(end)).otherwise(pl.col("observed"))
-        for end in ("lower", "upper")
+        pl.when(rule["@by_interval"]).then(pl.col(end)).otherwise(pl.col("observed")) + way * error
+        for end, way in (("lower", -1), ("upper", 1))
     )
     holds = pl.when(strict).then((least > low) & (most < high)).otherwise((least >= low) & (most <= high))
     fails = pl.when(strict).then((most <= low) | (least >= high)).otherwise((most < low) | (least > high))

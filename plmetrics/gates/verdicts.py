@@ -38,9 +38,10 @@ _READ = pl.Schema(
         "method": pl.String(),
         "blocks": pl.Int64(),
         "kish_size": pl.Float64(),
+        "bound": pl.Float64(),
     }
 )
-"""What gates read of an estimate. The last four are there only where intervals are to be widened."""
+"""What gates read of an estimate. Four are there only where intervals are to be widened, `bound` for an earlier run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +187,7 @@ def _about(gate: Gate) -> dict[str, str]:
 def _observations(suite: Suite, evidence: Evidence) -> pl.DataFrame:
     """Columns of both tables for gates, with the first interval of each estimate."""
     texts = {gate.subject.text for gate in suite.gates}
-    values = evidence.metrics.filter(pl.col("metric").is_in(texts))
+    values = evidence.metrics.filter(pl.col("metric").is_in(texts)).drop("bound", strict=False)
     parts = [
         _columns(values.with_columns(contrast=pl.lit(""), baseline=pl.lit(""), scale=pl.lit("")), "value")
     ]
@@ -200,7 +201,7 @@ def _observations(suite: Suite, evidence: Evidence) -> pl.DataFrame:
 
 def _over_runs(rows: pl.DataFrame, history: pl.DataFrame | None) -> tuple[pl.DataFrame, pl.Expr, pl.Expr]:
     """The rows, their verdicts once earlier runs are counted where rules ask for it, and a note on these."""
-    verdicts = verdict_by({name: pl.col(name) for name in RULE_COLUMNS})
+    verdicts = verdict_by({name: pl.col(name) for name in RULE_COLUMNS}, pl.col("bound"))
     if rows["@consecutive"].max() == 1:
         return rows, verdicts, pl.lit(None, pl.String)
     from plmetrics.gates.bands import in_a_row, with_streak
@@ -268,11 +269,15 @@ def _note(streaks: pl.Expr) -> pl.Expr:
     judged = pl.col("insufficient").is_null()
     lacking = lacks_interval(pl.col("@by_interval")) & judged
     no_interval = pl.when(lacking).then(pl.format("no interval: {}", reason))
+    rule = {name: pl.col(name) for name in RULE_COLUMNS}
+    undecided = judged & (pl.col("bound") > 0) & (verdict_by(rule) != verdict_by(rule, pl.col("bound")))
+    on_grid = pl.when(undecided).then(
+        pl.format("the rule is not decided within {} of it", pl.col("bound").round_sig_figs(2))
+    )
     family = pl.when(judged & pl.col("matched")).then(pl.format("{} judged together", "family_size"))
-    parts = pl.concat_list(
-        no_match, "size", streaks, no_interval, family, "band_note", "note"
-    ).list.drop_nulls()
-    return pl.when(parts.list.len() > 0).then(parts.list.join("; "))
+    parts = [no_match, "size", streaks, no_interval, on_grid, family, "band_note", "note"]
+    joined = pl.concat_str(parts, separator="; ", ignore_nulls=True)
+    return pl.when(pl.coalesce(parts).is_not_null()).then(joined)
 
 
 def _places(suite: Suite) -> pl.DataFrame:

@@ -260,27 +260,44 @@ def test_whole_numbers_of_64_bits_keep_their_digits(text: str, expected: list[An
     assert run(text, WHOLE) == expected
 
 
-def test_remainders_of_floats_and_decimals() -> None:
-    """By Python's own remainder, which is exact; null where the divisor is 0 or digits are missing."""
-    dividends = [1e18, -1e18, 5.5, -5.5, 2.0**60 + 2.0**12, 1e300, 7.0, math.inf, math.nan, 1e18]
-    divisors = [7.0, 7.0, 2.0, -2.0, 1000.0, 3.0, 0.0, 3.0, 3.0, 2.5]
-    frame = pl.DataFrame({"x": dividends, "y": divisors})
-    expected: list[Any] = [math.fmod(a, b) for a, b in zip(dividends[:5], divisors[:5], strict=True)]
-    found = run("x % y", frame)
-    assert found[:8] == [*expected, None, None, None]
-    assert math.isnan(found[8])
-    assert found[9] is None
-
-
-def test_remainders_at_infinity() -> None:
-    """A quotient beyond all numbers leaves no digits, and one of infinity by itself is none."""
-    dividends = [5.0, -5.5, 0.0, math.inf, -math.inf, 1e300]
-    divisors = [math.inf, -math.inf, math.inf, math.inf, 2.5, 1e-300]
-    found = run("x % y", pl.DataFrame({"x": dividends, "y": divisors}))
-    assert found == [
-        *(math.fmod(a, b) for a, b in zip(dividends[:3], divisors[:3], strict=True)),
-        *[None] * 3,
+def test_remainders_of_floats() -> None:
+    """By Python's own remainder, which is exact; null where the divisor is 0 or the dividend infinite."""
+    dividends = [
+        1e18,
+        -1e18,
+        5.5,
+        -5.5,
+        2.0**60 + 2.0**12,
+        1e300,
+        1e18,
+        0.5,
+        -3.0,
+        1e15,
+        1e300,
+        1e-300,
+        2.0**64,
     ]
+    divisors = [7.0, 7.0, 2.0, -2.0, 1000.0, 3.0, 2.5, 0.1, 0.1, 0.3, 1e-300, 1e300, 0.1]
+    dividends += [5.0, -5.5, 0.0]
+    divisors += [math.inf, -math.inf, math.inf]
+    frame = pl.DataFrame({"x": dividends, "y": divisors})
+    assert run("x % y", frame) == list(map(math.fmod, dividends, divisors))
+    undefined = pl.DataFrame(
+        {"x": [7.0, math.inf, -math.inf, None, 1.0], "y": [-0.0, 3.0, math.inf, 2.0, None]}
+    )
+    assert run("x % y", undefined) == [None] * 5
+    assert run("x % y", undefined.clear()) == []
+    found = run("x % y", pl.DataFrame({"x": [math.nan, 1.0], "y": [2.0, math.nan]}))
+    assert [math.isnan(value) for value in found] == [True, True]
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    st.lists(st.tuples(st.floats(allow_nan=False, allow_infinity=False), st.floats(1e-3, 1e6)), min_size=1)
+)
+def test_remainders_of_any_floats(pairs: list[tuple[float, float]]) -> None:
+    frame = pl.DataFrame(pairs, schema={"x": pl.Float64, "y": pl.Float64}, orient="row")
+    assert run("x % y", frame) == [math.fmod(*pair) for pair in pairs]
 
 
 def test_remainders_of_decimals() -> None:
@@ -328,6 +345,40 @@ def test_dates_follow_the_type_of_the_column() -> None:
         "CAST(text AS TIMESTAMP) < naive",
     ):
         assert run(text, frame) == [True], text
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Paris", "Asia/Tokyo"])
+def test_times_with_an_offset_are_instants(zone: str) -> None:
+    instant = dt.datetime(2024, 1, 31, 0, 30, tzinfo=dt.UTC)
+    frame = pl.DataFrame({"t": [instant], "naive": [instant.replace(tzinfo=None)], "day": [instant.date()]})
+    frame = frame.with_columns(pl.col("t").dt.convert_time_zone(zone))
+    for text, holds in {
+        "t = '2024-01-31T00:30:00Z'": True,
+        "t = '2024-01-31 02:30:00+02:00'": True,
+        "t = '2024-01-31 00:30:00+02:00'": False,
+        "t > '2024-01-31T00:00:00-05:00'": False,
+        "t IN ('2024-01-30T19:30:00-05:00')": True,
+        "t BETWEEN '2024-01-31T00:29:00Z' AND '2024-01-31T09:31:00+09:00'": True,
+    }.items():
+        assert run(text, frame) == [holds], text
+    for text in ("naive >= '2024-01-31T00:30:00Z'", "day <= '2024-01-31T00:30:00+02:00'"):
+        with pytest.raises(pl.exceptions.InvalidOperationError, match="has a time zone, and"):
+            run(text, frame)
+
+
+def test_booleans_are_compared_with_their_words_alone() -> None:
+    frame = pl.DataFrame({"b": [True, False, None], "s": ["true", "x", None]})
+    for text, expected in {
+        "b = 'true'": [True, False, None],
+        "'False' <> b": [True, False, None],
+        "b IN ('TRUE')": [True, False, None],
+        "s = 'true'": [True, False, None],
+        "CASE b WHEN 'true' THEN 1 ELSE 0 END = 1": [True, False, False],
+    }.items():
+        assert run(text, frame) == expected, text
+    for text in ("b = 'yes'", "b <> 'x'", "b > 'a'", "b IN ('true', 'x')", "b = s", "s <> b"):
+        with pytest.raises(pl.exceptions.InvalidOperationError, match="'b' is of type Boolean, which cannot"):
+            run(text, frame)
 
 
 def test_categories_are_texts() -> None:

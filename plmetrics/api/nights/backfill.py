@@ -16,6 +16,7 @@ from plmetrics.api.suite_run import RunOptions, open_suite
 from plmetrics.core.errors import (
     AbsentDataError,
     CallError,
+    ConfigError,
     DataError,
     EnvironmentFault,
     Problem,
@@ -301,7 +302,7 @@ def _look_back(
             continue
         try:
             evaluate_night(IntervalEvaluation(loaded, directory, earlier, options, for_data=not changed))
-        except DataError as error:
+        except (DataError, ConfigError) as error:  # a mistake in the suite itself is one of this interval
             words.append(
                 f"{earlier} could not be evaluated again, its result stays: {error.problems[0].message}"
             )

@@ -5,7 +5,7 @@ These functions run when Polars resolves the plan, with the type at hand.
 
 from __future__ import annotations
 
-from datetime import date, datetime, time
+from datetime import UTC, date, datetime, time
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import polars as pl
@@ -28,6 +28,8 @@ TARGETS: dict[str, tuple[Kind, pl.DataType]] = {
 _HUGE = {pl.Int128, pl.UInt128}
 _TRUE = ["true", "t", "1"]
 _FALSE = ["false", "f", "0"]
+TRUTHS = {"true": True, "false": False}
+"""Texts that stand for a Boolean where they are compared with one, in any case."""
 
 
 def as_condition(value: pl.Expr, dtype: DataType) -> pl.Expr:
@@ -88,14 +90,17 @@ def as_text(value: pl.Expr, dtype: DataType) -> pl.Expr:
     return value.cast(pl.String)
 
 
-def comparison_operand(value: pl.Expr, dtype: DataType, *, other: Kind) -> pl.Expr:
-    """Value for a comparison with one of another kind. Polars would compare the stored form of a time with a number.
+def comparison_operand(value: pl.Expr, dtype: DataType, *, other: Kind, truth: bool = False) -> pl.Expr:
+    """Value for a comparison with one of another kind.
+
+    Polars would compare the stored form of a time with a number, and the word of a Boolean with a text; a text that is
+    `truth` stands for a Boolean.
 
     Raises:
         InvalidOperationError: the two have nothing to compare.
     """
     kinds: dict[Kind, str] = {"number": "a number", "text": "a text", "date": "a date"}
-    lists = dtype.is_nested()
+    lists = dtype.is_nested() or (other == "text" and dtype == pl.Boolean and not truth)
     if lists or (other in kinds and (dtype == pl.Duration or (other == "number" and dtype.is_temporal()))):
         names = ", ".join(f"'{name}'" for name in dict.fromkeys(value.meta.root_names()))
         msg = f"{names or 'this'} is of type {dtype}, which cannot be compared with {kinds.get(other, 'others')}"
@@ -122,10 +127,12 @@ def _unfit(value: pl.Expr, dtype: DataType, expected: str) -> pl.exceptions.Inva
 def constant_like(column: pl.Expr, dtype: DataType, *, value: str | float | date) -> pl.Expr:
     """TRUE, FALSE, a fraction, a date or a text of one, to compare a column of this type with.
 
-    A fraction is rounded as the values of a column of fewer than 64 bits are: 0.1 is what 0.1 is stored as.
+    A fraction is rounded as the values of a column of fewer than 64 bits are: 0.1 is what 0.1 is stored as. A time
+    without a time zone is in the column's.
 
     Raises:
-        InvalidOperationError: a text column is compared with TRUE or FALSE; Polars would find them different.
+        InvalidOperationError: a text column is compared with TRUE or FALSE, which Polars would find different; a time
+            has a time zone, and the column none.
     """
     if isinstance(value, bool):
         if dtype == pl.String:
@@ -136,13 +143,25 @@ def constant_like(column: pl.Expr, dtype: DataType, *, value: str | float | date
         narrow = dtype if dtype in {pl.Float32, pl.Float16} else pl.Float64
         fits = pl.Series([value]).cast(narrow).is_finite().item()
         return pl.lit(value, dtype=narrow if fits else pl.Float64)
-    if not dtype.is_temporal():
-        return pl.lit(value)
+    if isinstance(value, str) and dtype == pl.Boolean:
+        return pl.lit(TRUTHS.get(value.lower(), value))
     moment = iso_date(value) if isinstance(value, str) else value
-    if isinstance(dtype, pl.Datetime) and dtype.time_zone is not None and moment is not None:
-        if not isinstance(moment, datetime):
-            moment = datetime.combine(moment, time())
-        return pl.lit(moment.replace(tzinfo=None)).dt.replace_time_zone(dtype.time_zone)
+    if moment is None or not dtype.is_temporal():
+        return pl.lit(value)
+    return _moment_like(column, dtype, moment)
+
+
+def _moment_like(column: pl.Expr, dtype: DataType, moment: date) -> pl.Expr:
+    """A date or time to compare a column of dates or times with."""
+    zone = getattr(dtype, "time_zone", None)
+    if isinstance(moment, datetime) and moment.tzinfo is not None:
+        if zone is None:
+            msg = f"{moment} has a time zone, and {column.meta.root_names()} has none"
+            raise pl.exceptions.InvalidOperationError(msg)
+        return pl.lit(moment.astimezone(UTC)).dt.convert_time_zone(zone)
+    if zone is not None:
+        midnight = moment if isinstance(moment, datetime) else datetime.combine(moment, time())
+        return pl.lit(midnight).dt.replace_time_zone(zone)
     return pl.lit(moment)
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 import operator
 import re
-import sys
 from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
-from plmetrics.core.rowsql.dtypes import comparison_operand, constant_like, kind_of
+from plmetrics.core.rowsql.dtypes import TRUTHS, comparison_operand, constant_like, kind_of
 from plmetrics.core.rowsql.parts import (
     Node,
     NodeRule,
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 
 _DECIMAL = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-_LARGEST_WHOLE = 2.0**126
 _MAX_PATTERN = 500
 _INTEGERS = range(-(2**63), 2**63)
 
@@ -130,26 +129,23 @@ def _remainder(left: Term, right: Term, node: Node) -> Term:
     divisor = pl.when(by != 0).then(by)
     rest = dividend - dividend.truncdiv(divisor) * divisor
     rest = rest.pipe_with_dtype(partial(_remainder_of_floats, dividend=dividend, divisor=divisor))
-    return derived_part("number", rest, left, right, copies=8)
+    return derived_part("number", rest, left, right, copies=4)
 
 
 def _remainder_of_floats(rest: pl.Expr, dtype: DataType, *, dividend: pl.Expr, divisor: pl.Expr) -> pl.Expr:
-    """A remainder of floats: whole ones in 128 bits, others null where the quotient is too large for its digits.
-
-    That of infinity is no number, and what is divided by infinity remains whole.
-    """
+    """A remainder of floats by C's fmod, which is exact: a quotient that was rounded leaves another rest."""
     if not dtype.is_float():
         return rest
-    above, below = (side.cast(pl.Float64) for side in (dividend, divisor))
-    first, second = (
-        pl.when(side.abs() < _LARGEST_WHOLE, side == side.floor()).then(side).cast(pl.Int128)
-        for side in (above, below)
-    )
-    exact = (first - first.truncdiv(second) * second).cast(pl.Float64)
-    entire = pl.when(above.is_finite() & below.is_infinite()).then(above)
-    quotient = (above / below).abs()
-    vague = above.is_infinite() | (quotient.is_not_nan() & (quotient >= 1 / sys.float_info.epsilon))
-    return pl.coalesce(exact, entire, pl.when(~vague).then(rest))
+    sides = pl.struct(dividend=dividend.cast(pl.Float64), divisor=divisor.cast(pl.Float64))
+    return sides.map_batches(_float_remainders, return_dtype=pl.Float64, is_elementwise=True)
+
+
+def _float_remainders(sides: pl.Series) -> pl.Series:
+    """Remainders of a batch; that of infinity is no number, and null."""
+    dividend, divisor = (sides.struct.field(side) for side in ("dividend", "divisor"))
+    with np.errstate(invalid="ignore"):
+        rest = pl.Series(sides.name, np.fmod(dividend.to_numpy(), divisor.to_numpy()))
+    return rest.set(dividend.is_null() | divisor.is_null() | dividend.is_infinite(), None)
 
 
 def _logic(operation: Callable[[pl.Expr, pl.Expr], pl.Expr], left: Term, right: Term, node: Node) -> Term:
@@ -180,11 +176,10 @@ def _comparison(
 
 def _comparable(value: pl.Expr, part: Term, other: Term) -> pl.Expr:
     """The value of a part, refused where its type has nothing to compare with the other's kind."""
-    return (
-        value.pipe_with_dtype(partial(comparison_operand, other=other.kind))
-        if part.kind == "unknown"
-        else value
-    )
+    if part.kind != "unknown":
+        return value
+    truth = isinstance(other.literal, str) and other.literal.lower() in TRUTHS
+    return value.pipe_with_dtype(partial(comparison_operand, other=other.kind, truth=truth))
 
 
 def _of_columns(

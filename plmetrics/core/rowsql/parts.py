@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import polars as pl
 
-from plmetrics.core.rowsql.dtypes import Kind, as_condition, as_number, as_term, as_text, iso_date
+from plmetrics.core.rowsql.dtypes import TRUTHS, Kind, as_condition, as_number, as_term, as_text, iso_date
 from plmetrics.core.rowsql.fault import RowExpressionError
 
 if TYPE_CHECKING:
@@ -171,5 +171,5 @@ def comparable(left: Term, right: Term, node: Node) -> None:
 def follows_column(part: Term) -> bool:
     """Whether a constant must be fitted to the type of the column it is compared with."""
     if isinstance(part.literal, str):
-        return iso_date(part.literal) is not None
+        return part.literal.lower() in TRUTHS or iso_date(part.literal) is not None
     return isinstance(part.literal, (bool, float, date))

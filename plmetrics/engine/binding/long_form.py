@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 WHERE = "@where"
 MAX_COLUMNS = 2000
+_LEVEL = "@level"
+_DIGITS = 9
 _PATH = ("data", "long")
 
 
@@ -51,26 +53,32 @@ def wide_table(source: Source, long: Long | None, where: str | None, *, every: b
         holds = predicate(where, source.schema, ("data", "where")).fill_null(value=False)
         raw, by = raw.with_columns(holds.alias(WHERE)), [*by, WHERE]
         raw = raw if every else raw.filter(WHERE)
+    raw = raw.with_columns(pl.col(long.level).alias(_LEVEL), _level(long.level, source.schema[long.level]))
     apart = [long.level] if long.model is None else [long.model, long.level]
     roles = {*long.by, *apart, long.value}
     others = [name for name in source.schema if name not in roles and not is_pattern(name)]
     # Filters would make each a scan of its own: they would be pushed down into it.
-    levels = raw.select(apart).unique().head(2 * MAX_COLUMNS + 2)
+    levels = raw.select(*apart, _LEVEL).unique().head(2 * MAX_COLUMNS + 2)
     twins, unordered, differ = yield [_twins(raw, by, apart), levels, _differ(raw, by, others)]
     _refuse_twins(twins)
     conflicts = [name for name in others if differ[name].item()]
-    identities = unordered.drop_nulls().sort(apart)
+    identities = unordered.drop_nulls().sort(*apart, _LEVEL)
     if where is not None and not identities.height:
         raise AbsentDataError(Problem(f"no row satisfies where: {where}", ("data", "where")))
     if identities.height > MAX_COLUMNS:
         msg = f"column '{long.level}' (level) holds more than {MAX_COLUMNS:,} different levels"
         raise DataError(Problem(msg, (*_PATH, "level")))
-    columns = [pl.col(name).first() for name in others if name not in conflicts]
-    for row in identities.iter_rows(named=True):
-        name = "_".join([long.value, *(_text(_shortest(row[part], source.schema[part])) for part in apart)])
-        here = pl.all_horizontal(pl.col(part) == row[part] for part in apart)
-        columns.append(pl.col(long.value).filter(here).first().alias(name))
-    frame = raw.group_by(by).agg(columns).sort(by, nulls_last=True)
+    columns = {name: pl.col(name).first() for name in others if name not in conflicts}
+    for key, stored in identities.group_by(apart, maintain_order=True):
+        models = (_text(_shortest(value, source.schema[apart[0]])) for value in key[:-1])
+        shown = (_text(_shortest(value, source.schema[long.level])) for value in stored[_LEVEL])
+        name = "_".join([long.value, *models, min(shown, key=len)])
+        if name in columns or name in by:
+            msg = f"column '{name}' is in the data already, and so is called a quantile of {long.value}"
+            raise DataError(Problem(msg, (*_PATH, "value"), "call that column otherwise"))
+        here = pl.all_horizontal(pl.col(part) == value for part, value in zip(apart, key, strict=True))
+        columns[name] = pl.col(long.value).filter(here).first().alias(name)
+    frame = raw.group_by(by).agg(columns.values()).sort(by, nulls_last=True)
     examples = {name: _example(raw, by, name) for name in conflicts}
     return replace(
         source, frame=frame, schema=frame.collect_schema(), rows=None, reader=None, conflicts=examples
@@ -144,6 +152,12 @@ def _check(source: Source, long: Long) -> None:
         raise ConfigError(Problem(msg, _PATH, "give each of by, level, value and model columns of its own"))
 
 
+def _level(name: str, dtype: pl.DataType) -> pl.Expr:
+    """The column of levels, where those that rounding alone tells apart are one."""
+    exact = dtype == pl.Float64 or dtype.is_decimal()
+    return pl.col(name).cast(pl.Float64).round(_DIGITS) if exact else pl.col(name)
+
+
 def _twins(raw: pl.LazyFrame, by: Sequence[str], apart: Sequence[str]) -> pl.LazyFrame:
     """Duplicate quantiles of forecasts: all of them, as the first alone would need another scan."""
     present = pl.all_horizontal(pl.col(name).is_not_null() for name in apart)
@@ -160,7 +174,9 @@ def _refuse_twins(twins: pl.DataFrame) -> None:
 
 
 def _shortest(value: Any, dtype: pl.DataType) -> Any:
-    """Text of a column's value; of a number of fewer than 64 bits its shortest decimal."""
+    """Value of a column: a decimal as a float, a number of fewer than 64 bits as its shortest decimal."""
+    if dtype.is_decimal():
+        return float(value)
     if dtype not in {pl.Float32, pl.Float16}:
         return value
     return float(str(np.float32(value) if dtype == pl.Float32 else np.float16(value)))

@@ -99,11 +99,8 @@ def _arm_text(dtype: pl.DataType, name: str) -> pl.Expr:
         return pl.when(pl.col(name)).then(pl.lit("true")).when(~pl.col(name)).then(pl.lit("false"))
     if dtype.is_float():
         integer = pl.col(name).cast(pl.Int64, strict=False)
-        return (
-            pl.when(integer == pl.col(name))
-            .then(integer.cast(pl.String))
-            .otherwise(pl.col(name).cast(pl.String))
-        )
+        whole = pl.when(integer == pl.col(name)).then(integer.cast(pl.String))
+        return whole.when(pl.col(name).is_not_nan()).then(pl.col(name).cast(pl.String))
     if dtype.is_nested() or dtype in {pl.Binary, pl.Object}:
         raise DataError(Problem(f"column '{name}' (arm) is of type {dtype}, which names no arms", ("arm",)))
     return pl.col(name).cast(pl.String)
@@ -175,7 +172,7 @@ def experiment_constants(rows: pl.LazyFrame, experiment: Experiment) -> ArmConst
     Raises:
         ConfigError: the control is no arm, or there are more than 100 arms.
         AbsentDataError: there are no rows.
-        DataError: values are missing.
+        DataError: values are missing, or all rows are in one arm.
     """
     plans = [pl.len().cast(pl.Int64).alias(_ROWS)]
     if experiment.unit is not None:
@@ -192,9 +189,12 @@ def experiment_constants(rows: pl.LazyFrame, experiment: Experiment) -> ArmConst
         raise ConfigError(
             Problem(msg, ("control",), did_you_mean(control, arms) or f"known: {name_list(arms, 12)}")
         )
-    if not 2 <= len(arms) <= MOST_ARMS:
-        msg = f"column '{experiment.arm}' holds {len(arms):,} of the 2 to {MOST_ARMS} arms that a readout compares"
-        raise ConfigError(Problem(msg, ("arm",)))
+    if len(arms) < 2:
+        msg = f"all rows are in arm '{control}' of column '{experiment.arm}': there is no other to compare"
+        raise DataError(Problem(msg, ("arm",)))
+    if len(arms) > MOST_ARMS:
+        msg = f"column '{experiment.arm}' holds {len(arms):,} arms, more than {MOST_ARMS}"
+        raise ConfigError(Problem(msg, ("arm",), "name the column that says which arm a row is in"))
     binary = tuple(
         outcome.is_plain and counts[f"other|{index}"].sum() == 0
         for index, outcome in enumerate(experiment.outcomes)
@@ -255,7 +255,7 @@ def _refuse_missing(arms: pl.DataFrame, experiment: Experiment) -> None:
     if not arms.height:
         msg = "the table has no rows"
         raise AbsentDataError(msg)
-    counts = {("arm", experiment.arm, "null"): int(arms.filter(pl.col(ARM).is_null())[_ROWS].sum())}
+    counts = {("arm", experiment.arm, "null or NaN"): int(arms.filter(pl.col(ARM).is_null())[_ROWS].sum())}
     if experiment.unit is not None:
         counts["unit", experiment.unit, "null"] = int(arms["units"].sum())
     for index, outcome in enumerate(experiment.outcomes):

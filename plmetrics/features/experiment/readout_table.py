@@ -79,6 +79,7 @@ def readout_table(experiment: ExperimentSums, plan: Plan) -> pl.DataFrame:
     return pl.concat([table, _sample_ratio(experiment, plan)])
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def _of_outcome(experiment: ExperimentSums, sums: ArmSums, plan: Plan) -> pl.DataFrame:
     arms = len(experiment.arms) - 1
     arm, control = _arm(sums, slice(1, None), arms), _arm(sums, slice(0, 1), arms)
@@ -127,12 +128,15 @@ def _of_outcome(experiment: ExperimentSums, sums: ArmSums, plan: Plan) -> pl.Dat
 
 
 def _status(sums: ArmSums, test: TestOutcomes, plan: Plan) -> NDArray[np.str_]:
-    """Status of the test, but where an arm has no rows, or sizes of a ratio add up to 0."""
+    """Status of the test, but where an arm has no rows, sizes of a ratio add up to 0, or squares are too large."""
     lost = (sums.units > 1) & ~np.isfinite(sums.mean)
     if plan.stratified or sums.outcome.quantile is not None:
         lost = np.zeros_like(lost)
     status = test.status.astype(object)
-    for flags, name in ((lost, "zero_denominator"), (sums.n == 0, "no_rows")):
+    overflow = (sums.units > 1) & np.isfinite(sums.mean) & ~np.isfinite(sums.variance)
+    if sums.outcome.quantile is not None:
+        overflow = np.zeros_like(overflow)
+    for flags, name in ((overflow, "overflow"), (lost, "zero_denominator"), (sums.n == 0, "no_rows")):
         either = (flags[:, 1:] | flags[:, :1]).reshape(-1)
         status[either] = name
     return status.astype(str)

@@ -18,6 +18,8 @@ from plmetrics.suite.sections.section import Column, Section
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from plmetrics.core.names import SuitePath
+    from plmetrics.features.nights.calendar import Interval
     from plmetrics.suite.model import Suite
     from plmetrics.suite.problems import Findings
 
@@ -99,7 +101,7 @@ class IntervalSection(Section):
         """The intervals."""
         return Calendar(Duration.of(self.every), self.timezone)
 
-    def check(self, fields: Mapping[str, Any], problems: Findings) -> None:  # noqa: ARG002
+    def check(self, fields: Mapping[str, Any], problems: Findings) -> None:
         """Note settings that do not fit together."""
         if (self.partition is None) == (self.column is None):
             msg = "interval needs one of partition and column, which say when rows are of"
@@ -111,6 +113,29 @@ class IntervalSection(Section):
         elif self.format is not None and self._same_texts():
             msg = f"values of the form {self.format} do not tell intervals of {self.every} apart"
             problems.add(msg, (*_PATH, "format"), "name longer intervals: every: 1mo for the form %Y%m")
+        self._check_windows(fields, problems)
+
+    def _check_windows(self, fields: Mapping[str, Any], problems: Findings) -> None:
+        """Note windows in which no interval lies, so that there would never be anything to compare with."""
+        drift = (fields.get("sections") or {}).get("drift")
+        named: dict[SuitePath, Any] = {
+            ("compare", "run"): getattr(fields.get("compare"), "run", None),
+            ("drift", "reference"): getattr(drift, "reference", None),
+        }
+        gates = enumerate(fields.get("gates") or ())
+        named |= {("gates", place, "within"): getattr(gate, "within", None) for place, gate in gates}
+        for path, reference in named.items():
+            window = getattr(reference, "window", None)
+            if window is not None and not self.calendar.before(self._sample, Duration.of(window)):
+                hint = f"write {self.every}, or a longer one"
+                problems.add(
+                    f"no interval of {self.every} lies in a window of {window}", (*path, "window"), hint
+                )
+
+    @property
+    def _sample(self) -> Interval:
+        """An interval after a long month."""
+        return self.calendar.containing(datetime(2026, 1, 15, tzinfo=UTC))
 
     def _same_texts(self) -> bool:
         """Whether two intervals have one value of the partition."""

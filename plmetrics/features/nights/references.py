@@ -199,7 +199,11 @@ class EarlierIntervals(EarlierRuns):
     ) -> Iterator[Manifest]:
         """Manifests of the intervals of a reference, the last one first."""
         if reference.run is not None:
-            yield from self._of_run(reference.run)
+            named_run = next(self._of_run(reference.run), None)
+            if named_run is None:
+                rejections.append({"run": reference.run, "reason": "no interval has such a run"})
+            else:
+                yield named_run
         elif reference.previous:
             yield from self._latest_first()
         else:

@@ -278,8 +278,8 @@ class FineScores:
 
 
 def _is_part_of(part: Part, sets: Collection[int]) -> bool:
-    """Whether a part names the slices of some sets, holds their scores, or says where bins lie."""
-    if part.kind in {"blocks", "edges", "usual"}:
+    """Whether a part names the slices of some sets or holds their scores, or says where the bins of any lie."""
+    if part.kind in {"blocks", "edges", "usual", "cuts"}:
         return True
-    is_wanted = part.kind in {"slices", "cuts"} or (part.kind == "scores" and part.bins in {"fine", "coarse"})
+    is_wanted = part.kind == "slices" or (part.kind == "scores" and part.bins in {"fine", "coarse"})
     return is_wanted and part.sets[0] in sets

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from plmetrics.catalogue.metric import TOTAL
-from plmetrics.core.results import in_schema
+from plmetrics.core.results import TableSchema, in_schema
 from plmetrics.inference.across_runs.sides import ROUNDING, aligned_metrics, pairing_of, sample
 from plmetrics.inference.comparisons.independent import independent_difference
 from plmetrics.inference.comparisons.inflation import (
@@ -38,7 +38,12 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.object_]
 
+RUN_SCHEMA: pl.Schema = TableSchema([*COMPARED_SCHEMA.items(), ("bound", pl.Float64)])
+"""The rows in the making; `bound` is the largest possible error of a difference of values that are counted on grids."""
+
 NOTE = "independent samples"
+_BOUNDS = pl.Schema({"bound": pl.Float64(), "bound|b": pl.Float64()})
+_SMALL = 0.1
 PAIRED, PAIRED_ROWS = "paired: both runs are of the same units", "paired: both runs are of the same rows"
 
 
@@ -55,12 +60,13 @@ def run_comparisons(
             tested which run is nearer to it.
 
     Returns:
-        A row per value of either run and scale, without adjusted p values, and with `blocks` where runs are paired.
-        What one of the runs does not have has the status `not_in_run`.
+        A row per value of either run and scale, without adjusted p values, with `blocks` where runs are paired, and
+        with `bound`: a grid that was made of other scores may tell those of a run badly apart. What one of the runs
+        does not have has the status `not_in_run`.
     """
     both = aligned_metrics(now.metrics, before.metrics)
     if both.is_empty():
-        return COMPARED_SCHEMA.to_frame()
+        return RUN_SCHEMA.to_frame()
     sides = sample(both, "", resampled=now.resampled), sample(both, "|b", resampled=before.resampled)
     pairing = pairing_of(both, now, before)
     unequal = _totals_of_unequal_rows(both, metrics)
@@ -73,8 +79,35 @@ def run_comparisons(
             difference = pairing.runs.onto(difference, scale, now.level)
         difference = difference.refuse(unequal, UNEQUAL_ROWS)
         difference = difference.untested(_of_noise(both, sides, difference, scale, metrics), UNEQUAL_NOISE)
-        parts.append(_rows(both, difference, scale, (now, before), tests_and_notes).with_columns(nearer))
+        rows = _rows(both, difference, scale, (now, before), tests_and_notes)
+        parts.append(_with_bound(rows, _bound_of(both, sides, scale)).with_columns(nearer))
     return pl.concat(parts)
+
+
+def _bound_of(both: pl.DataFrame, sides: tuple[Sample, Sample], scale: str) -> NDArray[np.float64]:
+    """The largest possible error of each difference, or ratio, by those of both values; 0 where they are exact."""
+    errors = in_schema(both, _BOUNDS).fill_null(0.0)
+    now, before = (errors[name].to_numpy() for name in _BOUNDS)
+    total: NDArray[np.float64] = now + before
+    if scale == "difference":
+        return total
+    value, base = (np.abs(side.value) for side in sides)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(base > before, (now + value / base * before) / (base - before), np.inf)
+    return np.where(total > 0, ratio, 0.0)
+
+
+def _with_bound(rows: pl.DataFrame, bound: NDArray[np.float64]) -> pl.DataFrame:
+    """The rows with their bounds, and a note where one is no small part of the standard error, or of the difference."""
+    rows = rows.with_columns(
+        bound=pl.when(pl.col("difference").is_not_null() & (pl.lit(bound) > 0)).then(pl.lit(bound))
+    )
+    size = pl.coalesce("std_error", pl.col("difference").abs())
+    amount = pl.Series([f"{each:.2g}" for each in bound], dtype=pl.String)
+    words = pl.when(pl.col("bound") > _SMALL * size).then(
+        pl.format("counted on a grid, and at most {} off", pl.lit(amount))
+    )
+    return rows.with_columns(note=pl.concat_str("note", words, separator="; ", ignore_nulls=True))
 
 
 def _totals_of_unequal_rows(both: pl.DataFrame, metrics: Sequence[Metric]) -> NDArray[np.bool_]:
@@ -156,7 +189,7 @@ def _rows(
         name: pl.Series(
             name,
             values.tolist() if values.dtype == object else values,
-            dtype=COMPARED_SCHEMA[name],
+            dtype=RUN_SCHEMA[name],
             strict=False,
         )
         for name, values in numbers.items()
@@ -186,4 +219,4 @@ def _rows(
         baseline=pl.lit(runs[1].name),
         note=note,
     ).with_columns(pl.col(pl.Float64).fill_nan(None))
-    return in_schema(made_here, COMPARED_SCHEMA)
+    return in_schema(made_here, RUN_SCHEMA)

@@ -71,8 +71,9 @@ def run_decompositions(suite: Suite, now: Side, before: Side, level: float) -> p
     called rows of precision or the queries of NDCG: runs that decompose it keep that, else one row says so
     (`unknown_shares`). Intervals are t intervals with Satterthwaite's degrees of freedom, of the
     slices' standard errors and of those of the shares, which vary as those of a multinomial draw of as many units as
-    the run has. What a run has no value for is in the part of the slice `rest`, which has no interval. Runs over the
-    same units are taken as independent samples, too, which the note says: their intervals are wider than they need be.
+    the run has. A slice that a run has without a value, as for too few rows, is in the part of the slice `rest` in both
+    runs, which has no interval. Runs over the same units are taken as independent samples, too, which the note says:
+    their intervals are wider than they need be.
     """
     both = aligned_metrics(now.metrics, before.metrics)
     shared = sharing(now.kept, before.kept)
@@ -124,7 +125,7 @@ class _Runs:
         if lost or not statuses:
             return self._refused(str(lost[0]) if lost else NOT_IN_RUN, None)
         before, after = (
-            self._of(*of_run) for of_run in zip(("|b", ""), self._sides, wholes, self._masses, strict=True)
+            self._of(*of_run) for of_run in zip(("|b", ""), self._sides, wholes, self._weights(), strict=True)
         )
         within, mix = change_parts(before.shares, after.shares)
         errors = _errors(before, after)
@@ -160,14 +161,28 @@ class _Runs:
         for suffix, side in zip(("|b", ""), self._sides, strict=True):
             yield sample(self._overall, suffix, resampled=side.resampled)
 
-    def _of(self, suffix: str, side: Side, overall: Sample, masses: Mapping[str, float] | None) -> RunMeans:
+    def _weights(self) -> list[Array]:
+        """By run the denominator of each slice, 0 where a run has the slice without a value, and of all rows."""
+        weights = []
+        for suffix, masses in zip(("|b", ""), self._masses, strict=True):
+            if masses is None or self._subject.own.mean == "rows":
+                rows = self._slices, self._overall
+                weights.append(np.concatenate([part[f"weight{suffix}"].fill_null(0.0) for part in rows]))
+            else:
+                texts = [*self._slices["slice"], WHOLE]
+                weights.append(np.array([masses.get(text, 0.0) for text in texts], dtype=np.float64))
+        unknown = [
+            (weight[:-1] != 0) & self._slices[f"value{suffix}"].is_null().to_numpy()
+            for suffix, weight in zip(("|b", ""), weights, strict=True)
+        ]
+        known = np.append(~np.any(unknown, axis=0), True)
+        return [np.where(known, weight, 0.0) for weight in weights]
+
+    def _of(self, suffix: str, side: Side, overall: Sample, weights: Array) -> RunMeans:
         """One run, with the remainder of its slices as one more."""
         slices_sample = sample(self._slices, suffix, resampled=side.resampled)
-        weight = self._slices[f"weight{suffix}"].fill_null(0.0).to_numpy()
-        weight_of_rows = total = float(self._overall[f"weight{suffix}"].fill_null(0.0).sum())
-        if masses is not None and self._subject.own.mean != "rows":
-            weight = np.array([masses.get(text, 0.0) for text in self._slices["slice"]], dtype=np.float64)
-            total = masses[WHOLE]
+        weight, total = weights[:-1], float(weights[-1])
+        weight_of_rows = float(self._overall[f"weight{suffix}"].fill_null(0.0).sum())
         share = np.where(np.isfinite(slices_sample.value), weight / total, 0.0)
         value = np.where(share != 0, slices_sample.value, 0.0)
         remainder = 1.0 - float(share.sum())

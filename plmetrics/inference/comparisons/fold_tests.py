@@ -55,7 +55,7 @@ def fold_tests(
     """The rows of `comparisons` for the tests of folds, of every pair of models, metric and slice.
 
     Folds without a value of either model are left out. `corrected_resampled_t` finds n_test / n_train from the sizes
-    of the folds of a repeat, unless the test names it; `five_by_two_cv_f` needs just 5 repeats of 2 folds.
+    of all folds of a repeat, unless the test names it; `five_by_two_cv_f` needs just 5 repeats of 2 folds.
 
     Args:
         folds: the result table.
@@ -99,7 +99,10 @@ class _Folds:
         both = model_values.join(other, on=keys, how="inner", nulls_equal=True, maintain_order="left")
         groups = both.select(GROUP).unique(maintain_order=True)
         both = both.join(groups.with_row_index("@group"), on=GROUP, maintain_order="left")
-        both = both.with_columns((pl.col("value") - pl.col("@other")).alias("difference"))
+        both = both.with_columns(
+            (pl.col("value") - pl.col("@other")).alias("difference"),
+            pl.col("n").sum().over("@group", "repeat").alias("@rows"),
+        )
         return cls(groups, both.filter(pl.col("difference").is_finite()).sort("@group", *_FOLD))
 
     def tested(self, test: ComparisonTest, level: float) -> TestOutcomes:
@@ -138,8 +141,7 @@ class _Folds:
 
     def _ratio(self) -> Array:
         """n_test / n_train of each group, the mean over its folds."""
-        total = pl.col("n").sum().over("@group", "repeat")
-        ratio = (pl.col("n") / (total - pl.col("n"))).alias("share")
+        ratio = (pl.col("n") / (pl.col("@rows") - pl.col("n"))).alias("share")
         shares = self._frame.select("@group", ratio).with_columns(
             pl.when(pl.col("share").is_finite()).then("share").otherwise(0.0)
         )

@@ -65,8 +65,8 @@ def independent_difference(
     sample, and the p value that of the same t. A ratio has its interval on the scale of logarithms, with e / value in
     place of e, and is undefined as `paired_ratio` says.
 
-    There is no interval where either sample has no standard error, with its reason as status, and where both are 0
-    (`degenerate`).
+    There is no interval where either sample has no standard error, with its reason as status, and where both are 0 or
+    an end is beyond all numbers (`degenerate`).
 
     Source: Satterthwaite (1946), An approximate distribution of estimates of variance components, Biometrics
     Bulletin 2(6).
@@ -96,20 +96,22 @@ def independent_difference(
     error, freedom = _satterthwaite(errors, (model.blocks, baseline.blocks))
     half, p = student_test(centre, error, freedom, level)
     interval_status = _interval_status(model, baseline, ok, half)
-    none = interval_status != "ok"
     ends = centre - half, centre + half
     std_error = np.hypot(model.std_error, baseline.std_error)
     if scale != "difference":
         ends = back_transform(*ends, p, centre, level)
         relative = _relative(model.std_error, first.value), _relative(baseline.std_error, second.value)
         std_error = np.abs(difference) * np.hypot(*relative)
+    # An end beyond all numbers says nothing of the ratio.
+    interval_status[(interval_status == "ok") & ~np.isfinite(ends[1])] = "degenerate"
+    none = interval_status != "ok"
     method = np.full(none.shape, "t", dtype=object)
     method[none] = None
     return Difference(
         np.where(ok, difference - move, np.nan),
         np.where(none, np.nan, ends[0] - move),
         np.where(none, np.nan, ends[1] - move),
-        np.where(ok, std_error, np.nan),
+        np.where(ok & np.isfinite(std_error), std_error, np.nan),
         np.where(none, np.nan, p),
         blocks,
         method,

@@ -6,6 +6,7 @@ rows x replicates are few, replicates are exact as well. On a grid rank correlat
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -275,7 +276,7 @@ def _replicates(
 ) -> dict[str, Array]:
     by_metric: dict[str, list[Array]] = {metric.text: [] for metric in metrics}
     for index, (counts, present) in enumerate(blocks):
-        flat = counts.reshape(len(present), -1)
+        flat = counts.reshape(len(present), math.prod(counts.shape[1:]))
         occupied = np.flatnonzero(flat.any(axis=0))
         joint = np.zeros((len(weights), flat.shape[1]))
         if isinstance(weights, Nudges):

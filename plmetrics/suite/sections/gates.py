@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
@@ -148,7 +149,7 @@ class Gate(GateRule):
         description="A slice set: every group is selected at least four fifths as often as another.",
     )
 
-    @property
+    @cached_property
     def subject(self) -> Metric:
         """Subject of the verdict: the metric, or its difference between slices."""
         if self.between is None:
@@ -159,7 +160,11 @@ class Gate(GateRule):
 
     def of(self, metric: Metric) -> Gate:
         """Gate with its metric specialised by the facts of the run."""
-        return self if metric is self.metric else self.model_copy(update={"metric": metric})
+        if metric is self.metric:
+            return self
+        copied = self.model_copy(update={"metric": metric})
+        copied.__dict__.pop("subject", None)  # a copy takes cached values along
+        return copied
 
 
 def read_opponent(fields: dict[str, Any], path: SuitePath, findings: Findings) -> bool:

@@ -114,6 +114,9 @@ def _fault(file: SourceFile, rows: int | None, reason: str) -> tuple[str, str]:
 
 
 def _line_fault(line: str) -> tuple[str, str] | None:
+    if line.startswith("\ufeff"):
+        return "begins with a byte order mark", "write the file as UTF-8 without one"
+
     def refuse(word: str) -> Any:
         raise _NotANumberError(word)
 

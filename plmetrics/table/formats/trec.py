@@ -94,7 +94,7 @@ def _read_file(
     """Query, document and a number of each line; nothing, and a complaint, where the file is bad."""
     nothing = pl.DataFrame(schema={QUERY: pl.String, DOCUMENT: pl.String, value: pl.Float64})
     try:
-        with watch_stamps({str(path): stamp_of(path)}), open_text(str(path)) as text:
+        with watch_stamps({str(path): stamp_of(path)}), open_text(str(path), encoding="utf-8-sig") as text:
             content = text.read()
     except FileNotFoundError:
         complaints.absent(path, "there is no such file")
@@ -117,7 +117,7 @@ def _read_file(
 
 def _taken_apart(content: str, pattern: str) -> pl.DataFrame:
     """Nonblank lines with their numbers and parts, null for malformed ones."""
-    text = pl.Series(_TEXT, [content]).str.split("\n").explode()
+    text = pl.Series(_TEXT, content.replace("\r\n", "\n").replace("\r", "\n").split("\n"))
     lines = pl.DataFrame([text]).with_row_index(_LINE, offset=1)
     parts = pl.col(_TEXT).str.extract_groups(pattern).struct
     number = parts.field("3").cast(pl.Float64, strict=False)

@@ -259,6 +259,26 @@ def test_late_rows_are_evaluated_as_far_as_the_suite_looks_back(nights: Nights) 
     assert new[3] != old[3]  # compared with day 2
 
 
+def test_a_reference_to_a_run_that_is_none_is_said(nights: Nights) -> None:
+    nights.write_suite(compare={"run": {"run": "20260301T000000Z-abcdef"}})
+    (words,) = (word for word in nights.run(1).warnings if "to compare with" in word)
+    assert words.endswith("passed over: 20260301T000000Z-abcdef (no interval has such a run)")
+
+
+def test_an_earlier_night_whose_rows_no_longer_fit_the_suite_keeps_its_result(nights: Nights) -> None:
+    """Too many slices are an error of a suite in that night alone: this one is evaluated all the same."""
+    nights.write_suite(interval={"partition": "day", "lookback": "2d"}, max_slices=3)
+    old = nights.run(0).folder
+    nights.write(0, rows(0).with_columns(region=pl.int_range(60).cast(pl.String)))
+    result = nights.run(1)
+    assert result.verdict == "pass"
+    assert f"{day(0)} could not be evaluated again, its result stays" in " ".join(result.warnings)
+    manifest = nights.current(0)
+    assert old is not None
+    assert manifest is not None
+    assert manifest.run == old.name
+
+
 def test_a_change_of_words_evaluates_nothing_again_and_one_of_sense_does(nights: Nights) -> None:
     first = nights.run(0)
     nights.suite.write_text("# as ever\n" + nights.suite.read_text())

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
+from sklearn.metrics import roc_auc_score
 from suites.nights import day, nights, rows
 
 import plmetrics as plm
@@ -167,3 +168,28 @@ def test_constants_that_are_lost_are_taken_from_a_state_with_a_word(nights: Nigh
     assert file.read_bytes() == content
     assert plm.merge(nights.home, interval=f"{day(0)}/{day(2)}").record["rows"]["read"] == 120
     assert not [words for words in nights.run(2).warnings if "constants" in words]
+
+
+@pytest.mark.parametrize("scales", [["difference"], ["difference", "ratio", "relative_change"]])
+def test_a_window_on_a_grid_of_other_scores_decides_no_gate_within_its_error(
+    nights: Nights, scales: list[str]
+) -> None:
+    """Scores of the first night make the grid: on another scale they tie what came later, and its AUC is near 0.5."""
+    loss = {"metric": "roc_auc", "model": "old", "against": {"run": True}, "no_worse_than": 0.1}
+    clear = {**loss, "name": "clear", "no_worse_than": 0.9}
+    shares = [{**clear, "name": scale, "scale": scale, "no_worse_than": 0.5} for scale in scales[1:]]
+    compare = {"run": {"window": "3d"}, "scales": scales}
+    nights.write_suite(compare=compare, gates=[loss, clear, *shares], keep=KEEP)
+    nights.write(0, rows(0).with_columns(pl.col("old", "new") / 1000))
+    nights.write(4, bad=True)
+    result = [nights.run(number) for number in range(5)][-1]
+    table = result.comparisons.filter(contrast="run", model="old", slice_set="overall", metric="roc_auc")
+    before = pl.concat([rows(number) for number in (1, 2, 3)])
+    now, then = (roc_auc_score(frame["y"], frame["old"]) for frame in (rows(4, bad=True), before))
+    truth = {"difference": now - then, "ratio": now / then, "relative_change": now / then - 1}
+    for row in table.rows(named=True):
+        largest = float(row["note"].removeprefix("independent samples; counted on a grid, and at most ")[:-4])
+        assert abs(row["difference"] - truth[row["scale"]]) <= largest * 1.05
+    assert now - then < -0.1 < table["difference"][0]
+    assert result.gates["verdict"].to_list() == ["inconclusive", "pass", *["inconclusive"] * len(shares)]
+    assert "the rule is not decided within" in result.gates["note"][0]

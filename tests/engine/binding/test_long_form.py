@@ -91,6 +91,28 @@ def test_a_column_whose_name_is_a_pattern_of_names_is_left_out(tmp_path: Path) -
     assert errors(odd, tmp_path) == errors(TABLE, tmp_path)
 
 
+@pytest.mark.parametrize("noise", [5.6e-17, -5.6e-17, 1e-12])
+def test_levels_that_rounding_tells_apart_are_one(tmp_path: Path, noise: float) -> None:
+    """Those of `numpy.arange(0.05, 1, 0.05)`, such as 0.7500000000000001, among others that are written by hand."""
+    moved = pl.when(pl.col("place") == "b").then(pl.col("level") + noise * 2).otherwise("level")
+    noisy = TABLE.with_columns(moved.alias("level"))
+    assert errors(noisy, tmp_path) == errors(TABLE, tmp_path)
+    twice = pl.concat([noisy, TABLE.filter(pl.col("place") == "b")])
+    with pytest.raises(plm.DataError, match="a quantile of a forecast stands in 2 rows: place=b"):
+        errors(twice, tmp_path)
+
+
+def test_levels_that_are_decimals(tmp_path: Path) -> None:
+    decimals = TABLE.with_columns(pl.col("level").cast(pl.Decimal(5, 3)))
+    assert errors(decimals, tmp_path) == errors(TABLE, tmp_path)
+
+
+def test_a_column_that_is_called_like_a_quantile_is_told(tmp_path: Path) -> None:
+    twice = TABLE.with_columns(pl.lit(1.0).alias("value_0.5"))
+    with pytest.raises(plm.DataError, match=r"column 'value_0\.5' is in the data already"):
+        errors(twice, tmp_path)
+
+
 @pytest.mark.parametrize("narrow", [pl.Float32, pl.Float16])
 def test_levels_of_fewer_bits_are_the_decimals_they_stand_for(
     tmp_path: Path, narrow: type[pl.DataType]

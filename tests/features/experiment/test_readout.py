@@ -261,7 +261,8 @@ def test_frames_files_and_types_of_arms(tmp_path: Any, dtype: Any) -> None:
         ({"shares": {"A": 0, "B": 1, "C": 1}}, "shares must be numbers above 0"),
         ({"correction": "holms"}, "did you mean 'holm'"),
         ({"data": TABLE.clear()}, "the table has no rows"),
-        ({"data": TABLE.filter(variant="A")}, "holds 1 of the 2 to 100 arms"),
+        ({"data": TABLE.filter(variant="A")}, "all rows are in arm 'A' of column 'variant'"),
+        ({"arm": "spent", "control": TABLE["spent"][0]}, r"holds [0-9]+ arms, more than 100"),
     ],
 )
 def test_what_is_wrong_is_said(options: dict[str, Any], words: str) -> None:
@@ -269,7 +270,30 @@ def test_what_is_wrong_is_said(options: dict[str, Any], words: str) -> None:
         readout(**options)
 
 
+def test_a_table_of_one_arm_is_bad_data_and_no_mistake_of_a_suite() -> None:
+    with pytest.raises(plm.DataError, match="all rows are in arm 'A'"):
+        readout(data=TABLE.filter(variant="A"))
+
+
 def test_many_slices_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("plmetrics.features.experiment.design.MOST_SLICES", 3)
     with pytest.raises(plm.ConfigError, match="there are 4 slices, more than 3"):
         readout(by=["country"])
+
+
+def test_a_row_whose_arm_is_nan_has_none() -> None:
+    rows = pl.DataFrame({"arm": [0.0, 1.0, float("nan"), 0.0, 1.0, 1.0], "y": [1.0, 2.0, 9.0, 3.0, 4.0, 7.0]})
+    with pytest.raises(plm.DataError, match=r"'arm' \(arm\): 1 of 6 values are null or NaN"):
+        plm.readout(rows, "y", arm="arm", control=0)
+    found = plm.readout(rows, "y", arm="arm", control=0, missing="drop")
+    assert found["arm"].to_list() == ["1", None]
+    assert found["difference"][0] == pytest.approx(13 / 3 - 2)
+
+
+@pytest.mark.parametrize("reproducible", [False, True])
+def test_squares_too_large_for_a_double_overflow(reproducible: bool) -> None:
+    rows = TABLE.with_columns(spent=pl.col("spent") * 1e200)
+    row = plm.readout(rows, "spent", arm="variant", control="A", ranks=False, reproducible=reproducible).row(
+        0, named=True
+    )
+    assert (row["status"], row["p_value"], row["lower"]) == ("overflow", None, None)

@@ -118,6 +118,22 @@ def test_a_form_whose_values_do_not_sort_as_days_do_is_refused(form: str) -> Non
         IntervalSection(partition="day", format=form)
 
 
+@pytest.mark.parametrize(
+    ("every", "rest"),
+    [
+        ("1d", "compare: {run: {window: 23h}}"),
+        ("1w", "compare: {run: {window: 6d}}"),
+        ("1mo", "compare: {run: {window: 30d}}"),
+        ("1d", "drift: {reference: {window: 12h}}"),
+        ("1w", "gates: [{metric: brier, within: {sd: 3, window: 3d}}]"),
+    ],
+)
+def test_a_window_that_is_shorter_than_an_interval_is_refused(refuse: Refuse, every: str, rest: str) -> None:
+    (problem,) = refuse(f"metrics: [brier]\ninterval: {{partition: day, every: {every}}}\n{rest}\n")
+    assert f"no interval of {every} lies in a window of" in problem.message
+    assert problem.where is not None
+
+
 @pytest.mark.parametrize(("form", "every"), [("%Y%m", "1d"), ("%Y", "1mo"), ("%Y%m%d", "1h"), ("%Y%m", "1w")])
 def test_a_form_that_does_not_tell_intervals_apart_is_refused(refuse: Refuse, form: str, every: str) -> None:
     (problem,) = refuse(f"metrics: [brier]\ninterval: {{partition: day, every: {every}, format: '{form}'}}\n")

@@ -139,6 +139,22 @@ def test_a_slice_of_one_night_alone_has_no_part_within(tmp_path: Path) -> None:
         assert (part["value"], part["lower"], part["upper"]) == (0.0, 0.0, 0.0)
 
 
+def test_slice_sets_that_are_not_decomposed_change_nothing(tmp_path: Path) -> None:
+    slices = {
+        "before": {"column": "w"},
+        "region": {"column": "region"},
+        "after": {"columns": ["region", "w"]},
+    }
+    given = {"uncertainty": {"replicates": 20}}
+    for name in ("several", "alone"):
+        (tmp_path / name).mkdir()
+    result = evaluated(tmp_path / "several", 2, slices=slices, **given)
+    alone = evaluated(tmp_path / "alone", 2, slices={"region": {"column": "region"}}, **given)
+    assert shapley(alone.decomposition)["s"]["std_error"] > 0
+    columns = ["slice", "part", "value", "lower", "upper", "status"]
+    assert result.decomposition.select(columns).equals(alone.decomposition.select(columns))
+
+
 def test_smaller_slices_are_in_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(score_changes, "MOST_SLICES", 2)
     seen = shapley(evaluated(tmp_path, 2).decomposition)

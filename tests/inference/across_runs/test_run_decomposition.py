@@ -122,3 +122,34 @@ def test_what_is_kept_is_json_and_only_where_it_is_asked_for() -> None:
     second = ranked(old, compare={"run": plain, "decompose": {"region": ["ndcg"]}})
     assert second.decomposition["status"].to_list() == ["unknown_shares"]
     assert "compare.decompose" in second.decomposition["note"].item()
+
+
+@pytest.mark.parametrize("metric", ["brier", "recall"])
+def test_a_slice_of_too_few_rows_in_one_run_is_in_the_rest_of_both(metric: str) -> None:
+    def rows(small: int, seed: int) -> pl.DataFrame:
+        rng = np.random.default_rng(seed)
+        region = np.repeat(["a", "b"], [small, 320 - small])
+        return pl.DataFrame({"y": rng.integers(0, 2, 320), "p": rng.random(320), "region": region})
+
+    def parts(table: pl.DataFrame) -> list[tuple[float, float]]:
+        """Share of the denominator and mean in either slice."""
+        loss = (
+            (pl.col("p") - pl.col("y")) ** 2 if metric == "brier" else (pl.col("p") >= 0.5).cast(pl.Float64)
+        )
+        counted = (table if metric == "brier" else table.filter(y=1)).with_columns(loss=loss)
+        sides = [counted.filter(region=name) for name in ("b", "a")]
+        return [(side.height / counted.height, side["loss"].mean()) for side in sides]
+
+    asked = {"label": "y", "models": "p", "metrics": [metric], "slices": ["region"], "min_rows": 80}
+    tables = [rows(90, 1), rows(70, 2)]
+    first = plm.evaluate(
+        tables[0], **asked, compare={"run": plm.evaluate(tables[0], **asked), "decompose": ["region"]}
+    )
+    second = plm.evaluate(tables[1], **asked, compare={"run": first, "decompose": ["region"]})
+    of_metric = second.decomposition.filter(metric=metric)
+    found = {(row["slice"], row["part"]): row["value"] for row in of_metric.iter_rows(named=True)}
+    for name, (w0, m0), (w1, m1) in zip(("region=b", "rest"), *map(parts, tables), strict=True):
+        assert found.pop((name, "within")) == pytest.approx((w0 + w1) / 2 * (m1 - m0))
+        assert found.pop((name, "mix")) == pytest.approx((w1 - w0) * (m0 + m1) / 2)
+        assert found.pop((name, "total")) == pytest.approx(w1 * m1 - w0 * m0)
+    assert {name for name, _ in found} == {"all"}

@@ -60,6 +60,9 @@ def test_resampled_errors_are_widened() -> None:
 def test_p_is_small_exactly_where_the_interval_excludes_no_change(one: Any, other: Any, scale: Any) -> None:
     made = independent_difference(sample(*one), sample(*other), level=0.95, scale=scale)
     nothing = 1.0 if scale == "ratio" else 0.0
+    if np.isnan(made.upper[0]):
+        assert (made.interval_status[0], scale != "difference") == ("degenerate", True)
+        return
     assert (made.p_value[0] < 0.05) == (not made.lower[0] <= nothing <= made.upper[0])
     assert made.lower[0] <= made.difference[0] <= made.upper[0]
 
@@ -87,6 +90,8 @@ def test_p_is_small_exactly_where_the_interval_excludes_no_change(one: Any, othe
         (sample(1, 0.1, 9), sample(0, 0.1, 9), "ratio", "zero_denominator", "undefined_value"),
         (sample(1, 0.1, 9), sample(-1, 0.1, 9), "relative_change", "nonpositive_values", "undefined_value"),
         (sample(0, 0.1, 9), sample(1, 0.1, 9), "ratio", "ok", "degenerate"),
+        (sample(1, 0.1, 9), sample(1e-6, 1.0, 3), "ratio", "ok", "degenerate"),
+        (sample(1, 0.1, 9), sample(1e-6, 1.0, 3), "relative_change", "ok", "degenerate"),
     ],
 )
 def test_says_why_there_is_none(

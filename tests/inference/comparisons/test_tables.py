@@ -378,6 +378,22 @@ def test_folds_are_what_is_paired_where_there_are_folds(piece: str) -> None:
     )
 
 
+def test_folds_without_a_value_were_trained_on() -> None:
+    table = TABLE.with_columns(y=pl.when(pl.col("fold") == 0).then(1).otherwise("y"))
+    own = row(
+        compared(["corrected_resampled_t"], table, fold="fold"), "corrected_resampled_t", "roc_auc", "all"
+    )
+    parts = [table.filter(pl.col("fold") == fold) for fold in range(1, 5)]
+    scores = [[roc_auc_score(part["y"], part[model]) for part in parts] for model in ("b", "a")]
+    ratio = np.mean([part.height / (table.height - part.height) for part in parts])
+    alone = plm.tests.corrected_resampled_t(*scores, ratio=float(ratio))
+    assert (own["p_value"], own["lower"], own["n"]) == (
+        pytest.approx(alone.p_value),
+        pytest.approx(alone.lower),
+        4,
+    )
+
+
 def test_weights_do_not_forbid_tests_of_folds() -> None:
     found = compared(["paired_t"], fold="fold", weight="weight")
     own = row(found, "paired_t", "brier", "all")

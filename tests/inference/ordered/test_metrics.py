@@ -131,3 +131,27 @@ def test_a_metric_that_reads_undeclared_scores_is_refused_with_words():
     Nothing = type("Nothing", (Distance,), {"reads": "nothing"})
     with pytest.raises(plm.ConfigError, match="reads of the metric class Nothing must be one of area"):
         values([Nothing()])
+
+
+@pytest.mark.parametrize("method", ["bootstrap", "jackknife"])
+def test_ranks_of_a_slice_without_rows_of_one_model_are_undefined(method):
+    draw = np.random.default_rng(1)
+    half = np.repeat(["a", "b"], 200)
+    rows = pl.DataFrame({"y": draw.normal(size=400), "p": draw.normal(size=400), "half": half})
+    rows = rows.with_columns(q=pl.when(pl.col("half") == "a").then("p"))
+    found = plm.evaluate(
+        rows,
+        task="regression",
+        label="y",
+        models=["p", "q"],
+        metrics=["spearman", "kendall_tau"],
+        slices=["half"],
+        missing="drop_per_model",
+        uncertainty={"method": method, "replicates": 20},
+    ).metrics
+    absent = found.filter(model="q", slice="half=b")
+    assert absent["status"].to_list() == ["no_rows"] * 2
+    assert absent["value"].null_count() == absent["lower"].null_count() == 2
+    columns = ["metric", "value", "lower", "upper"]
+    there, alone = (found.filter(model=model, slice="half=a").select(columns) for model in ("q", "p"))
+    assert there.equals(alone)

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from plmetrics.core.errors import Problem
+from plmetrics.suite.reader import metric_from_text
+from plmetrics.suite.sections.gates import Gate
 
 METRICS = "metrics: [f1, roc_auc, selection_rate, log_loss]\nslices: {region: region}\n"
 INTERVALS = "uncertainty: true\n"
@@ -174,3 +176,11 @@ def test_all_of_it_at_once(load: Any) -> None:
     )
     (found,) = load(f"{METRICS}{INTERVALS}gates: [{gate}]\n").suite.gates
     assert (found.correction, found.consecutive, found.on_insufficient) == ("bonferroni", 3, "warn")
+
+
+def test_a_gate_of_another_metric_judges_the_differences_of_that() -> None:
+    recall, f1 = (metric_from_text("binary", name) for name in ("recall", "f1"))
+    gate = Gate(metric=recall, between="region", at_most=0.1)
+    assert gate.subject.text == "disparity(recall, by=region)"
+    assert gate.of(f1).subject.text == "disparity(f1, by=region)"
+    assert gate.of(recall) is gate

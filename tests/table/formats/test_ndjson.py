@@ -77,6 +77,10 @@ def test_types_fit_all_files(one, other, values):
         ('{"s": 1}\n{"s": -Infinity}\n', "line 2 holds -Infinity, which JSON does not have"),
         ("y,s\n1,2\n", "line 1 is not JSON"),
         (b'{"s": "gr\xfcn"}\n', "is not UTF-8 text"),
+        (
+            b'\xef\xbb\xbf{"s": 1}\n',
+            "line 1 begins with a byte order mark\n    write the file as UTF-8 without one",
+        ),
     ],
 )
 def test_bad_files_are_named(text, words):

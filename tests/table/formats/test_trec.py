@@ -15,9 +15,9 @@ RUN = "1\tQ0  c 1 0.5 x\n1 Q0 a 9 0.25 x\n\n2 Q0 z 1 1e1 x and more\n"
 
 def rows(tmp_path: Path, run: Any = RUN, qrels: str = QRELS, **more: Any) -> list[tuple[Any, ...]]:
     files = run if isinstance(run, dict) else {"score": run}
-    (tmp_path / "qrels").write_text(qrels)
+    (tmp_path / "qrels").write_text(qrels, newline="")
     for name, text in files.items():
-        (tmp_path / name).write_text(text)
+        (tmp_path / name).write_text(text, newline="")
     trec = {"qrels": "qrels", "run": {name: name for name in files}, **more}
     source = open_source({"trec": trec}, tmp_path)
     return source.frame.collect().sort("query", "document").rows()
@@ -31,6 +31,12 @@ def test_judged_and_retrieved_documents_are_joined(tmp_path: Path) -> None:
         ("2", "a", 1.0, None, True),
         ("2", "z", 0.0, 10.0, False),
     ]
+
+
+@pytest.mark.parametrize("ending", ["\r\n", "\r"])
+def test_line_ends_and_byte_order_marks_are_no_part_of_a_query(tmp_path: Path, ending: str) -> None:
+    run, qrels = ("\ufeff" + text.replace("\n", ending) for text in (RUN, QRELS))
+    assert rows(tmp_path, run, qrels) == rows(tmp_path)
 
 
 def test_queries_that_the_judgements_lack_are_left_out_and_counted(tmp_path: Path) -> None:

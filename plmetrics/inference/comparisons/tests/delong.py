@@ -22,6 +22,7 @@ from plmetrics.inference.comparisons.tests.outcome import (
     Flags,
     TestOutcomes,
     TestResult,
+    labels,
     level_of,
     numbers,
     one_of,
@@ -79,7 +80,7 @@ def delong(
         has no spread at all (`zero_variance`).
 
     Raises:
-        ConfigError: the columns differ in length or a score is no finite number.
+        ConfigError: the columns differ in length, a score is no finite number, or a label or unit is null.
 
     Sources: DeLong, DeLong and Clarke-Pearson (1988), Biometrics 44(3); Sun and Xu (2014), Fast implementation of
     DeLong's algorithm, IEEE Signal Processing Letters 21(11); Obuchowski (1997), Nonparametric analysis of clustered
@@ -204,7 +205,8 @@ def delong_covariance(
         unit: what tells rows apart that belong together; then the covariance is Obuchowski's (1997).
 
     Raises:
-        ConfigError: the columns differ in length, or there are not two rows, or units, of either class.
+        ConfigError: the columns differ in length, a label or unit is null, or there are not two rows, or units, of
+            either class.
 
     >>> import plmetrics as plm
     >>> scores = {"one": [0.9, 0.8, 0.7, 0.6, 0.5, 0.75], "other": [0.9, 0.4, 0.7, 0.6, 0.5, 0.2]}
@@ -242,7 +244,7 @@ def _unit_codes(unit: Any, truth: Flags) -> Codes | None:
     if unit is None:
         return None
     same_length(("label", truth), ("unit", unit))
-    codes: Codes = np.unique(np.asarray(unit), return_inverse=True)[1]
+    codes: Codes = np.unique(labels(unit, "unit"), return_inverse=True)[1]
     if min(len(np.unique(codes[truth])), len(np.unique(codes[~truth]))) < 2:
         msg = "two units with rows of either class are needed"
         raise ConfigError(msg)
@@ -250,7 +252,7 @@ def _unit_codes(unit: Any, truth: Flags) -> Codes | None:
 
 
 def _positive(label: Any, positive: Any) -> Flags:
-    truth: Flags = np.asarray(label) == positive
+    truth: Flags = labels(label, "label") == positive
     return truth
 
 

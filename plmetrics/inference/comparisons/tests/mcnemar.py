@@ -9,7 +9,14 @@ import numpy as np
 
 from plmetrics.core.errors import ConfigError
 from plmetrics.core.special import betainc, betaln, chdtrc, ndtr
-from plmetrics.inference.comparisons.tests.outcome import TestOutcomes, one_of, same_length, statuses, where
+from plmetrics.inference.comparisons.tests.outcome import (
+    TestOutcomes,
+    labels,
+    one_of,
+    same_length,
+    statuses,
+    where,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,7 +47,8 @@ def mcnemar(
         and c. Without any discordant row p is 1.
 
     Raises:
-        ConfigError: the columns differ in length, one holds scores in place of classes, or an option is unknown.
+        ConfigError: the columns differ in length or in type, one holds a null, or scores in place of classes, or an
+            option is unknown.
 
     Sources: McNemar (1947), Psychometrika 12(2); Edwards (1948) for the correction; Fagerland, Lydersen and Laake
     (2013), BMC Medical Research Methodology 13, for mid-p.
@@ -50,9 +58,13 @@ def mcnemar(
     >>> found.estimate, found.p_value
     (0.4, 0.625)
     """
-    truth, first, second = (np.asarray(values) for values in (label, model, baseline))
+    named = zip(("label", "model", "baseline"), (label, model, baseline), strict=True)
+    truth, first, second = (labels(values, name) for name, values in named)
     same_length(("label", truth), ("model", first), ("baseline", second))
     for name, values in (("model", first), ("baseline", second)):
+        if len(values) and (values.dtype.kind == "U") != (truth.dtype.kind == "U"):
+            msg = f"{name} must hold classes of the type of label: texts equal no numbers"
+            raise ConfigError(msg)
         if _has_fractions(values) and not _has_fractions(truth):
             msg = f"{name} must hold classes as label does, not scores: cut them at a threshold, such as score >= 0.5"
             raise ConfigError(msg)
@@ -79,15 +91,17 @@ def mcnemar_from_counts(
         alternative: as for `mcnemar`.
 
     Raises:
-        ConfigError: a count is negative, or n is less than b + c.
+        ConfigError: a count is negative or not whole, or n is less than b + c.
 
     >>> import plmetrics as plm
     >>> round(plm.tests.mcnemar_from_counts(25, 20, method="chi2").statistic, 3)
     0.356
     """
-    if min(b, c) < 0 or (n is not None and n < b + c):
-        msg = f"counts must be 0 or more, and n at least b + c: b is {b}, c {c}, n {n}"
+    whole = all(count >= 0 and float(count).is_integer() for count in (b, c))
+    if not whole or (n is not None and n < int(b) + int(c)):
+        msg = f"counts must be whole numbers of 0 or more, and n at least b + c: b is {b}, c {c}, n {n}"
         raise ConfigError(msg)
+    b, c = int(b), int(c)
     every = np.array([max(b + c, 1) if n is None else n])
     tested = mcnemar_tests(np.array([b]), np.array([c]), every, method=method, alternative=alternative)
     result = tested.only("mcnemar")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isfinite
+from math import isfinite, isnan
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -117,6 +117,25 @@ def numbers(values: Any, name: str) -> Array:
         msg = f"{name} must be finite: {len(bad):,} values are null, NaN or infinite, the first at {bad[0]:,}"
         raise ConfigError(msg)
     return array
+
+
+def labels(values: Any, name: str) -> NDArray[Any]:
+    """One column of classes or names of units, of any type, from a list, array or Series.
+
+    Raises:
+        ConfigError: it has another shape, or holds a null.
+    """
+    array = np.asarray(values)
+    if array.ndim != 1:
+        msg = f"{name} must be one column, not an array of {array.ndim} dimensions"
+        raise ConfigError(msg)
+    bad = np.flatnonzero(
+        [value is None or (isinstance(value, float) and isnan(value)) for value in array.tolist()]
+    )
+    if len(bad):
+        msg = f"{name} must have a value in each row: {len(bad):,} are null or NaN, the first at {bad[0]:,}"
+        raise ConfigError(msg)
+    return np.array(array.tolist()) if array.dtype == object else array
 
 
 def as_pair(model: Any, baseline: Any) -> tuple[Array, Array]:

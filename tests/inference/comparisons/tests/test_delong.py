@@ -257,3 +257,17 @@ def test_areas_of_two_samples() -> None:
     assert (found.lower, found.upper) == pytest.approx((difference - half, difference + half))
     same = plm.tests.delong_two_samples([1, 1, 0, 0], [4, 3, 2, 1], [1, 1, 0, 0], [4, 3, 2, 1])
     assert (same.status, same.p_value) == ("zero_variance", None)
+
+
+@pytest.mark.parametrize("lacking", [None, float("nan")])
+def test_a_row_without_a_label_or_unit_is_no_negative_and_no_unit(lacking: float | None) -> None:
+    label, scores = [lacking, 1, 0, 1, 1, 0, 0], np.arange(7.0)
+    for test in (
+        lambda: plm.tests.delong(label, scores, -scores),
+        lambda: plm.tests.delong_joint(pl.Series(label), {"a": scores, "b": -scores}),
+        lambda: plm.tests.delong_two_samples([0, *label[1:]], scores, label, scores),
+    ):
+        with pytest.raises(plm.ConfigError, match="label must have a value in each row"):
+            test()
+    with pytest.raises(plm.ConfigError, match="unit must have a value in each row"):
+        plm.tests.delong([0, *label[1:]], scores, -scores, unit=[lacking, *range(6)])

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from math import comb
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -108,3 +109,32 @@ def test_scores_are_no_classes(columns: tuple[list, list]) -> None:
         plm.tests.mcnemar([1, 0], *columns)
     assert plm.tests.mcnemar([1.0, 0.0], [1.0, 1.0], [0, 0]).n == 2
     assert plm.tests.mcnemar([0.5, 1.5], [0.5, 1.5], [0.5, 0.5]).estimate == 0.5
+
+
+def test_small_integers_do_not_wrap_in_counts() -> None:
+    found = plm.tests.mcnemar_from_counts(np.uint8(200), np.uint8(100))
+    assert (found.n, found.p_value) == (300, plm.tests.mcnemar_from_counts(200, 100).p_value)
+
+
+@pytest.mark.parametrize("counts", [(2.5, 1), (1, float("nan")), (1, -1), (3, 4, 6)])
+def test_counts_that_are_none_are_refused(counts: tuple[float, ...]) -> None:
+    with pytest.raises(plm.ConfigError, match="whole numbers of 0 or more"):
+        plm.tests.mcnemar_from_counts(*counts)
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        (
+            ([1, None, 0], [1, 0, 0], [0, 1, 0]),
+            "label must have a value in each row: 1 are null or NaN, the first at 1",
+        ),
+        (([1, 1, 0], pl.Series([1, 0, None]), [0, 1, 0]), "model must have a value in each row"),
+        (([1.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, np.nan, 0.0]), "baseline must have a value in each row"),
+        ((["1", "1", "0"], [1, 0, 0], [0, 1, 0]), "texts equal no numbers"),
+        (([1, 1, 0], [1, 0, 0], pl.Series(["0", "1", "0"], dtype=pl.Categorical)), "texts equal no numbers"),
+    ],
+)
+def test_what_cannot_be_right_or_wrong_is_refused(columns: tuple[Any, ...], words: str) -> None:
+    with pytest.raises(plm.ConfigError, match=words):
+        plm.tests.mcnemar(*columns)
