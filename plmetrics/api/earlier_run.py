@@ -128,7 +128,7 @@ def _sides(
     from plmetrics.runs.history.comparability import side_of
 
     blocks = () if analysis.units is None else analysis.units
-    units, masses = int(np.sum(blocks)), decomposition_masses(analysis)
+    units, masses = int(np.sum(blocks)), decomposition_masses(analysis, analysis.suite)
     now = Side("", metrics, analysis.suite.uncertainty, units, len(blocks), replicates, masses)
     return now, side_of(earlier, metrics)
 

@@ -149,9 +149,14 @@ def result_of_units(
     return _Sum.of(stored, watch).beside_runs(home, coverage, counts)
 
 
-def merged_result(stored: Sequence[StateReference], interval: RecordedInterval) -> Result:
-    """Result of additive states without common rows; comparisons call it by its interval."""
-    result = _Sum.of(stored, Stopwatch(None)).result(RunContext())
+def merged_result(
+    stored: Sequence[StateReference], interval: RecordedInterval, suite: Suite | None = None
+) -> Result:
+    """Result of additive states without common rows; comparisons call it by its interval.
+
+    `suite` is that of the comparisons, whose decompositions need denominators.
+    """
+    result = _Sum.of(stored, Stopwatch(None)).result(RunContext(), suite=suite)
     return replace(
         result, record=cast("RunRecord", {**result.record, "interval": interval, "run_id": interval["key"]})
     )
@@ -254,8 +259,10 @@ class _Sum:
         result.record.update(runs.added_to(result.record))
         return result
 
-    def result(self, context: RunContext, coverage: UnitCoverage | None = None) -> Result:
-        """The result, estimated from the sums alone."""
+    def result(
+        self, context: RunContext, coverage: UnitCoverage | None = None, *, suite: Suite | None = None
+    ) -> Result:
+        """The result, estimated from the sums alone, with the denominators that a suite decomposes by."""
         from plmetrics.features.stored.restoration import restore
 
         places = file_places(self.stored)
@@ -277,7 +284,7 @@ class _Sum:
                 if feature.of_sums or feature.key in counts
             ]
         record = with_additions(self._record(run, tables["metrics"]), outputs, RunContext())
-        record.update(masses_entry(analysis))
+        record.update(masses_entry(analysis, suite or self.suite))
         if coverage is not None:
             record["warnings"] += coverage.words()
         if coverage is not None and coverage.missing:

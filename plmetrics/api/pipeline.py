@@ -93,7 +93,7 @@ def _run_stages(
         tables["comparisons"] = comparisons_with_tests(tables, analysis, rows, ordered, folds)
     outputs += _feature_outputs("tests", run, watch, context)
     record = _record(plan, aggregated, tables["metrics"], watch)
-    record.update(masses_entry(analysis))
+    record.update(masses_entry(analysis, analysis.suite))
     record["files"] = list(context.files) or data_files(source)
     if source.version is not None:
         record["table_version"] = source.version
@@ -157,13 +157,13 @@ def result_of_tables(
     )
 
 
-def masses_entry(analysis: Analysis) -> RunRecord:
-    """Denominators of means for later decompositions; nothing without any."""
-    if analysis.suite.compare is None or not analysis.suite.compare.decompose:
+def masses_entry(analysis: Analysis, suite: Suite) -> RunRecord:
+    """Denominators of means for later decompositions by a suite; nothing where it has none."""
+    if suite.compare is None or not suite.compare.decompose:
         return {}
     from plmetrics.inference.across_runs.run_decomposition import decomposition_masses
 
-    masses = decomposition_masses(analysis)
+    masses = decomposition_masses(analysis, suite)
     return {"masses": masses} if masses else {}
 
 

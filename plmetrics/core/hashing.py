@@ -89,14 +89,18 @@ def is_key(dtype: pl.DataType) -> bool:
 def key_word(column: pl.Expr, dtype: pl.DataType, salt: int) -> pl.Expr:
     """A key as a 64-bit word, null where the key is null.
 
-    Integers of up to 64 bits, booleans and dates are their value, so that what is hashed from it is the same in every
-    version; other keys are Polars' hash of their text.
+    Integers of up to 64 bits, in a column of any width, booleans and dates are their value, so that what is hashed from
+    it is the same in every version and whatever other keys are there; other keys are Polars' hash of their text.
     """
     if (dtype.is_integer() and dtype not in _WIDE) or dtype == pl.Boolean or dtype.is_temporal():
         physical = column.to_physical() if dtype.is_temporal() else column
         return physical if dtype == pl.UInt64 else physical.cast(pl.Int64).reinterpret(signed=False)
     text = column.cast(pl.String)
-    return pl.when(text.is_not_null()).then(text.hash(salt))
+    word = pl.when(text.is_not_null()).then(text.hash(salt))
+    if dtype not in _WIDE:
+        return word
+    signed, unsigned = (column.cast(narrow, strict=False) for narrow in (pl.Int64, pl.UInt64))
+    return pl.coalesce(signed.reinterpret(signed=False), unsigned, word)
 
 
 def row_digest(unit: pl.Expr, label: pl.Expr) -> pl.Expr:

@@ -47,7 +47,10 @@ _SCHEMA = {
 _LEAST_OF_A_WEEKDAY = 2
 
 
-_GATE_KEY = ("gate", "model", "slice_set", "slice")
+_GATE = "@of_gate"
+_GATE_KEY = (_GATE, "model", "slice_set", "slice")
+_LIMIT = r"[<>]=? \S+"
+"""How `gates.rules` writes a limit."""
 AGE = "age"
 
 
@@ -199,16 +202,26 @@ def with_streak(rows: pl.DataFrame, rule: Sequence[str], history: pl.DataFrame |
     """
     if history is None:
         return rows.with_columns(streak=pl.lit(0, dtype=pl.Int64))
+    rows = rows.with_columns(_without_limit())
     small = pl.col("status").is_in(INSUFFICIENT) & pl.col("observed").is_not_null()
     by_rule = rows.select("@gate", *_GATE_KEY, *rule).unique(["@gate", *_GATE_KEY])
-    renamed = rename_slices(history, rows).join(by_rule, on=_GATE_KEY, how="inner", nulls_equal=True)
+    renamed = rename_slices(history, rows).with_columns(_without_limit())
+    renamed = renamed.join(by_rule, on=_GATE_KEY, how="inner", nulls_equal=True)
     failed = renamed.filter((verdict_by({name: pl.col(name) for name in rule}) == "fail") & ~small)
     key = ["@gate", *_GATE_KEY]
     failed = failed.unique([*key, AGE]).sort(AGE)
     unbroken = failed.filter(pl.col(AGE) == pl.col(AGE).cum_count().over(key))
     streaks = unbroken.group_by(key).agg(streak=pl.len().cast(pl.Int64))
     joined = rows.join(streaks, on=key, how="left", nulls_equal=True, maintain_order="left")
-    return joined.with_columns(pl.col("streak").fill_null(0))
+    return joined.with_columns(pl.col("streak").fill_null(0)).drop(_GATE)
+
+
+def _without_limit() -> pl.Expr:
+    """The gate of a row: its name, without the limit where it is called by its rule, for limits may change."""
+    unnamed = pl.format("{} {}", "metric", "rule")
+    subject = pl.format("{} {}", "metric", pl.col("rule").str.replace_all(_LIMIT, ""))
+    called = pl.concat_str(subject, pl.col("gate").str.strip_prefix(unnamed))
+    return pl.when(pl.col("gate").str.starts_with(unnamed)).then(called).otherwise("gate").alias(_GATE)
 
 
 def in_a_row(verdict: pl.Expr, *, has_history: bool) -> tuple[pl.Expr, pl.Expr]:

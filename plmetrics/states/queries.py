@@ -310,8 +310,11 @@ class RankedRows:
         return sum_by_place(group, chance * mean, len(split))
 
     def interpolated(self, at: float, recalls: tuple[float, ...], *, up: bool) -> Array:
-        """Mean over recalls of the largest precision at ranks where round(recall R) relevant rows are expected."""
-        chosen = self._chosen(EVERY_RANK)
+        """Mean over recalls of the largest precision at ranks where round(recall R) relevant rows are expected.
+
+        Where no row of a group is relevant, precision falls: the largest is in another.
+        """
+        chosen = self._chosen(EVERY_RANK, self.hits(at)[0] > 0)
         groups, hits, before = self._all.take(chosen), *(counts[chosen] for counts in self.hits(at))
         group, step = _ragged_index(groups.size)
         query, expected = groups.query[group], before[group] + (step + 1) * (hits / groups.size)[group]

@@ -347,6 +347,21 @@ def test_dates_follow_the_type_of_the_column() -> None:
         assert run(text, frame) == [True], text
 
 
+@pytest.mark.parametrize("unit", ["ms", "us", "ns"])
+def test_texts_of_times_do_not_tell_their_unit(unit: Any) -> None:
+    """As in DuckDB, but for the time zone."""
+    moments = [dt.datetime(2020, 10, 30), dt.datetime(2020, 10, 30, 10, 20, 30, 500_000), None]
+    frame = pl.DataFrame({"t": pl.Series(moments, dtype=pl.Datetime(unit))})
+    assert run("CAST(t AS VARCHAR)", frame) == ["2020-10-30 00:00:00", "2020-10-30 10:20:30.5", None]
+    assert run("t LIKE '%00:00:00'", frame) == [True, False, None]
+    zoned = frame.with_columns(pl.col("t").dt.replace_time_zone("Asia/Tokyo"))
+    assert run("CAST(t AS VARCHAR)", zoned) == [
+        "2020-10-30 00:00:00+09:00",
+        "2020-10-30 10:20:30.5+09:00",
+        None,
+    ]
+
+
 @pytest.mark.parametrize("zone", ["UTC", "Europe/Paris", "Asia/Tokyo"])
 def test_times_with_an_offset_are_instants(zone: str) -> None:
     instant = dt.datetime(2024, 1, 31, 0, 30, tzinfo=dt.UTC)

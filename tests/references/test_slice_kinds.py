@@ -193,6 +193,14 @@ def test_whole_numbers_that_floats_do_not_tell_apart_are_cut_into_equal_bins(fir
     assert found.filter(slice_set="s")["value"].to_list() == [60] * 4
 
 
+@pytest.mark.parametrize("dtype", [pl.Int128, pl.UInt64, pl.Decimal(12, 2)])
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_quantile_bins_of_numbers_of_any_type(dtype, weight):
+    asked = {"slices": {"s": {"column": "age", "quantiles": 4}}, "weight": weight}
+    expected = evaluate(table(), **asked).metrics
+    assert_same(evaluate(table().cast({"age": dtype}), **asked).metrics, expected, VALUES)
+
+
 @pytest.mark.parametrize("spec", [{"column": "nothing", "quantiles": 3}, {"column": "one", "quantiles": 3}])
 def test_a_column_without_quantiles_is_one_bin(spec):
     frame = table(nothing=pl.Series([None] * ROWS, dtype=pl.Float64), one=pl.Series([5] * ROWS))

@@ -302,7 +302,7 @@ def _look_back(
             continue
         try:
             evaluate_night(IntervalEvaluation(loaded, directory, earlier, options, for_data=not changed))
-        except (DataError, ConfigError) as error:  # a mistake in the suite itself is one of this interval
+        except (DataError, ConfigError) as error:  # a problem of the suite itself is told of this interval
             words.append(
                 f"{earlier} could not be evaluated again, its result stays: {error.problems[0].message}"
             )

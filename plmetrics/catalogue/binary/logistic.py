@@ -68,7 +68,7 @@ class CalibrationSlope(Recalibration):
 
     def undefined(self, state: Any) -> Undefined:
         """A class is absent, or the scores separate the classes."""
-        return [*super().undefined(state), ("no_finite_fit", _is_separable(state))]
+        return [*super().undefined(state), ("no_finite_fit", _is_separable(state, _log_odds(state)))]
 
 
 @register
@@ -103,7 +103,9 @@ class CalibrationIntercept(Recalibration):
 
     def undefined(self, state: Any) -> Undefined:
         """A class is absent, or, with the slope free, the scores separate the classes."""
-        return [*super().undefined(state), ("no_finite_fit", _is_separable(state) & (self.slope == "free"))]
+        if self.slope == "one":
+            return super().undefined(state)
+        return [*super().undefined(state), ("no_finite_fit", _is_separable(state, _log_odds(state)))]
 
 
 def _log_odds(state: Any) -> Any:
@@ -111,13 +113,12 @@ def _log_odds(state: Any) -> Any:
     return ops.log(clipped) - ops.log1p(-clipped)
 
 
-def _is_separable(state: Any) -> Any:
+def _is_separable(state: Any, odds: Any) -> Any:
     """Whether no positive has lower log odds than some negative, or none higher."""
-    odds = _log_odds(state)
     ends = [
-        ops.largest(ops.where(mass > 0, sign * odds, -INFINITY))
-        for mass in (state.positive, state.negative)
-        for sign in (1.0, -1.0)
+        ops.largest(ops.where(present, side, -INFINITY))
+        for present in (state.positive > 0, state.negative > 0)
+        for side in (odds, -odds)
     ]
     highest_positive, lowest_positive, highest_negative, lowest_negative = ends
     return (highest_negative <= -lowest_positive) | (highest_positive <= -lowest_negative)
@@ -129,8 +130,8 @@ def _level(state: Any) -> Any:
     mass = state.positive + state.negative
     level = ops.total(mass) * 0.0
     for _ in range(_STEPS):
-        short, spread = _shortfall(state, ops.broadcast(level, mass) + odds)
-        step = ops.ratio(ops.total(short), ops.total(mass * spread))
+        short, curved = _shortfall(state, mass, ops.broadcast(level, mass) + odds)
+        step = ops.ratio(ops.total(short), ops.total(curved))
         level = level + step * _damping(np.abs(step))
         if not np.any(np.abs(step) > _SETTLED):
             break
@@ -144,10 +145,10 @@ def _joint_fit(state: Any) -> tuple[Any, Any]:
     """
     odds = _log_odds(state)
     mass = state.positive + state.negative
+    fits = ~_is_separable(state, odds)
     centre = ops.ratio(ops.total(mass * odds), ops.total(mass))
     odds = odds - ops.broadcast(centre, mass)
     reach = ops.largest(ops.where(mass > 0, ops.absolute(odds), 0.0))
-    fits = ~_is_separable(state)
     level, slope = centre, np.ones_like(centre)
     for _ in range(_STEPS):
         steps = _newton(state, mass, odds, level, slope)
@@ -162,8 +163,7 @@ def _joint_fit(state: Any) -> tuple[Any, Any]:
 
 
 def _newton(state: Any, mass: Any, odds: Any, level: Any, slope: Any) -> tuple[Any, Any]:
-    short, spread = _shortfall(state, ops.broadcast(level, mass) + ops.broadcast(slope, mass) * odds)
-    curved = mass * spread
+    short, curved = _shortfall(state, mass, ops.broadcast(level, mass) + ops.broadcast(slope, mass) * odds)
     tilted = curved * odds
     first, second = ops.total(short), ops.total(short * odds)
     total, cross, square = ops.total(curved), ops.total(tilted), ops.total(tilted * odds)
@@ -171,15 +171,16 @@ def _newton(state: Any, mass: Any, odds: Any, level: Any, slope: Any) -> tuple[A
     return (square * first - cross * second) / determinant, (total * second - cross * first) / determinant
 
 
-def _shortfall(state: Any, log_odds: Any) -> tuple[Any, Any]:
-    """Positives beyond those expected by log odds, and the derivative of their rate; without cancelling at the ends."""
+def _shortfall(state: Any, mass: Any, log_odds: Any) -> tuple[Any, Any]:
+    """Positives beyond those expected by log odds, and the derivative of these; without cancelling at the ends.
+
+    The rarer class at each point is counted: positives where log odds are below 0, else negatives.
+    """
     tail = np.exp(-ops.absolute(log_odds))
-    rare = tail / (1.0 + tail)
-    positive, negative = state.positive, state.negative
-    common = 1.0 - rare
-    below = log_odds < 0
-    short = ops.where(below, positive * common - negative * rare, positive * rare - negative * common)
-    return short, rare / (1.0 + tail)
+    whole = 1.0 + tail
+    rarer = mass * tail / whole
+    short = ops.where(log_odds < 0, state.positive - rarer, rarer - state.negative)
+    return short, rarer / whole
 
 
 def _damping(change: Any) -> Any:

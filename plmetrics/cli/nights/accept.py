@@ -8,7 +8,7 @@ from typer import Option
 
 from plmetrics.cli.options import Debug, RunPath  # noqa: TC001 (typer reads the annotations)
 from plmetrics.cli.terminal.console import write_result
-from plmetrics.cli.terminal.guard import guard
+from plmetrics.cli.terminal.guard import guard, usage
 
 
 def accept(
@@ -28,7 +28,8 @@ def accept(
         from plmetrics.api.nights.acceptance import accept as accept_run
         from plmetrics.core.names import printable
 
-        manifest = accept_run(run, because, by)
+        with usage():
+            manifest = accept_run(run, because, by)
         assert manifest.accepted is not None
         words = (
             f"{manifest.interval}: {manifest.run} ({manifest.verdict}) is accepted by {manifest.accepted.by}"

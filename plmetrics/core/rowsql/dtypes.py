@@ -80,14 +80,17 @@ def as_measure(value: pl.Expr, dtype: DataType) -> pl.Expr:
 
 
 def as_text(value: pl.Expr, dtype: DataType) -> pl.Expr:
-    """A text; categories become their names.
+    """A text; categories become their names, and times have the digits of a second that they need.
 
     Raises:
         InvalidOperationError: values of this type have no text.
     """
     if dtype.is_nested() or dtype == pl.Duration:
         raise _unfit(value, dtype, "a text")
-    return value.cast(pl.String)
+    text = value.cast(pl.String)
+    if isinstance(dtype, pl.Datetime):
+        return text.str.replace(r"(\.\d*?)0+($|[+-])", "$1$2").str.replace(r"\.($|[+-])", "$1")
+    return text
 
 
 def comparison_operand(value: pl.Expr, dtype: DataType, *, other: Kind, truth: bool = False) -> pl.Expr:

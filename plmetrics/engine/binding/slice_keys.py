@@ -72,7 +72,7 @@ def _column_key(name: str, column: str, spec: SliceSpec, schema: pl.Schema) -> S
     if spec.bins is not None:
         return _binned_key(name, column, value, dtype, tuple(spec.bins))
     if spec.quantiles is not None:
-        if not dtype.is_numeric() or dtype.is_decimal():
+        if not dtype.is_numeric():
             msg = f"slice set '{name}': column '{column}' is of type {dtype}, and quantiles need numbers"
             raise DataError(Problem(msg, path))
         label = f"@quantiles|{column}|{spec.quantiles}"

@@ -138,7 +138,8 @@ def _top_exclusions(key: SliceKey, view: TableView) -> tuple[Any, ...]:
 
 def _quantile_edges(values: pl.DataFrame, key: SliceKey) -> tuple[Any, ...]:
     """Averaged inverse of the weighted distribution at i / number, each once, without the smallest value."""
-    rows = values.drop_nulls("value").drop_nans("value")
+    rows = values.drop_nulls("value")
+    rows = rows.drop_nans("value") if rows.schema["value"].is_float() else rows
     if rows.height == 0:
         return ()
     weight = rows["weight"].to_numpy() if "weight" in rows.columns else np.ones(rows.height)

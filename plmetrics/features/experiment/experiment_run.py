@@ -200,9 +200,18 @@ def _gate_rows(gate: ExperimentGate, suite: Suite, table: pl.DataFrame, *, wrong
         model="outcome",
         rule=pl.lit(rule.text),
         verdict=pl.lit("inconclusive") if untrusted else rule.verdict(),
-        status=pl.lit(SAMPLE_RATIO_MISMATCH) if untrusted else "status",
+        status=pl.lit(SAMPLE_RATIO_MISMATCH) if untrusted else _gate_status(gate.measure),
     )
     return in_schema(judged, GATES_SCHEMA)
+
+
+def _gate_status(measure: str) -> pl.Expr:
+    """Status of what a gate judges: a lift may not exist where the difference does."""
+    if measure != "lift":
+        return pl.col("status")
+    reason = pl.when(pl.col("mean_control") < 0).then(pl.lit("nonpositive_values"))
+    no_lift = (pl.col("status") == "ok") & pl.col("observed").is_null()
+    return pl.when(no_lift).then(reason.otherwise(pl.lit("zero_denominator"))).otherwise("status")
 
 
 def _selection(gate: ExperimentGate, suite: Suite) -> pl.Expr:

@@ -46,7 +46,7 @@ class EarlierIntervals(EarlierRuns):
     calendar: Calendar
     interval: Interval
     suite: Suite
-    merge: Callable[[Sequence[StateReference], RecordedInterval], Outcome]
+    merge: Callable[[Sequence[StateReference], RecordedInterval, Suite], Outcome]
     manifests: Manifests = field(init=False)
     _taken: dict[str, list[Manifest]] = field(init=False, default_factory=dict)
     _keys: list[str] | None = field(init=False, default=None)
@@ -159,7 +159,7 @@ class EarlierIntervals(EarlierRuns):
             "end": last.end.isoformat(),
             "timezone": self.calendar.timezone,
         }
-        return self.merge(states, span)
+        return self.merge(states, span, self.suite)
 
     def reference_runs(self, key: str) -> list[StoredRun]:
         """Reference runs of a key of the suite, the last one first."""

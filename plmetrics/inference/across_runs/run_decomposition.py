@@ -165,12 +165,12 @@ class _Runs:
         """By run the denominator of each slice, 0 where a run has the slice without a value, and of all rows."""
         weights = []
         for suffix, masses in zip(("|b", ""), self._masses, strict=True):
-            if masses is None or self._subject.own.mean == "rows":
-                rows = self._slices, self._overall
-                weights.append(np.concatenate([part[f"weight{suffix}"].fill_null(0.0) for part in rows]))
-            else:
-                texts = [*self._slices["slice"], WHOLE]
-                weights.append(np.array([masses.get(text, 0.0) for text in texts], dtype=np.float64))
+            rows, total = (part[f"weight{suffix}"].fill_null(0.0) for part in (self._slices, self._overall))
+            weight = np.append(rows.to_numpy(), float(total.sum()))
+            if masses is not None and self._subject.own.mean != "rows":
+                names = [*self._slices["slice"], WHOLE]
+                weight = np.array([masses.get(name, 0.0) for name in names], dtype=np.float64)
+            weights.append(weight)
         unknown = [
             (weight[:-1] != 0) & self._slices[f"value{suffix}"].is_null().to_numpy()
             for suffix, weight in zip(("|b", ""), weights, strict=True)
@@ -324,9 +324,9 @@ def _combine_errors(error: Array, freedom: Array, axis: int) -> tuple[Array, Arr
     return np.sqrt(total), np.divide(total * total, shares, out=np.ones_like(total), where=shares > 0)
 
 
-def decomposition_masses(analysis: Analysis) -> list[RecordedMasses]:
-    """Denominators of the decomposed means, if other than the weight of all rows."""
-    own = [subject for subject in subjects(analysis.suite) if subject.own.mean == "mass"]
+def decomposition_masses(analysis: Analysis, suite: Suite) -> list[RecordedMasses]:
+    """Denominators of the means that a suite decomposes, if other than the weight of all rows."""
+    own = [subject for subject in subjects(suite) if subject.own.mean == "mass"]
     sets = {states.slices.slice_set.name: states for states in analysis.sets} if own else {}
     whole = _model_sums(analysis.sets[0].sums)
     slices = {name: _model_sums(sets[name].sums) for name in {subject.slice_set for subject in own}}

@@ -232,6 +232,20 @@ def test_consecutive_counts_intervals_and_not_runs(nights: Nights) -> None:
     assert nights.run(3).verdict != "fail"
 
 
+def test_failures_in_a_row_are_counted_on_where_a_limit_changes(nights: Nights) -> None:
+    """A gate without a name is called by its rule: the night before is judged by the limit of today all the same."""
+    gate = {"metric": "roc_auc", "model": "new", "at_least": 0.75, "consecutive": 2}
+    lenient = {**gate, "at_least": 0.05}
+    for number in (1, 2):
+        nights.write(number, bad=True)
+    nights.write_suite(gates=[gate, lenient])
+    assert [nights.run(number).verdict for number in (0, 1)] == ["pass", "inconclusive"]
+    nights.write_suite(gates=[{**gate, "at_least": 0.74}, lenient])
+    result = nights.run(2)
+    assert result.gates["verdict"].to_list() == ["fail", "pass"]
+    assert result.gates["note"][0] == "failed 2 of 2 runs in a row"
+
+
 def test_changed_rows_are_evaluated_again_and_the_old_run_is_superseded(nights: Nights) -> None:
     first = nights.run(0)
     nights.write(0, pl.concat([rows(0), rows(50)]))

@@ -194,3 +194,10 @@ def test_damaged_constants_of_labelled_rows_are_not_those_of_unlabelled_ones(nig
     nights.run(3)
     assert folders[1] is not None
     assert file.read_bytes() == (folders[1] / "interval.state").read_bytes()
+
+
+def test_a_wrong_acceptance_is_a_mistake_of_the_command(nights: Nights, invoke: Invoke) -> None:
+    run = nights.run(0).folder
+    told = invoke("accept", str(run), "--because", " ")
+    assert told.code == 2
+    assert told.err.startswith("error: the command line is not valid\n  an acceptance needs a reason")

@@ -195,6 +195,20 @@ def test_lifts_of_a_sequential_plan_hold_at_all_looks_together() -> None:
     assert result.gates.select("lower", "upper").row(0) == (row["lift_lower"], row["lift_upper"])
 
 
+@pytest.mark.parametrize(("centre", "status"), [(-1.0, "nonpositive_values"), (0.0, "zero_denominator")])
+def test_a_control_that_is_not_above_0_has_no_lift(centre: float, status: str) -> None:
+    """From -1 to +1 is a rise, and +1 / -1 - 1 = -2 would say that it fell to a gate on the lift."""
+    profit = [centre - 0.5, centre + 0.5, 0.5, 1.5]
+    rows = pl.DataFrame({"variant": ["A", "A", "B", "B"], "profit": profit})
+    gates = [{"measure": "lift", "at_least": -0.1, "using": using} for using in ("value", "interval")]
+    plan = {"arm": "variant", "control": "A", "outcomes": ["profit"], "gates": gates}
+    result = plm.evaluate(rows, task="experiment", experiment=plan)
+    row = result.others["experiment"].row(0, named=True)
+    assert (row["difference"], row["lift"], row["lift_lower"]) == (1.0 - centre, None, None)
+    assert result.gates["verdict"].to_list() == ["inconclusive"] * 2
+    assert result.gates["status"].to_list() == [status] * 2
+
+
 def test_rows_without_an_outcome_are_left_out_of_it_alone() -> None:
     frame = VISITS.with_columns(pl.when(pl.col("age") > 70).then(None).otherwise("revenue").alias("revenue"))
     with pytest.raises(plm.DataError, match="revenue"):

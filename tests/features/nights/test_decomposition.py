@@ -48,3 +48,24 @@ def test_mix_and_within_are_those_of_the_rows_of_both(
         assert seen[f"region={region}", "mix"] == pytest.approx((w1 - w0) * (m0 + m1) / 2)
     change = [np.sum([w * m for w, m in side.values()]) for side in (before, after)]
     assert seen["all", "total"] == pytest.approx(change[1] - change[0])
+
+
+def test_a_mean_with_a_denominator_of_its_own_moves_from_a_window(tmp_path: Path) -> None:
+    nights = Nights(tmp_path)
+    compare = {"run": {"window": "3d"}, "decompose": {"region": ["precision"]}}
+    nights.write_suite(compare=compare, gates=None, metrics=["precision", "brier"])
+    for number in range(3):
+        nights.write(number)
+    result = [nights.run(number) for number in range(3)][-1]
+    table = result.decomposition.filter(model="new", contrast="run")
+    seen = {(row["slice"], row["part"]): row["value"] for row in table.iter_rows(named=True)}
+    called = [
+        frame.filter(pl.col("new") >= 0.5)
+        for frame in (pl.concat([rows(number) for number in (0, 1)]), rows(2))
+    ]
+    for region in ("n", "s"):
+        parts = [frame.filter(region=region) for frame in called]
+        w0, w1 = (part.height / frame.height for part, frame in zip(parts, called, strict=True))
+        m0, m1 = (part["y"].mean() for part in parts)
+        assert seen[f"region={region}", "within"] == pytest.approx((w0 + w1) / 2 * (m1 - m0))
+        assert seen[f"region={region}", "mix"] == pytest.approx((w1 - w0) * (m0 + m1) / 2)

@@ -24,10 +24,20 @@ def test_the_hash_of_numbers_is_pinned() -> None:
     assert hashes(pl.DataFrame({"id": [0, 1, -1]}), ["id"]).to_list() == PINNED
 
 
-@pytest.mark.parametrize("dtype", [pl.Int8, pl.UInt16, pl.UInt64, pl.Int64])
+@pytest.mark.parametrize("dtype", [pl.Int8, pl.UInt16, pl.UInt64, pl.Int64, pl.Int128, pl.UInt128])
 def test_whole_numbers_of_any_width_are_one_key(dtype: type[pl.DataType]) -> None:
+    """One long key makes a column of a csv file 128 bits wide: the others stay what they are."""
     frame = pl.DataFrame({"id": [0, 1, 100]})
     assert hashes(frame.cast(dtype), ["id"]).equals(hashes(frame, ["id"]))
+
+
+def test_keys_of_128_bits() -> None:
+    keys = [-5, 2**63, 2**64 - 1, 2**64, -(2**63) - 1, 2**100, None]
+    wide = hashes(pl.DataFrame({"id": pl.Series(keys, dtype=pl.Int128)}), ["id"])
+    assert wide.n_unique() == len(keys)
+    assert wide[0] == hashes(pl.DataFrame({"id": [-5]}), ["id"])[0]
+    unsigned = hashes(pl.DataFrame({"id": pl.Series(keys[1:3], dtype=pl.UInt64)}), ["id"])
+    assert wide[1:3].equals(unsigned)
 
 
 def test_seeds_and_blocks_are_unrelated() -> None:

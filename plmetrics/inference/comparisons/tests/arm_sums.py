@@ -70,13 +70,14 @@ def welch_tests(a: Moments, b: Moments, level: float) -> TestOutcomes:
 def lift_tests(a: Moments, b: Moments, level: float) -> TestOutcomes:
     """The relative change of each place, by the delta method; see `lift`."""
     too_few = np.minimum(a.n, b.n) < 2
-    none = b.mean == 0
+    none = b.mean <= 0
     base = np.where(none, 1.0, b.mean)
     ratio = a.mean / base
-    error = np.sqrt(a.of_mean + ratio**2 * b.of_mean) / abs(base)
+    error = np.sqrt(a.of_mean + ratio**2 * b.of_mean) / base
     flat = error <= _ROUNDING * abs(ratio)
     safe = np.where(flat, 1.0, error)
-    outcome = _outcomes(a, b, ratio - 1, safe, too_few, flat, none)
+    reasons = ("zero_denominator", b.mean == 0), ("nonpositive_values", none)
+    outcome = _outcomes(a, b, ratio - 1, safe, too_few, flat, *reasons)
     p = 2 * ndtr(-abs(outcome.statistic))
     return _with(outcome, too_few | none, flat, p, ndtri((1 + level) / 2) * safe)
 
@@ -140,13 +141,10 @@ def _total(a: Moments, b: Moments) -> Any:
 
 
 def _outcomes(
-    a: Moments, b: Moments, estimate: Array, error: Array, too_few: Any, flat: Any, none: Any = None
+    a: Moments, b: Moments, estimate: Array, error: Array, too_few: Any, flat: Any, *reasons: tuple[str, Any]
 ) -> TestOutcomes:
-    """Estimates with their statuses; the rest of the test follows."""
-    none = np.zeros(estimate.shape, dtype=bool) if none is None else none
-    status = statuses(
-        a.n, (TOO_FEW, too_few), ("zero_denominator", none), (NO_VARIANCE, flat & (estimate != 0))
-    )
+    """Estimates with their statuses, `reasons` why there is none among them; the rest of the test follows."""
+    status = statuses(a.n, (TOO_FEW, too_few), *reasons, (NO_VARIANCE, flat & (estimate != 0)))
     statistic = np.where(flat, 0.0, estimate / error)
     return TestOutcomes(statistic, statistic, _total(a, b), status, estimate, std_error=error)
 

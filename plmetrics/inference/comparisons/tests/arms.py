@@ -104,7 +104,8 @@ def lift(a: Any, b: Any, *, level: float = 0.95) -> TestResult:
 
     Returns:
         `estimate` with p value and interval from the delta method: the variance of the ratio R is
-        (var(mean a) + R^2 var(mean b)) / mean(b)^2. `zero_denominator` where mean(b) is 0.
+        (var(mean a) + R^2 var(mean b)) / mean(b)^2. `zero_denominator` where mean(b) is 0, and `nonpositive_values`
+        where it is below: a rise would be a negative lift.
 
     Raises:
         ConfigError: a value is no finite number.

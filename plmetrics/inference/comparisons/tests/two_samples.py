@@ -210,7 +210,7 @@ def moments(values: Segments, weight: Segments, offset: Any = 0.0, square: Any =
     """Mean and variance by slice.
 
     Args:
-        values: the values, or the lower edges of bins.
+        values: the values, ascending, or the lower edges of bins.
         weight: the weight at each.
         offset: where values are edges, the sum of weight x (value - edge) at each.
         square: likewise of weight x (value - edge)^2.
@@ -232,12 +232,13 @@ def moments(values: Segments, weight: Segments, offset: Any = 0.0, square: Any =
 
 
 def _ends(values: Segments, weight: Segments) -> tuple[Values, Values]:
-    """Least and largest value with weight."""
-    occupied = weight.values > 0
-    low = -Segments(np.where(occupied, -values.values, -np.inf), values.offsets).largest()
-    high = Segments(np.where(occupied, values.values, -np.inf), values.offsets).largest()
-    empty = high < low
-    return np.where(empty, 0.0, low), np.where(empty, 0.0, high)
+    """Least and largest of ascending values with weight; 0 without one."""
+    occupied = np.flatnonzero(weight.values > 0)
+    if not len(occupied):
+        return np.zeros(len(values.sizes)), np.zeros(len(values.sizes))
+    first, end = (np.searchsorted(occupied, side) for side in (values.offsets[:-1], values.offsets[1:]))
+    low, high = (values.values[occupied.take(place, mode="clip")] for place in (first, end - 1))
+    return np.where(first == end, 0.0, low), np.where(first == end, 0.0, high)
 
 
 @dataclass(frozen=True, slots=True)

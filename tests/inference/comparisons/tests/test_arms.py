@@ -80,6 +80,8 @@ def test_lift_has_the_interval_of_the_delta_method() -> None:
     assert (found.upper - found.lower) / 2 == pytest.approx(half, rel=0.12)
     assert (found.p_value < 0.05) == (not found.lower <= 0 <= found.upper)
     assert plm.tests.lift([1.0, 2.0], [-1.0, 1.0]).status == "zero_denominator"
+    below = plm.tests.lift([1.0, 2.0], [-1.0, -3.0])
+    assert (below.status, below.estimate, below.lower) == ("nonpositive_values", None, None)
 
 
 @pytest.mark.parametrize("test", ["welch_t", "cohen_d", "lift"])
