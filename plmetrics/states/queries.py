@@ -248,10 +248,8 @@ class RankedRows:
         first = np.exp(log_choose(size - 1 - step, relevant - 1) - log_choose(size, relevant))
         first = np.where(relevant == 1, 1.0 / size, first)
         out = np.zeros(self.queries)
-        expected = np.bincount(
-            group, weights=first / (groups.before[group] + 1.0 + step), minlength=len(chosen)
-        )
-        out[groups.query] = expected
+        weights = first / (groups.before[group] + 1.0 + step)
+        out[groups.query] = np.bincount(group, weights=weights, minlength=len(chosen))
         return out
 
     def precision_sum(self, at: float, cut: int) -> Array:
