@@ -71,7 +71,7 @@ def absent(value: pl.Expr, dtype: DataType) -> pl.Expr:
     return value.is_null() | value.is_nan() if dtype.is_float() else value.is_null()
 
 
-def unordered(time: pl.Expr, dtype: DataType) -> pl.Expr:
+def is_unordered(time: pl.Expr, dtype: DataType) -> pl.Expr:
     """Whether a time is a text whose order is not that of time; null where it is null."""
     if isinstance(dtype, (pl.String, pl.Categorical)):
         return ~time.cast(pl.String).str.contains(_ISO)

@@ -13,7 +13,7 @@ from plmetrics.catalogue.registry import register
 from plmetrics.catalogue.regression.errors import ABSOLUTE_ERROR, ErrorMetric
 from plmetrics.core import ops
 from plmetrics.states.sums import Atom
-from plmetrics.table.checks import REPEATED_TIME, UNORDERED, Requirement, absent, unordered
+from plmetrics.table.checks import REPEATED_TIME, UNORDERED, Requirement, absent, is_unordered
 from plmetrics.table.prediction_columns import plain_column
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class MeanAbsoluteScaledError(ErrorMetric):
             role = "time of mase" if self.series is None else f"time of mase within '{self.series}'"
             return (
                 Requirement(self.time, "null or NaN", lambda value: value.pipe_with_dtype(absent), role),
-                Requirement(self.time, UNORDERED, lambda value: value.pipe_with_dtype(unordered), role),
+                Requirement(self.time, UNORDERED, lambda value: value.pipe_with_dtype(is_unordered), role),
                 Requirement(self.time, REPEATED_TIME, lambda _: pl.col(plain_column(self._repeated)), role),
             )
 

@@ -17,7 +17,7 @@ from plmetrics.engine.step import Step
 from plmetrics.states.sums import Total
 from plmetrics.suite.sections.compare import OF_ROWS, ON_MEANS, by_fold
 from plmetrics.suite.sections.section import ComparisonTest
-from plmetrics.table.checks import UNORDERED, UNORDERED_HINT, VALID, absent, unordered, valid_column
+from plmetrics.table.checks import UNORDERED, UNORDERED_HINT, VALID, absent, is_unordered, valid_column
 from plmetrics.table.prediction_columns import LABEL, UNIT, plain_column, score_column
 
 if TYPE_CHECKING:
@@ -273,7 +273,7 @@ def _refuse_times(column: pl.Series, name: str) -> None:
     if nulls:
         msg = f"column '{name}' (time of diebold_mariano) is null in {nulls:,} rows"
         raise DataError(Problem(msg, ("compare", "tests"), "leave them out with data.where, or fill them in"))
-    odd = times.filter(unordered(pl.col("time"), column.dtype)).to_series()
+    odd = times.filter(is_unordered(pl.col("time"), column.dtype)).to_series()
     if len(odd):
         msg = f"column '{name}' (time of diebold_mariano): {odd[0]!r} is {UNORDERED}"
         raise DataError(Problem(msg, ("compare", "tests"), UNORDERED_HINT))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
+import polars.selectors as cs
 
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.engine.faults import reading
@@ -13,11 +15,14 @@ from plmetrics.engine.streaming import write_rows
 from plmetrics.runs.files import replacement
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from plmetrics.table.source import Source
+    from plmetrics.table.files import SourceFile
+    from plmetrics.table.formats.hive import Partitions
+    from plmetrics.table.source import Format, Source
 
 ENDINGS = (".parquet", ".csv")
+_TEXT = "@text|"
 
 
 def write_split(data: str, output: Path, method: str, arguments: Mapping[str, Any]) -> None:
@@ -39,9 +44,48 @@ def write_split(data: str, output: Path, method: str, arguments: Mapping[str, An
     source = open_source(data)
     _check_output(output, source)
     check_not_empty(source)
-    rows = getattr(splitters, method)(source, **arguments)
+    texts = _with_texts(source) if output.suffix.lower() == ".csv" else source
+    rows = getattr(splitters, method)(texts, **arguments).lazy()
+    names = [name for name in rows.collect_schema() if not name.startswith(_TEXT)]
+    stored = {
+        name: pl.col(f"{_TEXT}{name}").alias(name) for name in source.schema if _TEXT + name in texts.schema
+    }
     with environment_faults("the table cannot be written"):
-        _write_table(source, rows.lazy(), output)
+        _write_table(source, rows.select(stored.get(name, cs.by_name(name)) for name in names), output)
+
+
+def _with_texts(source: Source) -> Source:
+    """A csv table with the texts of its columns beside their values: a code such as 007 is to be written as it was."""
+    if source.kind != "csv" or source.reader is None:
+        return source
+    reader = replace(source.reader, format=cast("Format", _TextColumns(source.reader.format)))
+    texts = {f"{_TEXT}{name}": pl.String() for name in reader.stored if name not in reader.partitions.schema}
+    schema = pl.Schema({**source.schema, **texts})
+    return replace(source, frame=reader.rows(), schema=schema, reader=reader)
+
+
+@dataclass(frozen=True, slots=True)
+class _TextColumns:
+    """A format whose scans have each column a second time, as text."""
+
+    base: Format
+
+    def scan(
+        self,
+        files: Sequence[SourceFile],
+        stored: pl.Schema,
+        partitions: Partitions,
+        row_index: str | None = None,
+        *,
+        insert: bool = False,
+    ) -> pl.LazyFrame:
+        """One lazy scan, as `source.Format` says."""
+        texts = self.base.scan(
+            files, pl.Schema(dict.fromkeys(stored, pl.String())), partitions, insert=insert
+        )
+        columns = texts.select(cs.by_name(name).name.prefix(_TEXT) for name in stored)
+        values = self.base.scan(files, stored, partitions, row_index, insert=insert)
+        return pl.concat([values, columns], how="horizontal")
 
 
 def _check_output(output: Path, source: Source) -> None:

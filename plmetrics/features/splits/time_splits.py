@@ -15,7 +15,7 @@ from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.engine.faults import reading
 from plmetrics.engine.streaming import collected_frame
 from plmetrics.features.splits.split_request import TEST, TRAIN, number_of, split_request, unknown
-from plmetrics.table.checks import UNORDERED, UNORDERED_HINT, unordered
+from plmetrics.table.checks import UNORDERED, UNORDERED_HINT, is_unordered
 from plmetrics.table.prediction_columns import require
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def _refuse_unordered_texts(rows: pl.LazyFrame, name: str, dtype: pl.DataType, r
     """See that texts are ISO dates, whose order is that of time."""
     if dtype != pl.String:
         return
-    odd = collected_frame(rows.select(name).filter(unordered(pl.col(name), dtype)).head(1))
+    odd = collected_frame(rows.select(name).filter(is_unordered(pl.col(name), dtype)).head(1))
     if odd.height:
         msg = f"column '{name}' ({role}): {odd.item()!r} is {UNORDERED}"
         raise DataError(Problem(msg, (role,), UNORDERED_HINT))

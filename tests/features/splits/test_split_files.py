@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 
 from plmetrics.core.errors import DataError
 from plmetrics.features.splits.split_files import write_split
@@ -52,3 +53,42 @@ def test_what_cannot_be_read_leaves_the_file_as_it_was(table: str, tmp_path: Pat
         write_split(str(damaged), output, "k_fold", ARGUMENTS)
     assert output.read_bytes() == content
     assert [path.name for path in output.parent.iterdir()] == ["out.parquet"]
+
+
+@pytest.mark.parametrize(
+    ("method", "arguments"),
+    [
+        ("k_fold", {"folds": 2, "key": "id"}),
+        ("k_fold", {"folds": 2}),
+        ("grouped", {"folds": 2, "group": "zip"}),
+        ("repeated", {"folds": 2, "repeats": 2, "key": "id"}),
+        ("time_ordered", {"splits": 1, "time": "id", "long": True}),
+    ],
+)
+def test_what_stands_in_csv_files_stands_there_again(
+    tmp_path: Path, method: str, arguments: dict[str, object]
+) -> None:
+    """Zeros of codes, digits of prices and words of booleans are no longer there once they are values."""
+    columns = {"id": ["3", "01", "+2"], "zip": ["00501", "01234", ""], "price": ["1.10", "2", "1e2"]}
+    rows = pl.DataFrame({**columns, "flag": ["TRUE", "false", "True"], "note": ['a,"b"\nc', None, "d"]})
+    rows = rows.with_columns(pl.col("zip").replace("", "7"))
+    (tmp_path / "rows").mkdir()
+    for number in range(3):
+        rows.slice(number, 1).write_csv(tmp_path / "rows" / f"{number}.csv")
+    write_split(str(tmp_path / "rows"), tmp_path / "out.csv", method, arguments)
+    found = pl.read_csv(tmp_path / "out.csv", infer_schema=False)
+    assert found.columns[:5] == rows.columns
+    assert_frame_equal(found.select(rows.columns).unique(maintain_order=True), rows)
+    write_split(str(tmp_path / "rows"), tmp_path / "out.parquet", method, arguments)
+    typed = pl.read_parquet(tmp_path / "out.parquet")
+    assert typed.schema["zip"] == pl.Int64
+    assert_frame_equal(typed.select(typed.columns[5:]).cast(pl.String), found.select(found.columns[5:]))
+
+
+def test_a_column_of_folder_names_is_that_of_the_folders(tmp_path: Path) -> None:
+    for day, code in (("1", "07"), ("2", "08")):
+        (tmp_path / "rows" / f"day={day}").mkdir(parents=True)
+        pl.DataFrame({"code": [code], "day": ["9"]}).write_csv(tmp_path / "rows" / f"day={day}" / "a.csv")
+    write_split(str(tmp_path / "rows"), tmp_path / "out.csv", "k_fold", {"folds": 2, "key": "code"})
+    found = pl.read_csv(tmp_path / "out.csv", infer_schema=False)
+    assert found.select("code", "day").sort("day").rows() == [("07", "1"), ("08", "2")]
