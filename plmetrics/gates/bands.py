@@ -49,8 +49,8 @@ _LEAST_OF_A_WEEKDAY = 2
 
 _GATE = "@of_gate"
 _GATE_KEY = (_GATE, "model", "slice_set", "slice")
-_LIMIT = r"[<>]=? \S+"
-"""How `gates.rules` writes a limit."""
+_SETTINGS = r"(?:(?<sign>[<>]=?) [^\s,]+|, \d+ runs in a row)"
+"""Limits and numbers of runs in the words of `gates.rules`."""
 AGE = "age"
 
 
@@ -202,13 +202,16 @@ def with_streak(rows: pl.DataFrame, rule: Sequence[str], history: pl.DataFrame |
     """
     if history is None:
         return rows.with_columns(streak=pl.lit(0, dtype=pl.Int64))
-    rows = rows.with_columns(_without_limit())
+    rows = rows.with_columns(_without_settings())
     small = pl.col("status").is_in(INSUFFICIENT) & pl.col("observed").is_not_null()
-    by_rule = rows.select("@gate", *_GATE_KEY, *rule).unique(["@gate", *_GATE_KEY])
-    renamed = rename_slices(history, rows).with_columns(_without_limit())
-    renamed = renamed.join(by_rule, on=_GATE_KEY, how="inner", nulls_equal=True)
-    failed = renamed.filter((verdict_by({name: pl.col(name) for name in rule}) == "fail") & ~small)
     key = ["@gate", *_GATE_KEY]
+    by_rule = rows.select(*key, pl.col("gate").alias("@name_now"), *rule).unique(key)
+    renamed = rename_slices(history, rows).with_columns(_without_settings())
+    renamed = renamed.join(by_rule, on=_GATE_KEY, how="inner", nulls_equal=True)
+    # Gates of one metric with several limits may differ in sizes and intervals: rows of the same name come first.
+    same = pl.col("gate") == pl.col("@name_now")
+    renamed = renamed.filter(same | ~same.any().over(*key, AGE))
+    failed = renamed.filter((verdict_by({name: pl.col(name) for name in rule}) == "fail") & ~small)
     failed = failed.unique([*key, AGE]).sort(AGE)
     unbroken = failed.filter(pl.col(AGE) == pl.col(AGE).cum_count().over(key))
     streaks = unbroken.group_by(key).agg(streak=pl.len().cast(pl.Int64))
@@ -216,10 +219,10 @@ def with_streak(rows: pl.DataFrame, rule: Sequence[str], history: pl.DataFrame |
     return joined.with_columns(pl.col("streak").fill_null(0)).drop(_GATE)
 
 
-def _without_limit() -> pl.Expr:
-    """The gate of a row: its name, without the limit where it is called by its rule, for limits may change."""
+def _without_settings() -> pl.Expr:
+    """The gate of a row: its name, or its rule without limits and numbers of runs, which may change."""
     unnamed = pl.format("{} {}", "metric", "rule")
-    subject = pl.format("{} {}", "metric", pl.col("rule").str.replace_all(_LIMIT, ""))
+    subject = pl.format("{} {}", "metric", pl.col("rule").str.replace_all(_SETTINGS, "$sign"))
     called = pl.concat_str(subject, pl.col("gate").str.strip_prefix(unnamed))
     return pl.when(pl.col("gate").str.starts_with(unnamed)).then(called).otherwise("gate").alias(_GATE)
 

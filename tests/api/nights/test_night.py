@@ -246,6 +246,28 @@ def test_failures_in_a_row_are_counted_on_where_a_limit_changes(nights: Nights) 
     assert result.gates["note"][0] == "failed 2 of 2 runs in a row"
 
 
+def test_failures_in_a_row_are_counted_on_where_their_number_changes(nights: Nights) -> None:
+    gate = {"metric": "roc_auc", "model": "new", "at_least": 0.75}
+    for number in (1, 2):
+        nights.write(number, bad=True)
+    nights.write_suite(gates=[{**gate, "consecutive": 3}])
+    assert [nights.run(number).verdict for number in (0, 1)] == ["pass", "inconclusive"]
+    nights.write_suite(gates=[{**gate, "consecutive": 2}])
+    assert nights.run(2).gates["note"].to_list() == ["failed 2 of 2 runs in a row"]
+
+
+def test_failures_of_another_limit_do_not_count_where_a_gate_has_some_of_its_name(nights: Nights) -> None:
+    """The night before had too few rows for one of two gates: it did not fail, whatever became of the other one."""
+    strict = {"metric": "roc_auc", "model": "new", "at_least": 0.75, "consecutive": 2, "min_rows": 60}
+    lenient = {**strict, "at_least": 0.7, "min_rows": 10}
+    nights.write_suite(gates=[strict, lenient])
+    nights.write(0, rows(1, 30, bad=True))
+    nights.write(1, bad=True)
+    nights.run(0)
+    result = nights.run(1)
+    assert result.gates["note"].to_list() == ["failed 1 of 2 runs in a row", "failed 2 of 2 runs in a row"]
+
+
 def test_changed_rows_are_evaluated_again_and_the_old_run_is_superseded(nights: Nights) -> None:
     first = nights.run(0)
     nights.write(0, pl.concat([rows(0), rows(50)]))

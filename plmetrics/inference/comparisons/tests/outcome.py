@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isfinite, isnan
+from math import isfinite
+from operator import eq
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -129,13 +130,19 @@ def labels(values: Any, name: str) -> NDArray[Any]:
     if array.ndim != 1:
         msg = f"{name} must be one column, not an array of {array.ndim} dimensions"
         raise ConfigError(msg)
-    bad = np.flatnonzero(
-        [value is None or (isinstance(value, float) and isnan(value)) for value in array.tolist()]
-    )
+    mixed = array.dtype == object
+    absent = [_is_absent(value) for value in array] if mixed else np.not_equal(array, array)
+    bad = np.flatnonzero(absent)
     if len(bad):
         msg = f"{name} must have a value in each row: {len(bad):,} are null or NaN, the first at {bad[0]:,}"
         raise ConfigError(msg)
-    return np.array(array.tolist()) if array.dtype == object else array
+    plain = np.array(array.tolist()) if mixed else array
+    return plain if plain.ndim == 1 else array
+
+
+def _is_absent(value: Any) -> bool:
+    """Whether a value is None, or unequal to itself: NaN, or NaT and NA of pandas."""
+    return value is None or (not isinstance(value, np.ndarray) and eq(value, value) not in {True})
 
 
 def as_pair(model: Any, baseline: Any) -> tuple[Array, Array]:

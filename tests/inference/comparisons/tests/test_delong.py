@@ -4,6 +4,7 @@ import os
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from scipy.stats import chi2, norm
@@ -271,3 +272,26 @@ def test_a_row_without_a_label_or_unit_is_no_negative_and_no_unit(lacking: float
             test()
     with pytest.raises(plm.ConfigError, match="unit must have a value in each row"):
         plm.tests.delong([0, *label[1:]], scores, -scores, unit=[lacking, *range(6)])
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pd.Series([None, True, False, True, True, False, False], dtype="boolean"),
+        pd.Series([None, "1", "0", "1", "1", "0", "0"], dtype="string"),
+        pd.Series([pd.NaT, 1, 0, 1, 1, 0, 0], dtype=object),
+    ],
+)
+def test_na_of_pandas_is_no_label(column: pd.Series[Any]) -> None:
+    scores = np.arange(7.0)
+    with pytest.raises(plm.ConfigError, match="label must have a value in each row: 1 are null or NaN"):
+        plm.tests.delong(column, scores, -scores, positive=column[1])
+
+
+def test_units_of_several_columns_are_tuples() -> None:
+    label, scores = np.arange(8) % 2, np.array([3.0, 8, 1, 6, 7, 5, 2, 4])
+    pairs = pd.Series([("a", number // 2) for number in range(8)])
+    by_pair, by_number = (
+        plm.tests.delong(label, scores, -scores, unit=unit) for unit in (pairs, np.arange(8) // 2)
+    )
+    assert by_pair.p_value == by_number.p_value
