@@ -22,8 +22,13 @@ REPEATED_TIME = "the time of another row of a series"
 UNORDERED = "no ISO date, and such texts are not in the order of time"
 """Problem of texts that rows are to be ordered by."""
 UNORDERED_HINT = "write it as 2026-01-31, or convert the column to dates"
-_ISO = r"^\d{4}(([-/.]?\d{2}){0,2}([T ]\d{2}.*)?|-?Q\d|-?W\d{2}(-?\d)?)$"
-"""Texts whose order is that of time: the year first, and months and days in two digits."""
+_MONTH, _DAY = "(0[1-9]|1[0-2])", r"(0[1-9]|[12]\d|3[01])"
+_CLOCK = r"[T ]\d{2}(:?\d{2}){0,2}([.,]\d+)?( ?(Z|[A-Z]{3,4}|[+-]\d{2}(:?\d{2})?))?"
+_ISO = (
+    rf"^(\d{{4}}([-/.]?{_MONTH}([-/.]?{_DAY}({_CLOCK})?)?)?|\d{{4}}{_MONTH}{_DAY}(\d{{2}}){{1,3}}"
+    r"|\d{4}(-?Q\d|-?W\d{2}(-?\d)?))$"
+)
+"""Texts whose order is that of time: the year first, months and days in two digits, and 24 hours."""
 
 VALID = "@valid"
 SCORED = "@scored"

@@ -92,9 +92,18 @@ def test_nanoseconds_count(zone: str | None) -> None:
             ("%Y%m%d", True),
             ("%Y/%m/%d", True),
             ("%Y-%m-%dT%H:%M:%S", True),
+            ("%Y%m%d%H%M%S", True),
+            ("%Y-%m-%d %H:%M:%S+01:00", True),
             ("%G-W%V", True),
         ),
-        *(("%d.%m.%Y", False), ("%m/%d/%Y", False), ("%Y-%-m-%-d", False), ("%b %d, %Y", False)),
+        *(
+            ("%d%m%Y", False),
+            ("%Y-%m-%d %I:%M %p", False),
+            ("%d.%m.%Y", False),
+            ("%m/%d/%Y", False),
+            ("%Y-%-m-%-d", False),
+            ("%b %d, %Y", False),
+        ),
     ],
 )
 def test_texts_are_in_the_order_of_time_or_refused(form: str, ordered: bool) -> None:
