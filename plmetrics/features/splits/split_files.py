@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from plmetrics.table.files import SourceFile
     from plmetrics.table.formats.hive import Partitions
-    from plmetrics.table.source import Format, Source
+    from plmetrics.table.source import FileFormat, Source
 
 ENDINGS = (".parquet", ".csv")
 _TEXT = "@text|"
@@ -58,7 +58,7 @@ def _with_texts(source: Source) -> Source:
     """A csv table with the texts of its columns beside their values: a code such as 007 is to be written as it was."""
     if source.kind != "csv" or source.reader is None:
         return source
-    reader = replace(source.reader, format=cast("Format", _TextColumns(source.reader.format)))
+    reader = replace(source.reader, format=cast("FileFormat", _TextColumns(source.reader.format)))
     texts = {f"{_TEXT}{name}": pl.String() for name in reader.stored if name not in reader.partitions.schema}
     schema = pl.Schema({**source.schema, **texts})
     return replace(source, frame=reader.rows(), schema=schema, reader=reader)
@@ -68,7 +68,7 @@ def _with_texts(source: Source) -> Source:
 class _TextColumns:
     """A format whose scans have each column a second time, as text."""
 
-    base: Format
+    base: FileFormat
 
     def scan(
         self,
@@ -79,7 +79,7 @@ class _TextColumns:
         *,
         insert: bool = False,
     ) -> pl.LazyFrame:
-        """One lazy scan, as `source.Format` says."""
+        """One lazy scan, as `source.FileFormat` says."""
         texts = self.base.scan(
             files, pl.Schema(dict.fromkeys(stored, pl.String())), partitions, insert=insert
         )
