@@ -49,7 +49,8 @@ _LEAST_OF_A_WEEKDAY = 2
 
 _GATE = "@of_gate"
 _GATE_KEY = (_GATE, "model", "slice_set", "slice")
-_SETTINGS = r"(?:(?<sign>[<>]=?) [^\s,]+|, \d+ runs in a row)"
+_RUNS = r", \d+ runs in a row"
+_SETTINGS = rf"(?:(?<sign>[<>]=?) [^\s,]+|{_RUNS})"
 """Limits and numbers of runs in the words of `gates.rules`."""
 AGE = "age"
 
@@ -224,7 +225,8 @@ def _without_settings() -> pl.Expr:
     unnamed = pl.format("{} {}", "metric", "rule")
     subject = pl.format("{} {}", "metric", pl.col("rule").str.replace_all(_SETTINGS, "$sign"))
     called = pl.concat_str(subject, pl.col("gate").str.strip_prefix(unnamed))
-    return pl.when(pl.col("gate").str.starts_with(unnamed)).then(called).otherwise("gate").alias(_GATE)
+    other = pl.col("gate").str.replace_all(_RUNS, "")  # bands, whose rule tells tonight's ends
+    return pl.when(pl.col("gate").str.starts_with(unnamed)).then(called).otherwise(other).alias(_GATE)
 
 
 def in_a_row(verdict: pl.Expr, *, has_history: bool) -> tuple[pl.Expr, pl.Expr]:
