@@ -54,7 +54,6 @@ def averaged_inverse(ascending: Array, weight: Array, shares: Array, running: Ar
     passed = np.minimum(np.searchsorted(running, targets * (1 + _TIE), side="right"), last)
     low, high = ascending[reached], ascending[passed]
     with np.errstate(invalid="ignore"):  # -inf and inf have no middle
-        middle: Array = np.where(
-            low == high, low, low / 2.0 + high / 2.0
-        )  # a sum may be larger than any float
-    return middle
+        middle = low / 2.0 + high / 2.0  # a sum may be larger than any float
+    inverse: Array = np.where(low == high, low, middle)
+    return inverse

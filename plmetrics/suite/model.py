@@ -188,13 +188,6 @@ class Suite(Strict):
             models[BASELINE] = first if in_parts else ModelColumns(score=self.columns.label)
         return models
 
-    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Suite:
-        """Copy, with cached properties computed anew from the update."""
-        copied = super().model_copy(update=update, deep=deep)
-        for name in ("computed", "known_needs"):
-            copied.__dict__.pop(name, None)
-        return copied
-
     def with_where(self, condition: str | None) -> Suite:
         """The suite of the rows of another condition."""
         return self.model_copy(update={"data": self.data.model_copy(update={"where": condition})})

@@ -160,11 +160,7 @@ class Gate(GateRule):
 
     def of(self, metric: Metric) -> Gate:
         """Gate with its metric specialised by the facts of the run."""
-        if metric is self.metric:
-            return self
-        copied = self.model_copy(update={"metric": metric})
-        copied.__dict__.pop("subject", None)  # a copy takes cached values along
-        return copied
+        return self if metric is self.metric else self.model_copy(update={"metric": metric})
 
 
 def read_opponent(fields: dict[str, Any], path: SuitePath, findings: Findings) -> bool:

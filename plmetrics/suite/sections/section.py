@@ -131,6 +131,21 @@ class Strict(BaseModel):
         frozen=True, extra="forbid", arbitrary_types_allowed=True, strict=True, defer_build=True
     )
 
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Copy, with cached properties computed anew from the update."""
+        copied = super().model_copy(update=update, deep=deep)
+        for name in copied.__dict__.keys() - type(self).model_fields.keys():
+            del copied.__dict__[name]
+        return copied
+
+    def __getstate__(self) -> dict[Any, Any]:
+        """Content for pickle: cached properties are left out, as the reader computes its own."""
+        state = super().__getstate__()
+        fields = type(self).model_fields
+        return state | {
+            "__dict__": {name: value for name, value in state["__dict__"].items() if name in fields}
+        }
+
 
 class SectionHolder(Protocol):
     """A suite, as far as its sections are asked for."""

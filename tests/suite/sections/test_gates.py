@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import pytest
 
 from plmetrics.core.errors import Problem
+from plmetrics.features.nights.interval_section import IntervalSection
 from plmetrics.suite.reader import metric_from_text
 from plmetrics.suite.sections.gates import Gate
 
@@ -184,3 +186,20 @@ def test_a_gate_of_another_metric_judges_the_differences_of_that() -> None:
     assert gate.subject.text == "disparity(recall, by=region)"
     assert gate.of(f1).subject.text == "disparity(f1, by=region)"
     assert gate.of(recall) is gate
+
+
+def test_cached_properties_belong_to_one_gate_and_are_not_pickled(load: Any) -> None:
+    gate = "{metric: f1, between: region, at_most: 0.1}"
+    suite = load(f"{METRICS}gates: [{gate}]\n").suite
+    (gate,) = suite.gates
+    assert gate.subject.text == "disparity(f1, by=region)"
+    assert gate.model_copy(update={"between": None}).subject.text == "f1"
+    (read,) = pickle.loads(pickle.dumps(suite)).gates
+    assert read == gate
+    assert read.subject.text == gate.subject.text
+
+
+def test_the_calendar_of_a_copied_section_is_that_of_its_interval() -> None:
+    days = IntervalSection(every="1d", column="d")
+    months = days.model_copy(update={"every": "1mo"})
+    assert days.calendar != days.model_copy(update={"every": "1mo"}).calendar == months.calendar
