@@ -72,6 +72,11 @@ class BinTally:
 
 
 def _add(sums: Values, place: Values, values: Values | pl.Series | None) -> None:
+    """Add values, or ones, at places. A Boolean column of one value is not converted to an array."""
+    if isinstance(values, pl.Series) and values.dtype == pl.Boolean:
+        if not values.any():
+            return
+        values = None if values.all() and not values.null_count() else values
     for some, numbers in _few_rows(place, values):
         if len(sums) == 1:
             sums += len(some) if numbers is None else numbers.sum(dtype=sums.dtype)
