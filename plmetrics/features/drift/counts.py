@@ -128,7 +128,7 @@ class WindowsCounting:
     def count(self) -> Question[DriftCounts]:
         """Counts of both windows: a plan for each column and cube, and one for the rows of ungrouped columns."""
         grouped = [column for column in self.columns if not column.scattered]
-        plans = [plan for column in grouped for plan in column.plans(self.windows.frame, self.cubes)]
+        plans = [plan for column in grouped for plan in column.plans(self.windows, self.cubes)]
         counted = list((yield [*self._rows(), *plans]))
         _require_sound_reference(self.windows, self.facts)
         return DriftCounts(self.sets, self._in_turn(counted), self.windows.weighted)
@@ -238,14 +238,16 @@ class _Column:
         """The value of a row."""
         return pl.col(f"{VALUE}{self.number}")
 
-    @property
-    def added(self) -> dict[str, pl.Expr]:
-        """Sums of the counts."""
-        weight = pl.col(WEIGHT)
-        if self.edges is None:
-            return {} if self.scattered else {"weight": weight}
+    def _summands(self, *, weighted: bool) -> dict[str, pl.Expr]:
+        """Terms of each row in the sums of the counts."""
+        if self.scattered:
+            return {}
         apart = self.value - self.centre
-        return {"weight": weight, "offset": weight * apart, "square": weight * apart**2}
+        terms = {} if self.edges is None else {"offset": apart, "square": apart**2}
+        if not weighted:
+            return terms
+        weight = pl.col(WEIGHT)
+        return {"weight": weight} | {name: weight * term for name, term in terms.items()}
 
     def places(self, values: int) -> int:
         """Number of places for the counts of a number of distinct values in both windows."""
@@ -259,15 +261,21 @@ class _Column:
 
     def with_addition(self, windows: Windows) -> Question[_Column]:
         """Column with the way it is added up."""
-        addition = yield from windows.view.arithmetic.addition(windows.frame, self.added)
+        summands = self._summands(weighted=windows.weighted)
+        addition = yield from windows.view.arithmetic.addition(windows.frame, summands)
         return replace(self, addition=addition)
 
-    def plans(self, frame: pl.LazyFrame, cubes: Sequence[Cube]) -> list[pl.LazyFrame]:
-        """One plan per cube: a streaming group-by of cell, window and place."""
-        sums = [self.addition.total(name, part).alias(name) for name, part in self.added.items()]
+    def plans(self, windows: Windows, cubes: Sequence[Cube]) -> list[pl.LazyFrame]:
+        """One plan per cube: a streaming group-by of cell, window and place; without weights they are the rows."""
+        summands = self._summands(weighted=windows.weighted)
+        sums = [self.addition.total(name, part).alias(name) for name, part in summands.items()]
         rows = pl.len().cast(pl.Int64).alias("rows")
+        weight = [] if windows.weighted else [pl.col("rows").cast(pl.Float64).alias("weight")]
         place = self._place(self.value).alias(PLACE)
-        return [frame.group_by(_key(cube).alias(KEY), place).agg(rows, *sums) for cube in cubes]
+        return [
+            windows.frame.group_by(_key(cube).alias(KEY), place).agg(rows, *sums).with_columns(weight)
+            for cube in cubes
+        ]
 
     @property
     def centre(self) -> float:

@@ -156,7 +156,7 @@ def locator_at(edges: Array, keys: Keys) -> Locator:
     Where an edge lies inside a key, scores with that key are taken for the number that has a bin of its own there.
     """
     crossed = keys(edges)
-    table = np.searchsorted(crossed, np.arange(keys.size)).astype(np.uint16)
+    table = _edges_below(crossed, keys.size)
     if (keys(np.nextafter(edges, np.inf)) > crossed).all():
         return Locator(keys, edges, table)
     single = np.flatnonzero(bins_of_one(edges))
@@ -221,7 +221,7 @@ class FixedBins:
     def at(cls, edges: Array, keys: Keys) -> FixedBins:
         """Lookup by key, with edge comparisons only of scores with the key of an edge."""
         crossed = keys(edges)
-        table = np.searchsorted(crossed, np.arange(keys.size)).astype(np.uint16)
+        table = _edges_below(crossed, keys.size)
         table[crossed] = _AMBIGUOUS
         return cls(edges, table)
 
@@ -238,6 +238,13 @@ class FixedBins:
         open_ = np.flatnonzero(places == _AMBIGUOUS)
         places[open_] = np.searchsorted(self.edges, score[open_])
         return places
+
+
+def _edges_below(crossed: Codes, size: int) -> NDArray[np.uint16]:
+    """The number of edges in lower keys than each, from the keys of edges: a table of a million is soon summed."""
+    below = np.zeros(size, dtype=np.uint16)
+    np.cumsum(np.bincount(crossed, minlength=size)[:-1], dtype=np.uint16, out=below[1:])
+    return below
 
 
 def _even(scores: Array) -> Keys:
