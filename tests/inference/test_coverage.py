@@ -115,8 +115,8 @@ def test_rates_and_errors_of_clusters(clusters: int) -> None:
             found.append(float(np.mean((ends.lower <= truth) & (truth <= ends.upper))))
     noise = 3 * (0.95 * 0.05 / tables) ** 0.5
     assert 0.94 - noise < min(covers["auto"]) <= max(covers["auto"]) < 0.96 + noise, covers
-    if clusters <= 150:
-        assert np.mean(covers["auto"]) > np.mean(covers["percentile"]) + 0.004, covers
+    if clusters <= 150:  # percentiles miss about 0.5 / clusters
+        assert np.mean(covers["auto"]) > np.mean(covers["percentile"]) + 0.4 / clusters, covers
 
 
 def test_a_norm_whose_truth_is_0() -> None:
