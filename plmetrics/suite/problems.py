@@ -83,7 +83,7 @@ class Findings:
             key = str(error["loc"][-1]) if error["loc"] else ""
             if error["type"] == "frozen_instance":
                 continue
-            if error["type"] == "extra_forbidden":
+            if error["type"] in {"extra_forbidden", "invalid_key"}:
                 self.add(
                     f"unknown key '{key}'",
                     (*path, *place),
