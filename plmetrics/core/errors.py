@@ -57,11 +57,21 @@ class Problem:
         return f"{text}\n    {self.hint}" if self.hint else text
 
 
+SHOWN_PROBLEMS = 50
+"""Number of problems in a message: a suite written by a program may have thousands."""
+
+
+def further_problems(problems: Sequence[Problem]) -> list[str]:
+    """Line with the number of problems beyond those in a message; none where all are in it."""
+    further = len(problems) - SHOWN_PROBLEMS
+    return [f"... and {further:,} more"] if further > 0 else []
+
+
 class PlmetricsError(Exception):
     """Root of all errors raised by plmetrics on purpose.
 
-    `problems` are the things to fix, all at once; the message is their texts, one below the other. `exit_code` is that
-    of the command line.
+    `problems` are the things to fix, all at once; the message is the texts of the first 50, one below the other.
+    `exit_code` is that of the command line.
     """
 
     exit_code: ClassVar[int] = 1
@@ -71,7 +81,9 @@ class PlmetricsError(Exception):
         if isinstance(problems, str):
             problems = Problem(problems)
         self.problems: tuple[Problem, ...] = (problems,) if isinstance(problems, Problem) else tuple(problems)
-        super().__init__("\n".join(str(problem) for problem in self.problems))
+        super().__init__(
+            "\n".join([*map(str, self.problems[:SHOWN_PROBLEMS]), *further_problems(self.problems)])
+        )
 
     def _render_traceback_(self) -> list[str]:
         """Lines for IPython: the remedy, without our own frames; of a bug everything."""

@@ -7,7 +7,14 @@ import doctest
 import pytest
 
 import plmetrics as plm
-from plmetrics.core.errors import ConfigError, DataError, EnvironmentFault, PlmetricsError, PlmetricsWarning
+from plmetrics.core.errors import (
+    ConfigError,
+    DataError,
+    EnvironmentFault,
+    PlmetricsError,
+    PlmetricsWarning,
+    Problem,
+)
 
 
 @pytest.mark.parametrize("kind", [PlmetricsError, ConfigError, DataError, EnvironmentFault, PlmetricsWarning])
@@ -23,3 +30,10 @@ def test_examples_run(kind: type[PlmetricsError]) -> None:
     outcome = doctest.DocTestRunner().run(example)
     assert outcome.attempted > 0
     assert outcome.failed == 0
+
+
+def test_a_message_has_the_first_problems_and_the_number_of_the_others() -> None:
+    error = ConfigError([Problem(f"wrong {number}") for number in range(1_060)])
+    lines = str(error).splitlines()
+    assert (len(error.problems), lines[49:]) == (1_060, ["wrong 49", "... and 1,010 more"])
+    assert len(str(ConfigError([Problem("wrong")] * 50)).splitlines()) == 50

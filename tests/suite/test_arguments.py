@@ -216,5 +216,7 @@ def test_a_list_of_mappings_of_models_is_told_its_form_once() -> None:
 
 def test_a_key_that_is_no_text_is_an_unknown_one() -> None:
     models = {"m": {0: "p0", 1: "p1"}}
-    with pytest.raises(ConfigError, match="models.m.0: unknown key '0'"):
-        suite_from_arguments("table.parquet", task="multiclass", label="y", models=models, metrics=["accuracy"])
+    with pytest.raises(ConfigError, match=r"models\.m\.0: unknown key '0'"):
+        suite_from_arguments(
+            "table.parquet", task="multiclass", label="y", models=models, metrics=["accuracy"]
+        )

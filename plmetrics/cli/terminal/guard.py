@@ -14,7 +14,14 @@ import typer
 
 from plmetrics.cli.terminal.console import say, wants_color, write_result
 from plmetrics.cli.terminal.native_words import native_words
-from plmetrics.core.errors import CallError, ConfigError, PlmetricsWarning, Problem
+from plmetrics.core.errors import (
+    SHOWN_PROBLEMS,
+    CallError,
+    ConfigError,
+    PlmetricsWarning,
+    Problem,
+    further_problems,
+)
 from plmetrics.core.names import did_you_mean
 from plmetrics.runs.failure import BUG, INTERRUPTED, Failure, failure_of
 
@@ -102,15 +109,17 @@ def caught_warnings() -> Iterator[list[str]]:
 
 
 def block(failure: Failure, *, color: bool = False) -> str:
-    """Failure as text: its title, then each problem with its place; a hint follows its last problem."""
+    """Failure as text: its title, then problems with their places, 50 at most; a hint follows its last problem."""
     if failure.exit_code == INTERRUPTED:
         return failure.title
     word = "\x1b[1;31merror:\x1b[0m" if color else "error:"
     count = f" ({len(failure.problems)} problems)" if len(failure.problems) > 1 else ""
     lines = [f"{word} {failure.title}{count}"]
-    for problem, following in itertools.zip_longest(failure.problems, failure.problems[1:]):
+    problems = failure.problems[:SHOWN_PROBLEMS]
+    for problem, following in itertools.zip_longest(problems, problems[1:]):
         shared = following is not None and following.hint == problem.hint
         lines.append(_problem(replace(problem, hint=None) if shared else problem))
+    lines += [f"  {line}" for line in further_problems(failure.problems)]
     if failure.exit_code == BUG:
         lines.append(f"  {_BUG_HINT}")
     return "\n".join(lines)
