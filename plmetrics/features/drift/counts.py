@@ -15,6 +15,7 @@ import polars as pl
 
 from plmetrics.core.exact_sums import Addition
 from plmetrics.core.quantiles import averaged_inverse
+from plmetrics.core.threads import ahead
 from plmetrics.engine.aggregate.bin_values import NumberBins
 from plmetrics.engine.bad_rows import bad_values
 from plmetrics.engine.inquiry import frames_by_name, gather
@@ -80,7 +81,7 @@ class ColumnCounts:
 class DriftCounts:
     """All columns of a comparison, in order; `weighted` says whether rows have weights.
 
-    Columns are put in order one by one, as they are asked for, and once: what was counted of one is freed then.
+    Columns are put in order one by one, the next while one is read, and once: what was counted of one is freed then.
     """
 
     slices: tuple[Slices, ...]
@@ -100,12 +101,12 @@ class WindowsCounting:
 
     @property
     def bytes(self) -> int:
-        """Estimated memory of the counts of all columns, with one of them being sorted."""
+        """Estimated memory of the counts of all columns, with one of them being sorted while another one is read."""
         values, rows = _values(self.facts, len(self.columns)), int(self.facts["rows"].sum())
         cells = [cube.cells for cube in self.cubes]
         ordered = [_bytes(column.places(values[column.number]), rows, cells) for column in self.columns]
         waiting = [column.waiting(needed) for column, needed in zip(self.columns, ordered, strict=True)]
-        return sum(waiting) + max(ordered, default=0)
+        return sum(waiting) + sum(sorted(ordered)[-2:])
 
     @classmethod
     def prepare(cls, request: Request, view: TableView) -> Question[WindowsCounting]:
@@ -148,15 +149,17 @@ class WindowsCounting:
         """The counts of each column, cut by slice; frames are taken off the list, and values off the rows."""
         counted.reverse()
         rows = counted.pop() if any(column.scattered for column in self.columns) else pl.DataFrame()
-        for column in self.columns:
+
+        def counts_of(column: _Column) -> ColumnCounts:
             if column.scattered:
                 place = rows.drop_in_place(f"{VALUE}{column.number}").alias(PLACE)
                 frames = [self._row_counts(rows, cube, place) for cube in range(len(self.cubes))]
             else:
                 frames = [column.placed(counted.pop()) for _ in self.cubes]
             sliced = sliced_counts(self.sets, self.cubes, frames)
-            del frames
-            yield ColumnCounts(column.subject, sliced, column.edges is not None, column.too_many)
+            return ColumnCounts(column.subject, sliced, column.edges is not None, column.too_many)
+
+        return ahead(counts_of, self.columns)
 
     def _row_counts(self, rows: pl.DataFrame, cube: int, place: pl.Series) -> pl.DataFrame:
         """Rows with their places as the counts of a cube; where none has a weight, each counts as 1."""

@@ -12,7 +12,7 @@ Statistics 19(2); Lin (1991), Divergence measures based on the Shannon entropy, 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -127,10 +127,15 @@ def chi2_homogeneity(reference: Segments, current: Segments) -> Homogeneity:
 
 def ks_distance(reference: Segments, current: Segments) -> Array:
     """The largest distance of two distribution functions, by ascending value."""
-    apart = _distribution(reference)
-    apart.values -= _distribution(current).values
-    np.abs(apart.values, out=apart.values)
-    distance: Array = np.clip(apart.largest(), 0.0, 1.0)
+    distance: Array = np.clip(_distance(reference, current).largest(), 0.0, 1.0)
+    return distance
+
+
+def _distance(reference: Segments, current: Segments) -> Segments:
+    """The distance of two distribution functions at each point."""
+    distance = _distribution(reference)
+    distance.values -= _distribution(current).values
+    np.abs(distance.values, out=distance.values)
     return distance
 
 
@@ -168,11 +173,10 @@ def ks_p_value(distance: Array, rows_reference: Array, rows_current: Array) -> A
 
 def wasserstein(values: Segments, reference: Segments, current: Segments) -> Array:
     """The area between two distribution functions, in the unit of the values."""
-    apart = np.abs(shares(reference).cumulative() - shares(current).cumulative())
-    width = values.above(0.0) - values
-    inner = np.ones(len(values.values))
-    inner[values.offsets[1:][values.sizes > 0] - 1] = 0.0  # Behind a slice's last value both are 1.
-    area: Array = (apart * width * inner).total()
+    width = values.above(0.0)
+    width.values -= values.values
+    width.values[values.offsets[1:][values.sizes > 0] - 1] = 0.0  # Behind a slice's last value both are 1.
+    area: Array = (_distance(reference, current) * width).total()
     return area + 0.0  # Not -0.0.
 
 
@@ -206,7 +210,9 @@ class SampleMoments:
     variance: Array
 
 
-def moments(values: Segments, weight: Segments, offset: Any = 0.0, square: Any = 0.0) -> SampleMoments:
+def moments(
+    values: Segments, weight: Segments, offset: Segments | None = None, square: Segments | None = None
+) -> SampleMoments:
     """Mean and variance by slice.
 
     Args:
@@ -219,14 +225,18 @@ def moments(values: Segments, weight: Segments, offset: Any = 0.0, square: Any =
     occupied = totals > 0
     safe = np.where(occupied, totals, 1.0)
     with np.errstate(over="ignore", invalid="ignore"):
-        mean = (weight * values + offset).total() / safe
+        masses = weight * values
+        mean = (masses if offset is None else masses + offset).total() / safe
         faint = np.zeros(len(mean), dtype=np.bool_)
-        if isinstance(offset, float):
+        if offset is None:
             low, high = _ends(values, weight)
             within = np.clip(mean, low, high)  # So that a constant has exactly its mean, and variance 0.
             mean, faint = np.where(np.isfinite(mean), within, np.nan), low < high
         apart = values - values.spread(mean)
-        variance = np.maximum((weight * apart**2 + 2 * apart * offset + square).total() / safe, 0.0)
+        squares = weight * apart**2
+        if offset is not None and square is not None:
+            squares = squares + 2 * apart * offset + square
+        variance = np.maximum(squares.total() / safe, 0.0)
     defined = occupied & np.isfinite(variance) & ~(faint & (variance == 0))
     return SampleMoments(np.where(occupied, mean, np.nan), np.where(defined, variance, np.nan))
 
