@@ -43,6 +43,9 @@ MOST = 0.25
 _ROWS_A_BIN = 5
 """With fewer rows a bin, on average, replicates do not show how noisy the gaps are."""
 
+_ROWS_A_BIN_OF_LARGEST = 15
+"""The same for the largest gap: with 7 rows a bin 15 % of equal ones were told apart, with 15 at most 7 %."""
+
 _MOST_OF_DISTANCES = 0.5
 """The same where the noise that is left is allowed for; without skill noise is nearly all of a KS."""
 
@@ -126,10 +129,14 @@ def hides_noise(metric: Metric, rows: NDArray[np.integer]) -> NDArray[np.bool_]:
     >>> hides_noise(plm.metric("ece(bins=10, debias=true)", task="binary"), np.array([49, 50]))
     array([ True, False])
     """
-    bins = max(
-        (leaf.needs.binning.bins for leaf in leaves(metric) if isinstance(leaf.needs, Bins)), default=0
+    binned = (
+        [leaf for leaf in leaves(metric) if isinstance(leaf.needs, Bins)] if metric.value_kind.is_norm else []
     )
-    few: NDArray[np.bool_] = rows < (_ROWS_A_BIN * bins if metric.value_kind.is_norm else 0)
+    least = (
+        leaf.needs.binning.bins * (_ROWS_A_BIN_OF_LARGEST if leaf.noise == "largest" else _ROWS_A_BIN)
+        for leaf in binned
+    )
+    few: NDArray[np.bool_] = rows < max(least, default=0)
     return few
 
 
