@@ -129,14 +129,12 @@ def hides_noise(metric: Metric, rows: NDArray[np.integer]) -> NDArray[np.bool_]:
     >>> hides_noise(plm.metric("ece(bins=10, debias=true)", task="binary"), np.array([49, 50]))
     array([ True, False])
     """
-    binned = (
-        [leaf for leaf in leaves(metric) if isinstance(leaf.needs, Bins)] if metric.value_kind.is_norm else []
-    )
     least = (
         leaf.needs.binning.bins * (_ROWS_A_BIN_OF_LARGEST if leaf.noise == "largest" else _ROWS_A_BIN)
-        for leaf in binned
+        for leaf in leaves(metric)
+        if isinstance(leaf.needs, Bins)
     )
-    few: NDArray[np.bool_] = rows < max(least, default=0)
+    few: NDArray[np.bool_] = rows < (max(least, default=0) if metric.value_kind.is_norm else 0)
     return few
 
 
