@@ -212,8 +212,15 @@ def frame_text(frame: pl.DataFrame) -> str:
 
 
 def frame_of(text: str) -> pl.DataFrame:
-    """The frame of a text."""
-    return pl.read_ipc(io.BytesIO(base64.b64decode(text)))
+    """The frame of a text.
+
+    Raises:
+        ValueError: it is the text of no frame.
+    """
+    try:
+        return pl.read_ipc(io.BytesIO(base64.b64decode(text)))
+    except OSError as error:  # of offsets that lead nowhere
+        raise ValueError(str(error)) from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -199,8 +199,11 @@ def _blocks(saved: SavedState) -> Blocks | None:
 
 def _scores(plan: RunPlan, sums: Aggregates, saved: SavedState) -> Scores:
     """Counts of each ordering of rows on its grid; see `grid_scores.models_on_grids`."""
-    if not needs_rows(plan) or plan.grids is None:
+    if not needs_rows(plan):
         return
+    if plan.grids is None:
+        msg = "the state has no edges of bins, which its metrics need"
+        raise ValueError(msg)
     for ordering in orderings(plan.request):
         yield ordering.model, ordering.key, _of_ordering(plan, sums, saved, ordering)
 
