@@ -41,7 +41,7 @@ _READ = pl.Schema(
         "bound": pl.Float64(),
     }
 )
-"""What gates read of an estimate. Four are there only where intervals are to be widened, `bound` for an earlier run."""
+"""What gates read of an estimate. Four are there only where intervals are to be widened, `bound` where values are counted on a grid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +187,7 @@ def _about(gate: Gate) -> dict[str, str]:
 def _observations(suite: Suite, evidence: Evidence) -> pl.DataFrame:
     """Columns of both tables for gates, with the first interval of each estimate."""
     texts = {gate.subject.text for gate in suite.gates}
-    values = evidence.metrics.filter(pl.col("metric").is_in(texts)).drop("bound", strict=False)
+    values = evidence.metrics.filter(pl.col("metric").is_in(texts))
     parts = [
         _columns(values.with_columns(contrast=pl.lit(""), baseline=pl.lit(""), scale=pl.lit("")), "value")
     ]

@@ -4,10 +4,12 @@ import itertools
 import math
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
+import plmetrics as plm
 from plmetrics.core.results import GATES_SCHEMA
 from plmetrics.gates.verdicts import Evidence, evaluate_gates, verdict
 from plmetrics.suite.sections.uncertainty import Uncertainty
@@ -243,3 +245,23 @@ def test_gates_that_are_judged_together_are_judged_as_each_alone(new_table: type
     of_all = judged(*asked)
     assert_frame_equal(of_all, pl.concat([judged(gate) for gate in asked]))
     assert of_all["verdict"].unique().sort().to_list() == ["fail", "inconclusive", "pass", "skipped"]
+
+
+@pytest.mark.parametrize(
+    ("off", "verdict"), [(0.5, "inconclusive"), (-0.5, "inconclusive"), (2.0, "fail"), (-2.0, "pass")]
+)
+def test_a_value_on_a_grid_is_judged_with_all_that_its_bound_leaves_open(off: float, verdict: str) -> None:
+    draw = np.random.default_rng(3)
+    score = draw.random(30_000)
+    rows = pl.DataFrame({"label": draw.random(30_000) < score, "score": score})
+    asked = {"label": "label", "models": "score", "metrics": "average_precision", "exact": False}
+    value, bound = plm.evaluate(rows, **asked).metrics.select("value", "bound").row(0)
+    limit = value + off * bound
+    gated = plm.evaluate(rows, **asked, gates=[{"metric": "average_precision", "at_least": limit}])
+    assert bound > 0
+    assert gated.gates["verdict"].to_list() == [verdict]
+    assert ("is not decided within" in (gated.gates["note"].item() or "")) == (verdict == "inconclusive")
+    exact = plm.evaluate(
+        rows, **(asked | {"exact": True}), gates=[{"metric": "average_precision", "at_least": limit}]
+    )
+    assert exact.verdict in {"pass", "fail"}
