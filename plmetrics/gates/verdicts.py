@@ -41,7 +41,10 @@ _READ = pl.Schema(
         "bound": pl.Float64(),
     }
 )
-"""What gates read of an estimate. Four are there only where intervals are to be widened, `bound` where values are counted on a grid."""
+"""What gates read of an estimate.
+
+Four columns are there only where intervals are to be widened, `bound` where values are counted on a grid.
+"""
 
 
 @dataclass(frozen=True, slots=True)
