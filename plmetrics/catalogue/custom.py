@@ -7,7 +7,7 @@ is not finite makes the metric undefined.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -265,16 +265,18 @@ class CustomDeviation(RowAggregate):
                 self._key(f"moment {power}"), (self._value,) * power, row, self._key("mass"), alone
             )
 
-        return {"first": moment(1), "second": moment(2), **self._counted()}
+        counted = self._counted()
+        values = replace(counted["mass"], key=self._key("values"), weighted=False)
+        return {"first": moment(1), "second": moment(2), "values": values, **counted}
 
     def finalise(self, state: Any) -> Any:
         """Value from additive sums."""
         return ops.sqrt(ops.ratio(variation(state.first, state.second, state.mass, state.n), state.mass))
 
     def undefined(self, state: Any) -> Undefined:
-        """Conditions, with lost digits of the variation among them."""
+        """Conditions, with lost digits of the variation among them; one value has none."""
         vague = is_lost(state, self._value.key, state.first, state.second, state.mass)
-        return [*super().undefined(state), ("rounding", vague)]
+        return [*super().undefined(state), ("rounding", vague & (state.values > 1))]
 
 
 @dataclass(frozen=True)
