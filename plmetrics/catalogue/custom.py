@@ -7,7 +7,7 @@ is not finite makes the metric undefined.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -265,18 +265,20 @@ class CustomDeviation(RowAggregate):
                 self._key(f"moment {power}"), (self._value,) * power, row, self._key("mass"), alone
             )
 
-        counted = self._counted()
-        values = replace(counted["mass"], key=self._key("values"), weighted=False)
-        return {"first": moment(1), "second": moment(2), "values": values, **counted}
+        return {"first": moment(1), "second": moment(2), **self._counted()}
 
     def finalise(self, state: Any) -> Any:
         """Value from additive sums."""
         return ops.sqrt(ops.ratio(variation(state.first, state.second, state.mass, state.n), state.mass))
 
     def undefined(self, state: Any) -> Undefined:
-        """Conditions, with lost digits of the variation among them; one value has none."""
+        """Conditions, with lost digits of the variation among them; one value, told by its mass, has none.
+
+        Under weights a mass tells no number of values, and one among rows without a value may be `rounding`.
+        """
         vague = is_lost(state, self._value.key, state.first, state.second, state.mass)
-        return [*super().undefined(state), ("rounding", vague & (state.values > 1))]
+        several = (state.mass > 1) | (state.weight != state.n)
+        return [*super().undefined(state), ("rounding", vague & several)]
 
 
 @dataclass(frozen=True)
