@@ -272,9 +272,13 @@ class CustomDeviation(RowAggregate):
         return ops.sqrt(ops.ratio(variation(state.first, state.second, state.mass, state.n), state.mass))
 
     def undefined(self, state: Any) -> Undefined:
-        """Conditions, with lost digits of the variation among them."""
+        """Conditions, with lost digits of the variation among them; one value, told by its mass, has none.
+
+        Under weights a mass tells no number of values, and one among rows without a value may be `rounding`.
+        """
         vague = is_lost(state, self._value.key, state.first, state.second, state.mass)
-        return [*super().undefined(state), ("rounding", vague)]
+        several = (state.mass > 1) | (state.weight != state.n)
+        return [*super().undefined(state), ("rounding", vague & several)]
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ or over the rows of a group.
 from __future__ import annotations
 
 import math
+import sys
 
 import numpy as np
 import polars as pl
@@ -19,6 +20,9 @@ from plmetrics.core.pieces import Pieces
 from plmetrics.core.segments import Along, Operand, Segments
 
 Array = NDArray[np.float64]
+
+_ROUNDING = 64 * sys.float_info.epsilon
+"""Of the larger of two means of equal numbers: how far they lie apart at most, in any order of addition."""
 
 
 class Counts(np.ndarray):
@@ -162,6 +166,20 @@ def larger(a: Operand, b: Operand) -> Operand:
     if isinstance(a, pl.Expr) or isinstance(b, pl.Expr):
         return pl.max_horizontal(a, b)
     return np.maximum(a, b)
+
+
+def difference(a: Operand, b: Operand) -> Operand:
+    """First less second of two means or rates; exactly 0 where they are equal but for rounding.
+
+    What rounding leaves of equal numbers would be a value with a sign, and a spread of replicates.
+
+    >>> difference(np.array([0.1 * 3, 0.4]), np.array([0.3, 0.1])).round(3).tolist()
+    [0.0, 0.3]
+    """
+    apart = a - b
+    return where(
+        absolute(apart) <= _ROUNDING * larger(absolute(a), absolute(b)), absolute(apart) * 0.0, apart
+    )
 
 
 def cumulative(x: Operand, *, descending: bool = False) -> Operand:

@@ -284,6 +284,28 @@ def test_equal_labels_of_a_slice_do_not_vary_in_any_merge(weight: str | None) ->
     assert "zero_denominator" in seen
 
 
+def test_one_value_among_nulls_has_a_deviation_of_0_in_any_merge() -> None:
+    """Rows without a value, in the same state or another, do not make the digits of a single one doubtful."""
+    rng = np.random.default_rng(5)
+    keys = {"g": ["o"] * 40 + ["c"] * 4, "y": [0, 1] * 22}
+    x = [*rng.lognormal(3, 1, 40).round(2), 23.36, None, None, None]
+    table = pl.DataFrame({**keys, "x": x, "p": rng.random(44)})
+    metrics = [{"name": "spread", "std": "x"}]
+    asked: dict[str, Any] = {
+        "label": "y",
+        "models": "p",
+        "metrics": metrics,
+        "slices": ["g"],
+    }
+    together = plm.evaluate(table, **asked)
+    parts = plm.merge(plm.state(table[:41], **asked), plm.state(table[41:], **asked))
+    for result in (together, parts):
+        row = result.metrics.filter(slice="g=c")
+        assert row.select("value", "status", "n").row(0) == (0.0, "ok", 4)
+    others = parts.metrics.filter(slice="g=o")["value"].item()
+    assert others == pytest.approx(np.std(x[:40]), rel=1e-12)
+
+
 def test_the_same_rows_give_the_same_file(folder: Path) -> None:
     files = written_parts(folder, customers(500, 200), np.zeros(500, dtype=np.int64), 1)
     file = suite_file(folder, CUSTOMERS)

@@ -407,3 +407,32 @@ def test_differences_of_binned_areas_are_within_their_bounds(weight: str | None)
     assert binned["bound"].is_null().to_list() == ratios.to_list()
     assert (off <= binned["bound"] + 1e-12).filter(~ratios).all()
     assert (binned["bound"] > 0).filter(~ratios & ~binned["metric"].str.contains("ks")).all()
+
+
+@pytest.mark.parametrize("method", ["between_groups", "to_overall"])
+def test_groups_of_equal_values_differ_by_0_without_an_interval(method: str) -> None:
+    """What rounding leaves of weighted means of one number is no difference, and has no interval."""
+    rng = np.random.default_rng(1)
+    size = 60
+    rows = pl.DataFrame(
+        {
+            "y": [0.7] * size,
+            "p": [1.0] * size,
+            "w": rng.random(size),
+            "g": ["a", "b", "c"] * (size // 3),
+            "u": range(size),
+        }
+    )
+    result = plm.evaluate(
+        rows,
+        task="regression",
+        label="y",
+        models="p",
+        weight="w",
+        unit="u",
+        metrics=[f"disparity(mae, by=g, method={method})"],
+        slices="g",
+        uncertainty={"replicates": 60},
+    )
+    row = result.metrics.row(0, named=True)
+    assert (row["value"], row["interval_status"], row["upper"]) == (0.0, "degenerate", None)

@@ -158,5 +158,5 @@ class AverageOddsDifference(RateMetric, _ToOne):
 
     def finalise(self, state: Groups) -> Any:
         """The mean of the two differences, for each group."""
-        gaps = [values - values[..., [state.reference]] for values in state.values.values()]
+        gaps = [ops.difference(values, values[..., [state.reference]]) for values in state.values.values()]
         return (gaps[0] + gaps[1]) / 2

@@ -191,7 +191,9 @@ class GroupComparison(GroupMetric):
     def _of_rate(self, state: Groups, text: str) -> Any:
         values, centre = self.of_groups(state, text), self._centre(state, text)
         if not self.is_ratio:
-            return self._size(values if centre is None else values - centre)
+            if centre is None:
+                return ops.difference(values.max(axis=-1), values.min(axis=-1))
+            return self._size(ops.difference(values, centre))
         if centre is None:
             share = values.min(axis=-1) / values.max(axis=-1)
         else:

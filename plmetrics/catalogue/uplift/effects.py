@@ -69,7 +69,7 @@ class AverageEffect(OfArms):
 
     def finalise(self, state: Any) -> Any:
         treated = ops.ratio(state.treated_outcome, state.treated_weight)
-        return treated - ops.ratio(state.control_outcome, state.control_weight)
+        return ops.difference(treated, ops.ratio(state.control_outcome, state.control_weight))
 
     def standard_error(self, *, weighted: bool) -> Metric:
         """Standard error of the difference of two means of independent samples."""
@@ -186,7 +186,7 @@ class WeightedEffect(ByPropensity):
         if not self._hajek:
             return ops.ratio(state.treated_outcome - state.control_outcome, state.weight)
         treated = ops.ratio(state.treated_outcome, state.treated_inverse)
-        return treated - ops.ratio(state.control_outcome, state.control_inverse)
+        return ops.difference(treated, ops.ratio(state.control_outcome, state.control_inverse))
 
     def remark(self, state: Any) -> Any:
         """Note with the number of clipped rows."""

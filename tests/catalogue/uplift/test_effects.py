@@ -197,3 +197,28 @@ def test_cochran_q_needs_two_slices() -> None:
         "all",
         "too_few_groups",
     )
+
+
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_equal_outcomes_have_an_effect_of_0_without_an_interval(weight: str | None) -> None:
+    """What rounding leaves of the distance of a slice of one number from the centre of others is no effect."""
+    rng = np.random.default_rng(7)
+    rows = pl.DataFrame(
+        {
+            "y": np.concatenate([np.full(24, 0.1), rng.normal(size=400)]),
+            "t": [0, 1, 1, 0, 1, 0, 0, 1] * 53,
+            "p": rng.random(424),
+            "e": rng.uniform(0.2, 0.8, 424),
+            "w": rng.random(424),
+            "g": ["one"] * 24 + ["other"] * 400,
+            "u": [i // 3 for i in range(424)],
+        }
+    )
+    metrics = ["ate", "ate_ipw(propensity=e)"]
+    settings = {"unit": "u", "weight": weight, "uncertainty": {"replicates": 50}}
+    for table_of_one, slices in ((rows, "g"), (rows[:24], None)):
+        result = evaluate(table_of_one, metrics, slices=slices, **settings)
+        part = result.filter(pl.col("slice") == ("all" if slices is None else "g=one"))
+        assert part["value"].to_list() == [0.0, 0.0]
+        assert set(part["interval_status"]) == {"degenerate"}
+        assert part["lower"].null_count() == 2
