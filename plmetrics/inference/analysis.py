@@ -85,7 +85,12 @@ class CrossSliceEstimates:
                 self._columns.setdefault((text, model, kind), []).append(estimate)
 
     def parts(self, metric: AcrossSlices) -> Iterator[tuple[int, SliceEstimates]]:
-        """The metric as an estimate of the set as a whole, or of each slice, with the number of the set."""
+        """The metric as an estimate of the set as a whole, or of each slice, with the number of the set.
+
+        There is none across no slices: a set may exclude all that there are.
+        """
+        if not self._places:
+            return
         indices = list(dict.fromkeys(place.index for place in self._places))
         slices = [self._analysis.sets[index].slices for index in indices]
         names, order = [name for part in slices for name in part.texts()], None

@@ -324,3 +324,29 @@ def test_the_value_null_and_the_text_null_are_excluded_apart():
         assert [pair["value"] for pair in found.filter(slice=text)["slice_values"][0]] == [kept]
         alone = evaluate(frame.filter(pl.col("g").eq_missing(kept))).metrics
         assert_same(found.filter(slice=text), alone, SAME)
+
+
+EMPTY_SETS = [
+    *[("binary", name) for name in ("roc_auc", "ks", "ece", "disparity(roc_auc, by=left)")],
+    *[("regression", name) for name in ("median_ae", "spearman", "kendall_tau", "r2")],
+]
+
+
+@pytest.mark.parametrize(("task", "metric"), EMPTY_SETS)
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize("uncertainty", [None, {"replicates": 20}])
+def test_a_set_that_excludes_all_slices_has_no_rows_of_results(task, metric, exact, uncertainty):
+    rows = pl.DataFrame({"y": [0, 1, 0, 1], "p": [0.1, 0.4, 0.5, 0.7], "region": ["north"] * 4})
+    slices = {"left": {"column": "region", "exclude": ["north"]}}
+    with pytest.warns(plm.PlmetricsWarning, match="'left' has no slices: it excludes all that occur"):
+        result = plm.evaluate(
+            rows,
+            task=task,
+            label="y",
+            models="p",
+            metrics=[metric, "n" if task == "binary" else "mae"],
+            slices=slices,
+            exact=exact,
+            uncertainty=uncertainty,
+        )
+    assert set(result.metrics["slice_set"]) == {"overall"}

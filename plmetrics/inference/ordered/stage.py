@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
     from plmetrics.catalogue.needs import Need
     from plmetrics.inference.analysis import OrderedByPlace
-    from plmetrics.inference.subject import Analysis
+    from plmetrics.inference.subject import Analysis, SetStates
     from plmetrics.states.ranks import Pairs, SlicedPairs
     from plmetrics.states.scores.sorted_rows import SlicedScores
     from plmetrics.suite.sections.basics import Curve
@@ -53,7 +53,7 @@ def ordered_stage(
         if value is not None and value.startswith(AREAS):
             out |= _paired_areas(analysis, model, value.removeprefix(AREAS), of_set)
             continue
-        for index, states in enumerate(analysis.sets):
+        for index, states in _sets_with_slices(analysis):
             drawn_here = _curves_of(analysis, states.slices, value)
             needed = analysis.suite.needed(states.slices.slice_set.name)
             metrics = [metric for metric in needed if _in_order(metric.needs, value)]
@@ -69,6 +69,13 @@ def ordered_stage(
     return out, in_result_order(drawing.frame(), analysis)
 
 
+def _sets_with_slices(analysis: Analysis) -> Iterator[tuple[int, SetStates]]:
+    """Slice sets with their numbers, without those that have no slices: what they exclude may be all there is."""
+    for index, states in enumerate(analysis.sets):
+        if len(states.slices):
+            yield index, states
+
+
 def _paired_areas(
     analysis: Analysis, model: str, baseline: str, of_set: Callable[[int], SlicedScores]
 ) -> OrderedByPlace:
@@ -76,7 +83,7 @@ def _paired_areas(
     from plmetrics.states.paired_areas import paired_areas
 
     out: OrderedByPlace = {}
-    for index in range(len(analysis.sets)):
+    for index, _ in _sets_with_slices(analysis):
         sliced = of_set(index)
         assert isinstance(sliced, SlicedGrid)
         assert sliced.label_edges is not None
@@ -97,7 +104,7 @@ def rank_stage(
     """
     out: OrderedByPlace = {}
     for model, _, of_set in rows:
-        for index, states in enumerate(analysis.sets):
+        for index, states in _sets_with_slices(analysis):
             needed = analysis.suite.needed(states.slices.slice_set.name)
             metrics = [metric for metric in needed if isinstance(metric.needs, Ranks)]
             if metrics:
