@@ -664,6 +664,7 @@ _TOKENS = """
 _tokens = st.sampled_from([*_TOKENS.split(), "\n"])
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.lists(_tokens, max_size=12).map(" ".join) | st.text(max_size=30))
 def test_any_text_compiles_or_is_a_row_expression_error(text: str) -> None:

@@ -68,7 +68,7 @@ class Handler(BaseHTTPRequestHandler):
 @pytest.fixture
 def server() -> Iterator[Server]:
     instance = Server()
-    thread = Thread(target=instance.serve_forever, daemon=True)
+    thread = Thread(target=instance.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     yield instance
     instance.release.set()

@@ -106,7 +106,7 @@ def test_the_plan_of_a_run_counts_all_pairs(monkeypatch: pytest.MonkeyPatch) -> 
     check(evaluated(rows, memory=600_000), rows, None, bound=True)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize("exact", [True, False])
 @pytest.mark.parametrize("unit", [None, "u"])
 def test_rows_are_resampled_with_all_of_their_pairs(unit: str | None, exact: bool) -> None:

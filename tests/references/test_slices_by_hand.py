@@ -130,6 +130,7 @@ def test_every_slice_is_what_filtering_gives(weight, exact):
                 assert got[metric] == pytest.approx(value, **near), (text, metric)
 
 
+@pytest.mark.slow
 def test_intervals_comparisons_and_gates_hold_for_all_kinds():
     rows = table()
     gates = [{"metric": "recall", "slices": ["tags", "group"], "at_least": 0, "on_undefined": "skip"}]

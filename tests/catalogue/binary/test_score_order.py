@@ -245,6 +245,7 @@ def values(label, score, weight):
     return rows.select(metric.expr("y", "p", "w") for metric in METRICS).row(0, named=True)
 
 
+@pytest.mark.slow
 @FEW
 @given(rows=ROWS)
 def test_a_monotone_transform_changes_nothing(rows):
@@ -252,6 +253,7 @@ def test_a_monotone_transform_changes_nothing(rows):
     assert values(label, np.exp(score) - 7, weight) == values(label, score, weight)
 
 
+@pytest.mark.slow
 @FEW
 @given(rows=ROWS)
 def test_flipping_labels_or_scores_mirrors_the_area(rows):

@@ -73,7 +73,7 @@ def assert_same(found: plm.Result, expected: plm.Result) -> None:
     assert not any("not measured" in warning for warning in found.warnings)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize("most", [None, 8])
 @pytest.mark.parametrize("weight", ["w", None])
 def test_merged_states_are_compared_as_their_rows(

@@ -62,6 +62,7 @@ def test_days_are_what_scipy_says_of_all_their_rows(merged):
         assert abs(value - expected) <= bound < 0.004, (model, slice_, metric)
 
 
+@pytest.mark.slow
 def test_months_of_days_have_the_intervals_of_one_run(merged):
     _, found, month = merged
     for name in ("lower", "upper", "std_error"):

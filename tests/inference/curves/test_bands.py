@@ -67,7 +67,7 @@ def bootstrap_widths(table, x, draws, seed=0):
     return {name: np.diff(np.quantile(v, [0.025, 0.975], axis=0), axis=0)[0] for name, v in by_curve.items()}
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize("exact", [None, False], ids=["rows", "grid"])
 @pytest.mark.parametrize("clusters", [None, 300], ids=["rows", "clusters"])
 def test_widths_are_those_of_a_bootstrap(clusters, exact):

@@ -123,7 +123,7 @@ def gained(curve: str, score: Any, y: Any, t: Any, w: Any, x: Any) -> Any:
     return np.interp(x, np.append(0, share), np.append(0, values))
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"weight": "w"}, {"unit": "u"}], ids=["rows", "weights", "units"])
 @pytest.mark.parametrize("curve", AREAS)
 def test_bands_of_gains_are_those_of_a_bootstrap_of_rows(curve: str, options: dict[str, str]) -> None:

@@ -39,7 +39,7 @@ class S3Server:
         logging.getLogger("werkzeug").setLevel(logging.ERROR)
         self._app = moto.DomainDispatcherApplication(moto.create_backend_app)
         self._server = serving.make_server("127.0.0.1", 0, self._answer, threaded=True)
-        Thread(target=self._server.serve_forever, daemon=True).start()
+        Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
         self.url = f"http://127.0.0.1:{self._server.server_port}"
         self.client: Any = boto3.client(
             "s3",
