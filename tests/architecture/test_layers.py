@@ -5,8 +5,6 @@ import sys
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 import plmetrics
 
 PACKAGE = Path(plmetrics.__file__).parent
