@@ -30,8 +30,8 @@ _ISO = (
 )
 """Texts whose order is that of time: the year first, months and days in two digits, and 24 hours."""
 
-VALID = "@valid"
-SCORED = "@scored"
+VALID = "@@valid"
+SCORED = "@@scored"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Check:
     @property
     def column_name(self) -> str:
         """Canonical column of its failures."""
-        return f"@bad|{self.role}|{self.column}|{self.problem}"
+        return f"@@bad|{self.role}|{self.column}|{self.problem}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,12 +188,12 @@ def weight_checks(name: str, weight: pl.Expr, path: SuitePath, model: str | None
 
 def valid_column(model: str) -> str:
     """Canonical validity column of a model's rows (missing: drop_per_model)."""
-    return f"@valid|{model}"
+    return f"@@valid|{model}"
 
 
 def scored_column(model: str) -> str:
     """Canonical validity column of a model's rows irrespective of the label (missing: drop_per_model)."""
-    return f"@scored|{model}"
+    return f"@@scored|{model}"
 
 
 def bad_rows(*, unlabelled: bool) -> pl.Expr:

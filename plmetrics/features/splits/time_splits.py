@@ -112,13 +112,13 @@ def times_of(rows: pl.LazyFrame, schema: pl.Schema, time: str) -> Times:
         msg = f"column '{time}' is of type {dtype}, but splits in time need dates, times, numbers or ISO text"
         raise DataError(Problem(msg, ("time",)))
     value = pl.col(time).fill_nan(None) if dtype.is_float() else pl.col(time)
-    counts = rows.group_by(value.alias(time)).agg(pl.len().cast(pl.Int64).alias("@rows"))
+    counts = rows.group_by(value.alias(time)).agg(pl.len().cast(pl.Int64).alias("@@rows"))
     counted = collected_frame(counts.sort(time))
-    absent = int(counted.filter(pl.col(time).is_null())["@rows"].sum())
+    absent = int(counted.filter(pl.col(time).is_null())["@@rows"].sum())
     if absent:
         raise DataError(Problem(f"column '{time}' (time): {absent:,} rows have no time", ("time",)))
     _refuse_unordered_texts(counted.lazy(), time, dtype, "time")
-    return Times(counted[time], counted["@rows"].to_numpy())
+    return Times(counted[time], counted["@@rows"].to_numpy())
 
 
 def _refuse_unordered_texts(rows: pl.LazyFrame, name: str, dtype: pl.DataType, role: str) -> None:
