@@ -296,11 +296,11 @@ def schema_of(frame: pl.LazyFrame) -> pl.Schema:
             raise storage_fault(error, "the table") from error
         msg = f"the table cannot be read: {str(error).strip().splitlines()[0]}"
         raise DataError(msg) from error
-    refuse_reserved(schema)
+    check_column_names(schema)
     return schema
 
 
-def refuse_reserved(names: Iterable[str], path: SuitePath = ()) -> None:
+def check_column_names(names: Iterable[str], path: SuitePath = ()) -> None:
     """See that no column is called like those that stand beside the columns of the data.
 
     Raises:

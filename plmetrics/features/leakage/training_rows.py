@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from plmetrics.table.source import Source
 
 _KEY, _LISTED = "@key|", "@listed|"
+_INNER = re.compile(r"^@(key|listed)\|")
 _FOLD = "@fold"
 _TIME, _MOMENT = "@time", "@moment"
 _WITHIN = "@within|"
@@ -184,7 +185,7 @@ class LeakagePlans:
         within = _scopes(view)
         keys |= within
         listed = spec.duplicates if isinstance(spec.duplicates, tuple) else ()
-        keys |= {f"{_LISTED}{name}": pl.col(name) for name in listed}
+        keys |= {_listed_column(name): pl.col(name) for name in listed}
         raw = [name for name, _, _ in _pairs(spec)] + list(listed) + ([fold] if fold else [])
         raw += [name for scope in within.values() for name in scope.meta.root_names()]
         rows = evaluated_columns(view, list(dict.fromkeys(raw))).select(**keys)
@@ -242,7 +243,7 @@ class LeakagePlans:
             keyed = self._keyed(number, passes)
             out["folds"] = keyed.group_by([*self.keys, *self.within]).agg(rows, *ends), self.keys
         if isinstance(self.spec.duplicates, tuple):
-            by = [f"{_LISTED}{name}" for name in dict.fromkeys(self.spec.duplicates)]
+            by = list(dict.fromkeys(map(_listed_column, self.spec.duplicates)))
             listed = self.rows.filter(*_of_pass(by, number, passes))
             out["duplicates"] = listed.group_by([*by, *self.within]).agg(rows), by
         elif self.spec.duplicates:
@@ -305,6 +306,11 @@ def _of_pass(by: Sequence[str], number: int, passes: int) -> list[pl.Expr]:
     return [reduce(xor, words) % passes == number]
 
 
+def _listed_column(name: str) -> str:
+    """A listed column in plans and states: under its own name, but where that is one of theirs."""
+    return f"{_LISTED}{name}" if name.startswith("@") or name in {"n", "low", "high"} else name
+
+
 def join_passes(name: str, one: pl.DataFrame, other: pl.DataFrame) -> pl.DataFrame:
     """Union of the findings of two passes: the number of rows, or the first of them by value."""
     both = pl.concat([one, other])
@@ -326,8 +332,7 @@ def _equatable(
         return _moments(names, types, common)
     if types[0] != types[1] and common.is_float():
         common = pl.Float32()
-    first, second = (as_type(pl.col(name), common) for name in names)
-    return first, second
+    return as_type(pl.col(names[0]), common), as_type(pl.col(names[1]), common)
 
 
 def _moments(
@@ -335,8 +340,7 @@ def _moments(
 ) -> tuple[pl.Expr, pl.Expr]:
     """A column of both tables as values in order: moments of any unit as nanoseconds, without end or rounding."""
     if not isinstance(common, pl.Datetime):
-        first, second = (as_type(pl.col(name), common) for name in names)
-        return first, second
+        return as_type(pl.col(names[0]), common), as_type(pl.col(names[1]), common)
     factors = [_NANOSECONDS[dtype.time_unit] if isinstance(dtype, pl.Datetime) else 1 for dtype in types]
     first, second = (
         pl.col(name).to_physical().cast(pl.Int128) * factor
@@ -393,6 +397,4 @@ def _example(frame: pl.DataFrame) -> str | None:
     if frame.is_empty():
         return None
     row = frame.row(0, named=True)
-    return ", ".join(
-        f"{name.removeprefix(_KEY).removeprefix(_LISTED)}={value}" for name, value in row.items()
-    )
+    return ", ".join(f"{_INNER.sub('', name)}={value}" for name, value in row.items())

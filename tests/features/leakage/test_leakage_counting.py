@@ -127,3 +127,10 @@ def test_columns_called_like_those_of_a_plan(name: str) -> None:
     )
     counted = ["check", "rows", "observed"]
     assert_frame_equal(other.leakage.select(counted), plain.leakage.select(counted))
+    halves = {"a": rows[:300], "b": rows[300:]}
+    states = [
+        plm.state(half.rename({"at": name}), name=day, **arguments, leakage={"duplicates": [name]})
+        for day, half in halves.items()
+    ]
+    twice = sum(n for n in Counter(rows["at"].to_list()).values() if n > 1)
+    assert plm.merge(*states).leakage["rows"].to_list() == [twice]

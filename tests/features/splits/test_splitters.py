@@ -372,3 +372,13 @@ def test_folds_by_columns_called_like_those_of_a_plan() -> None:
 def test_reserved_names_of_new_columns() -> None:
     with pytest.raises(plm.DataError, match="column '@@fold': the name is reserved"):
         plm.splits.k_fold(DATA, 5, key="id", name="@@fold")
+
+
+@pytest.mark.parametrize("kind", [pl.Datetime, pl.Duration])
+def test_folds_by_time_are_the_same_in_every_unit(kind: Any) -> None:
+    numbers = pl.Series("t", range(600), dtype=pl.Int64) * 60_000
+    folds = [
+        plm.splits.k_fold(DATA.with_columns((numbers * factor).cast(kind(unit))), 5, key="t")["fold"]
+        for unit, factor in (("ms", 1), ("us", 1_000), ("ns", 1_000_000))
+    ]
+    assert folds[0].to_list() == folds[1].to_list() == folds[2].to_list()
