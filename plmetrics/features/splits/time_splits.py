@@ -15,7 +15,7 @@ from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.engine.faults import reading
 from plmetrics.engine.streaming import collected_frame
 from plmetrics.features.splits.split_request import TEST, TRAIN, number_of, split_request, unknown
-from plmetrics.table.checks import UNORDERED, UNORDERED_HINT, is_unordered
+from plmetrics.table.checks import UNORDERED, UNORDERED_HINT, is_unordered, one_form_problem, time_forms
 from plmetrics.table.prediction_columns import require
 
 if TYPE_CHECKING:
@@ -145,6 +145,15 @@ def time_parts(
         raise DataError(Problem(msg, ("purge",)))
     if until is not None:
         _refuse_unordered_texts(rows, until, schema[until], "purge")
+    if schema[time] == pl.String:
+        columns = [time] if until is None else [time, until]
+        forms = collected_frame(time_forms(rows, *columns))
+        subject = (
+            f"column '{time}' (time)" if until is None else f"columns '{time}' (time) and '{until}' (purge)"
+        )
+        problem = one_form_problem(forms, subject, ("time",))
+        if problem is not None:
+            raise DataError(problem)
     end = None if until is None else pl.col(until)
     return [_part(times, window, pl.col(time), end) for window in windows(times, splits, **spans)]
 
