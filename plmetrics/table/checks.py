@@ -102,7 +102,7 @@ def time_forms(rows: pl.LazyFrame, *columns: str) -> pl.LazyFrame:
     text = pl.col("text")
     zone = text.str.extract(_ZONE).fill_null("")
     shape = text.str.strip_suffix(zone).str.replace_all(r"\d", "0")
-    # A letter comes after digits, where an offset's sign comes before them: 00.5Z after 00.55Z, 00.5+01 before 00.55+01.
+    # Letters come after digits, signs of offsets before them: 00.5Z after 00.55Z, but 00.5+01 before 00.55+01.
     shape = pl.when(zone.str.contains("^[A-Z]")).then(shape).otherwise(shape.str.replace(r"\.0+$", ""))
     forms = texts.filter(~is_unordered(text, pl.String())).group_by(shape + zone)
     counted = forms.agg(pl.len().cast(pl.Int64).alias("n"), text.min().alias("example"))

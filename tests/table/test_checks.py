@@ -56,7 +56,7 @@ ZONES = st.sampled_from(["", "Z", "+01:00", "-05:00", " UTC"])
 
 
 @given(
-    st.lists(st.datetimes(dt.datetime(1990, 1, 1), dt.datetime(2050, 1, 1)), min_size=2, max_size=8),  # noqa: DTZ001
+    st.lists(st.datetimes(dt.datetime(1990, 1, 1), dt.datetime(2050, 1, 1)), min_size=2, max_size=8),
     st.sampled_from(["seconds", "milliseconds", "auto"]),
     ZONES,
 )

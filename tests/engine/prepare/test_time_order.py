@@ -44,6 +44,6 @@ def test_diebold_mariano() -> None:
 def test_time_ordered() -> None:
     with pytest.raises(plm.DataError, match=rf"column 't' \(time\).*{FORMS}"):
         plm.splits.time_ordered(MIXED, 2, time="t")
-    with pytest.raises(plm.DataError, match="columns 't' .time. and 'known' .purge.: .* 2 forms"):
+    with pytest.raises(plm.DataError, match=r"columns 't' \(time\) and 'known' \(purge\): .* 2 forms"):
         plm.splits.time_ordered(TABLE.with_columns(pl.col("known") + "T00:00"), 2, time="t", until="known")
     plm.splits.time_ordered(TABLE, 2, time="t", until="known")
