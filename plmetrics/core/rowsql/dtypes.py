@@ -155,7 +155,7 @@ def constant_like(column: pl.Expr, dtype: DataType, *, value: str | float | date
     return _moment_like(column, dtype, moment)
 
 
-def number_beside(_: pl.Expr, dtype: DataType, *, value: float, literal: pl.Expr) -> pl.Expr:
+def number_like(_: pl.Expr, dtype: DataType, *, value: float, literal: pl.Expr) -> pl.Expr:
     """A number as values of fewer than 64 bits beside it are stored; a whole one only if they can hold it."""
     if dtype not in {pl.Float32, pl.Float16}:
         return literal

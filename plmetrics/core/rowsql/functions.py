@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from plmetrics.core.rowsql.dtypes import TARGETS, cast, iso_date, number_beside
+from plmetrics.core.rowsql.dtypes import TARGETS, cast, iso_date, number_like
 from plmetrics.core.rowsql.operators import CHAINS
 from plmetrics.core.rowsql.parts import (
     Node,
@@ -103,7 +103,7 @@ def _side_by_side(parts: Sequence[Term]) -> list[pl.Expr]:
         return [part.expr for part in parts]
     column = others[0] if len(others) == 1 else pl.coalesce(others)
     return [
-        column.pipe_with_dtype(partial(number_beside, value=part.literal, literal=part.expr))
+        column.pipe_with_dtype(partial(number_like, value=part.literal, literal=part.expr))
         if isinstance(part.literal, (int, float)) and part.kind == "number"
         else part.expr
         for part in parts
