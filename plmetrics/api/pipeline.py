@@ -12,8 +12,9 @@ from plmetrics.api.gates import comparisons_with_tests, delong_tests, gates_tabl
 from plmetrics.api.result import Result
 from plmetrics.api.stopwatch import Stopwatch
 from plmetrics.core.results import CURVES_SCHEMA, DECOMPOSITION_SCHEMA, TABLES
+from plmetrics.engine.inquiry import gather
 from plmetrics.features.protocol import Run
-from plmetrics.features.registry import counting, feature_questions, features_of
+from plmetrics.features.registry import counting, feature_questions, features_of, rounding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -76,7 +77,7 @@ def _run_stages(
         written |= {} if context.where is None else {"sections": suite.sections}
         suite = request.suite
     with watch.stage("aggregate"), reading(source, *inputs):
-        aggregated, counted, scores = _aggregate(plan)
+        aggregated, (counted, large_numbers), scores = _aggregate(plan)
     run = Run(source, plan, aggregated, context.counts, counted)
     outputs = list(_feature_outputs("aggregate", run, watch, context))
     arithmetic = aggregated.arithmetic
@@ -97,7 +98,7 @@ def _run_stages(
     record["files"] = list(context.files) or data_files(source)
     if source.version is not None:
         record["table_version"] = source.version
-    record["warnings"] += uneven
+    record["warnings"] += [*uneven, *large_numbers]
     record = with_additions(record, outputs, context)
     suite = suite.model_copy(update=written)
     result = result_of_tables(suite, tables | {"curves": curves}, replicates, outputs, record)
@@ -108,11 +109,13 @@ def _run_stages(
     return result
 
 
-def _aggregate(plan: RunPlan) -> tuple[Aggregates, Mapping[str, object], ScoresOfModels | None]:
-    """The sums, the counts of features by key, and scores where the same pass counts them on a grid."""
+def _aggregate(
+    plan: RunPlan,
+) -> tuple[Aggregates, tuple[Mapping[str, object], list[str]], ScoresOfModels | None]:
+    """The sums, the counts of features by key with warnings, and scores where the same pass counts them on a grid."""
     from plmetrics.engine.aggregate.aggregation import aggregate, needs_rows
 
-    counts, digested = counting(plan), plan.request.suite.keeps_replicates
+    counts, digested = gather(counting(plan), rounding(plan)), plan.request.suite.keeps_replicates
     on_grids = None
     if needs_rows(plan) and not plan.exact:
         from plmetrics.engine.order.grid_scores import passes_with_sums

@@ -2,7 +2,8 @@
 
 A unit is what is resampled together: each row gets the hash of its unit, and blocks are groups of hashes.
 Blocks, folds and search halves use different salts, so that none of them is a function of another.
-`HASH_VERSION` stands in run.json: a change of the constants is a change of every interval.
+`HASH_VERSION` stands in run.json and in states: a change of the constants is a change of every interval. Version 1
+hashed times by their number in the unit of their column: version 2 does so for microseconds alone (`same_words`).
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ import polars as pl
 from plmetrics.core.errors import DataError, Problem
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from numpy.typing import NDArray
 
-HASH_VERSION = 1
+HASH_VERSION = 2
 
 BLOCK_SALT = 0x9E3779B97F4A7C15
 DRAW_SALT = 0xD1B54A32D192ED03
@@ -89,9 +92,12 @@ def is_key(dtype: pl.DataType) -> bool:
 def key_word(column: pl.Expr, dtype: pl.DataType, salt: int) -> pl.Expr:
     """A key as a 64-bit word, null where the key is null.
 
-    Integers of up to 64 bits, in a column of any width, booleans and dates are their value, so that what is hashed from
-    it is the same in every version and whatever other keys are there; other keys are Polars' hash of their text.
+    Integers of up to 64 bits, in a column of any width, booleans and dates are their value, and instants and durations
+    their microseconds in a column of any unit, so that what is hashed from it is the same in every version and whatever
+    other keys are there; other keys are Polars' hash of their text.
     """
+    if isinstance(dtype, (pl.Datetime, pl.Duration)):
+        return _time_word(column.to_physical(), dtype.time_unit)
     if (dtype.is_integer() and dtype not in _WIDE) or dtype == pl.Boolean or dtype.is_temporal():
         physical = column.to_physical() if dtype.is_temporal() else column
         return physical if dtype == pl.UInt64 else physical.cast(pl.Int64).reinterpret(signed=False)
@@ -101,6 +107,20 @@ def key_word(column: pl.Expr, dtype: pl.DataType, salt: int) -> pl.Expr:
         return word
     signed, unsigned = (column.cast(narrow, strict=False) for narrow in (pl.Int64, pl.UInt64))
     return pl.coalesce(signed.reinterpret(signed=False), unsigned, word)
+
+
+def _time_word(number: pl.Expr, unit: str) -> pl.Expr:
+    """Word of a time stored as a number of units: its microseconds, and the scrambled nanoseconds beyond them."""
+    if unit == "ns":
+        left = mix_expr((number % 1000).cast(pl.UInt64))
+        return (number // 1000).reinterpret(signed=False) ^ left
+    return (number * (1000 if unit == "ms" else 1)).reinterpret(signed=False)
+
+
+def same_words(dtype: pl.DataType, versions: Collection[int]) -> bool:
+    """Whether these versions of the hash agree on keys of a type."""
+    in_other_unit = isinstance(dtype, (pl.Datetime, pl.Duration)) and dtype.time_unit != "us"
+    return len(set(versions)) == 1 or (set(versions) == {1, 2} and not in_other_unit)
 
 
 def row_digest(unit: pl.Expr, label: pl.Expr) -> pl.Expr:

@@ -18,6 +18,8 @@ _LONGEST_PATH, _LONGEST_PART = 4000, 255
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:(/|$)")
 _DIGITS = re.compile(r"[0-9]{1,100}")
 
+RESERVED_PREFIX = "@@"
+"""Beginning of the names of columns that are added beside those of the data, which no column of the data may have."""
 RESERVED_SLICE_SETS = frozenset({"overall", "all", "other"})
 WITHIN = "within"
 """Prefix of a slice set that crosses groups with the levels within which they are compared."""

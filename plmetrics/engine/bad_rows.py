@@ -11,7 +11,7 @@ from plmetrics.core.names import name_list, nearest
 from plmetrics.table.checks import data_error, findings
 from plmetrics.table.prediction_columns import WEIGHT
 from plmetrics.table.prediction_table import unchecked_table
-from plmetrics.table.source import ROW_NUMBER
+from plmetrics.table.source import ROW_KEY, ROW_NUMBER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,8 +34,8 @@ def no_rows_left(rows: int) -> Problem:
 def _second_look(view: TableView, checks: Sequence[Check]) -> dict[str, object]:
     """Number of failing rows by check, the first of them and its value."""
     named = dict.fromkeys(check.column for check in checks)
-    raw = _rows_by_number(view).with_columns(pl.col(name).alias(f"@raw|{name}") for name in named)
-    keep = [ROW_NUMBER, *(f"@raw|{name}" for name in named)]
+    raw = _rows_by_number(view).with_columns(pl.col(name).alias(f"@@raw|{name}") for name in named)
+    keep = [ROW_NUMBER, *(f"@@raw|{name}" for name in named)]
     frame = unchecked_table(raw, view.schema, view.roles, keep=keep)
     present = (pl.col(WEIGHT) != 0).fill_null(value=True) if view.roles.weight else pl.lit(value=True)
     summary: list[pl.Expr] = []
@@ -44,7 +44,7 @@ def _second_look(view: TableView, checks: Sequence[Check]) -> dict[str, object]:
         summary += [
             bad.sum().cast(pl.Int64).alias(f"{index}|count"),
             pl.col(ROW_NUMBER).filter(bad).first().cast(pl.Int64).alias(f"{index}|row"),
-            (pl.col(f"@raw|{check.column}") if check.shown is None else check.shown)
+            (pl.col(f"@@raw|{check.column}") if check.shown is None else check.shown)
             .filter(bad)
             .first()
             .alias(f"{index}|value"),
@@ -55,7 +55,7 @@ def _second_look(view: TableView, checks: Sequence[Check]) -> dict[str, object]:
 def _rows_by_number(view: TableView) -> pl.LazyFrame:
     """The raw rows in file order with their numbers, for a look at some of them."""
     frame = view.source.frame.with_row_index(ROW_NUMBER).with_columns(
-        pl.lit(0, dtype=pl.UInt64).alias("@row")
+        pl.lit(0, dtype=pl.UInt64).alias(ROW_KEY)
     )
     return frame if view.where is None else frame.filter(view.where)
 

@@ -209,6 +209,10 @@ class Feature(ABC):
         """Columns of the rows beside those of roles, metrics and slices."""
         return ()
 
+    def number_columns(self, suite: Suite) -> Sequence[str]:  # noqa: ARG002
+        """Columns whose numbers are computed with as Float64, among its columns."""
+        return ()
+
     def bind(self, suite: Suite, schema: pl.Schema, table: Source | None) -> None:  # noqa: B027
         """Check its columns and types on zero rows.
 

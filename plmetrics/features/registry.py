@@ -78,6 +78,18 @@ def feature_questions(
     return asked
 
 
+def rounding(plan: RunPlan) -> Question[list[str]]:
+    """Question for warnings of whole numbers in roles and features that are rounded; it is asked with the sums."""
+    from plmetrics.diagnostics.float_rounding import role_columns, rounding_warnings
+    from plmetrics.engine.memory.budget import separates_scans
+
+    view = plan.request.view
+    # A scan of its own is too much for columns of features.
+    asking = () if separates_scans(view) else features_of(view.suite)
+    columns = {name: feature.key for feature in asking for name in feature.number_columns(view.suite)}
+    return rounding_warnings(view.raw, view.schema, columns | role_columns(view))
+
+
 def counting(plan: RunPlan) -> Question[dict[str, object]]:
     """Questions of features for their counts of rows, by key, from their constants."""
     from plmetrics.engine.inquiry import answers_by_name

@@ -67,7 +67,7 @@ class Rows:
     model: str = ""
     parts: tuple[str, ...] = ()
     classes: tuple[str, ...] = ()
-    treated: pl.Expr = field(default_factory=lambda: pl.col("@treatment") == 1)
+    treated: pl.Expr = field(default_factory=lambda: pl.col("@@treatment") == 1)
     label_set: bool = False
 
     @property

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plmetrics.core.errors import DataError, Problem
+from plmetrics.core.names import name_list
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -30,8 +31,11 @@ _ISO = (
 )
 """Texts whose order is that of time: the year first, months and days in two digits, and 24 hours."""
 
-VALID = "@valid"
-SCORED = "@scored"
+_ZONE = r"[T ]\d{2}[\d:.,]*( ?(?:Z|[A-Z]{3,4}|[+-]\d{2}(?::?\d{2})?))$"
+_SHOWN_FORMS = 5
+
+VALID = "@@valid"
+SCORED = "@@scored"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +56,7 @@ class Check:
     @property
     def column_name(self) -> str:
         """Canonical column of its failures."""
-        return f"@bad|{self.role}|{self.column}|{self.problem}"
+        return f"@@bad|{self.role}|{self.column}|{self.problem}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +64,7 @@ class Requirement:
     """Requirement of a metric on a column outside all roles: `bad` is true for an invalid value.
 
     `problem` completes "values are ...". A null that `bad` does not speak of is no problem. `numeric` says
-    that the column must hold numbers.
+    that the column must hold numbers, `ordered` that rows are in the order of its times.
     """
 
     column: str
@@ -69,6 +73,7 @@ class Requirement:
     role: str = "read by a metric"
     path: SuitePath = ("metrics",)
     numeric: bool = False
+    ordered: bool = False
 
 
 def absent(value: pl.Expr, dtype: DataType) -> pl.Expr:
@@ -78,9 +83,45 @@ def absent(value: pl.Expr, dtype: DataType) -> pl.Expr:
 
 def is_unordered(time: pl.Expr, dtype: DataType) -> pl.Expr:
     """Whether a time is a text whose order is not that of time; null where it is null."""
-    if isinstance(dtype, (pl.String, pl.Categorical)):
+    if is_text(dtype):
         return ~time.cast(pl.String).str.contains(_ISO)
     return time.is_null() & False
+
+
+def time_forms(rows: pl.LazyFrame, *columns: str) -> pl.LazyFrame:
+    """Forms of the ISO texts of some columns, the most frequent first: their rows and an example.
+
+    Texts of one form are in the order of time: they differ in digits alone, and in fractions of a second where these
+    do not matter. An offset is part of the form, since 01:00+01:00 comes before 01:30+02:00 as a text.
+
+    >>> times = pl.LazyFrame({"t": ["2026-01-02", "2026-01-01", "2026-01-01T12:00", None]})
+    >>> time_forms(times, "t").collect().rows()
+    [(2, '2026-01-01'), (1, '2026-01-01T12:00')]
+    """
+    texts = pl.concat([rows.select(pl.col(name).cast(pl.String).alias("text")) for name in columns])
+    text = pl.col("text")
+    zone = text.str.extract(_ZONE).fill_null("")
+    shape = text.str.strip_suffix(zone).str.replace_all(r"\d", "0")
+    # Letters come after digits, signs of offsets before them: 00.5Z after 00.55Z, but 00.5+01 before 00.55+01.
+    shape = pl.when(zone.str.contains("^[A-Z]")).then(shape).otherwise(shape.str.replace(r"\.0+$", ""))
+    forms = texts.filter(~is_unordered(text, pl.String())).group_by(shape + zone)
+    counted = forms.agg(pl.len().cast(pl.Int64).alias("n"), text.min().alias("example"))
+    return counted.select("n", "example").sort("n", "example", descending=[True, False])
+
+
+def is_text(dtype: DataType) -> bool:
+    """Whether a column of a type holds texts, which are ordered as such."""
+    return isinstance(dtype, (pl.String, pl.Categorical))
+
+
+def one_form_problem(forms: pl.DataFrame, subject: str, path: SuitePath) -> Problem | None:
+    """Problem of texts in several of the `time_forms`: their order is not that of time."""
+    if forms.height < 2:
+        return None
+    examples = [f"{n:,} like {example!r}" for n, example in forms.iter_rows()]
+    msg = f"{subject}: its times are written in {forms.height:,} forms, whose texts are not in the order of time"
+    hint = "write all in one form and with one offset, such as 2026-01-31T12:00:00Z, or convert the column to times"
+    return Problem(f"{msg}: {name_list(examples, _SHOWN_FORMS)}", path, hint)
 
 
 def each_once(needs: Iterable[Requirement]) -> tuple[Requirement, ...]:
@@ -188,12 +229,12 @@ def weight_checks(name: str, weight: pl.Expr, path: SuitePath, model: str | None
 
 def valid_column(model: str) -> str:
     """Canonical validity column of a model's rows (missing: drop_per_model)."""
-    return f"@valid|{model}"
+    return f"@@valid|{model}"
 
 
 def scored_column(model: str) -> str:
     """Canonical validity column of a model's rows irrespective of the label (missing: drop_per_model)."""
-    return f"@scored|{model}"
+    return f"@@scored|{model}"
 
 
 def bad_rows(*, unlabelled: bool) -> pl.Expr:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from plmetrics.core.errors import DataError, Problem
-from plmetrics.core.names import name_list
+from plmetrics.core.names import name_list, number_text
 from plmetrics.table.checks import Check
 from plmetrics.table.prediction_columns import truth_column
 
@@ -30,9 +31,11 @@ def class_number(column: pl.Expr, dtype: pl.DataType, classes: Sequence[str]) ->
     if dtype == pl.Null:
         return column.cast(pl.Float64)
     first = _first_of_a_row(classes)
-    if dtype.is_integer() and first is not None:
-        place = column.cast(pl.Int64) - first
-        within = pl.when(place.is_between(0, len(classes) - 1)).then(place).otherwise(-1)
+    if dtype.is_integer() and first is not None and _within_64_bits(first, len(classes)):
+        # A number beyond 64 bits is none of these classes, and none that is null is subtracted from.
+        number = column.cast(pl.Int64, strict=False)
+        here = number.is_between(first, first + len(classes) - 1)
+        within = pl.when(here).then(number - first).otherwise(-1)
         return pl.when(column.is_not_null()).then(within).cast(pl.Float64)
     place = class_text(column).cast(pl.Enum(list(classes)), strict=False).to_physical().cast(pl.Float64)
     return pl.when(column.is_not_null()).then(place.fill_null(-1.0))
@@ -64,14 +67,28 @@ def positive_class(
         comparable = textual if isinstance(positive, str) else dtype.is_numeric()
     if not comparable and dtype != pl.Null:
         msg = f"column '{name}' ({role}) is of type {dtype}, which cannot equal positive: {positive!r}"
-        example = "'yes', in quotes if it is a number" if textual else "true" if dtype == pl.Boolean else "1"
-        raise DataError(Problem(msg, ("positive",), f"write a value that stands there: positive: {example}"))
+        raise DataError(Problem(msg, ("positive",), _positive_hint(positive, dtype)))
     column = pl.col(name).cast(pl.String) if isinstance(positive, str) else pl.col(name)
     if not dtype.is_float():
         return (column == positive).cast(pl.Float64)
     if unlabelled:  # A NaN is the trace of a computation that failed, not of a label to come.
         return pl.when(column.is_nan()).then(float("nan")).otherwise((column == positive).cast(pl.Float64))
     return (column.fill_nan(None) == positive).cast(pl.Float64)
+
+
+def _positive_hint(positive: str | float, dtype: pl.DataType) -> str:
+    """Form of a positive class in a column of a type, by the value that was given if that has such a form."""
+    start = "write a value that stands there: positive:"
+    if isinstance(dtype, (pl.String, pl.Categorical, pl.Enum)):
+        text = str(positive).lower() if isinstance(positive, (bool, str)) else number_text(positive)
+        return f"{start} '{text}', in quotes, since the column holds texts"
+    if dtype == pl.Boolean:
+        return f"{start} true, or false"
+    if not dtype.is_numeric():
+        return "classes are texts, numbers or booleans: derive such a column from it"
+    number = str(positive).strip()
+    is_number = isinstance(positive, str) and re.fullmatch(r"[+-]?\d+(\.\d+)?", number) is not None
+    return f"{start} {number if is_number else 1}, without quotes, since the column holds numbers"
 
 
 def class_text(column: pl.Expr) -> pl.Expr:
@@ -101,6 +118,10 @@ def _first_of_a_row(classes: Sequence[str]) -> int | None:
         return None
     in_a_row = numbers == list(range(numbers[0], numbers[0] + len(numbers)))
     return numbers[0] if in_a_row and [str(number) for number in numbers] == list(classes) else None
+
+
+def _within_64_bits(first: int, number: int) -> bool:
+    return first >= -(1 << 63) and first + number <= 1 << 63
 
 
 def holds_lists(dtype: pl.DataType) -> bool:

@@ -31,11 +31,11 @@ BELOW_ZERO = "below 0, and normalise divides by the sum of a row"
 """Fault of logits, or logarithms, in place of probabilities that are to be normalised."""
 
 
-LABEL = "@label"
-WEIGHT = "@weight"
-UNIT = "@unit"
-TREATMENT = "@treatment"
-PLAIN = "@column|"
+LABEL = "@@label"
+WEIGHT = "@@weight"
+UNIT = "@@unit"
+TREATMENT = "@@treatment"
+PLAIN = "@@column|"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,27 +73,27 @@ class PredictionColumns:
 
 def score_column(model: str) -> str:
     """Canonical column of a model's score: the ordering number of its rows, or the predicted class."""
-    return f"@score|{model}"
+    return f"@@score|{model}"
 
 
 def label_column(model: str) -> str:
     """Canonical column of a label for one model alone."""
-    return f"@label|{model}"
+    return f"@@label|{model}"
 
 
 def weight_column(model: str) -> str:
     """Canonical column of weights for one model alone."""
-    return f"@weight|{model}"
+    return f"@@weight|{model}"
 
 
 def part_column(model: str, part: str) -> str:
     """Canonical column of a part of a model's prediction; that of a single part is the score."""
-    return score_column(model) if part in {"score", "prediction"} else f"@part|{model}|{part}"
+    return score_column(model) if part in {"score", "prediction"} else f"@@part|{model}|{part}"
 
 
 def truth_column(name: str) -> str:
     """Canonical indicator column of a class, for multilabel rows."""
-    return f"@truth|{name}"
+    return f"@@truth|{name}"
 
 
 def quantile_part(level: float) -> str:

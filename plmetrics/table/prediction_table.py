@@ -54,9 +54,9 @@ _AS_NUMBERS = "store it as numbers; in a csv file one value such as n/a makes th
 class PredictionTable:
     """The canonical table: one lazy frame, the checks of its values, and the roles of its columns.
 
-    `every` are the rows of the frame and those that are left out for a label or score, told apart by `@valid`, or by
+    `every` are the rows of the frame and those that are left out for a label or score, told apart by `@@valid`, or by
     a column per model where rows are left out per model. `scored` are the rows of the frame and those that only lack a
-    label, where rows may: `@scored` is true of these as well, or a column per model.
+    label, where rows may: `@@scored` is true of these as well, or a column per model.
     """
 
     frame: pl.LazyFrame
@@ -77,7 +77,7 @@ def prediction_table(raw: pl.LazyFrame, schema: pl.Schema, roles: RoleColumns) -
 
     Rows of weight 0 are absent from it. With missing "drop" rows that fail a check are filtered out; with
     "drop_per_model" a Boolean column per model says whether the row counts for it; with "error" the column
-    `@valid` says whether the row passed all checks, for the aggregation to count those that did not.
+    `@@valid` says whether the row passed all checks, for the aggregation to count those that did not.
 
     Raises:
         DataError: columns are absent or of a type that their role cannot take.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from plmetrics.table.prediction_columns import RoleColumns
 
-_ROW = "@row"
+_ROW = "@@row"
 
 
 def every_kth(rows: pl.LazyFrame, step: int) -> pl.LazyFrame:

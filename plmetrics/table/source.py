@@ -14,22 +14,24 @@ from polars.exceptions import PanicException, PolarsError
 
 from plmetrics.core.errors import DataError, Problem
 from plmetrics.core.hashing import mix_expr
+from plmetrics.core.names import RESERVED_PREFIX
 from plmetrics.table.files import Complaints, SourceFile, shown_path
 from plmetrics.table.formats.hive import FILE_PATH, Partitions
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+    from plmetrics.core.names import SuitePath
 
 
 NotRetrieved = Literal["refused", "no_part", "zero"]
 
 __all__ = ["ROW_KEY", "ROW_NUMBER", "Source", "SourceFile"]
 
-ROW_KEY = "@row"
-ROW_NUMBER = "@number"
+ROW_KEY = "@@row"
+ROW_NUMBER = "@@number"
 
-_SHIFT = "@shift"
-_RESERVED = (ROW_KEY, ROW_NUMBER, FILE_PATH, _SHIFT)
+_SHIFT = "@@shift"
 _WORD = 1 << 64
 
 
@@ -294,7 +296,21 @@ def schema_of(frame: pl.LazyFrame) -> pl.Schema:
             raise storage_fault(error, "the table") from error
         msg = f"the table cannot be read: {str(error).strip().splitlines()[0]}"
         raise DataError(msg) from error
-    reserved = [name for name in _RESERVED if name in schema]
-    if reserved:
-        raise DataError(Problem(f"column '{reserved[0]}': the name is reserved", hint="rename the column"))
+    check_column_names(schema)
     return schema
+
+
+def check_column_names(names: Iterable[str], path: SuitePath = ()) -> None:
+    """See that no column is called like those that stand beside the columns of the data.
+
+    Raises:
+        DataError: some are; all are named.
+    """
+    hint = f"rename the column: names that begin with {RESERVED_PREFIX} are those of columns that are added"
+    problems = [
+        Problem(f"column '{name}': the name is reserved", path, hint)
+        for name in names
+        if name.startswith(RESERVED_PREFIX)
+    ]
+    if problems:
+        raise DataError(problems)

@@ -438,6 +438,31 @@ def test_fractions_are_rounded_as_the_column_they_are_compared_with(dtype: type[
 
 
 @pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("COALESCE(x, 0.1) = 0.1", [True, False, True]),
+        ("COALESCE(x, y, 0.1) = 0.1", [True, False, True]),
+        ("0.7 = COALESCE(x, 0.1)", [False, True, False]),
+        ("COALESCE(x, 1) = 0.1", [True, False, False]),
+        ("COALESCE(x, 16777217) = 16777217", [False, False, True]),
+        ("COALESCE(x, 1e300) > 1e299", [False, False, True]),
+        ("GREATEST(x, 0.1) = 0.1", [True, False, True]),
+        ("LEAST(x, 0.1) = 0.1", [True, True, True]),
+        ("CASE WHEN x IS NULL THEN 0.7 ELSE x END = 0.7", [False, True, True]),
+        ("CASE WHEN x IS NULL THEN 0 ELSE x END IN (0, 0.1)", [True, False, True]),
+        ("COALESCE(z, x, 0.1) = 0.1", [True, False, True]),
+        ("COALESCE(i, 0.1) = 0.1", [False, True, False]),
+        ("COALESCE(NULL, 0.1) = 0.1", [True, True, True]),
+    ],
+)
+def test_numbers_beside_a_column_of_32_bits_are_stored_as_it_is(text: str, expected: list[bool]) -> None:
+    """As in DuckDB, where such a value is a FLOAT; a whole number that 32 bits do not hold stays itself."""
+    numbers = pl.Series([0.1, 0.7, None], dtype=pl.Float32)
+    frame = pl.DataFrame({"x": numbers, "y": numbers, "z": [0.1, 0.7, None], "i": [1, None, 3]})
+    assert run(text, frame) == expected
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "NOT i",

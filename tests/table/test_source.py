@@ -128,7 +128,7 @@ def test_a_lazy_frame_whose_plan_is_wrong():
     assert isinstance(caught.value.__cause__, pl.exceptions.ColumnNotFoundError)
 
 
-@pytest.mark.parametrize("name", ["@row", "@path", "@shift"])
+@pytest.mark.parametrize("name", ["@@row", "@@path", "@@shift", "@@hash", "@@mine"])
 def test_reserved_column_names(name):
     with pytest.raises(DataError, match=f"column '{name}': the name is reserved"):
         open_source(ROWS.rename({"id": name}))

@@ -29,6 +29,10 @@ _ROUNDING = 1e-13
 _LONGEST_SEASON = 10**9
 
 
+def _is_no_iso_time(time: pl.Expr) -> pl.Expr:
+    return time.pipe_with_dtype(is_unordered)
+
+
 def _column(doc: str) -> Any:
     return parameter(None, doc=doc, check=lambda value: value is None or bool(value), domain="a column")
 
@@ -98,7 +102,7 @@ class MeanAbsoluteScaledError(ErrorMetric):
             role = "time of mase" if self.series is None else f"time of mase within '{self.series}'"
             return (
                 Requirement(self.time, "null or NaN", lambda value: value.pipe_with_dtype(absent), role),
-                Requirement(self.time, UNORDERED, lambda value: value.pipe_with_dtype(is_unordered), role),
+                Requirement(self.time, UNORDERED, _is_no_iso_time, role, ordered=True),
                 Requirement(self.time, REPEATED_TIME, lambda _: pl.col(plain_column(self._repeated)), role),
             )
 

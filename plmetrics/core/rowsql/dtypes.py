@@ -5,6 +5,7 @@ These functions run when Polars resolves the plan, with the type at hand.
 
 from __future__ import annotations
 
+import math
 from datetime import UTC, date, datetime, time
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -152,6 +153,15 @@ def constant_like(column: pl.Expr, dtype: DataType, *, value: str | float | date
     if moment is None or not dtype.is_temporal():
         return pl.lit(value)
     return _moment_like(column, dtype, moment)
+
+
+def number_like(_: pl.Expr, dtype: DataType, *, value: float, literal: pl.Expr) -> pl.Expr:
+    """A number as values of fewer than 64 bits beside it are stored; a whole one only if they can hold it."""
+    if dtype not in {pl.Float32, pl.Float16}:
+        return literal
+    stored = pl.Series([float(value)]).cast(dtype).item()
+    held = math.isfinite(stored) and (isinstance(value, float) or stored == value)
+    return pl.lit(value, dtype=dtype) if held else literal.cast(pl.Float64)
 
 
 def _moment_like(column: pl.Expr, dtype: DataType, moment: date) -> pl.Expr:

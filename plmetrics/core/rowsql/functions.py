@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from plmetrics.core.rowsql.dtypes import TARGETS, cast, iso_date
+from plmetrics.core.rowsql.dtypes import TARGETS, cast, iso_date, number_like
 from plmetrics.core.rowsql.operators import CHAINS
 from plmetrics.core.rowsql.parts import (
     Node,
@@ -24,7 +24,7 @@ from plmetrics.core.rowsql.parts import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from polars.datatypes import DataType
 
@@ -90,7 +90,24 @@ def horizontal(function: Callable[[list[pl.Expr]], pl.Expr], build: TermBuilder,
     nodes = [node.this, *node.expressions]
     parts = [build(member) for member in nodes]
     kind = common_kind(parts, node)
-    return derived_part(kind, function([part.expr for part in parts]), *parts)
+    return derived_part(kind, function(_side_by_side(parts)), *parts)
+
+
+def _side_by_side(parts: Sequence[Term]) -> list[pl.Expr]:
+    """Values of which one is the result: a number takes the type of others of fewer bits, as it does in comparisons.
+
+    Else these would be widened: a 0.1 of 32 bits is no 0.1 of 64.
+    """
+    others = [part.expr for part in parts if part.literal is None and part.kind in {"number", "unknown"}]
+    if not others:
+        return [part.expr for part in parts]
+    column = others[0] if len(others) == 1 else pl.coalesce(others)
+    return [
+        column.pipe_with_dtype(partial(number_like, value=part.literal, literal=part.expr))
+        if isinstance(part.literal, (int, float)) and part.kind == "number"
+        else part.expr
+        for part in parts
+    ]
 
 
 def _greatest(values: list[pl.Expr]) -> pl.Expr:
@@ -123,9 +140,9 @@ def case(build: TermBuilder, node: Node) -> Term:
     default = node.args.get("default")
     otherwise = build(default) if default is not None else Term(pl.lit(None), "null")
     kind = common_kind([*results, otherwise], node)
-    chosen = otherwise.expr
-    for test_expr, result in reversed(list(zip(tests, results, strict=True))):
-        chosen = pl.when(test_expr).then(result.expr).otherwise(chosen)
+    *values, chosen = _side_by_side([*results, otherwise])
+    for test_expr, value in reversed(list(zip(tests, values, strict=True))):
+        chosen = pl.when(test_expr).then(value).otherwise(chosen)
     return derived_part(kind, chosen, otherwise, *sources)
 
 

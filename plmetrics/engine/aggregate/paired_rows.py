@@ -17,7 +17,17 @@ from plmetrics.engine.step import Step
 from plmetrics.states.sums import Total
 from plmetrics.suite.sections.compare import OF_ROWS, ON_MEANS, by_fold
 from plmetrics.suite.sections.section import ComparisonTest
-from plmetrics.table.checks import UNORDERED, UNORDERED_HINT, VALID, absent, is_unordered, valid_column
+from plmetrics.table.checks import (
+    UNORDERED,
+    UNORDERED_HINT,
+    VALID,
+    absent,
+    is_text,
+    is_unordered,
+    one_form_problem,
+    time_forms,
+    valid_column,
+)
 from plmetrics.table.prediction_columns import LABEL, UNIT, plain_column, score_column
 
 if TYPE_CHECKING:
@@ -277,3 +287,8 @@ def _refuse_times(column: pl.Series, name: str) -> None:
     if len(odd):
         msg = f"column '{name}' (time of diebold_mariano): {odd[0]!r} is {UNORDERED}"
         raise DataError(Problem(msg, ("compare", "tests"), UNORDERED_HINT))
+    if is_text(column.dtype):
+        forms = time_forms(times.lazy(), "time").collect()
+        problem = one_form_problem(forms, f"column '{name}' (time of diebold_mariano)", ("compare", "tests"))
+        if problem is not None:
+            raise DataError(problem)

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from plmetrics.table.prediction_columns import RoleColumns
 
 _OF_MODELS = (
-    "@score|",
-    "@valid|",
-    "@scored|",
+    "@@score|",
+    "@@valid|",
+    "@@scored|",
     "@value|",
     "@class|",
     "@labelled",
-    "@label|",
-    "@weight|",
+    "@@label|",
+    "@@weight|",
     "@positive|",
 )
 HAS_LABEL = "@labelled"

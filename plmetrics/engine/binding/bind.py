@@ -29,6 +29,7 @@ from plmetrics.table.checks import Requirement, each_once, require_numbers
 from plmetrics.table.prediction_columns import RoleColumns, require
 from plmetrics.table.prediction_table import prediction_table
 from plmetrics.table.slices import SliceSet
+from plmetrics.table.source import ROW_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -104,7 +105,7 @@ def _view(
     collected = Collected()
     by_row = suite.uncertainty is not None and unit_column(suite) is None
     raw = read = source.with_row_key() if by_row else source.frame
-    where, unit = None, pl.col("@row") if by_row else None
+    where, unit = None, pl.col(ROW_KEY) if by_row else None
     with collected.step():
         if suite.data.where is not None:
             where = _row_condition(suite, suite.data.where, source.schema)

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from plmetrics.suite.sections.basics import Long
     from plmetrics.table.source import Source
 
-WHERE = "@where"
+WHERE = "@@where"
 MAX_COLUMNS = 2000
-_LEVEL = "@level"
+_LEVEL = "@@level"
 _DIGITS = 9
 _PATH = ("data", "long")
 
@@ -39,7 +39,7 @@ def wide_table(source: Source, long: Long | None, where: str | None, *, every: b
     Args:
         source: the table.
         long: its form; nothing changes if None.
-        where: a condition on its rows. The column `@where` tells whether it holds.
+        where: a condition on its rows. The column `@@where` tells whether it holds.
         every: whether rows where it does not hold are there, apart from those where it does.
 
     Raises:
@@ -124,7 +124,7 @@ def _differ(raw: pl.LazyFrame, by: Sequence[str], names: Sequence[str]) -> pl.La
 def _example(raw: pl.LazyFrame, by: Sequence[str], name: str) -> pl.LazyFrame:
     """Values of a column in the first forecast with several."""
     hashed = pl.col(name).hash()
-    first = raw.group_by(by).agg((hashed.min() != hashed.max()).alias("@differs")).filter("@differs")
+    first = raw.group_by(by).agg((hashed.min() != hashed.max()).alias("@@differs")).filter("@@differs")
     first = first.select(by).sort(by, nulls_last=True).head(1)
     rows = raw.select(*by, name).join(first, on=by, nulls_equal=True)
     return rows.unique().sort(name, nulls_last=True)
@@ -161,13 +161,13 @@ def _level(name: str, dtype: pl.DataType) -> pl.Expr:
 def _twins(raw: pl.LazyFrame, by: Sequence[str], apart: Sequence[str]) -> pl.LazyFrame:
     """Duplicate quantiles of forecasts: all of them, as the first alone would need another scan."""
     present = pl.all_horizontal(pl.col(name).is_not_null() for name in apart)
-    return raw.group_by(*by, *apart).agg(present.sum().alias("@rows")).filter(pl.col("@rows") > 1)
+    return raw.group_by(*by, *apart).agg(present.sum().alias("@@rows")).filter(pl.col("@@rows") > 1)
 
 
 def _refuse_twins(twins: pl.DataFrame) -> None:
     if twins.height:
         row = twins.sort(twins.columns[:-1], nulls_last=True).row(0, named=True)
-        rows, _ = row.pop("@rows"), row.pop(WHERE, None)
+        rows, _ = row.pop("@@rows"), row.pop(WHERE, None)
         place = ", ".join(f"{name}={_text(value)}" for name, value in row.items())
         msg = f"a quantile of a forecast stands in {rows:,} rows: {place}"
         raise DataError(Problem(msg, (*_PATH, "by"), "name all columns that tell forecasts apart"))

@@ -11,6 +11,7 @@ from plmetrics.core.errors import Collected, ConfigError, DataError, Problem
 from plmetrics.core.names import did_you_mean
 from plmetrics.core.rowsql import compile_row, not_a_condition
 from plmetrics.table.prediction_columns import require
+from plmetrics.table.source import check_column_names
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
@@ -45,6 +46,7 @@ def derived_columns(suite: Suite, source: Source) -> Source:
             if name in source.schema:
                 msg = f"column '{name}' is in the data, and cannot be derived as well"
                 raise DataError(Problem(msg, path, "use another name"))
+            check_column_names([name], path)
             row = compile_row(text)
             _require_columns(row.columns, source.schema, path, f"derived column '{name}'")
             value = pl.LazyFrame(schema=source.schema).select(row.expr.alias("value"))

@@ -71,11 +71,11 @@ def prepare(
     inquiry = Inquiry(request.steps, separate=separates_scans(request.view))
     start = _start(request, constants, features, inquiry)
     table = start.view.table()
-    rows, looked_up, units = inquiry.answer(
+    rows, looked_up, (units, _) = inquiry.answer(
         gather(
             _accounting(request, start.view, table),
             _look_up(request, start, constants, adds=adds),
-            _different_units(request, start.view),
+            gather(_different_units(request, start.view), _times_in_order(request.view)),
         )
     )
     view = looked_up.view
@@ -307,6 +307,14 @@ def _different_units(request: Request, view: TableView) -> Question[NDArray[np.u
             view, lambda unit: _units_of_rows(request, view.table(replace(view.roles, unit=unit)))
         )
     )
+
+
+def _times_in_order(view: TableView) -> Question[None]:
+    """See that rows that are ordered by texts are in the order of time."""
+    if any(need.ordered for need in view.roles.requirements):
+        from plmetrics.engine.prepare.time_order import check_time_forms
+
+        yield from check_time_forms(view)
 
 
 def _units_of_rows(request: Request, table: PredictionTable) -> pl.LazyFrame:

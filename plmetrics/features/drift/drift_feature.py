@@ -77,6 +77,10 @@ class DriftFeature(Feature):
         """Compared columns other than scores and labels."""
         return Drift.of(suite).columns
 
+    def number_columns(self, suite: Suite) -> tuple[str, ...]:
+        """Compared columns: numbers are ordered and put in bins."""
+        return Drift.of(suite).columns
+
     def bind(self, suite: Suite, schema: pl.Schema, table: Source | None) -> None:
         """Check the columns of both windows."""
         from plmetrics.features.drift.windows import check_drift_columns

@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     from plmetrics.table.slices import SliceSet
     from plmetrics.table.source import Source
 
-WINDOW = "@window"
+WINDOW = "@@window"
 """0 in rows of the reference, 1 in rows that are evaluated."""
 
 BAD = "@bad"
 VALUE = "@value|"
 
 _PATH = ("drift",)
-_NO_LABEL = "@no_label"
+_NO_LABEL = "@@no_label"
 
 
 def check_drift_columns(suite: Suite, schema: pl.Schema, reference: Source | None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from plmetrics.engine.aggregate.aggregation import families, needs_rows, sum_bins, sums_scan
 from plmetrics.engine.aggregate.cell_sums import TERM, sums_beside_counts
@@ -13,13 +13,14 @@ from plmetrics.engine.inquiry import first_plans
 from plmetrics.engine.order.by_ranges import order_steps
 from plmetrics.engine.step import Step
 from plmetrics.features.explain.query_plans import count_columns, fallbacks, scans
-from plmetrics.features.registry import counting, features_of
+from plmetrics.features.registry import counting, features_of, rounding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     import polars as pl
 
+    from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import Request
     from plmetrics.engine.run_plan import RunPlan
 
@@ -97,7 +98,8 @@ def _steps(request: Request, run_plan: RunPlan) -> Iterator[Step]:
         yield Step("rank", does=_sorts(run_plan.request))
     yield from _of_features(request, "aggregate")
     sums = sums_beside_counts(run_plan, digested=run_plan.request.suite.keeps_replicates)
-    others = *first_plans(sum_bins(run_plan)), *first_plans(counting(run_plan))
+    questions: list[Question[Any]] = [sum_bins(run_plan), counting(run_plan), rounding(run_plan)]
+    others = tuple(plan for question in questions for plan in first_plans(question))
     if value_plans:
         yield replace(scan, times=0, does=f"{scan.does} with the values of slices")
     elif sums is None:

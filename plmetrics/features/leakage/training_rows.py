@@ -8,7 +8,7 @@ metrics, and folds and duplicates are looked for within each repeat, configurati
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import xor
 from typing import TYPE_CHECKING, Any
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from plmetrics.suite.model import Suite
     from plmetrics.table.source import Source
 
-_KEY = "@key|"
+_KEY, _LISTED = "@key|", "@listed|"
+_INNER = re.compile(r"^@(key|listed)\|")
 _FOLD = "@fold"
 _TIME, _MOMENT = "@time", "@moment"
 _WITHIN = "@within|"
@@ -132,8 +133,8 @@ def _orderable(name: str, dtype: pl.DataType) -> None:
 
 
 def evaluated_columns(view: TableView, columns: Sequence[str]) -> pl.LazyFrame:
-    """Raw columns of the valid rows, beside the canonical ones."""
-    roles, raw = view.roles, view.raw
+    """Raw columns of the valid rows, beside the canonical ones but for keys of slices."""
+    roles, raw = replace(view.roles, keys=()), view.raw
     held_out = view.sets[0].within
     if held_out is not None:
         raw = raw.filter(held_out.expression)
@@ -141,7 +142,7 @@ def evaluated_columns(view: TableView, columns: Sequence[str]) -> pl.LazyFrame:
     if roles.weight is not None:
         frame = frame.filter((pl.col(WEIGHT) != 0).fill_null(value=True))
     if roles.missing == "drop":
-        names = [name for name in frame.collect_schema() if name.startswith("@bad|")]
+        names = [name for name in frame.collect_schema() if name.startswith("@@bad|")]
         frame = frame.filter(~pl.any_horizontal(names))
     return frame
 
@@ -184,9 +185,10 @@ class LeakagePlans:
         within = _scopes(view)
         keys |= within
         listed = spec.duplicates if isinstance(spec.duplicates, tuple) else ()
+        keys |= {_listed_column(name): pl.col(name) for name in listed}
         raw = [name for name, _, _ in _pairs(spec)] + list(listed) + ([fold] if fold else [])
         raw += [name for scope in within.values() for name in scope.meta.root_names()]
-        rows = evaluated_columns(view, list(dict.fromkeys(raw))).select(*dict.fromkeys(listed), **keys)
+        rows = evaluated_columns(view, list(dict.fromkeys(raw))).select(**keys)
         training = None if train is None else train.frame.cache().select(**there)
         time = spec.time and (spec.train_time or spec.time)
         last = None if training is None or time is None else (yield from _last(training, time))
@@ -241,7 +243,7 @@ class LeakagePlans:
             keyed = self._keyed(number, passes)
             out["folds"] = keyed.group_by([*self.keys, *self.within]).agg(rows, *ends), self.keys
         if isinstance(self.spec.duplicates, tuple):
-            by = list(self.spec.duplicates)
+            by = list(dict.fromkeys(map(_listed_column, self.spec.duplicates)))
             listed = self.rows.filter(*_of_pass(by, number, passes))
             out["duplicates"] = listed.group_by([*by, *self.within]).agg(rows), by
         elif self.spec.duplicates:
@@ -304,6 +306,11 @@ def _of_pass(by: Sequence[str], number: int, passes: int) -> list[pl.Expr]:
     return [reduce(xor, words) % passes == number]
 
 
+def _listed_column(name: str) -> str:
+    """A listed column in plans and states: under its own name, but where that is one of theirs."""
+    return f"{_LISTED}{name}" if name.startswith("@") or name in {"n", "low", "high"} else name
+
+
 def join_passes(name: str, one: pl.DataFrame, other: pl.DataFrame) -> pl.DataFrame:
     """Union of the findings of two passes: the number of rows, or the first of them by value."""
     both = pl.concat([one, other])
@@ -325,8 +332,7 @@ def _equatable(
         return _moments(names, types, common)
     if types[0] != types[1] and common.is_float():
         common = pl.Float32()
-    first, second = (as_type(pl.col(name), common) for name in names)
-    return first, second
+    return as_type(pl.col(names[0]), common), as_type(pl.col(names[1]), common)
 
 
 def _moments(
@@ -334,8 +340,7 @@ def _moments(
 ) -> tuple[pl.Expr, pl.Expr]:
     """A column of both tables as values in order: moments of any unit as nanoseconds, without end or rounding."""
     if not isinstance(common, pl.Datetime):
-        first, second = (as_type(pl.col(name), common) for name in names)
-        return first, second
+        return as_type(pl.col(names[0]), common), as_type(pl.col(names[1]), common)
     factors = [_NANOSECONDS[dtype.time_unit] if isinstance(dtype, pl.Datetime) else 1 for dtype in types]
     first, second = (
         pl.col(name).to_physical().cast(pl.Int128) * factor
@@ -391,4 +396,5 @@ def _omission_warning(rows: int, why: str) -> str:
 def _example(frame: pl.DataFrame) -> str | None:
     if frame.is_empty():
         return None
-    return ", ".join(f"{name.removeprefix(_KEY)}={value}" for name, value in frame.row(0, named=True).items())
+    row = frame.row(0, named=True)
+    return ", ".join(f"{_INNER.sub('', name)}={value}" for name, value in row.items())

@@ -27,8 +27,8 @@ _LARGEST = 20_000
 _FEW = 200
 _CHANGES = 200
 _LEAST_GAIN = 1e-12
-_ROWS = "@rows"
-_WITHIN = "@within"
+_ROWS = "@@rows"
+_WITHIN = "@@within"
 
 
 def with_group_folds(
@@ -52,7 +52,7 @@ def with_group_folds(
         DataError: a group is null, or there are fewer groups than folds.
     """
     outer = pl.lit(0, dtype=pl.Int32) if within is None else pl.col(within)
-    classes = [f"@class|{index}" for index in range(len(label))]
+    classes = [f"@@class|{index}" for index in range(len(label))]
     keys = map(pl.Expr.alias, map(pl.col, label), classes)
     plan = rows.group_by(*group, *keys).agg(
         pl.len().cast(pl.Int64).alias(_ROWS), outer.first().alias(_WITHIN)
@@ -109,10 +109,10 @@ def _matrix(counted: pl.DataFrame, group: Sequence[str], label: Sequence[str]) -
     rows = counted[_ROWS].to_numpy()
     if not label:
         return rows[:, None]
-    classes = counted.select(label).unique().sort(label).with_row_index("@code")
+    classes = counted.select(label).unique().sort(label).with_row_index("@@code")
     code = (
         counted.select(label)
-        .join(classes, on=label, how="left", nulls_equal=True, maintain_order="left")["@code"]
+        .join(classes, on=label, how="left", nulls_equal=True, maintain_order="left")["@@code"]
         .to_numpy()
         .astype(np.int64)
     )

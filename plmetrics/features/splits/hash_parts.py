@@ -22,13 +22,13 @@ from plmetrics.table.prediction_columns import require
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-HASH = "@hash"
+HASH = "@@hash"
 MOST_STRATA = 100_000
 
 Counts = NDArray[np.int64]
 
-_RANGE = "@range"
-_ROWS = "@rows"
+_RANGE = "@@range"
+_ROWS = "@@rows"
 _WORD = 1 << 64
 _RANGE_BITS = 52
 _ROUNDING = 1e-9
@@ -78,10 +78,10 @@ def with_parts(
     if not exact:
         edges = [int(share * _WORD) for share in list(accumulate(shares))[:-1]]
         return rows.with_columns(_part(hashed, [_word(edge) for edge in edges]).alias(name))
-    keys = {f"@stratum|{index}": pl.col(column) for index, column in enumerate(strata)}
-    narrow = rows.select(hashed.alias(HASH), **keys or {"@stratum|0": pl.lit(0, dtype=pl.Int8)})
+    keys = {f"@@stratum|{index}": pl.col(column) for index, column in enumerate(strata)}
+    narrow = rows.select(hashed.alias(HASH), **keys or {"@@stratum|0": pl.lit(0, dtype=pl.Int8)})
     table = _cuts(narrow.with_columns((pl.col(HASH) // (1 << _RANGE_BITS)).alias(_RANGE)), shares)
-    cuts = [column for column in table.columns if column.startswith("@cut|")]
+    cuts = [column for column in table.columns if column.startswith("@@cut|")]
     if not keys:
         places = table.select(cuts).row(0)
         return rows.with_columns(_part(hashed, [_word(edge) for edge in places]).alias(name))
@@ -130,7 +130,7 @@ def _cuts(narrow: pl.LazyFrame, shares: Sequence[float]) -> pl.DataFrame:
     cut[inside] = hashes[HASH].to_numpy()[place]
     keys = ranges.select(strata).unique(maintain_order=True)
     return keys.with_columns(
-        pl.when(pl.Series(inside[:, part])).then(pl.Series(cut[:, part])).alias(f"@cut|{part}")
+        pl.when(pl.Series(inside[:, part])).then(pl.Series(cut[:, part])).alias(f"@@cut|{part}")
         for part in range(len(shares) - 1)
     )
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from plmetrics.table.source import FileFormat, Source
 
 ENDINGS = (".parquet", ".csv")
-_TEXT = "@text|"
+_TEXT = "@@text|"
 
 
 def write_split(data: str, output: Path, method: str, arguments: Mapping[str, Any]) -> None:

@@ -18,7 +18,7 @@ from plmetrics.features.splits.group_folds import with_group_folds
 from plmetrics.features.splits.hash_parts import fold_hash, with_parts
 from plmetrics.table.opening import open_source
 from plmetrics.table.prediction_columns import require
-from plmetrics.table.source import ROW_KEY, Source
+from plmetrics.table.source import ROW_KEY, Source, check_column_names
 
 Frame: TypeAlias = Any
 """A DataFrame for a table in memory, else a LazyFrame: whoever calls knows which."""
@@ -97,6 +97,7 @@ def split_request(
             raise ConfigError(
                 Problem(f"column '{name}' is in the data already", ("name",), "name the new one otherwise")
             )
+    check_column_names(added, ("name",))
     roles = {"key": _columns(key), "label": _columns(label), "group": _columns(group)}
     for role, columns in roles.items():
         for column in columns:

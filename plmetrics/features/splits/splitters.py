@@ -266,11 +266,11 @@ def repeated(
     with reading(request.source):
         rows = request.rows
         for turn, column in enumerate(columns):
-            internal = f"@{column}" if long else column
+            internal = f"@@{column}" if long else column
             rows = request.dealt(rows, number_of(folds, "folds"), internal, shift=turn)
         if long:
             turns = pl.lit(pl.Series([list(range(number))], dtype=pl.List(pl.Int32))).first()
-            values = pl.concat_list(f"@{column}" for column in columns)
+            values = pl.concat_list(f"@@{column}" for column in columns)
             rows = rows.select(cs.by_name(*request.source.schema), values.alias(name), turns.alias(repeat))
             rows = rows.explode(name, repeat)
         return request.finished(rows, *added)
@@ -326,9 +326,9 @@ def nested(
         rows = replace(request, seed=request.seed ^ _INNER_SEED).dealt(rows, within, inner_name, within=name)
         if long:
             each = pl.lit(pl.Series([list(range(folds))], dtype=pl.List(pl.Int32))).first()
-            rows = rows.with_columns(each.alias("@outer")).explode("@outer")
-            trained = pl.when(pl.col(name) != pl.col("@outer")).then(pl.col(inner_name))
-            rows = rows.with_columns(trained.alias(inner_name), pl.col("@outer").alias(name))
+            rows = rows.with_columns(each.alias("@@outer")).explode("@@outer")
+            trained = pl.when(pl.col(name) != pl.col("@@outer")).then(pl.col(inner_name))
+            rows = rows.with_columns(trained.alias(inner_name), pl.col("@@outer").alias(name))
         return request.finished(rows, name, inner_name)
 
 

@@ -15,7 +15,7 @@ from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.engine.faults import reading
 from plmetrics.engine.streaming import collected_frame
 from plmetrics.features.splits.split_request import TEST, TRAIN, number_of, split_request, unknown
-from plmetrics.table.checks import UNORDERED, UNORDERED_HINT, is_unordered
+from plmetrics.table.checks import UNORDERED, UNORDERED_HINT, is_unordered, one_form_problem, time_forms
 from plmetrics.table.prediction_columns import require
 
 if TYPE_CHECKING:
@@ -112,13 +112,13 @@ def times_of(rows: pl.LazyFrame, schema: pl.Schema, time: str) -> Times:
         msg = f"column '{time}' is of type {dtype}, but splits in time need dates, times, numbers or ISO text"
         raise DataError(Problem(msg, ("time",)))
     value = pl.col(time).fill_nan(None) if dtype.is_float() else pl.col(time)
-    counts = rows.group_by(value.alias(time)).agg(pl.len().cast(pl.Int64).alias("@rows"))
+    counts = rows.group_by(value.alias(time)).agg(pl.len().cast(pl.Int64).alias("@@rows"))
     counted = collected_frame(counts.sort(time))
-    absent = int(counted.filter(pl.col(time).is_null())["@rows"].sum())
+    absent = int(counted.filter(pl.col(time).is_null())["@@rows"].sum())
     if absent:
         raise DataError(Problem(f"column '{time}' (time): {absent:,} rows have no time", ("time",)))
     _refuse_unordered_texts(counted.lazy(), time, dtype, "time")
-    return Times(counted[time], counted["@rows"].to_numpy())
+    return Times(counted[time], counted["@@rows"].to_numpy())
 
 
 def _refuse_unordered_texts(rows: pl.LazyFrame, name: str, dtype: pl.DataType, role: str) -> None:
@@ -145,6 +145,15 @@ def time_parts(
         raise DataError(Problem(msg, ("purge",)))
     if until is not None:
         _refuse_unordered_texts(rows, until, schema[until], "purge")
+    if schema[time] == pl.String:
+        columns = [time] if until is None else [time, until]
+        forms = collected_frame(time_forms(rows, *columns))
+        subject = (
+            f"column '{time}' (time)" if until is None else f"columns '{time}' (time) and '{until}' (purge)"
+        )
+        problem = one_form_problem(forms, subject, ("time",))
+        if problem is not None:
+            raise DataError(problem)
     end = None if until is None else pl.col(until)
     return [_part(times, window, pl.col(time), end) for window in windows(times, splits, **spans)]
 

@@ -9,6 +9,8 @@ import numpy as np
 import polars as pl
 
 from plmetrics.core.errors import ConfigError, DataError, Problem
+from plmetrics.core.hashing import same_words
+from plmetrics.engine.request import unit_column
 from plmetrics.engine.streaming import frames_of
 from plmetrics.features.registry import features_in
 from plmetrics.features.stored.alignment import tables
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from plmetrics.features.stored.alignment import StateReference
+    from plmetrics.states.state_format import Head
 
 _SAME = "write them with the constants of one: plmetrics state SUITE --constants "
 _LISTED = 5
@@ -126,7 +129,8 @@ def _lookups_that_differ(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> 
 def _check_versions(first: StateReference, other: StateReference) -> None:
     """Hashes of units must come from the same functions; those of texts are Polars' own."""
     mine, its = first.head.versions, other.head.versions
-    if mine["hash"] != its["hash"] or (first.head.text_units and mine["polars"] != its["polars"]):
+    same = same_words(_unit_type(first.head), [mine["hash"], its["hash"]])
+    if not same or (first.head.text_units and mine["polars"] != its["polars"]):
         msg = (
             f"{first.place} and {other.place} name units by other hashes: they were written by other versions"
         )
@@ -135,6 +139,12 @@ def _check_versions(first: StateReference, other: StateReference) -> None:
         ]
         hint = "write the states again with one version"
         raise NotAdding(Problem(f"{msg} ({' and '.join(writers)})", hint=hint))
+
+
+def _unit_type(head: Head) -> pl.DataType:
+    """Type of the units of a state; rows are named by whole numbers."""
+    name = unit_column(suite_of(head))
+    return pl.UInt64() if name is None else frame_of(head.schema).schema[name]
 
 
 def _check_types(first: StateReference, other: StateReference) -> None:

@@ -12,6 +12,7 @@ from plmetrics.engine.inquiry import answer, gather
 from plmetrics.engine.memory.budget import budget_of, separates_scans
 from plmetrics.engine.memory.settings import memory_settings
 from plmetrics.engine.prepare.preparation import prepare
+from plmetrics.features.registry import rounding
 from plmetrics.features.stored.capture import capture, feature_constants
 from plmetrics.features.stored.compatibility import NotAdding, check_complete
 from plmetrics.features.stored.grids import read_constants, read_grids
@@ -67,13 +68,13 @@ def _state(
         uneven = check_rows(counted.data.missing, source)
         plan = prepare(bound, constants, adds=True)
     with stage("aggregate"), reading(source):
-        asked = gather(sum_cubes(plan), sum_bins(plan))
-        (frames, _), bins = answer(asked, separate=separates_scans(plan.view))
+        asked = gather(sum_cubes(plan), sum_bins(plan), rounding(plan))
+        (frames, _), bins, large_numbers = answer(asked, separate=separates_scans(plan.view))
         sums = collect_aggregates(plan, frames, None)
     with stage("count"), reading(source):
         of_features = feature_constants(bound, source) if constants is None else constants.features
         fields, table = capture(plan, frames, sums, source, of_features, bins)
-    return head_of(counted, source, fields, (*uneven, *plan.warnings)), table
+    return head_of(counted, source, fields, (*uneven, *large_numbers, *plan.warnings)), table
 
 
 def _constants(suite: Suite, stored: StateReference) -> Constants:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from plmetrics.table.files import Complaints, SourceFile
 
-FILE_PATH = "@path"
+FILE_PATH = "@@path"
 
 NULL = "__HIVE_DEFAULT_PARTITION__"
 _TYPES: tuple[tuple[re.Pattern[str], pl.DataType, Callable[[str], Any]], ...] = (

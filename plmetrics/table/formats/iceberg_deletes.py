@@ -25,7 +25,7 @@ _FIELD_ID = b"PARQUET:field_id"
 
 _DATA, _POSITIONS, _EQUALITY = range(3)
 _POSITION = {"file_path": pl.String(), "pos": pl.Int64()}
-_NUMBER = "@number"
+_NUMBER = "@@number"
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ DELTA, ICEBERG = "delta", "iceberg"
 METADATA_ENDING = ".metadata.json"
 _LOG = "_delta_log"
 _METADATA = "metadata"
-_PLACE = "@place"
+_PLACE = "@@place"
 
 
 @dataclass(frozen=True, slots=True)

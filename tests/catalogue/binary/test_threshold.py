@@ -1,7 +1,9 @@
 import numpy as np
+import polars as pl
 import pytest
 from sklearn import metrics as sk
 
+import plmetrics as plm
 from plmetrics.catalogue.registry import create
 
 THRESHOLD = 0.4
@@ -108,3 +110,17 @@ def test_the_denominator_is_what_the_rate_divides_by(name, counted):
     part = metric.finalise(state) * denominator
     assert part == pytest.approx(round(part), abs=1e-9)
     assert metric.kind == "proportion"
+
+
+def test_a_threshold_is_of_64_bits_whatever_those_of_scores() -> None:
+    """What docs/thresholds.md says of scores of 32 bits."""
+    exact = pl.Series("s", [0.1, 0.7, 0.7, 0.9])
+    table = pl.DataFrame({"y": [1, 1, 1, 1], "exact": exact, "single": exact.cast(pl.Float32)})
+    metrics = ["recall(threshold=0.1)", "recall(threshold=0.7)"]
+    models = {"exact": "exact", "single": "single", "rounded": "rounded"}
+    derive = {"rounded": "ROUND(CAST(single AS DOUBLE), 6)"}
+    result = plm.evaluate(table, label="y", models=models, metrics=metrics, derive=derive)
+    values = {model: result.metrics.filter(model=model).sort("metric")["value"].to_list() for model in models}
+    expected = [float(np.mean(np.float64(table["single"].to_numpy()) >= limit)) for limit in (0.1, 0.7)]
+    assert values == {"exact": [1.0, 0.75], "single": expected, "rounded": [1.0, 0.75]}
+    assert expected == [1.0, 0.25]

@@ -138,3 +138,11 @@ metrics: [interval_coverage(level=0.8), quantile_loss(tau=0.1)]
     )
     values = plm.run(suite, output=tmp_path).metrics["value"].to_list()
     assert values == pytest.approx([0.5, (0.1 * 1 + 0.9 * 1) / 2])
+
+
+@pytest.mark.parametrize("name", ["@where", "@level", "@rows", "@differs"])
+def test_columns_called_like_those_of_a_plan(tmp_path: Path, name: str) -> None:
+    (tmp_path / "plain").mkdir()
+    where, further = "level > 0", "leakage: {duplicates: [place]}\n"
+    renamed = errors(TABLE.with_columns(pl.lit(value=False).alias(name)), tmp_path, where, further)
+    assert renamed == errors(TABLE, tmp_path / "plain", where, further)

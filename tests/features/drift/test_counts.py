@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 from architecture.watching import watched
+from polars.testing import assert_frame_equal
 from scipy import stats
 from scipy.spatial.distance import jensenshannon
 
@@ -564,3 +565,13 @@ def test_what_is_no_number_is_no_value(weight: str | None) -> None:
     medians = [float(np.median(held["huge"].to_numpy() / 4)) * 4 for held in tables]
     assert row(table, "huge", "quantile")["value"] == pytest.approx(medians[1] - medians[0], rel=1e-12)
     assert str(row(table, "constant", "wasserstein")["value"]) == "0.0"
+
+
+@pytest.mark.parametrize("name", ["@window", "@no_label", "@bad", "@value|0"])
+def test_columns_called_like_those_of_a_plan(name: str) -> None:
+    table = pl.concat([REFERENCE.with_columns(at=0), CURRENT.with_columns(at=1)])
+    plain, other = (
+        look(rows, None, where="at = 0", columns=[column], label=False).drift.drop("column")
+        for rows, column in ((table, "visits"), (table.rename({"visits": name}), name))
+    )
+    assert_frame_equal(other, plain)

@@ -115,3 +115,22 @@ def test_attributes_and_frames_are_refused() -> None:
         plm.state(rows_of(1), **asked, leakage={"attributes": True})
     with pytest.raises(plm.ConfigError, match="train is a frame"):
         plm.state(rows_of(1), **asked, leakage={"train": rows_of(2), "keys": ["id"]})
+
+
+@pytest.mark.parametrize("name", ["n", "low", "rows", "@key|id", "@label", "@score|m", "@bad|label|y|null"])
+def test_columns_called_like_those_of_a_plan(name: str) -> None:
+    rows = rows_of(1).drop("kind")
+    arguments: dict[str, Any] = {"label": "y", "models": {"m": "p"}, "metrics": ["brier"]}
+    plain, other = (
+        plm.evaluate(table, **arguments, leakage={"duplicates": ["id", at], "attributes": [at]})
+        for table, at in ((rows, "at"), (rows.rename({"at": name}), name))
+    )
+    counted = ["check", "rows", "observed"]
+    assert_frame_equal(other.leakage.select(counted), plain.leakage.select(counted))
+    halves = {"a": rows[:300], "b": rows[300:]}
+    states = [
+        plm.state(half.rename({"at": name}), name=day, **arguments, leakage={"duplicates": [name]})
+        for day, half in halves.items()
+    ]
+    twice = sum(n for n in Counter(rows["at"].to_list()).values() if n > 1)
+    assert plm.merge(*states).leakage["rows"].to_list() == [twice]

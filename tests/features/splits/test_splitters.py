@@ -350,3 +350,35 @@ def test_a_group_of_fractions_is_called_a_group() -> None:
         plm.DataError, match=r"group: .*a group must be a whole number, text, date or boolean"
     ):
         plm.splits.grouped(DATA.cast({"t": pl.Float64}), group="t")
+
+
+@pytest.mark.parametrize(
+    "name", ["@hash", "@rows", "@range", "@within", "@code", "@stratum|0", "@cut|0", "@outer"]
+)
+@pytest.mark.parametrize("method", sorted(METHODS))
+def test_columns_called_like_those_of_a_plan(method: str, name: str) -> None:
+    further = DATA.with_columns(DATA["g"].alias(name))
+    assert_frame_equal(METHODS[method](further).drop(name), METHODS[method](DATA))
+
+
+def test_folds_by_columns_called_like_those_of_a_plan() -> None:
+    for name in ("@hash", "@rows", "@within", "@class|0"):
+        renamed = plm.splits.stratified_grouped(
+            DATA.rename({"g": name}), 5, label="y", group=name, mixed=True
+        )
+        assert_frame_equal(renamed["fold"].to_frame(), METHODS["stratified_grouped"](DATA).select("fold"))
+
+
+def test_reserved_names_of_new_columns() -> None:
+    with pytest.raises(plm.DataError, match="column '@@fold': the name is reserved"):
+        plm.splits.k_fold(DATA, 5, key="id", name="@@fold")
+
+
+@pytest.mark.parametrize("kind", [pl.Datetime, pl.Duration])
+def test_folds_by_time_are_the_same_in_every_unit(kind: Any) -> None:
+    numbers = pl.Series("t", range(600), dtype=pl.Int64) * 60_000
+    folds = [
+        plm.splits.k_fold(DATA.with_columns((numbers * factor).cast(kind(unit))), 5, key="t")["fold"]
+        for unit, factor in (("ms", 1), ("us", 1_000), ("ns", 1_000_000))
+    ]
+    assert folds[0].to_list() == folds[1].to_list() == folds[2].to_list()

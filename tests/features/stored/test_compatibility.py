@@ -1,0 +1,54 @@
+"""States of an earlier version of the hash: they are read, and add where both versions agree on their units."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import plmetrics as plm
+from tests.features.stored.test_state_files import write
+
+
+def rows_of(seed: int, unit: Any) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    units = pl.Series("t", rng.integers(0, 40, 300) + 40 * seed, dtype=pl.Int64)
+    return pl.DataFrame({"y": rng.integers(0, 2, 300), "p": rng.random(300), "t": units.cast(unit)})
+
+
+def state_of(folder: Path, seed: int, unit: Any, version: int) -> Path:
+    """A state whose head tells of a version of the hash."""
+    asked: dict[str, Any] = {"metrics": ["brier"], "uncertainty": {"replicates": 50}, "name": f"day{seed}"}
+    made = plm.state(rows_of(seed, unit), label="y", models={"m": "p"}, unit="t", **asked)
+    head = json.loads(made.head.text())
+    head["versions"]["hash"] = version
+    return write(folder / f"{seed}.state", head, made.table)
+
+
+@pytest.mark.parametrize("unit", [pl.Int64(), pl.Datetime("us"), pl.Datetime("ms"), pl.Duration("ns")])
+def test_states_of_an_earlier_hash_are_read_and_add(tmp_path: Path, unit: Any) -> None:
+    earlier = [state_of(tmp_path, seed, unit, 1) for seed in (1, 2)]
+    (tmp_path / "now").mkdir()
+    now = [state_of(tmp_path / "now", seed, unit, 2) for seed in (1, 2)]
+    assert_frame_equal(plm.merge(*earlier).metrics, plm.merge(*now).metrics)
+    assert_frame_equal(plm.merge(earlier[0]).metrics, plm.merge(now[0]).metrics)
+
+
+@pytest.mark.parametrize("unit", [pl.Int64(), pl.Datetime("us")])
+def test_states_of_two_hashes_add_where_these_agree(tmp_path: Path, unit: Any) -> None:
+    states = [state_of(tmp_path, seed, unit, version) for seed, version in ((1, 1), (2, 2))]
+    (tmp_path / "now").mkdir()
+    now = [state_of(tmp_path / "now", seed, unit, 2) for seed in (1, 2)]
+    assert_frame_equal(plm.merge(*states).metrics, plm.merge(*now).metrics)
+
+
+@pytest.mark.parametrize("unit", [pl.Datetime("ms"), pl.Duration("ns")])
+def test_states_of_two_hashes_do_not_add_where_these_differ(tmp_path: Path, unit: Any) -> None:
+    states = [state_of(tmp_path, seed, unit, version) for seed, version in ((1, 1), (2, 2))]
+    with pytest.raises(plm.ConfigError, match="name units by other hashes"):
+        plm.merge(*states)
