@@ -238,8 +238,8 @@ def correct(comparisons: pl.DataFrame, correction: str, family: str) -> pl.DataF
     """Adjust p values within families: all defined ones of a metric and slice set, or of the whole suite.
 
     A family of a metric has one kind of contrast, one scale and one test, that of a suite one scale. A ratio is a
-    second look at the hypothesis of the difference, and does not count as one more. Nemenyi's p values of mean ranks hold for all pairs at once: they
-    are a family of their own that needs no correction.
+    second look at the hypothesis of the difference, and does not count as one more. Nemenyi's p values of mean ranks
+    hold for all pairs at once: they are a family of their own that needs no correction.
 
     Args:
         comparisons: the result table, with `p_value`; null p values stay null and do not count.
