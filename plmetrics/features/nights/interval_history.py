@@ -45,14 +45,26 @@ MOMENT = pl.Datetime("us", "UTC")
 HISTORY_SCHEMA = pl.Schema(
     table_schema(
         "interval start end model slice metric value lower upper n verdict gate_verdict status value_status slice_set "
-        "class accepted band_lower band_upper std_error level level_before run_id"
+        "class accepted band_lower band_upper std_error bound level level_before run_id"
     )
     | {"start": MOMENT, "end": MOMENT, "accepted": pl.Boolean()}
     | dict.fromkeys(("band_lower", "band_upper", "level", "level_before"), pl.Float64())
 )
 """The columns of a history; levels are null until `change_points` has looked for them."""
 
-_VALUES = ("model", "slice", "metric", "value", "lower", "upper", "n", "slice_set", "class", "std_error")
+_VALUES = (
+    "model",
+    "slice",
+    "metric",
+    "value",
+    "lower",
+    "upper",
+    "n",
+    "slice_set",
+    "class",
+    "std_error",
+    "bound",
+)
 _FACTS = ("interval", "start", "end", "verdict", "accepted", "run_id")
 _NEEDED = frozenset({"model", "slice_set", "slice", "metric", "value", "n", "status", "verdict", "level"})
 _PART = "part"

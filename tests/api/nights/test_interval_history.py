@@ -72,6 +72,19 @@ def night_after_night(nights: Nights) -> None:
     nights.run(4)
 
 
+def test_a_history_has_the_bounds_of_values_on_a_grid(nights: Nights) -> None:
+    gate = {"metric": "roc_auc", "at_least": 0.5, "consecutive": 2}
+    nights.write_suite(metrics=["roc_auc", "brier"], exact=False, gates=[gate])
+    results = [nights.run(number) for number in (0, 1)]
+    history = plm.history(nights.home)
+    for result in results:
+        rows = history.filter(run_id=result.record["run_id"])
+        assert rows["bound"].to_list() == result.metrics["bound"].to_list()
+        of_gate = result.metrics.filter(metric="roc_auc", slice_set="overall")["bound"].to_list()
+        assert result.gates["bound"].to_list() == of_gate
+        assert None not in of_gate
+
+
 def test_a_history_is_what_a_loop_over_the_files_reads(nights: Nights) -> None:
     night_after_night(nights)
     rows = expected(nights.home)
