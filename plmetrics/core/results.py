@@ -75,7 +75,7 @@ COMPARISONS_SCHEMA = table_schema(
 )
 
 GATES_SCHEMA = table_schema(
-    "gate verdict model slice observed lower upper rule level metric status slice_set note"
+    "gate verdict model slice observed lower upper rule level metric status slice_set class bound key note"
 )
 
 CURVES_SCHEMA = table_schema("model slice curve x y lower upper threshold n slice_set class")

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
     from plmetrics.catalogue.metric import Metric
     from plmetrics.suite.model import Suite
+    from plmetrics.suite.sections.gates import Gate
+
+_MOST_LIMITS = 3
 
 _REWARDS = {
     "calls": ("every row", "precision or one that counts false alarms"),
@@ -26,19 +29,28 @@ def gate_warnings(suite: Suite) -> list[str]:
 
 
 def _impossible_limits(suite: Suite) -> Iterator[str]:
-    """Warning for each gate with a limit beyond its metric's range, as one in percent."""
-    for gate in suite.gates:
-        low, high = gate.subject.range
-        if gate.against is not None:
-            continue
-        for limit, rule in ((gate.at_least, "at_least"), (gate.at_most, "at_most")):
-            least = rule == "at_least"
-            if limit is None or (limit <= high if least else limit >= low):
-                continue
-            side = f"at most {number_text(high)}" if least else f"at least {number_text(low)}"
-            yield (
-                f"no value passes the gate {gate.subject.text}, {rule}: {number_text(limit)}: the metric is {side}"
-            )
+    """Warning of gates with limits beyond the ranges of their metrics, as those in percent."""
+    impossible = [fault for gate in suite.gates if (fault := _beyond_range(gate)) is not None]
+    limits = list(dict.fromkeys(impossible))
+    if len(impossible) == 1:
+        (limit, side), *_ = limits
+        yield f"no value passes the gate {limit}: the metric is {side}"
+    elif impossible:
+        names = [f"{limit} (the metric is {side})" for limit, side in limits[:_MOST_LIMITS]]
+        more = [f"and {len(limits) - _MOST_LIMITS} more"] if len(limits) > _MOST_LIMITS else []
+        yield f"no value passes {len(impossible)} gates: {'; '.join([*names, *more])}"
+
+
+def _beyond_range(gate: Gate) -> tuple[str, str] | None:
+    """The limit of a gate and the side of its metric's range that it is beyond; None where values may pass."""
+    if gate.against is not None:
+        return None
+    low, high = gate.subject.range
+    if gate.at_least is not None and not gate.at_least <= high:
+        return f"{gate.subject.text}, at_least: {number_text(gate.at_least)}", f"at most {number_text(high)}"
+    if gate.at_most is not None and not gate.at_most >= low:
+        return f"{gate.subject.text}, at_most: {number_text(gate.at_most)}", f"at least {number_text(low)}"
+    return None
 
 
 def _contradictions(suite: Suite) -> Iterator[str]:

@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plmetrics.core.results import GATES_SCHEMA, first_rows
+from plmetrics.core.results import GATES_SCHEMA, first_rows, in_schema
 from plmetrics.core.slice_texts import rename_slices
 from plmetrics.core.special import stdtr
 from plmetrics.gates.rules import BAND_ENDS, verdict_by
@@ -47,12 +47,10 @@ _SCHEMA = {
 _LEAST_OF_A_WEEKDAY = 2
 
 
-_GATE = "@of_gate"
-_GATE_KEY = (_GATE, "model", "slice_set", "slice")
-_RUNS = r", \d+ runs in a row"
-_SETTINGS = rf"(?:(?<sign>[<>]=?) [^\s,]+|{_RUNS})"
-"""Limits and numbers of runs in the words of `gates.rules`."""
 AGE = "age"
+_PLACE = ("model", "slice_set", "slice", "class")
+_ROW = ("@gate", *_PLACE)
+_UNDECIDED = "@undecided"
 
 
 def values_of(tables: Sequence[tuple[int, pl.DataFrame]], metrics: Sequence[str]) -> pl.DataFrame:
@@ -184,49 +182,64 @@ def history_of(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """The tables `gates` of earlier runs, the last run first, as one table with `age`: 1 for the last run."""
     empty = GATES_SCHEMA.to_frame().with_columns(pl.lit(None, pl.Int64).alias(AGE))
     aged = [
-        table.with_columns(pl.lit(number, dtype=pl.Int64).alias(AGE))
+        in_schema(table, GATES_SCHEMA).with_columns(pl.lit(number, dtype=pl.Int64).alias(AGE))
         for number, table in enumerate(tables, start=1)
     ]
     return pl.concat([empty, *aged])
 
 
 def with_streak(rows: pl.DataFrame, rule: Sequence[str], history: pl.DataFrame | None) -> pl.DataFrame:
-    """Rows of gates with `streak`: the number of consecutive failures up to the last run.
+    """Rows of gates with `streak`, the number of consecutive failures up to the last run, and `@undecided`.
 
-    A run in which the slice is absent, was too small, or could not be decided ends the row of failures. Runs without
-    results are no runs.
+    A run in which the slice is absent, was too small, or could not be decided ends the row of failures: `@undecided`
+    says that it did. Runs without results are no runs.
 
     Args:
-        rows: with gate, model, slice_set, slice, and the number of the gate, `@gate`.
+        rows: with gate, key, model, slice_set, slice, class, and the number of the gate, `@gate`.
         rule: the columns of the rules of this run: limits that have changed since do not matter.
         history: see `history_of`; None where there are no earlier runs to look at.
     """
     if history is None:
-        return rows.with_columns(streak=pl.lit(0, dtype=pl.Int64))
-    rows = rows.with_columns(_without_settings())
+        return rows.with_columns(streak=pl.lit(0, dtype=pl.Int64), **{_UNDECIDED: pl.lit(value=False)})
+    earlier = _earlier_rows(rename_slices(history, rows), rows, rule)
     small = pl.col("status").is_in(INSUFFICIENT) & pl.col("observed").is_not_null()
-    key = ["@gate", *_GATE_KEY]
-    by_rule = rows.select(*key, pl.col("gate").alias("@name_now"), *rule).unique(key)
-    renamed = rename_slices(history, rows).with_columns(_without_settings())
-    renamed = renamed.join(by_rule, on=_GATE_KEY, how="inner", nulls_equal=True)
+    verdict = verdict_by({name: pl.col(name) for name in rule}, pl.col("bound"))
+    earlier = earlier.select(*_ROW, AGE, verdict=pl.when(small).then(pl.lit("skipped")).otherwise(verdict))
+    failed = earlier.filter(verdict="fail").unique([*_ROW, AGE]).sort(AGE)
+    unbroken = failed.filter(pl.col(AGE) == pl.col(AGE).cum_count().over(_ROW))
+    streaks = unbroken.group_by(_ROW).agg(streak=pl.len().cast(pl.Int64))
+    counted = rows.join(streaks, on=_ROW, how="left", nulls_equal=True, maintain_order="left")
+    counted = counted.with_columns(pl.col("streak").fill_null(0))
+    judged = history.join(rows.select("@gate", "key").unique(), on="key").select("@gate", AGE).unique()
+    return counted.with_columns(_interruptions(counted, earlier, judged))
+
+
+def _interruptions(rows: pl.DataFrame, earlier: pl.DataFrame, judged: pl.DataFrame) -> pl.Series:
+    """Whether the run before the failures of each row is among those that judged its gate, but did not decide it."""
+    judged = judged.with_columns(judged=True)
+    passed = earlier.filter(verdict="pass").select(*_ROW, AGE).unique().with_columns(passed=True)
+    before = rows.select(*_ROW, (pl.col("streak") + 1).alias(AGE))
+    before = before.join(judged, on=["@gate", AGE], how="left", maintain_order="left")
+    before = before.join(passed, on=[*_ROW, AGE], how="left", nulls_equal=True, maintain_order="left")
+    undecided = (pl.col("judged") & pl.col("passed").is_null()).fill_null(value=False)
+    return before.select(undecided.alias(_UNDECIDED)).to_series()
+
+
+def _earlier_rows(history: pl.DataFrame, rows: pl.DataFrame, rule: Sequence[str]) -> pl.DataFrame:
+    """Rows of earlier runs with the gate of this run that judges the same, and its rule.
+
+    Gates are joined by their keys. Rows of versions without keys have the name of their gate instead.
+    """
+    by_rule = rows.select(*_ROW, "key", "metric", pl.col("gate").alias("@name_now"), *rule).unique(_ROW)
+    keyed = history.filter(pl.col("key").is_not_null())
+    keyed = keyed.join(by_rule.drop("metric"), on=["key", *_PLACE], how="inner", nulls_equal=True)
+    older = history.filter(pl.col("key").is_null()).drop("class", "key")
+    named = by_rule.with_columns(gate="@name_now").drop("key")
+    older = older.join(named, on=["gate", "metric", *_PLACE[:-1]], how="inner", nulls_equal=True)
+    together = pl.concat([keyed.drop("key"), older], how="diagonal")
     # Gates of one metric with several limits may differ in sizes and intervals: rows of the same name come first.
     same = pl.col("gate") == pl.col("@name_now")
-    renamed = renamed.filter(same | ~same.any().over(*key, AGE))
-    failed = renamed.filter((verdict_by({name: pl.col(name) for name in rule}) == "fail") & ~small)
-    failed = failed.unique([*key, AGE]).sort(AGE)
-    unbroken = failed.filter(pl.col(AGE) == pl.col(AGE).cum_count().over(key))
-    streaks = unbroken.group_by(key).agg(streak=pl.len().cast(pl.Int64))
-    joined = rows.join(streaks, on=key, how="left", nulls_equal=True, maintain_order="left")
-    return joined.with_columns(pl.col("streak").fill_null(0)).drop(_GATE)
-
-
-def _without_settings() -> pl.Expr:
-    """The gate of a row: its name, or its rule without limits and numbers of runs, which may change."""
-    unnamed = pl.format("{} {}", "metric", "rule")
-    subject = pl.format("{} {}", "metric", pl.col("rule").str.replace_all(_SETTINGS, "$sign"))
-    called = pl.concat_str(subject, pl.col("gate").str.strip_prefix(unnamed))
-    other = pl.col("gate").str.replace_all(_RUNS, "")  # bands, whose rule tells tonight's ends
-    return pl.when(pl.col("gate").str.starts_with(unnamed)).then(called).otherwise(other).alias(_GATE)
+    return together.filter(same | ~same.any().over(*_ROW, AGE))
 
 
 def in_a_row(verdict: pl.Expr, *, has_history: bool) -> tuple[pl.Expr, pl.Expr]:
@@ -237,7 +250,10 @@ def in_a_row(verdict: pl.Expr, *, has_history: bool) -> tuple[pl.Expr, pl.Expr]:
     least = pl.col("@consecutive")
     failed, runs = verdict == "fail", pl.col("streak") + 1
     number = pl.min_horizontal(runs, least)
-    ending = "" if has_history else " (there is no history)"
-    note = pl.format("failed {} of {} runs in a row{}", number, least, pl.lit(ending))
+    interrupted = pl.when(pl.col(_UNDECIDED) & (runs < least)).then(
+        pl.lit(" (the run before did not decide it)")
+    )
+    ending = interrupted.otherwise(pl.lit("" if has_history else " (there is no history)"))
+    note = pl.format("failed {} of {} runs in a row{}", number, least, ending)
     counted = pl.when(failed & (runs < least)).then(pl.lit("inconclusive")).otherwise(verdict)
     return counted, pl.when(failed & (least > 1)).then(note)

@@ -69,19 +69,38 @@ class Rule:
         >>> Rule(low=None, high=0.1, by_interval=True, correction="holm", consecutive=3).text
         '<= 0.1 by interval (holm), 3 runs in a row'
         """
-        equal = "" if self.strict else "="
-        limits = [
-            f"{sign}{equal} {number_text(limit)}"
-            for sign, limit in ((">", self.low), ("<", self.high))
-            if limit is not None
-        ]
-        subject = f"{_SUBJECT[self.scale]} {self.against} " if self.against is not None else ""
-        corrected = f" ({self.correction})" if self.correction != "none" else ""
-        by_interval = f" by interval{corrected}" if self.by_interval else ""
         in_a_row = f", {self.consecutive} runs in a row" if self.consecutive > 1 else ""
         if self.band is not None:
             return self.band.text + in_a_row
-        return subject + " and ".join(limits) + by_interval + in_a_row
+        limits = " and ".join(f"{sign} {number_text(limit)}" for sign, limit in self._limits())
+        return " ".join(filter(None, (self.comparison, limits, self._evidence))) + in_a_row
+
+    @property
+    def kind(self) -> str:
+        """The rule in words without its settings: limits, the earlier values of a band and numbers of runs.
+
+        >>> Rule(low=-0.005, high=None, against="champion", by_interval=True, consecutive=3).kind
+        'difference to champion >= by interval'
+        """
+        if self.band is not None:
+            return "within"
+        signs = " and ".join(sign for sign, _ in self._limits())
+        return " ".join(filter(None, (self.comparison, signs, self._evidence)))
+
+    @property
+    def comparison(self) -> str:
+        """What is compared with what, empty for values."""
+        return f"{_SUBJECT[self.scale]} {self.against}" if self.against is not None else ""
+
+    @property
+    def _evidence(self) -> str:
+        corrected = f" ({self.correction})" if self.correction != "none" else ""
+        return f"by interval{corrected}" if self.by_interval else ""
+
+    def _limits(self) -> list[tuple[str, float]]:
+        equal = "" if self.strict else "="
+        sides = ((">", self.low), ("<", self.high))
+        return [(f"{sign}{equal}", limit) for sign, limit in sides if limit is not None]
 
     def verdict(self) -> pl.Expr:
         """pass, fail, inconclusive or skipped, from the columns observed, lower and upper.
@@ -175,6 +194,17 @@ def rule_of(gate: Gate) -> Rule:
         correction=gate.correction,
         consecutive=gate.consecutive,
     )
+
+
+def gate_key(gate: Gate, rule: Rule) -> str:
+    """Identity of a gate across runs, which no change of its settings changes: its name and its subject.
+
+    Without a name that is its subject and the kind of its rule.
+    """
+    subject = gate.subject.text
+    if gate.name is None:
+        return f"{subject} {rule.kind}"
+    return f"{gate.name}: {subject} {rule.comparison}".rstrip()
 
 
 def _margin(gate: Gate, key: str, gain: float) -> tuple[float | None, float | None]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import polars as pl
 
 from plmetrics.core.results import GATES_SCHEMA, gate_table, in_schema
-from plmetrics.gates.rules import RULE_COLUMNS, band_limits, lacks_interval, rule_of, verdict_by
+from plmetrics.gates.rules import RULE_COLUMNS, band_limits, gate_key, lacks_interval, rule_of, verdict_by
 from plmetrics.gates.sufficiency import (
     SIZE_COLUMNS,
     Coverage,
@@ -135,9 +135,12 @@ def _judge(rows: pl.DataFrame, history: pl.DataFrame | None) -> pl.DataFrame:
         "model",
         "slice_set",
         "slice",
+        "class",
         "observed",
         "lower",
         "upper",
+        "bound",
+        "key",
     ).select(list(GATES_SCHEMA))
 
 
@@ -146,6 +149,7 @@ def _gate_frame(gates: Sequence[Gate], rules: Sequence[Rule], evidence: Evidence
     schema = {
         "@gate": pl.Int64,
         "@name": pl.String,
+        "key": pl.String,
         "rule": pl.String,
         "level": pl.String,
         "@consecutive": pl.Int64,
@@ -159,6 +163,7 @@ def _gate_frame(gates: Sequence[Gate], rules: Sequence[Rule], evidence: Evidence
             {
                 "@gate": number,
                 "@name": gate.name or f"{gate.subject.text} {text}",
+                "key": gate_key(gate, rule),
                 "rule": text,
                 "level": gate.level,
                 "@consecutive": rule.consecutive,

@@ -45,6 +45,9 @@ TESTS: Mapping[ReplicateKind, str] = MappingProxyType(
 DELONG = "delong"
 """And where areas are compared whose intervals are DeLong's."""
 
+_RELATIVE = ("ratio", "relative_change")
+"""Scales beside the difference."""
+
 COMPARED_SCHEMA: pl.Schema = TableSchema(
     [*COMPARISONS_SCHEMA.items(), ("blocks", pl.Int64), ("nearer", pl.Float64), ("nearer_p", pl.Float64)]
 )
@@ -234,9 +237,9 @@ def comparison_columns(difference: Difference, n: Any, *, intervals: bool, test:
 def correct(comparisons: pl.DataFrame, correction: str, family: str) -> pl.DataFrame:
     """Adjust p values within families: all defined ones of a metric and slice set, or of the whole suite.
 
-    A family of a metric has one kind of contrast, one scale and one test. A ratio is a second look at the hypothesis
-    of the difference, and does not count as one more. Nemenyi's p values of mean ranks hold for all pairs at once: they
-    are a family of their own that needs no correction.
+    A family of a metric has one kind of contrast, one scale and one test, that of a suite one scale. A ratio is a
+    second look at the hypothesis of the difference, and does not count as one more. Nemenyi's p values of mean ranks
+    hold for all pairs at once: they are a family of their own that needs no correction.
 
     Args:
         comparisons: the result table, with `p_value`; null p values stay null and do not count.
@@ -251,7 +254,7 @@ def correct(comparisons: pl.DataFrame, correction: str, family: str) -> pl.DataF
     if comparisons.is_empty():
         return comparisons
     ranked = pl.col("scale") == MEAN_RANK
-    label = _family() if family == "metric" else pl.when(ranked).then(_family()).otherwise(pl.lit("suite"))
+    label = _family() if family == "metric" else pl.when(ranked).then(_family()).otherwise(_family_of_suite())
     table = comparisons.with_columns(label.alias("family")).with_row_index("@row")
     adjusted: list[pl.DataFrame] = []
     for part in table.partition_by("family", maintain_order=True):
@@ -287,6 +290,12 @@ def _family() -> pl.Expr:
     usual = {"contrast": ["model"], "scale": ["difference"], "test": list(TESTS.values())}
     parts = [pl.when(~pl.col(name).is_in(words)).then(pl.col(name)) for name, words in usual.items()]
     return pl.concat_str([pl.col("metric"), pl.col("slice_set"), *parts], separator=" / ", ignore_nulls=True)
+
+
+def _family_of_suite() -> pl.Expr:
+    """Label of the family of all tests: relative scales, which test the same hypotheses again, have one each."""
+    again = pl.col("scale").is_in(_RELATIVE)
+    return pl.when(again).then(pl.format("suite / {}", "scale")).otherwise(pl.lit("suite"))
 
 
 def metrics_rows(slices: Sequence[Slices], *, unlabelled: bool) -> ResultRows:

@@ -64,6 +64,19 @@ def test_a_limit_that_no_value_reaches(gate: dict[str, Any], said: str | None) -
     assert gate_warnings(asked) == ([] if said is None else [f"no value passes the gate {said}"])
 
 
+def test_several_limits_that_no_value_reaches_are_one_warning() -> None:
+    limits = [("roc_auc", 80), ("roc_auc", 80), ("accuracy", 80), ("recall", 75), ("precision", 9), ("f1", 2)]
+    gates = [{"metric": metric, "at_least": limit} for metric, limit in limits]
+    metrics = list(dict.fromkeys(metric for metric, _ in limits))
+    assert gate_warnings(suite(metrics, gates[:2])) == [
+        "no value passes 2 gates: roc_auc, at_least: 80 (the metric is at most 1)"
+    ]
+    assert gate_warnings(suite(metrics, gates)) == [
+        "no value passes 6 gates: roc_auc, at_least: 80 (the metric is at most 1); accuracy, at_least: 80 (the "
+        "metric is at most 1); recall, at_least: 75 (the metric is at most 1); and 2 more"
+    ]
+
+
 def test_a_gap_between_slices_is_no_gate_on_the_rate() -> None:
     gates = [{"metric": "recall", "between": "g", "at_most": 0.1}]
     assert gate_warnings(suite(["recall"], gates, slices=["g"])) == []

@@ -211,18 +211,22 @@ def judged_now(
     return table.value(value, **keywords).judged(history=history)
 
 
-def naive(values: list[float | None], consecutive: int) -> tuple[str, int]:
-    """The verdict of the last of some runs, and how many failed in a row."""
+def naive(values: list[float | None], consecutive: int) -> tuple[str, str | None]:
+    """The verdict of the last of some runs, and the note on how many failed in a row."""
     streak = 0
     for value in reversed(values):
         if value != BAD:
             break
         streak += 1
     if values[-1] is None:
-        return "inconclusive", 0
+        return "inconclusive", None
     if values[-1] == GOOD:
-        return "pass", 0
-    return ("fail" if streak >= consecutive else "inconclusive"), min(streak, consecutive)
+        return "pass", None
+    enough = streak >= consecutive
+    note = f"failed {min(streak, consecutive)} of {consecutive} runs in a row"
+    if not enough and values[-streak - 1 :][0] is None:
+        note += " (the run before did not decide it)"
+    return ("fail" if enough else "inconclusive"), (note if consecutive > 1 else None)
 
 
 @pytest.mark.exhaustive
@@ -241,6 +245,7 @@ def naive(values: list[float | None], consecutive: int) -> tuple[str, int]:
         [BAD, BAD, GOOD],
         [BAD, NONE, BAD],
         [BAD, BAD, NONE],
+        [NONE, BAD, BAD],
     ],
 )
 def test_failures_in_a_row_are_counted(
@@ -250,10 +255,7 @@ def test_failures_in_a_row_are_counted(
     status = "ok" if values[-1] is not None else "no_positives"
     rule = {"consecutive": consecutive, "status": status}
     (row,) = judged_now(new_table, values[-1], earlier, **rule).to_dicts()
-    expected, streak = naive(values, consecutive)
-    assert row["verdict"] == expected
-    counted = streak > 0 and consecutive > 1
-    assert row["note"] == (f"failed {streak} of {consecutive} runs in a row" if counted else None)
+    assert (row["verdict"], row["note"]) == naive(values, consecutive)
 
 
 def test_earlier_runs_are_judged_by_the_rule_of_today(table: Table, new_table: type[Table]) -> None:
@@ -290,7 +292,70 @@ def test_slices_that_were_too_small_end_the_row(new_table: type[Table]) -> None:
     (row,) = judged_now(
         new_table, BAD, history_of([gates_of(new_table, BAD), small, gates_of(new_table, BAD)])
     ).to_dicts()
-    assert row["note"] == "failed 2 of 3 runs in a row"
+    assert row["note"] == "failed 2 of 3 runs in a row (the run before did not decide it)"
+
+
+def test_runs_without_the_slice_end_the_row(new_table: type[Table]) -> None:
+    def run(*slices: str) -> Table:
+        held = new_table().gate(name="steady", model="a", at_least=0.5, consecutive=3, slices="region")
+        for text in slices:
+            held.value(BAD, slice_set="region", slice=text)
+        return held
+
+    past = history_of([run("region=n").judged(), run("region=s").judged()])
+    notes = run("region=n", "region=s").judged(history=past)["note"].to_list()
+    ended = "runs in a row (the run before did not decide it)"
+    assert notes == [f"failed 2 of 3 {ended}", f"failed 1 of 3 {ended}"]
+
+
+@pytest.mark.parametrize(("bound", "verdict"), [(None, "fail"), (0.05, "fail"), (0.2, "inconclusive")])
+def test_earlier_values_on_a_grid_fail_only_beyond_their_bound(
+    new_table: type[Table], bound: float | None, verdict: str
+) -> None:
+    def run(value: float, **columns: Any) -> Table:
+        return new_table().gate(model="a", at_least=0.5, consecutive=2).value(value, **columns)
+
+    past = run(0.4, bound=bound).judged()
+    assert past["bound"].to_list() == [bound]
+    assert run(0.1).judged(history=history_of([past]))["verdict"].to_list() == [verdict]
+
+
+@pytest.mark.parametrize(
+    ("earlier", "now", "counts"),
+    [
+        ({"at_least": 0.6}, {"at_least": 0.5}, True),
+        ({"at_least": 0.5, "consecutive": 5}, {"at_least": 0.5}, True),
+        ({"at_most": 0.05}, {"at_least": 0.5}, False),
+        ({"at_least": 0.5, "name": "x"}, {"at_least": 0.7, "name": "x"}, True),
+        ({"at_least": 0.5, "name": "x"}, {"at_least": 0.5, "name": "y"}, False),
+        ({"at_least": 0.5, "name": "x"}, {"at_least": 0.5}, False),
+        ({"at_least": 0.5, "name": "x", "metric": "bias"}, {"at_least": 0.5, "name": "x"}, False),
+    ],
+)
+def test_gates_are_known_by_name_subject_and_kind(
+    new_table: type[Table], earlier: dict[str, Any], now: dict[str, Any], *, counts: bool
+) -> None:
+    def run(keywords: dict[str, Any]) -> Table:
+        held = new_table().gate(**{"model": "a", "consecutive": 2, **keywords})
+        return held.value(BAD).value(BAD, metric="bias")
+
+    past = history_of([run(earlier).judged()])
+    assert run(now).judged(history=past)["verdict"].to_list() == ["fail" if counts else "inconclusive"]
+
+
+@pytest.mark.parametrize(("limit", "verdict"), [(0.5, "fail"), (0.6, "inconclusive")])
+def test_rows_without_keys_count_under_the_name_of_their_gate(
+    new_table: type[Table], limit: float, verdict: str
+) -> None:
+    """Earlier versions wrote neither keys nor bounds nor classes; without a name a gate was called by its rule."""
+
+    def run(limit: float) -> Table:
+        held = new_table().gate(model="a", at_least=limit, consecutive=2)
+        return held.value(BAD, **{"class": "c"}).value(BAD, **{"class": "d"})
+
+    older = run(0.5).judged().filter(pl.col("class") == "c").drop("key", "bound", "class")
+    judged = run(limit).judged(history=history_of([older]))
+    assert judged["verdict"].to_list() == [verdict, "inconclusive"]
 
 
 def test_no_runs_are_a_history_too(new_table: type[Table]) -> None:

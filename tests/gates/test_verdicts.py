@@ -90,6 +90,9 @@ def test_what_a_row_says(table: Table) -> None:
         "rule": ">= 0.5 by interval",
         "verdict": "inconclusive",
         "status": "ok",
+        "class": None,
+        "bound": None,
+        "key": "good enough: score",
         "note": "12 units",
     }
 

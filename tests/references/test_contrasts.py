@@ -252,6 +252,30 @@ def test_contrasts_of_one_model_and_families() -> None:
     ]
 
 
+def test_the_family_of_a_suite_counts_a_hypothesis_once() -> None:
+    """Models and slices are of one family; ratios test what differences test, and are corrected among themselves."""
+    keywords: dict[str, Any] = {
+        "metrics": ["log_loss", "accuracy"],
+        "slices": {"region": "region"},
+        "uncertainty": {"replicates": 30},
+    }
+    compare = {"baseline": "a", "slices": {"region": "rest"}, "family": "suite"}
+    alone = evaluated(table(), **keywords, compare=compare).comparisons
+    scales = ["difference", "ratio", "relative_change"]
+    together = evaluated(table(), **keywords, compare={**compare, "scales": scales}).comparisons
+    differences = together.filter(scale="difference")
+    assert differences["p_adjusted"].to_list() == alone["p_adjusted"].to_list()
+    assert set(alone["family"]) == set(differences["family"]) == {"suite"}
+    for scale in scales[1:]:
+        part = together.filter(scale=scale)
+        assert set(part["family"]) == {f"suite / {scale}"}
+        assert set(part["family_size"]) == {part["p_value"].count()}
+        p = part["p_value"].drop_nulls().to_numpy()
+        ranked = np.sort(p)
+        holm = np.minimum(np.maximum.accumulate(ranked * np.arange(len(p), 0, -1)), 1)
+        np.testing.assert_allclose(np.sort(part["p_adjusted"].drop_nulls().to_numpy()), holm)
+
+
 def test_on_a_grid_the_rest_has_sums_only() -> None:
     keywords: dict[str, Any] = {"metrics": ["roc_auc", "log_loss"], "slices": {"region": "region"}}
     result = evaluated(table(), exact=False, **keywords, compare={"slices": {"region": "rest"}})

@@ -66,7 +66,7 @@ METRICS = [
     "pr_auc",
     "pr_auc(method=upper_trapezoid)",
     "pr_auc(method=davis_goadrich)",
-    "interpolated_ap",
+    "interpolated_ap(points=101)",
     "interpolated_ap(points=all)",
     "precision_at_recall(recall=0.6)",
     "precision_at_volume(volume=0.2)",

@@ -20,6 +20,7 @@ SAMPLES, JUDGED, WIDEST = (2000, 40, 1.08) if FULL else (250, 8, 1.25)
 
 WITH_PARAMETERS = {
     "binary": [
+        "interpolated_ap(points=101)",
         "fbeta(beta=2)",
         "expected_cost(cost_fp=1, cost_fn=5)",
         "ppv_at_prevalence(prevalence=0.1)",

@@ -52,6 +52,22 @@ def test_a_line_a_test_of_all_rows_and_one_for_slices() -> None:
     assert lines[-1].strip() == "in slices: 0 of 3 tests with p below 0.05"
 
 
+@pytest.mark.parametrize(
+    ("tests", "words"),
+    [
+        ([{"nemenyi": {"over": "part"}}], "adjusted by the studentised range"),
+        ([{"friedman": {"over": "part"}}], "not adjusted: each alone in its family"),
+        (
+            [{"friedman": {"over": "part"}}, {"nemenyi": {"over": "part"}}],
+            "not adjusted: each alone in its family; Nemenyi's by the studentised range",
+        ),
+        (["mcnemar", {"nemenyi": {"over": "part"}}], "adjusted by holm; Nemenyi's by the studentised range"),
+    ],
+)
+def test_the_title_says_how_p_values_were_adjusted(tests: list, words: str) -> None:
+    assert shown(tests)[0] == f"Tests (p {words})"
+
+
 def test_no_section_without_tests() -> None:
     assert shown([]) == []
 

@@ -43,8 +43,8 @@ def history(
     Returns:
         A row per interval, model, slice and metric: `interval, start, end, model, slice, metric, value, lower, upper,
         n, verdict, gate_verdict, status, value_status, slice_set, class, accepted, band_lower, band_upper, std_error,
-        level, level_before, run_id`. `level` is the mean between change points, null in series of fewer than 8 values;
-        where another level begins, `level_before` is the one that ended.
+        bound, level, level_before, run_id`. `level` is the mean between change points, null in series of fewer than
+        8 values; where another level begins, `level_before` is the one that ended.
 
     Raises:
         ConfigError: there is no such metric, model or slice, or several suites have runs in the folder.

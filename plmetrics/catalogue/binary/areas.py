@@ -96,7 +96,10 @@ class RocHullAuc(BothClasses, OnCurve):
     smooth = False
     formula = "area under the smallest concave curve that lies nowhere below the ROC curve"
     use_when = "You look for thresholds worth using, and dents in the ROC curve may be repaired."
-    beware = "It is never below 0.5 and never below the AUC: a useless score gains most by it."
+    beware = (
+        "It is never below 0.5 and never below the AUC: a useless score gains most by it, and more than resampled rows "
+        "tell. Of 2,000 rows 95% intervals hold the truth in 89 to 94% of cases: else their lower end is too high."
+    )
     reference = (
         "Provost and Fawcett (2001), Robust classification for imprecise environments, Machine Learning 42"
     )
@@ -233,7 +236,9 @@ class InterpolatedAveragePrecision(PrecisionRecallArea):
 
     Levels are 0, 0.1 ... 1 (11 points) or 0, 0.01 ... 1 (101); `all` takes the recall of every positive, each with
     its weight. Weighted by row; in [0, 1]; undefined (`no_positives`) without positives. Noise alone makes it larger,
-    so its interval is centred. Sources: Manning, Raghavan and Schuetze (2008), chapter 8; Everingham and others (2010).
+    so its interval is centred; with 11 points it has none (`not_estimable`): the last one reads the lowest score of a
+    positive, and the first one the best start, which no resampled rows tell. Sources: Manning, Raghavan and Schuetze
+    (2008), chapter 8; Everingham and others (2010).
 
     >>> import plmetrics as plm, polars as pl
     >>> rows = pl.DataFrame({"y": [1, 0, 1, 0], "p": [0.9, 0.6, 0.4, 0.1]})
@@ -243,12 +248,14 @@ class InterpolatedAveragePrecision(PrecisionRecallArea):
     """
 
     name = "interpolated_ap"
-    kind = "maximum"
     rises_with_prevalence = True
     smooth = False
     formula = "mean over recall levels r of the largest precision at recall >= r"
     use_when = "You must match a benchmark that reports it, as detection and retrieval do."
-    beware = "It takes the best of all lower thresholds, so it is never below average_precision."
+    beware = (
+        "It takes the best of all lower thresholds, so it is never below average_precision, and with 11 points it "
+        "grows or falls with the number of rows."
+    )
     reference = (
         "Everingham and others (2010), The PASCAL visual object classes challenge, Int. J. Computer Vision 88"
     )
@@ -256,6 +263,11 @@ class InterpolatedAveragePrecision(PrecisionRecallArea):
     points: int | str = parameter(
         11, doc="levels of recall", check=lambda value: value in (11, 101, "all"), domain="11, 101 or all"
     )
+
+    @property
+    def kind(self) -> Kind:  # type: ignore[override]
+        """An extreme with 11 points: 1 / 11 of it is the precision down to the last positive."""
+        return "extreme" if self.points == 11 else "maximum"
 
     def finalise(self, state: Any) -> Any:
         """Sum over points of the best precision from there down, times the levels with their end there."""

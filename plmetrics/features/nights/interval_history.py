@@ -45,14 +45,26 @@ MOMENT = pl.Datetime("us", "UTC")
 HISTORY_SCHEMA = pl.Schema(
     table_schema(
         "interval start end model slice metric value lower upper n verdict gate_verdict status value_status slice_set "
-        "class accepted band_lower band_upper std_error level level_before run_id"
+        "class accepted band_lower band_upper std_error bound level level_before run_id"
     )
     | {"start": MOMENT, "end": MOMENT, "accepted": pl.Boolean()}
     | dict.fromkeys(("band_lower", "band_upper", "level", "level_before"), pl.Float64())
 )
 """The columns of a history; levels are null until `change_points` has looked for them."""
 
-_VALUES = ("model", "slice", "metric", "value", "lower", "upper", "n", "slice_set", "class", "std_error")
+_VALUES = (
+    "model",
+    "slice",
+    "metric",
+    "value",
+    "lower",
+    "upper",
+    "n",
+    "slice_set",
+    "class",
+    "std_error",
+    "bound",
+)
 _FACTS = ("interval", "start", "end", "verdict", "accepted", "run_id")
 _NEEDED = frozenset({"model", "slice_set", "slice", "metric", "value", "n", "status", "verdict", "level"})
 _PART = "part"
@@ -216,15 +228,25 @@ def _estimates(tables: Sequence[tuple[int, _Tables]]) -> pl.DataFrame:
     )
     warns = (pl.col("verdict") == "fail") & (pl.col("level") == "warn")
     outcomes = gates.with_columns(verdict=pl.when(warns).then(pl.lit("warn")).otherwise("verdict"))
-    keys = (_PART, "model", "slice_set", "slice", "metric")
-    worst = outcomes.sort(rank, maintain_order=True).unique(keys, keep="first", maintain_order=True)
-    bands = _control_bands(gates).unique(keys, keep="first", maintain_order=True)
-    return (
-        first_rows(metrics, _PART)
-        .select(_PART, *_VALUES, value_status="status")
-        .join(worst.select(*keys, gate_verdict="verdict"), on=keys, how="left", maintain_order="left")
-        .join(bands.select(*keys, *_BAND), on=keys, how="left", maintain_order="left")
-    )
+    estimates = first_rows(metrics, _PART).select(_PART, *_VALUES, value_status="status")
+    worst = outcomes.sort(rank, maintain_order=True).with_columns(gate_verdict="verdict")
+    return _with_gates(_with_gates(estimates, worst, ("gate_verdict",)), _control_bands(gates), _BAND)
+
+
+def _with_gates(estimates: pl.DataFrame, gates: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
+    """Estimates with columns of the first gate on each.
+
+    Gates of versions without keys do not tell their class: they count for all classes of a metric.
+    """
+    place = (_PART, "model", "slice_set", "slice", "metric")
+    joined = estimates
+    for part, keys in (("keyed", (*place, "class")), ("older", place)):
+        of_part = gates.filter(pl.col("key").is_null() == (part == "older"))
+        first = of_part.unique(keys, keep="first", maintain_order=True)
+        renamed = first.select(*keys, pl.col(columns).name.suffix(part))
+        joined = joined.join(renamed, on=keys, how="left", nulls_equal=True, maintain_order="left")
+    known = (pl.coalesce(f"{name}keyed", f"{name}older").alias(name) for name in columns)
+    return joined.select(*estimates.columns, *known)
 
 
 def _control_bands(gates: pl.DataFrame) -> pl.DataFrame:

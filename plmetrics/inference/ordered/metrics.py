@@ -90,12 +90,13 @@ def _by_points(
     values_of = _point_values(metrics, sliced, placements=placements)
     replicates: dict[str, Array] = {}
     deviations: dict[str, Array] = {}
-    if weights is not None:
+    resampled = [metric for metric in metrics if metric.value_kind.is_resampled]
+    if weights is not None and resampled:
         if sliced.rows is not None and are_of_rows(sliced.rows, weights, sliced.slices):
-            replicates, deviations = exact_replicates(metrics, sliced, weights)
+            replicates, deviations = exact_replicates(resampled, sliced, weights)
         else:
-            values = {text: of_metric.value for text, of_metric in values_of.items()}
-            replicates, deviations = coarse_replicates(metrics, sliced, weights, values)
+            values = {metric.text: values_of[metric.text].value for metric in resampled}
+            replicates, deviations = coarse_replicates(resampled, sliced, weights, values)
     return {
         text: replace(of_metric, replicates=replicates.get(text), deviations=deviations.get(text))
         for text, of_metric in values_of.items()

@@ -8,6 +8,7 @@ import polars as pl
 from rich.text import Text
 
 from plmetrics.core.names import printable
+from plmetrics.core.results import MEAN_RANK
 from plmetrics.inference.tables import DELONG, TESTS
 from plmetrics.report.layout import FAINT, Column, heading, remarks, table_or_stack
 from plmetrics.report.numbers import count, estimate, p_value, plural
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 _MOST = 40
+_STUDENTISED = "the studentised range"
 _COLUMNS = [
     *map(Column, ("test", "models", "metric", "difference")),
     Column("n", "right"),
@@ -38,13 +40,27 @@ def tests(summary: Summary, width: int) -> list[Text]:
         return []
     together = (pl.col("slice_set") == "overall") | (pl.col("contrast") == "models")
     rows = frame.filter(together)
-    lines = heading("Tests", f"p {adjustment(summary)}", width)
+    lines = heading("Tests", f"p {_adjustments(summary, frame)}", width)
     if not rows.is_empty():
         cells = [_cells(row) for row in rows.head(_MOST).iter_rows(named=True)]
         lines += table_or_stack(_COLUMNS, cells, width)
     words = [f"and {rows.height - _MOST} more in comparisons.parquet"] if rows.height > _MOST else []
     words += _in_slices(frame.filter(~together), 1 - (0.95 if summary.level is None else summary.level))
     return lines + remarks(words, width)
+
+
+def _adjustments(summary: Summary, frame: pl.DataFrame) -> str:
+    """The corrections of the p values in words: those of mean ranks hold for all pairs as they are.
+
+    A test that is alone in its family, as Friedman's of a metric, has no correction.
+    """
+    tested = frame.filter(pl.col("p_value").is_not_null())
+    ranked = tested["scale"] == MEAN_RANK
+    if ranked.all() and not tested.is_empty():
+        return f"adjusted by {_STUDENTISED}"
+    alone = (tested.filter(~ranked)["family_size"].max() or 0) == 1
+    words = "not adjusted: each alone in its family" if alone else adjustment(summary)
+    return f"{words}; Nemenyi's by {_STUDENTISED}" if ranked.any() else words
 
 
 def _in_slices(frame: pl.DataFrame, alpha: float) -> list[str]:

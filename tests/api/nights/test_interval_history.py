@@ -72,6 +72,50 @@ def night_after_night(nights: Nights) -> None:
     nights.run(4)
 
 
+def test_a_history_has_the_bounds_of_values_on_a_grid(nights: Nights) -> None:
+    gate = {"metric": "roc_auc", "at_least": 0.5, "consecutive": 2}
+    nights.write_suite(metrics=["roc_auc", "brier"], exact=False, gates=[gate])
+    results = [nights.run(number) for number in (0, 1)]
+    history = plm.history(nights.home)
+    for result in results:
+        rows = history.filter(run_id=result.record["run_id"])
+        assert rows["bound"].to_list() == result.metrics["bound"].to_list()
+        of_gate = result.metrics.filter(metric="roc_auc", slice_set="overall")["bound"].to_list()
+        assert result.gates["bound"].to_list() == of_gate
+        assert None not in of_gate
+
+
+def test_each_class_has_the_verdict_of_its_gates(tmp_path: Path) -> None:
+    """Gates tell their class; those of older versions, without keys, count for all classes of a metric."""
+    frame = pl.DataFrame({"y": ["a", "a", "b", "b"], "p": ["a", "a", "b", "a"]})
+    frame.write_parquet(tmp_path / "t.parquet")
+    suite = {
+        "name": "classes",
+        "task": "multiclass",
+        "data": {"path": str(tmp_path / "t.parquet")},
+        "columns": {"label": "y"},
+        "models": {"m": {"prediction": "p"}},
+        "metrics": ["recall(average=none)"],
+        "gates": [{"metric": "recall(average=none)", "at_least": 0.9}],
+        "output": {"directory": str(tmp_path / "runs")},
+    }
+    (tmp_path / "s.yaml").write_text(json.dumps(suite))
+    result = plm.run(tmp_path / "s.yaml")
+
+    def verdicts() -> dict[str, str]:
+        history = plm.history(tmp_path / "runs" / "classes")
+        return dict(history.select("class", "gate_verdict").rows())
+
+    assert verdicts() == {"a": "pass", "b": "fail"}
+    assert result.folder is not None
+    gates = result.folder / "gates.parquet"
+    pl.read_parquet(gates).drop("key", "class", "bound").write_parquet(gates)
+    record = json.loads((result.folder / "run.json").read_text())
+    del record["tables"]["gates"]["sha256"]
+    (result.folder / "run.json").write_text(json.dumps(record))
+    assert verdicts() == {"a": "fail", "b": "fail"}
+
+
 def test_a_history_is_what_a_loop_over_the_files_reads(nights: Nights) -> None:
     night_after_night(nights)
     rows = expected(nights.home)

@@ -254,3 +254,18 @@ def test_thresholds_of_slices_are_their_own(metric):
         row = together.filter(slice=f"g={group}")
         assert row["threshold"].item() == alone["threshold"].item()
         assert row["value"].item() == pytest.approx(alone["value"].item(), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("points", "status"), [("", "not_estimable"), ("(points=101)", "ok"), ("(points=all)", "ok")]
+)
+def test_precision_down_to_the_last_positive_has_no_interval(points: str, status: str) -> None:
+    """With 11 points it is 1 / 11 of the value, and depends on one score, as an extreme does."""
+    random = np.random.default_rng(4)
+    y = random.integers(0, 2, 400)
+    frame = pl.DataFrame({"y": y, "p": y + random.normal(size=400)})
+    metrics = [f"interpolated_ap{points}"]
+    found = plm.evaluate(
+        frame, label="y", models="p", metrics=metrics, uncertainty={"replicates": 50}
+    ).metrics
+    assert found["interval_status"].to_list() == [status]

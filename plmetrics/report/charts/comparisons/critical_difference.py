@@ -16,12 +16,15 @@ from plmetrics.report.charts.slices.rows import WIDTH, Scale, add_heading, heade
 from plmetrics.report.charts.texts import short
 from plmetrics.report.charts.words import direction_words, level_words
 from plmetrics.report.numbers import p_value, plural
+from plmetrics.report.sections.differences import tested_p
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from plmetrics.report.charts.selection import Selection
 
+_FINITE = "df=finite)"
+"""How the names of tests end whose studentised range has finite degrees of freedom."""
 LEAST_BLOCKS, LEAST_MODELS, MOST_MODELS = 5, 3, 20
 
 
@@ -40,7 +43,8 @@ def draw(selection: Selection) -> Figure:
             f"not of {plural(ranks.height, 'model')} over {plural(blocks, 'block')}"
         )
         raise NothingToDraw(Problem(msg))
-    limit = critical_difference(ranks.height, blocks, selection.summary.level or 0.95)
+    freedom = "finite" if rows["test"][0].endswith(_FINITE) else "infinite"
+    limit = critical_difference(ranks.height, blocks, selection.summary.level or 0.95, freedom)
     groups = cliques(ranks["rank"].to_list(), limit)
     metric, slice_set = rows["metric"][0], rows["slice_set"][0]
     over = "folds" if slice_set == "overall" else f"slices of {short(slice_set, 40)}"
@@ -135,7 +139,7 @@ def _omnibus(selection: Selection, metric: str, slice_set: str) -> str:
     if rows.is_empty():
         return ""
     row = rows.row(0, named=True)
-    return f"all models: {short(row['test'].split('(')[0].replace('_', ' '))} p {p_value(row['p_value'])}"
+    return f"all models: {short(row['test'].split('(')[0].replace('_', ' '))} p {p_value(tested_p(row))}"
 
 
 def _finding(title: str, ranks: pl.DataFrame, groups: Sequence[tuple[int, int]]) -> str:

@@ -15,7 +15,7 @@ pytest.importorskip("vl_convert", reason="charts need the extra report")
 MODELS = ["a.b", "<i>", "third", "fourth"]
 
 
-def evaluated(groups: int, models: int = 4):
+def evaluated(groups: int, models: int = 4, **options):
     random = np.random.default_rng(6)
     truth = random.normal(size=1200)
     noise = {f"p{k}": truth + random.normal(size=1200) * (0.3 + 0.4 * k) for k in range(models)}
@@ -27,7 +27,10 @@ def evaluated(groups: int, models: int = 4):
         models={name: f"p{k}" for k, name in enumerate(MODELS[:models])},
         metrics=["rmse"],
         slices=["g"],
-        compare={"baseline": MODELS[0], "tests": [{"friedman": {"over": "g"}}, {"nemenyi": {"over": "g"}}]},
+        compare={
+            "baseline": MODELS[0],
+            "tests": [{"friedman": {"over": "g"}}, {"nemenyi": {"over": "g", **options}}],
+        },
     )
 
 
@@ -48,14 +51,15 @@ def test_models_stand_at_the_mean_of_their_ranks(result):
     assert {f"{rank:.2f}" for rank in ranks} <= set(texts_of(marks))
 
 
-def test_the_bar_on_top_is_as_long_as_the_critical_difference(result):
-    marks = marks_of(result.plot.critical_difference())
+@pytest.mark.parametrize(("df", "freedom"), [("infinite", np.inf), ("finite", 4 * 7)])
+def test_the_bar_on_top_is_as_long_as_the_critical_difference(df, freedom):
+    marks = marks_of(evaluated(8, df=df).plot.critical_difference())
     start, slope = axis_scale(marks)
     bar = min(
         (mark for mark in marks if mark.kind == "rule" and mark.attributes["stroke"] == "#7b8794"),
         key=lambda mark: mark.y,
     )
-    expected = studentized_range.ppf(0.95, 4, np.inf) / np.sqrt(2) * np.sqrt(4 * 5 / (6 * 8))
+    expected = studentized_range.ppf(0.95, 4, freedom) / np.sqrt(2) * np.sqrt(4 * 5 / (6 * 8))
     assert abs(slope * (bar.x2 - bar.x) - expected) < slope
     assert abs(start + slope * bar.x - 1) < 0.5 * slope
 
