@@ -76,7 +76,7 @@ def _numbers(name: str) -> list[int]:
 
 
 def is_path(text: str) -> bool:
-    r"""Whether a file system can have a file of that name, by its length and characters.
+    r"""Whether a file system accepts a text as a path, by the length and characters of its parts.
 
     >>> is_path("runs/nightly"), is_path("runs\0"), is_path("a" * 300)
     (True, False, False)

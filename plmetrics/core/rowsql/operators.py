@@ -133,7 +133,7 @@ def _remainder(left: Term, right: Term, node: Node) -> Term:
 
 
 def _remainder_of_floats(rest: pl.Expr, dtype: DataType, *, dividend: pl.Expr, divisor: pl.Expr) -> pl.Expr:
-    """A remainder of floats by C's fmod, which is exact: a quotient that was rounded leaves another rest."""
+    """Exact remainder of floats by C's fmod, free of the rounding of a quotient."""
     if not dtype.is_float():
         return rest
     sides = pl.struct(dividend=dividend.cast(pl.Float64), divisor=divisor.cast(pl.Float64))
