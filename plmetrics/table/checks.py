@@ -36,7 +36,7 @@ SCORED = "@scored"
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A check of a role's values. `model` is set for a check of that model's rows alone.
+    """A check of a role's values; `model` restricts it to the rows of one model.
 
     `shown` is the value to show of a bad row, where that is not the column's own.
     """
@@ -77,7 +77,7 @@ def absent(value: pl.Expr, dtype: DataType) -> pl.Expr:
 
 
 def is_unordered(time: pl.Expr, dtype: DataType) -> pl.Expr:
-    """Whether a time is a text whose order is not that of time; null where it is null."""
+    """Whether a time is a text in an order other than that of time; null for a null."""
     if isinstance(dtype, (pl.String, pl.Categorical)):
         return ~time.cast(pl.String).str.contains(_ISO)
     return time.is_null() & False
@@ -168,7 +168,7 @@ def _hints(check: Check, share: float) -> str:
 
 
 def findings(checks: Sequence[Check], summary: Mapping[str, Any]) -> list[Finding]:
-    """Findings of the second look: per check its count, first row and that row's raw value."""
+    """Violations per check: its number of rows, first row and that row's raw value."""
     return [
         Finding(check, summary[f"{index}|count"], summary[f"{index}|row"], summary[f"{index}|value"])
         for index, check in enumerate(checks)

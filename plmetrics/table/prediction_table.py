@@ -298,7 +298,7 @@ def _number(schema: pl.Schema, name: str, role: str, path: tuple[str | int, ...]
 def _label(
     schema: pl.Schema, roles: RoleColumns, path: SuitePath = ("columns", "label")
 ) -> dict[str, pl.Expr]:
-    """The label; of several classes a row also whether it has each."""
+    """Label as an expression; with several classes a row, also the indicator of each class."""
     if roles.label_columns:
         from plmetrics.table.classes import label_and_truths
 

@@ -228,7 +228,7 @@ def tag_text(column: pl.Expr) -> pl.Expr:
 
 
 def _tags_in_order(texts: pl.Series) -> pl.Series:
-    """Texts of tags with each tag once and in order; rows share combinations, of which each is put in order once."""
+    """Tags of each row, sorted and unique; each combination of tags is sorted once."""
     tags = pl.col("text").str.split(TAG_SEPARATOR)
     ordered = tags.list.eval(pl.element().sort().unique(maintain_order=True)).list.join(TAG_SEPARATOR)
     rows = texts.alias("text").to_frame()
@@ -237,7 +237,7 @@ def _tags_in_order(texts: pl.Series) -> pl.Series:
 
 
 def top_index(column: pl.Expr, values: pl.Series, excluded: pl.Series) -> pl.Expr:
-    """Number of a value among those of a top; any other is the next, and the next after that an excluded one."""
+    """Index of a value among the top ones; other values get the next index, excluded ones that after it."""
     rest = len(values)
     place = place_in(_names(values), _text(column, values.dtype)).fill_null(rest)
     if excluded.len():
@@ -262,7 +262,7 @@ def place_in(names: pl.Series, text: pl.Expr) -> pl.Expr:
 
 
 def refuse_name_of_rest(values: Iterable[Any], label: str, path: SuitePath, instead: str) -> None:
-    """Check that no value of a column has the name of the values beside its top.
+    """Refuse a column with a value named like the slice of its values outside the top.
 
     Raises:
         DataError: one is.

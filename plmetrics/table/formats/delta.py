@@ -123,7 +123,7 @@ def _partitions(values: pl.DataFrame) -> Partitions:
 
 
 def _stand_in_paths(values: pl.DataFrame, schema: pl.Schema) -> bool:
-    """Whether the folder names of all files agree with the log, so that a scan reads the values there."""
+    """Whether the folder names of all files agree with the log, as a scan reads partition values there."""
     texts = values.with_columns(pl.col(schema.names()).cast(pl.String))
     return all(
         [(key, None if text == NULL else unquote(text)) for key, text in partition_pairs(row[FILE_PATH])]

@@ -116,7 +116,7 @@ def _uneven_rows(block: bytes, length: int, fields: int) -> tuple[int, list[Unev
 
 
 def _suspects(separators: NDArray[np.bool_], starts: NDArray[np.int64], expected: int) -> NDArray[np.int64]:
-    """The rows with another number of separators. Small counts add up fastest; the total tells whether they wrap."""
+    """Rows with another number of separators: counts modulo 256 first, exact ones if those disagree."""
     if not len(starts):
         return starts
     small = np.add.reduceat(separators.view(np.uint8), starts, dtype=np.uint8)
