@@ -373,7 +373,7 @@ class SlicedSums:
         return replace(self, code=code, block=block, columns=columns)
 
     def replicated(self, first: int, last: int) -> dict[str, Array]:
-        """Replicates `[replicate, slice]` of columns that are no sums of blocks."""
+        """Replicates `[replicate, slice]` of columns without sums by block."""
         return {name: column[:, first:last] for name, column in self.replicates.items()}
 
     def centred_at(self, first: int, last: int) -> dict[str, Array]:

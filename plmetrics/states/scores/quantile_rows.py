@@ -55,7 +55,7 @@ class QuantileRows:
     def of(
         cls, rows: pl.DataFrame, value: str, weight: str | None, levels: tuple[float, ...]
     ) -> QuantileRows:
-        """Rows of a frame, whose columns stay where they are in memory: no piece is of two of its chunks."""
+        """Rows of a frame without a copy: each piece lies within one chunk of its columns."""
         ends = np.cumsum([0, *rows[value].chunk_lengths()]).tolist()
         parts = [
             rows.slice(first, last - first)

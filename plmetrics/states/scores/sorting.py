@@ -53,7 +53,7 @@ def _segment_starts(keys: Keys, offsets: Codes) -> Codes:
     cuts = offsets
 
     def halved(first: int) -> int:
-        """Put the median key of a long stretch in place: one at a time, which is several times as fast as many."""
+        """Partition a long stretch at its median key: one cut at a time is several times as fast as many."""
         last = int(cuts[np.searchsorted(cuts, first, side="right")])
         middle = (last - first) // 2
         keys[first:last].partition(middle)
