@@ -56,7 +56,7 @@ _DEFAULTS = {
 
 
 class UnknownMetricError(ValueError):
-    """No metric of that name for the task."""
+    """Error of a name without a metric of the task."""
 
     def __init__(self, message: str, hint: str | None) -> None:
         super().__init__(message)

@@ -113,7 +113,7 @@ class OverClasses(Multiclass, DerivedMetric):
 
 @dataclass(frozen=True)
 class OverClassesOrPool(OverClasses):
-    """Base of those that all pairs of row and class have as well, together."""
+    """Base of the averages over classes with a micro average over all pairs of row and class."""
 
     average: str = parameter(
         "macro",

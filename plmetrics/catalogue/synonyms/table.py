@@ -97,7 +97,7 @@ def synonym(task: str, name: str) -> Synonym | None:
 
 
 def equivalent(task: str, name: str, reserved: Collection[str]) -> Call | None:
-    """Our metric for a name in a task, if it means just that: `reserved` are our own names."""
+    """Native metric of exactly the same meaning as a name in a task; `reserved` are the native names."""
     entry = synonym(task, name)
     if entry is not None:
         return parse_call(entry.metric, unnamed=True) if entry.same else None
