@@ -80,7 +80,7 @@ class Trec(Strict):
 
 
 class Data(Strict):
-    """Where the rows are. `path` is None when a frame was handed over."""
+    """Source of the rows; `path` is None for a frame from Python."""
 
     path: Column | Annotated[tuple[Column, ...], Field(min_length=1)] | None = Field(
         default=None,

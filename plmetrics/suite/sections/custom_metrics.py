@@ -74,13 +74,13 @@ class CustomMetrics:
                 self._specs[name] = spec, path
 
     def of(self, spec: Mapping[str, Any]) -> Custom | None:
-        """Metric of an entry; None if it is invalid, which has been noted."""
+        """Metric of an entry; None, with a problem noted, if it is invalid."""
         name = _name_of(spec)
         is_definition = isinstance(name, str) and name in self._specs
         return self.get(name) if is_definition and self._specs[name][0] is spec else None
 
     def get(self, name: str) -> Custom | None:
-        """Metric of that name; None if it is invalid, which has been noted."""
+        """Metric of that name; None, with a problem noted, if it is invalid."""
         if name in self._made:
             return self._made[name]
         spec, path = self._specs[name]
@@ -112,7 +112,7 @@ class CustomMetrics:
         return self._aggregate(kind, facts, spec)
 
     def _say_unknown(self, spec: Mapping[str, Any], path: SuitePath) -> str:
-        """Note the keys of a definition unknown to its kind, which is returned."""
+        """Note the unknown keys of a definition, and return its kind."""
         kind = kind_of(spec)
         assert kind is not None
         keys = (*_EVERYWHERE, kind, *_OWN.get(kind, ("where",)))
