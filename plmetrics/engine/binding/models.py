@@ -76,7 +76,7 @@ def _unknown_class(model: str, name: str, path: SuitePath, classes: Iterable[str
 
 
 def with_levels(suite: Suite, models: Mapping[str, PredictionColumns]) -> Suite:
-    """Suite with all quantile levels of points of curves, which columns may give elsewhere."""
+    """Suite with the quantile levels of all points of curves, also of models with levels in their columns' names."""
     if len(suite.row_curves) == len(suite.curves):
         return suite
     described = {
@@ -93,7 +93,7 @@ def _by_level(predicted: PredictionColumns) -> dict[float, str]:
 
 
 def calibrated_probabilities(suite: Suite) -> frozenset[str]:
-    """Models with scores that calibrators read as probabilities."""
+    """Models with calibrators of probabilities."""
     if not suite.calibrate:
         return frozenset()
     from plmetrics.catalogue.calibrators import CALIBRATORS

@@ -80,7 +80,7 @@ def by_query(request: Request, view: TableView) -> Question[tuple[TableView, int
 
 
 def ranking_passes(request: Request, rows: int) -> int:
-    """Number of passes for the rows of a ranking; 1 for files of whole queries, which are read once each."""
+    """Number of passes for the rows of a ranking; 1 for files of whole queries, read once each."""
     if request.suite.data.partitioned_by is not None:
         return 1
     return passes_of_rows(request.suite, rows, _width(request, request.view))
