@@ -286,7 +286,7 @@ def _unequal_noise(sides: ContrastSides, metric: Metric, scale: str) -> Flags:
 
 
 def same_size(first: EstimateColumns, second: EstimateColumns) -> Flags:
-    """Where two estimates are of equally many rows, of equal weight together."""
+    """Mask of pairs of estimates of equally many rows with equal total weight."""
     same: Flags = (first.n == second.n) & np.isclose(first.weight, second.weight, rtol=_ROUNDING, atol=0.0)
     return same
 

@@ -160,7 +160,7 @@ def replicate_worths(pair: SlicedPair, metrics: Sequence[Metric], kinds: Kinds) 
 
 
 def bin_starts(weight: Array, bins: int) -> NDArray[np.int64]:
-    """Where so many bins at most begin among finer ones, for weights `[slice, class, bin]`.
+    """First fine bins of at most so many coarser ones, for weights `[slice, class, bin]`.
 
     They hold equal shares of the rows, of the positives, and ever fewer of these towards the top.
     """

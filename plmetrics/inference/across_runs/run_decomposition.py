@@ -325,7 +325,7 @@ def _combine_errors(error: Array, freedom: Array, axis: int) -> tuple[Array, Arr
 
 
 def decomposition_masses(analysis: Analysis, suite: Suite) -> list[RecordedMasses]:
-    """Denominators of the means that a suite decomposes, if other than the weight of all rows."""
+    """Denominators of the decomposed means of a suite with other masses than the weight of all rows."""
     own = [subject for subject in subjects(suite) if subject.own.mean == "mass"]
     sets = {states.slices.slice_set.name: states for states in analysis.sets} if own else {}
     whole = _model_sums(analysis.sets[0].sums)

@@ -1,4 +1,4 @@
-"""Decomposition, by slice, of the change of a metric of ordered scores, which is no mean of rows.
+"""Decomposition, by slice, of the change of a metric of ordered scores: no mean over rows.
 
 A slice's part is its Shapley value, the worth of a coalition being the metric on rows that are as in this run in its
 slices and as in the earlier one elsewhere. Both runs weigh the same in such a mixture, and a slice has the share of the
@@ -228,7 +228,7 @@ class Variation:
 def variations(
     sides: tuple[Array, Array], metrics: Sequence[Metric], replicates: int, seed: int
 ) -> list[Variation | None]:
-    """Variances of the parts of some metrics; None for norms, whose noise is one-sided.
+    """Variances of the parts of some metrics; None for norms, with one-sided noise.
 
     Args:
         sides: the scores of the earlier run and of this one, `[slice, block, class, bin]`.

@@ -263,7 +263,7 @@ class PairedRuns:
         return flags.select(pl.col("same").all().over("model")).to_series().to_numpy()
 
     def _same_values(self) -> NDArray[np.bool_]:
-        """Where the runs have the same value, or one of them has none to compare."""
+        """Mask of equal values of two runs up to rounding, true also without a value on either side."""
         first, second = (suffix for suffix, _ in self._runs)
         first_value, second_value = pl.col(f"value{first}"), pl.col(f"value{second}")
         size = pl.max_horizontal(first_value.abs(), second_value.abs())

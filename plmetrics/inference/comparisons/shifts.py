@@ -248,7 +248,7 @@ class _Search:
         self._to[lines[goes_up]], self._from[lines[~goes_up]] = at[goes_up], at[~goes_up]
 
     def _among_pairs(self) -> Array:
-        """Selection by a sort of the remaining pairs; the upper number if that is the only one left."""
+        """Selection by a sort of the remaining pairs; the upper bound if it is the only one left."""
         found = self._upper.copy()
         pairs = self._pairs()
         short = np.flatnonzero(pairs <= self._few)
@@ -270,7 +270,7 @@ class _Search:
 
 
 def _walsh_means(values: Array) -> Callable[[int], float]:
-    """Function from a rank to the Walsh average of that rank."""
+    """Walsh averages by rank, as a function."""
     n = len(values)
     if n * n <= _AT_HAND:
         return _ranks_of(((values[:, None] + values) / 2.0)[np.triu_indices(n)])

@@ -192,7 +192,7 @@ def _is_of(test: ComparisonTest, metric: Metric) -> bool:
 
 
 def _without_folds(analysis: Analysis) -> Iterator[pl.DataFrame]:
-    """Omitted tests of folds, which are too many to be listed."""
+    """Omitted tests of folds: too many to list."""
     suite = analysis.suite
     assert suite.compare is not None
     by_folds = [t for t in asked_tests(suite) if by_fold(t, folded=suite.columns.fold is not None)]

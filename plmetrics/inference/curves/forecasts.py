@@ -98,7 +98,7 @@ def values_of_curves(
 
 
 def _points(suite: Suite) -> Iterator[tuple[str, str, str, float, float | None, float | None]]:
-    """Where each share of each model is drawn: its x, and of a bin its upper edge and width."""
+    """Coordinates of each share of each model: its x, and for a bin its upper edge and width."""
     for name, model in suite.models.items():
         parts = tuple(model.columns())
         for share in suite.calibration_shares("overall"):

@@ -99,7 +99,7 @@ def _outline(places: list[Array]) -> NDArray[np.int64]:
 def _where_largest(
     values: Array, group: NDArray[np.int64], starts: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], Array]:
-    """Place of the first largest value of each group of neighbours, and that value."""
+    """Index of the first largest value of each group of neighbours, and the value."""
     most = np.maximum.reduceat(values, starts)
     at = np.flatnonzero(values == most[group])
     return at[np.flatnonzero(np.diff(group[at], prepend=-1))], most

@@ -204,7 +204,7 @@ def centred_interval(
 def centred_minimum(
     value: Array, replicates: Array, deviations: Array | None, least: float, level: float
 ) -> tuple[Array, Array]:
-    """Centred interval of the smallest of several estimates, which noise makes smaller: upper end value + c.
+    """Centred interval of a minimum of estimates, biased downwards by noise: upper end value + c.
 
     Args:
         value: `[slice]`, the smallest one.

@@ -76,7 +76,7 @@ def ordered_values(
 
 
 def _sharing_bins(metrics: Sequence[Metric]) -> dict[Binning, list[Metric]]:
-    """Metrics by their kind of fixed bins, which are counted and resampled once."""
+    """Metrics by their fixed bins: each binning is counted and resampled once."""
     by_binning: dict[Binning, list[Metric]] = {}
     for metric in metrics:
         if isinstance(metric.needs, Bins):

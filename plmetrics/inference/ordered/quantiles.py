@@ -157,7 +157,7 @@ def _coarse(
 
 
 def _place(level: float, mass: Any, total: Any) -> Any:
-    """Where a replicate's quantile lies in the distribution of all rows: a share from 0 to 1.
+    """Position of a replicate's quantile in the distribution of all rows: a share from 0 to 1.
 
     Args:
         level: which quantile.

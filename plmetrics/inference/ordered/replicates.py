@@ -286,7 +286,7 @@ def _of_running_totals(
 
 
 def stack(parts: Mapping[str, list[Array]], axis: int) -> dict[str, Array]:
-    """Parts of each metric as one array, in one memory order for any parts, as sums along it depend on that."""
+    """Parts of each metric as one C-contiguous array: sums along an axis depend on memory order."""
     return {text: np.ascontiguousarray(np.concatenate(arrays, axis=axis)) for text, arrays in parts.items()}
 
 
