@@ -221,7 +221,7 @@ def with_streak(rows: pl.DataFrame, rule: Sequence[str], history: pl.DataFrame |
 
 
 def _without_settings() -> pl.Expr:
-    """The gate of a row: its name, or its rule without limits and numbers of runs, which may change."""
+    """Key of a gate across runs: its name, or its rule without limits and numbers of runs, free to change."""
     unnamed = pl.format("{} {}", "metric", "rule")
     subject = pl.format("{} {}", "metric", pl.col("rule").str.replace_all(_SETTINGS, "$sign"))
     called = pl.concat_str(subject, pl.col("gate").str.strip_prefix(unnamed))

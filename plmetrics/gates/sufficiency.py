@@ -51,7 +51,7 @@ class Coverage:
         return any(not leaf.every_row and leaf.text not in self.label_free for leaf in leaves(metric))
 
     def of(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Share of each row of a gate: of two models the smaller one, of all slices of a set that overall."""
+        """Labelled share for each row of a gate: the smaller of two models; overall for all slices of a set."""
         overall = self.shares.filter(slice_set="overall").select("model", pl.col(LABELLED).alias("@overall"))
         overall = overall.unique("model", keep="first", maintain_order=True)
         found = _of_places(rows, self.shares, LABELLED)

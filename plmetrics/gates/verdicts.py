@@ -284,7 +284,7 @@ def _note(streaks: pl.Expr) -> pl.Expr:
 
 
 def _places(suite: Suite) -> pl.DataFrame:
-    """Where gates hold: models in suite order, for each overall and then slice sets in suite order."""
+    """Scopes of gates: models in suite order, for each overall and then slice sets in suite order."""
     order = {name: place for place, name in enumerate(("overall", *suite.slices))}
     subjects = [gate.subject for gate in suite.gates]
     judged = {subject.text: subject for subject in subjects}
