@@ -150,7 +150,7 @@ def _label(sample: pl.DataFrame, facts: Facts, wishes: Wishes, level: str, value
 def _forecast_columns(
     sample: pl.DataFrame, facts: Facts, level: str, value: str, label: str
 ) -> tuple[str, ...]:
-    """Key columns of forecasts: all but numbers with fractions, and columns that vary within a forecast.
+    """Key columns of forecasts: all but columns of fractions, and columns that vary within a forecast.
 
     Empty where rows of one forecast have a level twice: then this is no table of quantiles.
     """

@@ -153,7 +153,7 @@ def _widest(columns: Sequence[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
 
 
 def check_serves(needed: Description, reference: Description, place: str, path: SuitePath) -> None:
-    """Check that counts cover the columns and slices a suite compares.
+    """Check the columns and slices of counts against those a suite compares.
 
     `place` is what people call the reference, `path` where the suite names it.
 
@@ -213,7 +213,7 @@ def _type_conflict(needed: ColumnDescription, there: ColumnDescription) -> tuple
 def check_one_meaning(
     first: Description, other: Description, places: tuple[str, str], path: SuitePath = ()
 ) -> None:
-    """Check that the counts of two states have one meaning, and so add up.
+    """Check two states for counts of equal meaning, fit to be added.
 
     Raises:
         ConfigError: columns or keys have another meaning in the second.

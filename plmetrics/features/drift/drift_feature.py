@@ -90,7 +90,7 @@ class DriftFeature(Feature):
         check_drift_windows(request)
 
     def check_counts(self, request: Request, counts: Any) -> object:
-        """Check that the counts of the reference cover all compared columns."""
+        """Check the counts of the reference for all compared columns."""
         from plmetrics.features.drift.references import check_counts
 
         return check_counts(request.view, counts)
@@ -126,7 +126,7 @@ class DriftFeature(Feature):
         return write(builder, count_window(rows.view))
 
     def check_states(self, first: StateReference, other: StateReference) -> None:
-        """Check that the counts of two states have one meaning."""
+        """Check the counts of two states for equal meaning."""
         from plmetrics.features.drift.stored_counts import check_states
 
         check_states(first, other)

@@ -79,14 +79,14 @@ def descriptions_of(states: Sequence[StateReference], path: SuitePath) -> list[D
 
 
 def check_states(first: StateReference, other: StateReference) -> None:
-    """Check that the drift counts of two states of one suite add up, if both have some."""
+    """Check the drift counts of two states of one suite for equal meaning, if both have some."""
     if first.head.drift is not None and other.head.drift is not None:
         mine, second = (Description.read(head) for head in (first.head.drift, other.head.drift))
         check_one_meaning(mine, second, (first.place, other.place))
 
 
 def check_reference(states: Sequence[StateReference], needed: Description, path: SuitePath) -> None:
-    """Check that states cover what a suite compares, and add up."""
+    """Check states for the columns a suite compares, and for equal meaning."""
     every = descriptions_of(states, path)
     for state, description in zip(states, every, strict=True):
         check_serves(needed, description, state.place, path)

@@ -108,7 +108,7 @@ def foreseen(plan: RunPlan, sizes: Sizes) -> Foreseen:
 
 
 def _reading(plan: RunPlan, sizes: Sizes) -> int:
-    """Rows in flight; where each is a unit, with its number and the hash of that."""
+    """Bytes of the rows in flight, with their unit numbers and hashes if rows are units."""
     numbered = plan.blocks is not None and plan.request.unit_rows
     width = sizes.width + 2 * _NUMBER * int(numbered)
     return _FLOOR + min(sizes.rows, _ROWS_IN_FLIGHT * processors()) * width

@@ -345,7 +345,7 @@ def _moments(
 
 
 def _scopes(view: TableView) -> dict[str, pl.Expr]:
-    """Keys of the repetitions of a cross-validation, in each of which a row may be held out once."""
+    """Keys of the repetitions of a cross-validation: a row may be a test row once in each."""
     if "cross_validation" not in {feature.key for feature in features_of(view.suite)}:
         return {}
     from plmetrics.features.cross_validation.fold_slices import fold_keys

@@ -1,4 +1,4 @@
-"""Selection from histories by folder, metric, model and slice, with errors that name the choices."""
+"""Selection from histories by folder, metric, model and slice; errors name the choices."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def with_group_numbers(rows: pl.LazyFrame, group: Sequence[str], name: str) -> p
 
 
 def _refuse_null_groups(counted: pl.DataFrame, group: Sequence[str]) -> None:
-    """Check that every row has a group."""
+    """Refuse rows without a group."""
     absent = pl.any_horizontal(pl.col(column).is_null() for column in group)
     rows = int(counted.filter(absent)[_ROWS].sum())
     if rows:
@@ -153,7 +153,7 @@ def by_size(sizes: Counts, folds: int) -> Counts:
 
 
 def _smallest(totals: Counts, size: int, number: int) -> Counts:
-    """Where each of some groups of one size goes, placed one after the other to the fold with the fewest rows."""
+    """Folds of some groups of one size, each placed in turn into the fold with the fewest rows."""
     folds = len(totals)
     spread = int(totals.max() - totals.min()) // max(size, 1)
     steps = min(number, number // folds + spread + 2)
@@ -219,7 +219,7 @@ def _deal_rounds(groups: Counts, counts: Counts, fold: Counts, folds: int) -> No
 
 
 def _improve(fold: Counts, weighted: Shares, totals: Shares) -> Counts:
-    """Move or exchange groups while that reduces the sum of squared shares; only for few groups."""
+    """Move or exchange groups as long as the sum of squared shares falls; only for few groups."""
     for _ in range(_CHANGES if len(fold) <= _FEW else 0):
         gain, group, chosen = _best_move(fold, weighted, totals)
         swapped, first, second = _best_exchange(fold, weighted, totals)

@@ -136,7 +136,7 @@ def _cuts(narrow: pl.LazyFrame, shares: Sequence[float]) -> pl.DataFrame:
 
 
 def _refuse_empty_parts(rows: Counts) -> None:
-    """See that each part has rows."""
+    """Refuse parts without rows."""
     empty = np.flatnonzero(rows == 0)
     if len(empty):
         msg = f"{len(empty):,} of {len(rows):,} parts would have no rows: the table has {rows.sum():,}"
@@ -151,7 +151,7 @@ def _row_counts(rows: pl.LazyFrame, keys: Sequence[str]) -> pl.DataFrame:
 
 
 def _locate_ranks(counted: pl.DataFrame, rank: Counts) -> tuple[Counts, Counts]:
-    """Line of a table of counts for the row of each rank, and the rank within that line."""
+    """Line in a table of counts of each rank's row, and the rank within the line."""
     ends = np.cumsum(counted[_ROWS].to_numpy())
     line = np.searchsorted(ends, rank, side="right")
     return line, rank - (ends[line] - counted[_ROWS].to_numpy()[line])
