@@ -1,4 +1,4 @@
-"""Selection of models, slices and a metric for a chart, with errors that name the choices."""
+"""Selection of models, slices and a metric for a chart; errors name the choices."""
 
 from __future__ import annotations
 

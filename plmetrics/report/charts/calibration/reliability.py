@@ -116,7 +116,7 @@ def _isotonic(panel: Panel, corp: pl.DataFrame) -> list[Chart]:
 
 
 def _calibration_range(frame: pl.DataFrame, level: float) -> pl.DataFrame:
-    """Where rates of bins of this size lie if scores are the true rates; of weighted rows it is not known."""
+    """Range of rates in bins of this size for calibrated scores, unknown for weighted rows."""
     known = frame.filter(pl.col("n").is_not_null(), pl.col("n") > 0)
     rows, rate = known["n"].to_numpy(), known["x"].clip(0, 1).to_numpy()
     low, high = (_binomial_quantile(share, rows, rate) for share in ((1 - level) / 2, (1 + level) / 2))
