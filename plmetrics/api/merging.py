@@ -262,7 +262,7 @@ class _Sum:
     def result(
         self, context: RunContext, coverage: UnitCoverage | None = None, *, suite: Suite | None = None
     ) -> Result:
-        """The result, estimated from the sums alone, with the denominators that a suite decomposes by."""
+        """Result estimated from the sums alone, with the denominators of the suite's decomposition."""
         from plmetrics.features.stored.restoration import restore
 
         places = file_places(self.stored)

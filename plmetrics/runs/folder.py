@@ -120,7 +120,7 @@ class RunFolder:
 
     @property
     def path(self) -> Place:
-        """Where the run stands once it has ended."""
+        """Path of the run folder after its end."""
         return self._work.path
 
     def publish(self, result: Outcome, files: Mapping[str, bytes] | None = None) -> RunRecord:
@@ -256,7 +256,7 @@ class RunFolder:
             sync_directory(self._home)
 
     def _point(self) -> None:
-        """Point latest.json to this run, unless it names one that ended meanwhile."""
+        """Point latest.json to this run, unless it names one with a later end."""
         keys = ("schema_version", "run_id", "status", "exit_code", "verdict", "finished")
         pointer = {key: self.record.get(key) for key in keys} | {"folder": self.run_id}
 

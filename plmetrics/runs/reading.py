@@ -260,7 +260,7 @@ def write_removed_files(folder: Place, names: Iterable[str]) -> None:
 
 
 def ended_at(record: Mapping[str, Any]) -> datetime:
-    """When a run ended, by its record.
+    """End time of a run by its record.
 
     Raises:
         ValueError: it says no such moment.
