@@ -45,7 +45,7 @@ def metrics(
     ] = ReportFormat.text,
     debug: Debug = False,
 ) -> None:
-    """List the metrics, or show all that is known of one."""
+    """List the metrics, or show the card of one."""
     with guard(debug=debug, json=form == "json"):
         from plmetrics.catalogue import registry
 

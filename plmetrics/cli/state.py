@@ -48,7 +48,7 @@ def state(
     debug: Debug = False,
     quiet: Annotated[bool, Option("--quiet", "-q", help="No progress.")] = False,
 ) -> None:
-    """Write the state of a run, which merges with others.
+    """Write the state of a run, for merging with others.
 
     A state holds sums and counts. Write one a day, and any days merge into the results of one run over all their
     rows. States add where their constants are equal, so give later ones the constants of an earlier one that many rows
