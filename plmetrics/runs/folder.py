@@ -141,9 +141,11 @@ class RunFolder:
                 for name, table in result.tables.items()
                 if name not in TABLES or not table.is_empty()
             }
-            if result.kept is not None:
-                extra = {name: self._write_table(name, frame) for name, frame in result.kept.tables.items()}
-                tables |= {name: facts | result.kept.facts for name, facts in extra.items()}
+            if result.replicates is not None:
+                extra = {
+                    name: self._write_table(name, frame) for name, frame in result.replicates.tables.items()
+                }
+                tables |= {name: facts | result.replicates.facts for name, facts in extra.items()}
             for name, content in (files or {}).items():
                 self._write(name, content)
             exit_code = self.exits.of_result(result.verdict, result.gates)

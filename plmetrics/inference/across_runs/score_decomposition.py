@@ -320,9 +320,9 @@ def column_parts(pair: SlicedPair, codes: NDArray[np.int64], metrics: Sequence[M
     coalitions = Coalitions.every(len(codes))
     shares = np.stack([_shares(pair, codes[members]) for members in coalitions.members])
     joined = pair.joined_for(2 * len(shares))
-    alike = _of_unit_weight(joined.before, joined.after), _of_unit_weight(joined.after, joined.before)
+    standardised = _of_unit_weight(joined.before, joined.after), _of_unit_weight(joined.after, joined.before)
     weights = np.concatenate([np.hstack([shares, 0 * shares]), np.hstack([0 * shares, shares])])
-    sides = np.concatenate(alike).reshape(2 * pair.slices, -1)
+    sides = np.concatenate(standardised).reshape(2 * pair.slices, -1)
     out = []
     for worth in weighted_worths(sides, weights, metrics):
         value, bound = (numbers.reshape(2, -1) for numbers in (worth.value, worth.bound))

@@ -82,8 +82,8 @@ def aligned_metrics(now: pl.DataFrame, before: pl.DataFrame) -> pl.DataFrame:
 class Side:
     """Run: its name, its table `metrics`, and the method of its intervals (None: it has none).
 
-    `units` is how many units it has, and `groups` into how many blocks they fell; 0 where that is not known. `kept`
-    are its replicates, if it kept them, and `masses` the denominators of means that it decomposed.
+    `units` is the number of its units, and `groups` that of their blocks; 0 if unknown. `replicates` are the retained
+    ones of its estimates, if any, and `masses` the denominators of its decomposed means.
     """
 
     name: str
@@ -91,7 +91,7 @@ class Side:
     uncertainty: Uncertainty | None
     units: int = 0
     groups: int = 0
-    kept: RunReplicates | None = None
+    replicates: RunReplicates | None = None
     masses: Sequence[RecordedMasses] = ()
 
     @property
@@ -118,10 +118,10 @@ class Pairing:
 
 def pairing_of(both: pl.DataFrame, now: Side, before: Side) -> Pairing:
     """Pairs of two runs with aligned rows."""
-    shared = sharing(now.kept, before.kept)
-    if not shared.paired or now.kept is None or before.kept is None:
+    shared = sharing(now.replicates, before.replicates)
+    if not shared.paired or now.replicates is None or before.replicates is None:
         return Pairing(shared, None)
-    return Pairing(shared, PairedRuns(both, (("", now.kept), ("|b", before.kept))))
+    return Pairing(shared, PairedRuns(both, (("", now.replicates), ("|b", before.replicates))))
 
 
 def sample(both: pl.DataFrame, suffix: str, *, resampled: bool) -> Sample:
@@ -279,8 +279,8 @@ def _kinds(both: pl.DataFrame, mine: pl.DataFrame, its: pl.DataFrame) -> Iterato
     nth = pl.int_range(pl.len()).over(KEYS).alias(_OCCURRENCE)
     of = pl.len().over(*KEYS, "kind").alias(_OCCURRENCES)
 
-    def numbered(frame: pl.DataFrame, place: str, *held: str | pl.Expr) -> pl.DataFrame:
-        return frame.select(*KEYS, *held, nth).with_row_index(place)
+    def numbered(frame: pl.DataFrame, place: str, *columns: str | pl.Expr) -> pl.DataFrame:
+        return frame.select(*KEYS, *columns, nth).with_row_index(place)
 
     on: Sequence[str] = [*KEYS, _OCCURRENCE]
     stored = numbered(mine, _MINE, "kind", of).join(
