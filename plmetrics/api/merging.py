@@ -268,16 +268,16 @@ class _Sum:
         places = file_places(self.stored)
         with self.watch.stage("intervals"), damage_errors(places):
             run = restore(self.suite, self.total)
-        alike = run.aggregated.arithmetic
-        with self.watch.stage("intervals"), alike(), damage_errors(places):
+        arithmetic = run.aggregated.arithmetic
+        with self.watch.stage("intervals"), arithmetic(), damage_errors(places):
             analysis, ordered, curves = estimate(run.plan, run.aggregated, run.scores)
             tables, replicates, analysis = infer(analysis, ordered, context)
-        with self.watch.stage("tests"), alike():
+        with self.watch.stage("tests"), arithmetic():
             rows = rows_of_tests(run.plan)
             tables["comparisons"] = comparisons_with_tests(tables, analysis, rows, ordered)
         source, counts = run.plan.view.source, context.counts
         restored = Run(source, run.plan, run.aggregated, counts, analysis=analysis, state=self.total)
-        with alike(), damage_errors(places):
+        with arithmetic(), damage_errors(places):
             outputs = [
                 feature.run(restored)
                 for feature in features_of(self.suite)

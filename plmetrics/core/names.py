@@ -59,11 +59,11 @@ def file_hint(name: str, names: Iterable[str]) -> str | None:
         match = nearest(name, names)
         return f"did you mean '{match}'?" if match else None
     words = _DIGITS.sub("#", name)
-    alike = sorted(
+    siblings = sorted(
         (_numbers(other), other) for other in names if _DIGITS.sub("#", other) == words and other != name
     )
-    before = [other for values, other in alike if values < numbers][-1:]
-    after = [other for values, other in alike if values > numbers][:1]
+    before = [other for values, other in siblings if values < numbers][-1:]
+    after = [other for values, other in siblings if values > numbers][:1]
     if before or after:
         parts = [f"{other} before it" for other in before] + [f"{other} after it" for other in after]
         return f"the nearest that are there: {', '.join(parts)}"

@@ -322,7 +322,7 @@ class Feature(ABC):
             ConfigError: they have another meaning in the second.
         """
 
-    def merge(self, alike: Sequence[AlignedStates], builder: Builder) -> Mapping[str, Json] | None:  # noqa: ARG002
+    def merge(self, layouts: Sequence[AlignedStates], builder: Builder) -> Mapping[str, Json] | None:  # noqa: ARG002
         """Add its counts in stored states to the merged state.
 
         Returns:

@@ -109,8 +109,8 @@ class Rows:
         if not isinstance(threshold, (int, float)):
             constant: float | None = threshold.constant
             return self.thresholds[class_threshold(threshold.text, name)] if constant is None else constant
-        given = self.thresholds.get(number_text(threshold), threshold)
-        return self.thresholds.get(class_threshold(threshold, name), given)
+        default = self.thresholds.get(number_text(threshold), threshold)
+        return self.thresholds.get(class_threshold(threshold, name), default)
 
     def column(self, name: str) -> pl.Expr:
         """Column of the table outside all roles."""

@@ -163,8 +163,8 @@ class Suite(Strict):
     @property
     def per_model(self) -> bool:
         """Whether valid rows, labels or weights differ from model to model."""
-        own = any(model.has_own_rows for model in self.models.values())
-        return own or self.data.missing == "drop_per_model"
+        separate = any(model.has_own_rows for model in self.models.values())
+        return separate or self.data.missing == "drop_per_model"
 
     @property
     def derived(self) -> dict[SuitePath, str]:

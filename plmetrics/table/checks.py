@@ -163,8 +163,8 @@ def _hints(check: Check, share: float) -> str:
         return hint + (_OF_LOGITS.get(check.role.partition(" ")[0], "") if share >= _MANY else "")
     if check.problem == "neither 0 nor 1":
         return "name the positive class with positive:, or clean the column"
-    found = (hint for start, hint in _BY_PROBLEM.items() if check.problem.startswith(start))
-    return next(found, "clean the column, or leave such rows out with data.missing: drop")
+    hints = (hint for start, hint in _BY_PROBLEM.items() if check.problem.startswith(start))
+    return next(hints, "clean the column, or leave such rows out with data.missing: drop")
 
 
 def findings(checks: Sequence[Check], summary: Mapping[str, Any]) -> list[Finding]:

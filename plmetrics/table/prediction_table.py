@@ -105,9 +105,13 @@ def prediction_table(raw: pl.LazyFrame, schema: pl.Schema, roles: RoleColumns) -
         complete = frame.filter(sound).with_columns(**masks)
         every = counted.with_columns(sound, **{name: all_of([sound, mask]) for name, mask in masks.items()})
         return PredictionTable(complete, every, complete, roles, checks, weight)
-    own = {m: [score, masks.get(valid_column(m), pl.lit(value=True))] for m, score in scores.items()}
-    validity = {valid_column(model): all_of([*everyone, *conditions]) for model, conditions in own.items()}
-    apart = {valid_column(model): all_of(conditions) for model, conditions in own.items()}
+    conditions_of = {
+        m: [score, masks.get(valid_column(m), pl.lit(value=True))] for m, score in scores.items()
+    }
+    validity = {
+        valid_column(model): all_of([*everyone, *conditions]) for model, conditions in conditions_of.items()
+    }
+    apart = {valid_column(model): all_of(conditions) for model, conditions in conditions_of.items()}
     complete = frame.filter(all_of(everyone)).with_columns(**apart)
     return PredictionTable(complete, counted.with_columns(**validity), complete, roles, checks, weight)
 

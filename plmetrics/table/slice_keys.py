@@ -298,7 +298,7 @@ class TagMembers:
         occurs = tags.is_in(self.names)
         places = np.full(len(self.names), -1, dtype=np.int64)
         places[self.names.search_sorted(tags.filter(occurs)).to_numpy()] = np.flatnonzero(occurs.to_numpy())
-        found = places[self.tag]
+        ranks = places[self.tag]
         out = np.full(self.combinations, -1, dtype=np.int64)
-        out[self.combination[found >= 0]] = found[found >= 0]
+        out[self.combination[ranks >= 0]] = ranks[ranks >= 0]
         return out

@@ -207,30 +207,30 @@ def _depth(places: _Places) -> Any:
 
 
 def _wrong_pairs(places: _Places) -> Any:
-    own = places.truth.sum(axis=1)
-    pairs = own * (places.truth.shape[1] - own)
+    positives = places.truth.sum(axis=1)
+    pairs = positives * (places.truth.shape[1] - positives)
     wrong = np.where(places.truth, places.rank - places.hits, 0).sum(axis=1)
-    return np.divide(wrong, pairs, out=np.zeros(len(own)), where=pairs > 0)
+    return np.divide(wrong, pairs, out=np.zeros(len(positives)), where=pairs > 0)
 
 
 def _mean_precision(places: _Places) -> Any:
-    own = places.truth.sum(axis=1)
-    return np.where((own > 0) & (own < places.truth.shape[1]), _row_precision(places), 1.0)
+    positives = places.truth.sum(axis=1)
+    return np.where((positives > 0) & (positives < places.truth.shape[1]), _row_precision(places), 1.0)
 
 
 def _row_precision(places: _Places) -> Any:
-    own = places.truth.sum(axis=1)
+    positives = places.truth.sum(axis=1)
     total = np.where(places.truth, places.hits / places.rank, 0.0).sum(axis=1)
-    return np.divide(total, own, out=np.zeros(len(own)), where=own > 0)
+    return np.divide(total, positives, out=np.zeros(len(positives)), where=positives > 0)
 
 
 def _row_area(truth: Any, score: Any) -> Any:
     """Share of correctly ordered pairs of a class of the row and another one, ties counting half."""
-    own = truth.sum(axis=1)
-    pairs = own * (truth.shape[1] - own)
+    positives = truth.sum(axis=1)
+    pairs = positives * (truth.shape[1] - positives)
     down, up = _Places.of(truth, score), _Places.of(truth, -score)
     wrong, right = (np.where(side.truth, side.rank - side.hits, 0).sum(axis=1) for side in (down, up))
-    return np.divide((pairs - wrong + right) / 2.0, pairs, out=np.zeros(len(own)), where=pairs > 0)
+    return np.divide((pairs - wrong + right) / 2.0, pairs, out=np.zeros(len(positives)), where=pairs > 0)
 
 
 @dataclass(frozen=True)

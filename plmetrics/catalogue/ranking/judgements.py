@@ -93,8 +93,8 @@ class BinaryPreference(_JudgementMetric):
 
     def per_query(self, ranked: RankedRows) -> Array:
         """Preferences kept, divided by the relevant rows."""
-        kept = ranked.above_irrelevant(self.relevant_at, self.judged)
-        return np.asarray(ops.ratio(kept, ranked.judged.relevant(self.relevant_at)))
+        preferences = ranked.above_irrelevant(self.relevant_at, self.judged)
+        return np.asarray(ops.ratio(preferences, ranked.judged.relevant(self.relevant_at)))
 
 
 @register

@@ -74,8 +74,8 @@ def rules_of_replicates(request: Request) -> tuple[ThresholdRule, ...]:
     if uncertainty is None or uncertainty.thresholds == "fixed":
         return ()
     rules = (metric.chosen_threshold for metric in request.leaves)
-    found = {rule.text: rule for rule in rules if rule is not None and rule.constant is None}
-    return tuple(found.values())
+    distinct = {rule.text: rule for rule in rules if rule is not None and rule.constant is None}
+    return tuple(distinct.values())
 
 
 def threshold_steps(plan: RunPlan) -> Iterator[Step]:

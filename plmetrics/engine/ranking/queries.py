@@ -349,8 +349,8 @@ def _equal_models(values: Mapping[str, Mapping[str, Array]], queries: int) -> di
         for other in range(place - 1, -1, -1):
             second = values[models[other]]
             pairs = [(first[key], second[key]) for key in first]
-            alike = [(a == b) | (np.isnan(a) & np.isnan(b)) for a, b in pairs]
-            same = np.logical_and.reduce([np.ones(queries, dtype=np.bool_), *alike])
+            equal = [(a == b) | (np.isnan(a) & np.isnan(b)) for a, b in pairs]
+            same = np.logical_and.reduce([np.ones(queries, dtype=np.bool_), *equal])
             number = np.where(same, out[models[other]], number)
         out[model] = number
     return out

@@ -131,11 +131,11 @@ class DriftFeature(Feature):
 
         check_states(first, other)
 
-    def merge(self, alike: Sequence[AlignedStates], builder: Builder) -> Mapping[str, Any] | None:
+    def merge(self, layouts: Sequence[AlignedStates], builder: Builder) -> Mapping[str, Any] | None:
         """Add the counts of states together."""
         from plmetrics.features.drift.stored_counts import sum_of_states, write
 
-        summary = sum_of_states(alike)
+        summary = sum_of_states(layouts)
         return None if summary is None else write(builder, summary)
 
     def files(self, state: State) -> Mapping[str, bytes]:

@@ -120,8 +120,8 @@ def _before(plan: RunPlan, sizes: Sizes) -> dict[str, int]:
     weight = _NUMBER if request.weighted else 0
     parts: dict[str, int] = {}
     if plan.rows.pairs is not None:
-        held = rows * (_NUMBER * (2 + len(request.models)) + _QUERY_ROW)
-        parts["rows of queries"] = min(held, working_memory(request.suite))
+        size = rows * (_NUMBER * (2 + len(request.models)) + _QUERY_ROW)
+        parts["rows of queries"] = min(size, working_memory(request.suite))
     if any(key.kind == "bins" and key.number for key in plan.view.roles.keys):
         parts["rows that slices are cut by"] = (
             _COPIES_OF_ROWS * min(rows, most_rows(plan.view)) * (_NUMBER + weight)

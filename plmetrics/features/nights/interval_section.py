@@ -177,8 +177,8 @@ def references(suite: Suite) -> dict[tuple[str, str], IntervalReference]:
 def adds_states(suite: Suite) -> bool:
     """Whether states of the intervals are written, for references of several intervals, and score counts."""
     compared = references(suite).get(("compare", "run"))
-    kept = (Keep.find(suite) or Keep()).states is not None
-    return kept or (compared is not None and (compared.adds or decomposes_scores(suite)))
+    retains = (Keep.find(suite) or Keep()).states is not None
+    return retains or (compared is not None and (compared.adds or decomposes_scores(suite)))
 
 
 def decomposes_scores(suite: Suite) -> bool:

@@ -134,8 +134,8 @@ def hides_noise(metric: Metric, rows: NDArray[np.integer]) -> NDArray[np.bool_]:
         for leaf in leaves(metric)
         if isinstance(leaf.needs, Bins)
     )
-    few: NDArray[np.bool_] = rows < (max(least, default=0) if metric.value_kind.is_norm else 0)
-    return few
+    sparse: NDArray[np.bool_] = rows < (max(least, default=0) if metric.value_kind.is_norm else 0)
+    return sparse
 
 
 def leaves_noise(metric: Metric, scale: str) -> bool:

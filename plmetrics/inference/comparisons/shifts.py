@@ -98,19 +98,19 @@ def arm_shifts(
     ties = np.bincount(cell, first + second > 1, cells) > 0
     pairs = n * m
     rank = np.floor(pairs / 2.0 - float(ndtri(1.0 - tail)) * np.sqrt(pairs * (n + m + 1.0) / 12.0))
-    few = np.flatnonzero((np.maximum(n, m) < _EXACT) & ~ties & (pairs > 0))
-    sizes, inverse = np.unique(np.stack([n[few], m[few]]), axis=1, return_inverse=True)
+    small = np.flatnonzero((np.maximum(n, m) < _EXACT) & ~ties & (pairs > 0))
+    sizes, inverse = np.unique(np.stack([n[small], m[small]]), axis=1, return_inverse=True)
     exact = [_exact_rank(_rank_sums(int(one), int(other)), tail) for one, other in sizes.T]
-    rank[few] = np.array(exact, dtype=np.float64)[inverse.reshape(-1)]
+    rank[small] = np.array(exact, dtype=np.float64)[inverse.reshape(-1)]
     low = rank.astype(np.int64)
     ranks = np.stack([(pairs + 1) // 2, pairs // 2 + 1, low, pairs + 1 - low])
     wanted = (pairs > 0) & ((np.arange(4)[:, None] < 2) | (low >= 1))
-    found = np.full(ranks.shape, np.nan)
+    differences = np.full(ranks.shape, np.nan)
     place, kind = np.nonzero(wanted.T)
     part = 0.25 if np.abs(value).max(initial=0.0) > _LARGE else 1.0
-    found[kind, place] = _differences_at(cell, value * part, first, second, place, ranks[kind, place])
+    differences[kind, place] = _differences_at(cell, value * part, first, second, place, ranks[kind, place])
     with np.errstate(over="ignore"):
-        shifts = np.stack([(found[0] + found[1]) / 2.0, found[2], found[3]]) / part
+        shifts = np.stack([(differences[0] + differences[1]) / 2.0, differences[2], differences[3]]) / part
     estimate, lower, upper = np.where(np.isfinite(shifts), shifts, np.nan)
     return estimate, lower, upper
 
@@ -249,7 +249,7 @@ class _Search:
 
     def _among_pairs(self) -> Array:
         """Selection by a sort of the remaining pairs; the upper bound if it is the only one left."""
-        found = self._upper.copy()
+        selection = self._upper.copy()
         pairs = self._pairs()
         short = np.flatnonzero(pairs <= self._few)
         for part in np.split(short, np.flatnonzero(np.diff(np.cumsum(pairs[short]) // _AT_HAND)) + 1):
@@ -265,8 +265,8 @@ class _Search:
             last = np.cumsum(pairs[part]) - 1
             before = np.concatenate([[0], running[last[:-1]]])
             place = np.searchsorted(running, before + self._rank[part] - self._below[part])
-            found[part] = difference[order][np.minimum(place, last)]
-        return found
+            selection[part] = difference[order][np.minimum(place, last)]
+        return selection
 
 
 def _walsh_means(values: Array) -> Callable[[int], float]:

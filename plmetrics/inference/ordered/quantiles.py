@@ -250,16 +250,16 @@ class _Distributions:
         """See `_Distribution`."""
         slices, shares = np.broadcast_arrays(slices, shares)
         out = np.full(shares.shape, np.nan)
-        for few in self._few:
-            inside = (few[0] <= slices) & (slices < few[1])
+        for part in self._few:
+            inside = (part[0] <= slices) & (slices < part[1])
             if inside.any():
-                out[inside] = self._of(few).values(slices[inside] - few[0], shares[inside])
+                out[inside] = self._of(part).values(slices[inside] - part[0], shares[inside])
         return out
 
-    def _of(self, few: tuple[int, int]) -> _Distribution | _InPieces:
-        if self._held is None or self._held[0] != few:
-            state: Any = self._points.state(*few)
+    def _of(self, part: tuple[int, int]) -> _Distribution | _InPieces:
+        if self._held is None or self._held[0] != part:
+            state: Any = self._points.state(*part)
             in_pieces = isinstance(state["score"], Pieces) and state["score"].count > 0
-            whole: Any = state if in_pieces else self._points.state(*few, long=False)
-            self._held = few, _InPieces(whole) if in_pieces else _Distribution(whole)
+            whole: Any = state if in_pieces else self._points.state(*part, long=False)
+            self._held = part, _InPieces(whole) if in_pieces else _Distribution(whole)
         return self._held[1]

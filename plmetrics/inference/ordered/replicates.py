@@ -304,9 +304,9 @@ def exact_replicates(
     replicates: dict[str, Array] = {}
     deviations: dict[str, Array] = {}
     for scores in (False, True):
-        alike = [metric for metric in metrics if metric.needs.distinct == scores]
-        if alike:
-            resampled = _replicates(alike, sliced, weights, scores=scores)
+        batch = [metric for metric in metrics if metric.needs.distinct == scores]
+        if batch:
+            resampled = _replicates(batch, sliced, weights, scores=scores)
             replicates, deviations = replicates | resampled[0], deviations | resampled[1]
     return replicates, deviations
 

@@ -127,9 +127,9 @@ def _near(pieces: Sequence[Rows], levels: Sequence[float]) -> Rows:
     lows, highs = np.transpose(spans)
     below, upto, total = np.transpose([sums for _, _, sums in counted])
     outside = np.append(below - np.append(0.0, upto[:-1]), total[-1] - upto[-1])
-    beside = np.append(lows > -inf, highs[-1] < inf)
-    values = [*(rows for rows, _, _ in counted), np.append(lows, highs[-1])[beside]]
-    masses = [*(mass for _, mass, _ in counted), outside[beside]]
+    present = np.append(lows > -inf, highs[-1] < inf)
+    values = [*(rows for rows, _, _ in counted), np.append(lows, highs[-1])[present]]
+    masses = [*(mass for _, mass, _ in counted), outside[present]]
     return np.concatenate(values), np.concatenate(masses)
 
 

@@ -121,7 +121,7 @@ class SetPoints:
 
     def parts(self) -> list[Callable[[], State]]:
         """Jobs for the points of slices, a few short ones at a time, or a single long one."""
-        return [partial(self.state, *few) for few in self.few_slices()]
+        return [partial(self.state, *part) for part in self.few_slices()]
 
     def few_slices(self) -> list[tuple[int, int]]:
         """Consecutive slices for one job, from the first to the last."""

@@ -353,8 +353,8 @@ class Calibrate(Strict):
 
     def sources(self, models: Mapping[str, ModelColumns]) -> tuple[str, ...]:
         """Calibrated models."""
-        given = (name for name, model in models.items() if model.score or model.margin or model.proba)
-        return self.models or tuple(given)
+        names = (name for name, model in models.items() if model.score or model.margin or model.proba)
+        return self.models or tuple(names)
 
 
 class Curve(Strict):

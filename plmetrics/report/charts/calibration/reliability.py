@@ -108,10 +108,12 @@ def _marks(panel: Panel, level: float, corp: pl.DataFrame) -> list[Chart]:
 
 def _isotonic(panel: Panel, corp: pl.DataFrame) -> list[Chart]:
     """The isotonic regression of labels on scores, where the result has it."""
-    own = panel.series.rows(corp)
-    if own.is_empty():
+    points = panel.series.rows(corp)
+    if points.is_empty():
         return []
-    line = base(own.select("x", "y", k=pl.int_range(pl.len()))).mark("line", color=SERIES[1], strokeWidth=1.6)
+    line = base(points.select("x", "y", k=pl.int_range(pl.len()))).mark(
+        "line", color=SERIES[1], strokeWidth=1.6
+    )
     return [line.encode(x=channel(**panel.x), y=channel(**panel.y), order=channel("k:Q"))]
 
 

@@ -37,8 +37,8 @@ def models(summary: Summary) -> PageSection:
     footnotes, bests = Footnotes(), clear_bests(summary)
 
     def cell(metric: str, name: str) -> Cell:
-        made = value_cell(values.get((metric, name)), footnotes=footnotes)
-        return replace(made, kind="best") if (metric, name) in bests else made
+        content = value_cell(values.get((metric, name)), footnotes=footnotes)
+        return replace(content, kind="best") if (metric, name) in bests else content
 
     caption = "All rows" + (", with intervals" if summary.level is not None else "")
     marked = [BEST] if bests else []
