@@ -187,13 +187,13 @@ def _of_columns(
 ) -> pl.Expr:
     """A comparison of two columns, once the types of both are known."""
 
-    def made(second: pl.Expr, of: DataType) -> pl.Expr:
+    def comparison(second: pl.Expr, of: DataType) -> pl.Expr:
         return operation(
             comparison_operand(value, dtype, other=kind_of(of)),
             comparison_operand(second, of, other=kind_of(dtype)),
         )
 
-    return other.pipe_with_dtype(made)
+    return other.pipe_with_dtype(comparison)
 
 
 def _cast_constant(part: Term, other: Term) -> pl.Expr:

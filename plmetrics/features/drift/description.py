@@ -124,7 +124,7 @@ class Description:
         """Keys with edges or values from the data."""
         return {column: key for column, key in self.keys.items() if column.startswith(_FROM_DATA)}
 
-    def found(self, column: ColumnDescription) -> ColumnDescription | None:
+    def counterpart(self, column: ColumnDescription) -> ColumnDescription | None:
         """Reference of a column: of scores those of the same model, else of the same column."""
         same = [
             subject
@@ -176,7 +176,7 @@ def _misfits(needed: Description, reference: Description, place: str) -> Iterato
     names = [subject.words for subject in reference.subjects]
     listed = name_list(names, _LISTED)
     for subject in needed.subjects:
-        there = reference.found(subject)
+        there = reference.counterpart(subject)
         if there is None:
             yield f"{place} does not count {subject.words}; it counts {listed or 'no column'}", again
         elif differing := _type_conflict(subject, there):
@@ -220,7 +220,7 @@ def check_one_meaning(
     """
     problems = []
     for subject in first.subjects:
-        there = other.found(subject)
+        there = other.counterpart(subject)
         differing = None if there is None else _type_conflict(subject, there)
         if differing is not None:
             text = f"drift's {subject.words} {differing[1]} in {places[0]}, but {differing[0]} in {places[1]}"

@@ -330,7 +330,7 @@ def selection(summary: WindowCounts, needed: Description) -> WindowCounts:
     places = {column.name: place for place, column in enumerate(summary.description.subjects)}
     tallies, abouts, folded = [], [], set()
     for column in needed.subjects:
-        there = summary.description.found(column)
+        there = summary.description.counterpart(column)
         assert there is not None
         own_tallies = summary.tallies[places[there.name]]
         tallies.append(

@@ -269,7 +269,7 @@ def _replicates(sides: Sequence[Array], weights: Sequence[Array]) -> SlicedPair:
     for counts, weight in zip(sides, weights, strict=True):
         sums = weight @ counts.reshape(*counts.shape[:2], -1)
         drawn.append(np.moveaxis(sums.reshape(len(counts), len(weight), *counts.shape[2:]), 0, 1))
-    return SlicedPair.alike(*drawn)
+    return SlicedPair.with_equal_weight(*drawn)
 
 
 def _parts(steps: Steps, worths: Sequence[Array]) -> list[Array]:

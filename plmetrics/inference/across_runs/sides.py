@@ -203,7 +203,7 @@ class PairedRuns:
         """
         fields = {name: np.array(getattr(independent, name)) for name in Difference.__slots__}
         for kind, part in self._parts():
-            paired = self._made(kind, part, scale, level, absolute=absolute)
+            paired = self._contrast(kind, part, scale, level, absolute=absolute)
             for name, column in fields.items():
                 column[kind.rows[part]] = getattr(paired, name)
         return Difference(**fields)
@@ -221,7 +221,7 @@ class PairedRuns:
             for first in range(0, len(kind.rows), step):
                 yield kind, slice(first, first + step)
 
-    def _made(
+    def _contrast(
         self, kind: Kind, part: slice, scale: ContrastScale, level: float, *, absolute: bool
     ) -> Difference:
         model, baseline = self._sides(kind, part)
@@ -267,9 +267,9 @@ class PairedRuns:
         first, second = (suffix for suffix, _ in self._runs)
         first_value, second_value = pl.col(f"value{first}"), pl.col(f"value{second}")
         size = pl.max_horizontal(first_value.abs(), second_value.abs())
-        alike = pl.col(f"status{first}") == pl.col(f"status{second}")
+        same_status = pl.col(f"status{first}") == pl.col(f"status{second}")
         near = ((first_value - second_value).abs() <= ROUNDING * size).fill_null(value=True)
-        same_values = self._both.select((alike & near).fill_null(value=True)).to_series()
+        same_values = self._both.select((same_status & near).fill_null(value=True)).to_series()
         same: NDArray[np.bool_] = np.array(same_values.to_numpy())
         return same
 

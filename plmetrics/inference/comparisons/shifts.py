@@ -200,7 +200,7 @@ class _Search:
         self._above = (
             np.add.reduceat(self._count, self._begin[:-1]) * np.diff(second.running[[low, high]], axis=0)[0]
         )
-        self._few = np.maximum(_FEW_PAIRS, self._size + high - low)
+        self._limit = np.maximum(_FEW_PAIRS, self._size + high - low)
 
     def differences(self) -> Array:
         """The differences."""
@@ -208,7 +208,7 @@ class _Search:
         for aside in cycle(_ASIDE):
             middle = self._between(searched, aside)
             inside = (self._lower[searched] < middle) & (middle < self._upper[searched])
-            goes_on = inside & (self._pairs()[searched] > self._few[searched])
+            goes_on = inside & (self._pairs()[searched] > self._limit[searched])
             searched, middle = searched[goes_on], middle[goes_on]
             if not searched.size:
                 break
@@ -251,7 +251,7 @@ class _Search:
         """Selection by a sort of the remaining pairs; the upper bound if it is the only one left."""
         selection = self._upper.copy()
         pairs = self._pairs()
-        short = np.flatnonzero(pairs <= self._few)
+        short = np.flatnonzero(pairs <= self._limit)
         for part in np.split(short, np.flatnonzero(np.diff(np.cumsum(pairs[short]) // _AT_HAND)) + 1):
             lines = self._lines(part)
             width = (self._to - self._from)[lines]

@@ -243,23 +243,23 @@ class _Distributions:
     def __init__(self, sliced: SlicedPoints) -> None:
         assert sliced.distinct is not None
         self._points = sliced.distinct
-        self._few = self._points.few_slices()
-        self._held: tuple[tuple[int, int], _Distribution | _InPieces] | None = None
+        self._spans = self._points.few_slices()
+        self._cache: tuple[tuple[int, int], _Distribution | _InPieces] | None = None
 
     def values(self, slices: NDArray[np.int64], shares: Array) -> Array:
         """See `_Distribution`."""
         slices, shares = np.broadcast_arrays(slices, shares)
         out = np.full(shares.shape, np.nan)
-        for part in self._few:
+        for part in self._spans:
             inside = (part[0] <= slices) & (slices < part[1])
             if inside.any():
                 out[inside] = self._of(part).values(slices[inside] - part[0], shares[inside])
         return out
 
     def _of(self, part: tuple[int, int]) -> _Distribution | _InPieces:
-        if self._held is None or self._held[0] != part:
+        if self._cache is None or self._cache[0] != part:
             state: Any = self._points.state(*part)
             in_pieces = isinstance(state["score"], Pieces) and state["score"].count > 0
             whole: Any = state if in_pieces else self._points.state(*part, long=False)
-            self._held = part, _InPieces(whole) if in_pieces else _Distribution(whole)
-        return self._held[1]
+            self._cache = part, _InPieces(whole) if in_pieces else _Distribution(whole)
+        return self._cache[1]
