@@ -186,8 +186,8 @@ def _ratio(text: str) -> tuple[str, list[str]]:
 
 def _quantile(text: str) -> tuple[str, tuple[str, float]]:
     """The name of a quantile, its column and its level."""
-    name, separator, rest = text.partition("=")
-    column, _, level = (rest if separator else name).rpartition("@")
+    name, separator, place = text.partition("=")
+    column, _, level = (place if separator else name).rpartition("@")
     try:
         return name, (column, float(level))
     except ValueError:

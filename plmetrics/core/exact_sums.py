@@ -311,10 +311,10 @@ def product(weights: Values, states: Values, out: Values | None = None) -> Value
         return total
     low = _round_to_grid(remainder, exponent + (room - 53))
     total += np.matmul(weights, low)
-    rest = remainder - low
-    if rest.any():
+    low_bits = remainder - low
+    if low_bits.any():
         vague = np.abs(total) < np.ldexp(draws * _SHARP, exponent + (room - 106))
-        total = np.where(vague, total + np.matmul(weights, rest), total)
+        total = np.where(vague, total + np.matmul(weights, low_bits), total)
     return total
 
 

@@ -127,9 +127,9 @@ def _concatenate(parts: Sequence[EstimateColumns]) -> EstimateColumns:
     """The values of levels one after another; a level without a value has no deviations."""
     joined = concatenate_estimates(parts)
     deviations = [part.estimate.deviations for part in parts]
-    known = next((part for part in deviations if part is not None), None)
-    if known is None:
+    deviation = next((part for part in deviations if part is not None), None)
+    if deviation is None:
         return joined
-    absent = np.full_like(known, np.nan)
+    absent = np.full_like(deviation, np.nan)
     filled = np.concatenate([absent if part is None else part for part in deviations], axis=1)
     return replace(joined, estimate=replace(joined.estimate, deviations=filled))

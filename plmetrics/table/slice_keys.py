@@ -238,12 +238,12 @@ def _tags_in_order(texts: pl.Series) -> pl.Series:
 
 def top_index(column: pl.Expr, values: pl.Series, excluded: pl.Series) -> pl.Expr:
     """Index of a value among the top ones; other values get the next index, excluded ones that after it."""
-    rest = len(values)
-    place = place_in(_names(values), _text(column, values.dtype)).fill_null(rest)
+    other = len(values)
+    place = place_in(_names(values), _text(column, values.dtype)).fill_null(other)
     if excluded.len():
         left_out = place_in(_names(excluded), _text(column, values.dtype)).is_not_null()
-        place = pl.when(left_out).then(rest + 1).otherwise(place)
-    absent = len(values.drop_nulls()) if values.has_nulls() else rest + int(excluded.has_nulls())
+        place = pl.when(left_out).then(other + 1).otherwise(place)
+    absent = len(values.drop_nulls()) if values.has_nulls() else other + int(excluded.has_nulls())
     return pl.when(column.is_null()).then(absent).otherwise(place).cast(pl.UInt32)
 
 

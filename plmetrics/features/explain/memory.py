@@ -141,7 +141,7 @@ def _sorts_values(plan: RunPlan) -> bool:
 
 def _of_features(plan: RunPlan) -> tuple[dict[str, int], int]:
     """Counts of features, and the rows waiting for the slowest of them; and the latter by themselves."""
-    counts = {f"counts of {key}": getattr(known, "bytes", 0) for key, known in plan.countings.items()}
+    counts = {f"counts of {key}": getattr(counting, "bytes", 0) for key, counting in plan.countings.items()}
     waiting = 0
     if counts and not separates_scans(plan.view):
         waiting = counts["rows that wait for slower counts"] = waiting_bytes(plan.view)

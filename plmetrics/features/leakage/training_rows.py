@@ -228,8 +228,8 @@ class LeakagePlans:
         """Rows with keys in the training table."""
         if not self.keys or self.train is None:
             return {}
-        known = self.train.filter(*_of_pass(self.keys, number, passes))
-        matches = self._keyed(number, passes).join(known, on=self.keys, how="semi")
+        rows = self.train.filter(*_of_pass(self.keys, number, passes))
+        matches = self._keyed(number, passes).join(rows, on=self.keys, how="semi")
         return _sample_plans("keys", matches, self.keys, pl.len().cast(pl.Int64))
 
     def groups(self, number: int, passes: int) -> dict[str, tuple[pl.LazyFrame, list[str]]]:

@@ -177,14 +177,14 @@ def by_class(counts: Counts, folds: int, *, mixed: bool = False) -> Counts:
     _, kind = np.unique(counts, axis=0, return_inverse=True)
     _deal_equal(kind.reshape(-1), fold, folds)
     weighted = _class_shares(counts)
-    rest = np.flatnonzero(fold < 0)
-    size = (weighted[rest] ** 2).sum(axis=1)
+    unassigned = np.flatnonzero(fold < 0)
+    size = (weighted[unassigned] ** 2).sum(axis=1)
     size = np.floor(np.log2(np.maximum(size, _LEAST_GAIN)) / 2) if mixed else size
-    rest = rest[np.argsort(-size, kind="stable")]
-    _deal_rounds(rest[_LARGEST:], counts, fold, folds)
+    unassigned = unassigned[np.argsort(-size, kind="stable")]
+    _deal_rounds(unassigned[_LARGEST:], counts, fold, folds)
     totals = np.zeros((folds, weighted.shape[1]))
     np.add.at(totals, fold[fold >= 0], weighted[fold >= 0])
-    for group in rest[:_LARGEST]:
+    for group in unassigned[:_LARGEST]:
         chosen = int(np.argmin(np.round(totals @ weighted[group], 12)))
         fold[group] = chosen
         totals[chosen] += weighted[group]

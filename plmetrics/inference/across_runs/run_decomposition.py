@@ -175,8 +175,8 @@ class _Runs:
             (weight[:-1] != 0) & self._slices[f"value{suffix}"].is_null().to_numpy()
             for suffix, weight in zip(("|b", ""), weights, strict=True)
         ]
-        known = np.append(~np.any(unknown, axis=0), True)
-        return [np.where(known, weight, 0.0) for weight in weights]
+        finite = np.append(~np.any(unknown, axis=0), True)
+        return [np.where(finite, weight, 0.0) for weight in weights]
 
     def _of(self, suffix: str, side: Side, overall: Sample, weights: Array) -> RunMeans:
         """One run, with the remainder of its slices as one more."""
@@ -186,10 +186,10 @@ class _Runs:
         share = np.where(np.isfinite(slices_sample.value), weight / total, 0.0)
         value = np.where(share != 0, slices_sample.value, 0.0)
         remainder = 1.0 - float(share.sum())
-        rest = remainder if remainder > _NEGLIGIBLE else 0.0
-        its_value = (overall.value[0] - float(np.sum(share * value))) / remainder if rest else 0.0
-        shares = SliceMeans(np.append(share, rest), np.append(value, its_value))
-        error = np.append(np.where(share != 0, slices_sample.error, 0.0), np.nan if rest else 0.0)
+        excluded_share = remainder if remainder > _NEGLIGIBLE else 0.0
+        its_value = (overall.value[0] - float(np.sum(share * value))) / remainder if excluded_share else 0.0
+        shares = SliceMeans(np.append(share, excluded_share), np.append(value, its_value))
+        error = np.append(np.where(share != 0, slices_sample.error, 0.0), np.nan if excluded_share else 0.0)
         freedom = np.append(np.where(share != 0, slices_sample.blocks - 1.0, 1.0), 1.0)
         rows = self._overall[f"n{suffix}"].fill_null(0).sum()
         unit_weight = rows == side.units and weight_of_rows == rows

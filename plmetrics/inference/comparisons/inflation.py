@@ -140,8 +140,8 @@ def hides_noise(metric: Metric, rows: NDArray[np.integer]) -> NDArray[np.bool_]:
 
 def leaves_noise(metric: Metric, scale: str) -> bool:
     """Whether a contrast has remaining noise, covered by `noise_bounds`."""
-    rest = metric.direction == "higher" or metric.noise == "reduced"
-    return metric.value_kind.is_norm and scale == "difference" and rest
+    subtracts = metric.direction == "higher" or metric.noise == "reduced"
+    return metric.value_kind.is_norm and scale == "difference" and subtracts
 
 
 def noise_bounds(

@@ -38,11 +38,11 @@ def thin(x: Array, y: Array, most: int = MOST_POINTS, *, threshold: Array | None
 
 def _with_neighbours(threshold: Array) -> Array:
     """Thresholds, with an unknown one from the point after it, or before it."""
-    known = np.flatnonzero(np.isfinite(threshold))
-    if not len(known):
+    finite = np.flatnonzero(np.isfinite(threshold))
+    if not len(finite):
         return np.zeros(len(threshold))
-    after = np.searchsorted(known, np.arange(len(threshold))).clip(max=len(known) - 1)
-    nearest: Array = threshold[known[after]]
+    after = np.searchsorted(finite, np.arange(len(threshold))).clip(max=len(finite) - 1)
+    nearest: Array = threshold[finite[after]]
     return nearest
 
 

@@ -185,8 +185,8 @@ def _uneven(rows: Sequence[UnevenRow], names: int) -> tuple[str, str]:
     if first.fields is None:
         return f"{place} opens a quote that is never closed", UPSTREAM
     fields = "1 field" if first.fields == 1 else f"{first.fields:,} fields"
-    rest = f" (and {more:,} more {'row' if more == 1 else 'rows'})" if more else ""
-    message = f"{place} has {fields}, but the header names {names:,}{rest}"
+    suffix = f" (and {more:,} more {'row' if more == 1 else 'rows'})" if more else ""
+    message = f"{place} has {fields}, but the header names {names:,}{suffix}"
     return message, _CUT_OFF if first.fields < names else "quote values that contain commas"
 
 

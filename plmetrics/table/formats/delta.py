@@ -88,8 +88,8 @@ def _partition_values(
     actions: pl.DataFrame, key: str, names: Mapping[str, str], schema: pl.Schema
 ) -> pl.Expr:
     """Values of a partition column by file; a column of nulls alone is stored nowhere."""
-    known = (_PARTITION + name for name in (key, names.get(key, key)))
-    column = next((name for name in known if name in actions.columns), None)
+    columns = (_PARTITION + name for name in (key, names.get(key, key)))
+    column = next((name for name in columns if name in actions.columns), None)
     if column is None:
         return pl.lit(None, dtype=pl.String).alias(key)
     return (pl.col(column).cast(schema[key]) if names else pl.col(column)).alias(key)

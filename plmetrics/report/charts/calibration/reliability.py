@@ -119,10 +119,10 @@ def _isotonic(panel: Panel, corp: pl.DataFrame) -> list[Chart]:
 
 def _calibration_range(frame: pl.DataFrame, level: float) -> pl.DataFrame:
     """Range of rates in bins of this size for calibrated scores, unknown for weighted rows."""
-    known = frame.filter(pl.col("n").is_not_null(), pl.col("n") > 0)
-    rows, rate = known["n"].to_numpy(), known["x"].clip(0, 1).to_numpy()
+    counted = frame.filter(pl.col("n").is_not_null(), pl.col("n") > 0)
+    rows, rate = counted["n"].to_numpy(), counted["x"].clip(0, 1).to_numpy()
     low, high = (_binomial_quantile(share, rows, rate) for share in ((1 - level) / 2, (1 + level) / 2))
-    return known.select("x", lo=pl.Series(low / rows), hi=pl.Series(high / rows))
+    return counted.select("x", lo=pl.Series(low / rows), hi=pl.Series(high / rows))
 
 
 def _binomial_quantile(share: float, rows: Array, rate: Array) -> Array:
