@@ -142,7 +142,7 @@ def feature_counts(
 
 
 def check_feature_counts(request: Request, counts: Mapping[str, object]) -> dict[str, object]:
-    """Check that counts meet the needs of the suite.
+    """Check feature counts against the needs of the suite.
 
     Returns:
         Those that serve.

@@ -93,7 +93,7 @@ def across_runs(
 def _with_other_columns(
     comparisons: pl.DataFrame, suite: Suite, earlier: Result | StoredResult
 ) -> pl.DataFrame:
-    """Comparisons with a note on the rows of models with other columns at that time."""
+    """Comparisons, with a note for each model with other columns in the earlier run."""
     from plmetrics.runs.history.comparability import read_elsewhere
     from plmetrics.runs.record import suite_content, suite_of_run
 

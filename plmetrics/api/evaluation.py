@@ -161,10 +161,7 @@ def evaluate(
     """
     from plmetrics.suite.arguments import python_warnings, python_words, suite_from_arguments
 
-    if arrays:
-        msg = "evaluate takes one table; arrays have no names of columns"
-        hint = 'name them: plm.evaluate({"y": y, "A": scores}, label="y", models=["A"])'
-        raise ConfigError(Problem(msg, ("data",), hint))
+    _refuse_arrays(arrays)
     arguments: Arguments = {
         "task": task,
         "label": label,
@@ -210,6 +207,14 @@ def evaluate(
         suite = suite_from_arguments(data, **arguments)
         result = _result(suite, data, arguments, on)
     return replace(result, record={**result.record, "warnings": list(python_warnings(result.warnings))})
+
+
+def _refuse_arrays(arrays: Sequence[object]) -> None:
+    """Refuse positional arrays in place of a table with named columns."""
+    if arrays:
+        msg = "evaluate takes one table; arrays have no names of columns"
+        hint = 'name them: plm.evaluate({"y": y, "A": scores}, label="y", models=["A"])'
+        raise ConfigError(Problem(msg, ("data",), hint))
 
 
 def _result(suite: Suite, data: object, arguments: Arguments, on: On | Mapping[str, object] | None) -> Result:

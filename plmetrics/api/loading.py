@@ -58,7 +58,7 @@ def load(path: str | PathLike[str]) -> Result:
         others=stored.others,
         verdict=stored.verdict,
         suite=_suite(stored),
-        kept=stored.kept,
+        replicates=stored.replicates,
         record=cast("RunRecord", stored.record),
         folder=stored.folder,
         drift_state=_drift_state(stored),

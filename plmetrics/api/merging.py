@@ -262,22 +262,22 @@ class _Sum:
     def result(
         self, context: RunContext, coverage: UnitCoverage | None = None, *, suite: Suite | None = None
     ) -> Result:
-        """The result, estimated from the sums alone, with the denominators that a suite decomposes by."""
+        """Result estimated from the sums alone, with the denominators of the suite's decomposition."""
         from plmetrics.features.stored.restoration import restore
 
         places = file_places(self.stored)
         with self.watch.stage("intervals"), damage_errors(places):
             run = restore(self.suite, self.total)
-        alike = run.aggregated.arithmetic
-        with self.watch.stage("intervals"), alike(), damage_errors(places):
+        arithmetic = run.aggregated.arithmetic
+        with self.watch.stage("intervals"), arithmetic(), damage_errors(places):
             analysis, ordered, curves = estimate(run.plan, run.aggregated, run.scores)
             tables, replicates, analysis = infer(analysis, ordered, context)
-        with self.watch.stage("tests"), alike():
+        with self.watch.stage("tests"), arithmetic():
             rows = rows_of_tests(run.plan)
             tables["comparisons"] = comparisons_with_tests(tables, analysis, rows, ordered)
         source, counts = run.plan.view.source, context.counts
         restored = Run(source, run.plan, run.aggregated, counts, analysis=analysis, state=self.total)
-        with alike(), damage_errors(places):
+        with arithmetic(), damage_errors(places):
             outputs = [
                 feature.run(restored)
                 for feature in features_of(self.suite)

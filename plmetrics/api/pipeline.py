@@ -153,7 +153,7 @@ def result_of_tables(
         others={name: table for name, table in added.items() if name not in TABLES},
         verdict=_verdict(gates),
         suite=suite,
-        kept=replicates,
+        replicates=replicates,
         record=record,
         folder=None,
         drift_state=next((output.state for output in outputs if output.state is not None), None),
@@ -319,7 +319,7 @@ def infer(
         keeper = Keeper(analysis)
     metrics, comparisons = tables(analysis, ordered, keeper)
     comparisons = delong_tests(comparisons, analysis, rows)
-    replicates = None if keeper is None else keeper.kept(units)
+    replicates = None if keeper is None else keeper.replicates(units)
     listed = pl.col("metric").is_in([metric.text for metric in suite.metrics])
     decomposition = DECOMPOSITION_SCHEMA.to_frame()
     if suite.compare is not None:

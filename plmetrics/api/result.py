@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+from warnings import warn
 
 from plmetrics.core.errors import ConfigError
 from plmetrics.core.results import ResultTables, RunRecord
@@ -32,7 +33,7 @@ class Result(ResultTables):
     `suite` is what was asked, complete with defaults. `record` is what run.json says of the run: constants, files, row
     counts, timings, warnings. `folder` is where the tables were written, None if they were not. `drift_state` is what
     drift counted of the rows, as a reference for later ones; None unless drift had a state or a run for its own.
-    `kept` are the replicates that pair the run with another one, see `uncertainty.keep`.
+    `replicates` are retained ones of the estimates, for paired comparisons with other runs, see `uncertainty.keep`.
 
     A result shows itself as the report of the command line, as wide as the terminal.
 
@@ -56,7 +57,7 @@ class Result(ResultTables):
 
     verdict: str
     suite: Suite
-    kept: RunReplicates | None = field(default=None, repr=False)
+    replicates: RunReplicates | None = field(default=None, repr=False)
     record: RunRecord = field(default_factory=RunRecord)
     folder: Place | None = None
     drift_state: State | None = field(default=None, repr=False)
@@ -65,6 +66,12 @@ class Result(ResultTables):
     def warnings(self) -> tuple[str, ...]:
         """Warnings: no errors, but probably not meant."""
         return tuple(self.record.get("warnings", ()))
+
+    @property
+    def kept(self) -> RunReplicates | None:
+        """Former name of `replicates`, deprecated."""
+        warn("Result.kept is deprecated: read Result.replicates", DeprecationWarning, stacklevel=2)
+        return self.replicates
 
     @property
     def plot(self) -> Plot:

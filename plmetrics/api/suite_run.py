@@ -41,7 +41,7 @@ def open_suite(
     set: Mapping[str, object],  # noqa: A002
     output: str | Path | None,
 ) -> tuple[LoadedSuite, Place]:
-    """Suite from its file, and the directory of its runs; a refused one leaves a record of that.
+    """Suite from its file, and the directory of its runs; a refusal is recorded there.
 
     Raises:
         ConfigError: the suite is wrong.
@@ -107,7 +107,7 @@ class Evaluation:
 
     @property
     def interval_text(self) -> str:
-        """Name of that interval, or nothing."""
+        """Key of the recorded interval, empty without one."""
         return "" if self.recorded_interval is None else self.recorded_interval["key"]
 
     @cached_property

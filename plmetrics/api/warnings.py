@@ -1,4 +1,4 @@
-"""Warnings of a result as Python issues them, for callers who print no record."""
+"""Warnings of a result issued as Python warnings, for callers from Python."""
 
 from __future__ import annotations
 

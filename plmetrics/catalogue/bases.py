@@ -32,7 +32,7 @@ _RIGHT = ("tp", "tn", "hit")
 
 
 class RowMean(Metric):
-    """Base of the means over rows of a number of the row: `row_atom`, or what parameters make of it."""
+    """Base of the means over rows of a per-row value: `row_atom`, or a function of it and of parameters."""
 
     needs = Sums()
     interval_form: ClassVar[IntervalForm | None] = "t"
@@ -49,21 +49,21 @@ class RowMean(Metric):
 
 
 class Positives(Metric):
-    """Base of the metrics that are relative to the positives."""
+    """Base of the metrics relative to the positives."""
 
     nonzero: ClassVar[Nonzero] = (("no_positives", "positives"),)
     masses: ClassVar[tuple[str, ...]] = ("positives",)
 
 
 class BothClasses(Metric):
-    """Base of the metrics that compare positives with negatives."""
+    """Base of the comparisons of positives with negatives."""
 
     nonzero = BOTH_CLASSES
     masses = ("positives", "negatives")
 
 
 class Quotient(Metric):
-    """Base of the metrics that are one number over another, undefined with status `empty` where that is 0."""
+    """Base of the ratios of two numbers, undefined with status `empty` for a denominator of 0."""
 
     empty: ClassVar[str] = "zero_denominator"
 
@@ -82,7 +82,7 @@ class Quotient(Metric):
 
 
 class Norm(Metric):
-    """A metric that is the size of a vector of linear estimates, such as the gaps of a reliability diagram.
+    """Norm of a vector of linear estimates, such as the gaps of a reliability diagram.
 
     Noise makes such a value larger than it is in truth, so its interval is centred: it needs the size of
     (replicate's gaps - point's gaps), which is `deviation`.

@@ -24,7 +24,7 @@ OVER = ("mean", "sum", "min", "max", "worst")
 
 
 class DerivedMetric(Metric):
-    """Base of the metrics that are made from others' values, slice by slice and replicate by replicate.
+    """Base of the functions of other metrics' values, slice by slice and replicate by replicate.
 
     `parts()` are those others; `finalise` maps a mapping of their texts to values, NaN where undefined, to values. With
     `other_model` it also reads the parts of that model, under `other_key`.
@@ -125,7 +125,7 @@ class Groups:
 
 
 class AcrossSlices(Metric):
-    """Base of the metrics that are made from others' values in all slices of a set.
+    """Base of the functions of other metrics' values in all slices of a set.
 
     `parts()` are those others. `finalise` maps `Groups` to one value for the set, or to one for each slice
     (`for_each`); replicates go the same way. One value stands under the slice set, with slice `all`. With fewer than
@@ -188,7 +188,7 @@ def is_derived(metric: Metric) -> TypeGuard[DerivedMetric]:
 
 
 def refused_subject(metric: Metric, leaf: Metric) -> str:
-    """Subject of a refusal: the requested metric, and its part if a suite could request that."""
+    """Subject of a refusal: the requested metric, and its part if suites can name that."""
     if leaf.text == metric.text or "|" in leaf.text:  # the part of one class has no name in suites
         return metric.text
     return f"{metric.text}, made of {leaf.text},"

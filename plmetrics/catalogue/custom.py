@@ -38,7 +38,7 @@ _SHARE = (0.0, 1.0)
 
 @dataclass(frozen=True)
 class Custom(Metric):
-    """Base of the metrics that a suite defines. `definition` is how it does so; `path` is where.
+    """Base of the metrics defined in a suite; `definition` is their text there, `path` its place.
 
     Its facts belong to the metric, not to the class: two suites may call different things by one name.
     """
@@ -283,7 +283,7 @@ class CustomDeviation(RowAggregate):
 
 @dataclass(frozen=True)
 class CustomRatio(RowAggregate):
-    """Ratio of two sums: sum of w a / sum of w b over the rows that have both. `sql` is a, `divisor` is b."""
+    """Ratio of two sums: sum of w a / sum of w b over the rows with both. `sql` is a, `divisor` is b."""
 
     aggregate = "ratio"
     range = EVERYTHING

@@ -21,7 +21,7 @@ LABELLED_ROWS = Atom("labelled", lambda rows: rows.label.is_not_null(), counts=T
 
 
 class LabelShare(RowMean):
-    """Share of the rows that have a label: weight of those with one over the weight of all.
+    """Share of rows with a label: weight of those with one over the weight of all.
 
     Weighted by row (in rankings by query, of those whose every row has one); in [0, 1]; undefined (`no_rows`) without
     rows. 1 in a run whose rows must have labels: the section `labels` lets them come later. Source: Little and Rubin

@@ -308,7 +308,7 @@ class Metric:
         ]
 
     def denominators(self, state: Any) -> tuple[Any, ...]:
-        """Masses with a spread over blocks that gives the effective number of independent units."""
+        """Masses for the effective number of independent units, by their spread over blocks."""
         return tuple(getattr(state, name) for name in self.masses)
 
     def bound(self, state: Any) -> Any:  # noqa: ARG002

@@ -23,7 +23,7 @@ TASKS = ("regression", "quantile")
 
 @dataclass(frozen=True)
 class Relative(DerivedMetric):
-    """Value of a metric over the value that another model has of it on the same rows: m / m_to.
+    """Ratio of a metric of two models on the same rows: m / m_to.
 
     Slice by slice and replicate by replicate, so that its interval is of a paired ratio. Weighted as the metric is;
     1 for the other model itself; undefined (`zero_denominator`) where the other model has 0, else with the status of

@@ -115,7 +115,7 @@ class Quantiles(OrderedRows):
 
 @dataclass(frozen=True, slots=True)
 class Ranks(Need):
-    """Moments of the ranks of labels and predictions; with `pairs` also which pairs of rows agree."""
+    """Moments of the ranks of labels and predictions; with `pairs` also the concordance of pairs of rows."""
 
     family = "ranks"
     pairs: bool = True
@@ -152,7 +152,7 @@ def need_of(family: Family, reads: Reads) -> Need:
 
 @dataclass(frozen=True, slots=True)
 class ValueKind:
-    """A kind of value by its name, and the range of such a metric, which intervals never leave.
+    """Kind of value by its name, and the range of such a metric, a limit for intervals.
 
     >>> ValueKind("proportion", (0.0, 1.0)).closed_forms[0], ValueKind("norm").resampling_form
     ('wilson', 'centred')

@@ -99,7 +99,7 @@ def parameter(
 
 
 def parameter_name(field: dataclasses.Field[Any]) -> str:
-    """Name of a parameter in texts: the field's name, unless that is taken by something else."""
+    """Name of a parameter in texts: its `name`, else the field's."""
     return field.metadata.get("name") or field.name
 
 

@@ -56,7 +56,7 @@ _DEFAULTS = {
 
 
 class UnknownMetricError(ValueError):
-    """No metric of that name for the task."""
+    """Error of a name without a metric of the task."""
 
     def __init__(self, message: str, hint: str | None) -> None:
         super().__init__(message)
@@ -84,8 +84,8 @@ def register(metric: type[Metric]) -> type[Metric]:
 def register_for(tasks: Iterable[str], metric: type[Metric], **facts: Any) -> None:
     """Register a metric class for each of several tasks, with further class facts."""
     for task in tasks:
-        own = {"task": task, "__doc__": metric.__doc__, "__module__": metric.__module__}
-        register(type(metric.__name__, (metric,), own | facts))
+        attributes = {"task": task, "__doc__": metric.__doc__, "__module__": metric.__module__}
+        register(type(metric.__name__, (metric,), attributes | facts))
 
 
 def check(metric: type[Metric]) -> None:

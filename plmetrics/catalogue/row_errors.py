@@ -65,7 +65,7 @@ def row_error(metric: Metric, *, weighted: bool) -> Metric | None:
 
 @dataclass(frozen=True, slots=True)
 class _Sum:
-    """Sum of a metric: its name in the state, its place among several of that name, and its summands."""
+    """Sum of a metric: its name in the state, its index among several of that name, and its summands."""
 
     name: str
     place: int | None
@@ -199,7 +199,7 @@ class RowError(Metric):
         return out
 
     def _joint(self, i: int, j: int) -> Atom | None:
-        """Rows of two counts, each by its weight squared; None where that is a sum of the metric's own."""
+        """Sum of squared weights of the rows in two counts; None if it is one of the metric's own sums."""
         first, second = (self._masks[place].atom for place in (i, j))
         inside = i == j or (i == 0 and self._whole)
         if self.weighted:
@@ -256,7 +256,7 @@ class RowError(Metric):
         return ops.sqrt(self._variance(state)[0])
 
     def undefined(self, state: Any) -> Undefined:
-        """Where the value is, and where terms cancel."""
+        """Conditions of the metric itself, and cancellation of terms as status `rounding`."""
         variance, size = self._variance(state)
         return [*self.of.undefined(state), ("rounding", ~(variance > _CLEAR * size))]
 
@@ -310,7 +310,7 @@ class RowError(Metric):
     def _slope(
         self, state: Any, function: Callable[[Any], Any], part: _Sum, number: int | None = None
     ) -> Any:
-        """Derivative of a number by a sum; 0 for an empty count, which adds nothing."""
+        """Numerical derivative of a function of the state by a sum; 0 for an empty count."""
         total = part.of(state)
         spread = 1.0 if number is None else ops.sqrt(state.n * getattr(state, f"@{number}x{number}"))
         step = _STEP * ops.where(total == 0, ops.where(spread > 0, spread, 1.0), ops.absolute(total))
@@ -369,7 +369,7 @@ def _close(first: Any, second: Any) -> bool:
 
 
 def _any_state(metric: Metric) -> dict[str, NDArray[np.float64]]:
-    """Arbitrary state: masses that add up to the weight, and sums of any size."""
+    """Random state of a metric: masses consistent with the weight, and sums of any size."""
     generator = np.random.default_rng(1)
     positives, negatives = generator.uniform(1, 2, _STATES), generator.uniform(1, 2, _STATES)
     weight = positives + negatives

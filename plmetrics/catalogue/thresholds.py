@@ -30,7 +30,7 @@ _TIE = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class Optimal(ThresholdRule):
-    """The threshold that costs least if scores are calibrated probabilities: c_fp / (c_fp + c_fn).
+    """Threshold of least expected cost for calibrated probabilities: c_fp / (c_fp + c_fn).
 
     Source: Elkan (2001), The foundations of cost-sensitive learning, IJCAI.
 
@@ -52,7 +52,7 @@ class Optimal(ThresholdRule):
 
 @dataclass(frozen=True, slots=True)
 class Best(ThresholdRule):
-    """The threshold at which a metric is largest, or smallest; among equals the highest.
+    """Threshold of the largest, or smallest, value of a metric; the highest of equals.
 
     Candidates are the distinct scores, and one above them all at which nothing is called positive.
     """
@@ -80,7 +80,7 @@ class Best(ThresholdRule):
 
 @dataclass(frozen=True, slots=True)
 class Reach(ThresholdRule):
-    """The threshold that reaches a limit.
+    """Threshold at a limit of a share: recall, volume, precision or fpr.
 
     recall, volume: the highest at which the share is at least the limit; precision: that of the highest recall with
     at least the limit; fpr: that of the highest recall with at most the limit. Shares are compared with a tolerance
@@ -114,7 +114,7 @@ class Reach(ThresholdRule):
 
 
 class RuleError(ValueError):
-    """A threshold's rule is wrong; `hint` says what to write instead."""
+    """Error of a threshold's rule; `hint` is the advice."""
 
     def __init__(self, message: str, hint: str | None = None) -> None:
         super().__init__(message)

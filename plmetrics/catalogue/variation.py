@@ -39,7 +39,7 @@ def square(value: pl.Expr) -> pl.Expr:
 
 
 def faint(squares: Any, mass: Any) -> Any:
-    """Whether squares by `squared` are so small on average that their sum has lost its digits."""
+    """Whether squares by `squared` are too small on average for significant digits in their sum."""
     return (squares > 0) & (squares < _FAINT * mass)
 
 
@@ -71,7 +71,7 @@ def variation(first: Any, second: Any, mass: Any, n: Any) -> Any:
 
 
 def is_lost(state: Any, key: str, first: Any, second: Any, mass: Any) -> Any:
-    """Whether numbers differ, but so far from their centre that the digits of the difference are lost.
+    """Whether numbers vary, but too far from their centre for significant digits of the variation.
 
     `key` names the value that the moments are of. Where nobody knows the centre, nothing is lost.
     """

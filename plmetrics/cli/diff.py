@@ -52,7 +52,7 @@ def diff(
     debug: Debug = False,
     html: HtmlFile = None,
 ) -> None:
-    """Say what changed from one run to another.
+    """Compare two runs, and report the changes.
 
     A run is its folder, its run.json, or the folder of a suite's runs: then the latest.
 

@@ -82,7 +82,7 @@ def merge(
     debug: Debug = False,
     quiet: Quiet = False,
 ) -> None:
-    """Print the results of all rows that states are of.
+    """Print the results of the union of rows of some states.
 
     They are those that one run over the rows would give.
 

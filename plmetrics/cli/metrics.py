@@ -45,7 +45,7 @@ def metrics(
     ] = ReportFormat.text,
     debug: Debug = False,
 ) -> None:
-    """List the metrics, or show all that is known of one."""
+    """List the metrics, or show the card of one."""
     with guard(debug=debug, json=form == "json"):
         from plmetrics.catalogue import registry
 
@@ -98,8 +98,8 @@ def _about(word: str, classes: Sequence[type[Metric]]) -> tuple[type[Metric], ..
     from plmetrics.report.catalogue import names_elsewhere
 
     def texts(metric: type[Metric]) -> Iterable[str]:
-        own = (metric.name, *metric.aliases, *metric.presets, metric.use_when, str(metric.__doc__))
-        return (*own, *(synonym.name for synonym in names_elsewhere(metric)))
+        words = (metric.name, *metric.aliases, *metric.presets, metric.use_when, str(metric.__doc__))
+        return (*words, *(synonym.name for synonym in names_elsewhere(metric)))
 
     chosen = tuple(
         metric for metric in classes if any(word.lower() in text.lower() for text in texts(metric))

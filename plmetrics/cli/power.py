@@ -37,7 +37,7 @@ def power(
     form: Outcome = OutcomeFormat.text,
     debug: Debug = False,
 ) -> None:
-    """Say how many units an experiment needs.
+    """Compute the number of units an experiment needs.
 
     Of effect, units and power two are given, and the third follows. Shares are compared by the z test of two
     proportions, means by the t test, units in clusters with their design effect.

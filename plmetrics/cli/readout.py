@@ -176,8 +176,8 @@ def _output(table: pl.DataFrame, form: TableFormat) -> str:
 
 def _ratio(text: str) -> tuple[str, list[str]]:
     """The name of a ratio and its columns; without a name, the columns as they are written."""
-    name, given, columns = text.partition("=")
-    parts = (columns if given else name).split("/")
+    name, separator, columns = text.partition("=")
+    parts = (columns if separator else name).split("/")
     if len(parts) != 2 or not all(parts) or not name:
         msg = f"--ratio {text}: expected NAME=COLUMN/COLUMN"
         raise UsageError(Problem(msg, hint="--ratio ctr=clicks/views"))
@@ -186,8 +186,8 @@ def _ratio(text: str) -> tuple[str, list[str]]:
 
 def _quantile(text: str) -> tuple[str, tuple[str, float]]:
     """The name of a quantile, its column and its level."""
-    name, given, rest = text.partition("=")
-    column, _, level = (rest if given else name).rpartition("@")
+    name, separator, place = text.partition("=")
+    column, _, level = (place if separator else name).rpartition("@")
     try:
         return name, (column, float(level))
     except ValueError:
@@ -203,8 +203,8 @@ def _covariates(texts: Sequence[str]) -> list[str] | dict[str, list[str]] | None
         return texts[0].split("/")
     covariates = {}
     for text in texts:
-        outcome, given, columns = text.rpartition("=")
-        if not given:
+        outcome, separator, columns = text.rpartition("=")
+        if not separator:
             msg = f"--covariate {text}: expected OUTCOME=COLUMN, where there are several"
             raise UsageError(Problem(msg, hint="--covariate spent=spent_before"))
         covariates[outcome] = columns.split("/")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path  # noqa: TC003 (typer reads the annotations)
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
@@ -21,6 +21,11 @@ from plmetrics.cli.options import (
 from plmetrics.cli.terminal.console import say_warnings, shown_path, write_result
 from plmetrics.cli.terminal.guard import guard
 from plmetrics.cli.terminal.progress import Progress
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from plmetrics.table.storage.places import Place
 
 
 def state(
@@ -48,7 +53,7 @@ def state(
     debug: Debug = False,
     quiet: Annotated[bool, Option("--quiet", "-q", help="No progress.")] = False,
 ) -> None:
-    """Write the state of a run, which merges with others.
+    """Write the state of a run, for merging with others.
 
     A state holds sums and counts. Write one a day, and any days merge into the results of one run over all their
     rows. States add where their constants are equal, so give later ones the constants of an earlier one that many rows
@@ -57,35 +62,43 @@ def state(
     With --shard, --unit or --plan there is a state for each of those units of the table: see plmetrics units.
     """
     with guard(debug=debug, json=form == "json"):
-        from plmetrics.report.export import json_text
-
-        changes, warnings = overrides(settings), tuple[str, ...]()
+        of_units = shard is not None or unit is not None or plan is not None
         with Progress(sys.stderr, quiet=quiet) as progress:
-            if shard is not None or unit is not None or plan is not None:
+            if of_units:
                 from plmetrics.api.shards.plans import unit_states
 
-                files = unit_states(
+                files: Sequence[str | Place] = unit_states(
                     suite,
                     output,
-                    set=changes,
+                    set=overrides(settings),
                     shard=shard,
                     unit=unit,
                     plan=plan,
                     constants=constants,
                     progress=progress,
                 )
-                places = list(map(shown_path, files))
-                entry: dict[str, object] = {"states": list(map(str, files))}
+                warnings: tuple[str, ...] = ()
             else:
                 from plmetrics.api import states
 
+                changes = overrides(settings)
                 result = states.state(suite, output, set=changes, constants=constants, progress=progress)
-                path, warnings = result.path, result.warnings
-                assert path is not None
-                places, entry = [path if isinstance(path, str) else shown_path(path)], {"state": str(path)}
-        if form is OutcomeFormat.json:
-            head = {"status": "complete", "exit_code": 0, "folder": None}
-            write_result(json_text(head | entry | {"warnings": list(warnings)}))
-        else:
-            write_result("".join(f"{place}\n" for place in places))
+                assert result.path is not None
+                files, warnings = [result.path], result.warnings
+        _write_paths(files, form, warnings, several=of_units)
         say_warnings(warnings)
+
+
+def _write_paths(
+    files: Sequence[str | Place], form: OutcomeFormat, warnings: Sequence[str], *, several: bool
+) -> None:
+    """Write the paths of states, a line each, or as the outcome of the command in JSON."""
+    if form is not OutcomeFormat.json:
+        write_result("".join(f"{file if isinstance(file, str) else shown_path(file)}\n" for file in files))
+        return
+    from plmetrics.report.export import json_text
+
+    head = {"status": "complete", "exit_code": 0, "folder": None}
+    names = [str(file) for file in files]
+    entry: dict[str, object] = {"states": names} if several else {"state": names[0]}
+    write_result(json_text(head | entry | {"warnings": list(warnings)}))

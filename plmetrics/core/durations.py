@@ -73,7 +73,7 @@ class Duration:
 
 
 def as_utc(local: datetime, zone: ZoneInfo) -> datetime:
-    """Local time of a zone in UTC: the first of two, and that after the gap where clocks leap over it."""
+    """UTC moment of a zone's local time: the first of two, or one after the gap if clocks skip it."""
     return local.replace(tzinfo=zone).astimezone(UTC)
 
 

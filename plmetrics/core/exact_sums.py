@@ -186,7 +186,7 @@ class SplitSums:
 
     def __init__(self, counts: Array, exponent: int, smaller: Sequence[Array] = ()) -> None:
         """Accumulators in `counts`, of zeros, or of the largest parts if `smaller` are given."""
-        self._held = [counts, *(smaller or (np.zeros_like(counts) for _ in _DIGITS[1:]))]
+        self._digits = [counts, *(smaller or (np.zeros_like(counts) for _ in _DIGITS[1:]))]
         self._units = _units(exponent)
         self._waiting = 0
 
@@ -197,9 +197,9 @@ class SplitSums:
         self._waiting += len(values)
         odd = ~np.isfinite(values)
         if odd.any():
-            yield self._held[0], np.where(odd, values, 0.0)
+            yield self._digits[0], np.where(odd, values, 0.0)
         remainder = np.where(odd, 0.0, values)
-        for target, unit in zip(self._held, self._units, strict=True):
+        for target, unit in zip(self._digits, self._units, strict=True):
             near = 1.5 * 2.0**52 * unit
             part = (remainder + near) - near
             remainder -= part
@@ -208,11 +208,11 @@ class SplitSums:
     def digits(self) -> tuple[Array, ...]:
         """Parts of the totals, in canonical form: `add` takes them for other totals."""
         self._carry()
-        return tuple(self._held)
+        return tuple(self._digits)
 
     def add(self, place: NDArray[np.int64], digits: Sequence[Array]) -> None:
         """Add the parts of other totals with the same exponent, each at its place."""
-        for target, part in zip(self._held, digits, strict=True):
+        for target, part in zip(self._digits, digits, strict=True):
             target[place] += part
         self._carry()
 
@@ -220,7 +220,7 @@ class SplitSums:
         """Put the totals together, in the first array."""
         self._carry()
         high: Array
-        high, middle, low = self._held
+        high, middle, low = self._digits
         middle += low
         high += middle
         for target in (middle, low):
@@ -230,10 +230,10 @@ class SplitSums:
     def _carry(self) -> None:
         """Leave in each part less than a unit of the one before: so every total has one form."""
         for place in reversed(range(1, len(_DIGITS))):
-            unit, target = self._units[place - 1], self._held[place]
+            unit, target = self._units[place - 1], self._digits[place]
             over = np.floor(target / unit) * unit
             target -= over
-            self._held[place - 1] += over
+            self._digits[place - 1] += over
         self._waiting = 0
 
 
@@ -311,10 +311,10 @@ def product(weights: Values, states: Values, out: Values | None = None) -> Value
         return total
     low = _round_to_grid(remainder, exponent + (room - 53))
     total += np.matmul(weights, low)
-    rest = remainder - low
-    if rest.any():
+    low_bits = remainder - low
+    if low_bits.any():
         vague = np.abs(total) < np.ldexp(draws * _SHARP, exponent + (room - 106))
-        total = np.where(vague, total + np.matmul(weights, rest), total)
+        total = np.where(vague, total + np.matmul(weights, low_bits), total)
     return total
 
 

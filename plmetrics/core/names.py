@@ -61,11 +61,11 @@ def file_hint(name: str, names: Iterable[str]) -> str | None:
         match = nearest(name, names)
         return f"did you mean '{match}'?" if match else None
     words = _DIGITS.sub("#", name)
-    alike = sorted(
+    siblings = sorted(
         (_numbers(other), other) for other in names if _DIGITS.sub("#", other) == words and other != name
     )
-    before = [other for values, other in alike if values < numbers][-1:]
-    after = [other for values, other in alike if values > numbers][:1]
+    before = [other for values, other in siblings if values < numbers][-1:]
+    after = [other for values, other in siblings if values > numbers][:1]
     if before or after:
         parts = [f"{other} before it" for other in before] + [f"{other} after it" for other in after]
         return f"the nearest that are there: {', '.join(parts)}"
@@ -78,7 +78,7 @@ def _numbers(name: str) -> list[int]:
 
 
 def is_path(text: str) -> bool:
-    r"""Whether a file system can have a file of that name, by its length and characters.
+    r"""Whether a file system accepts a text as a path, by the length and characters of its parts.
 
     >>> is_path("runs/nightly"), is_path("runs\0"), is_path("a" * 300)
     (True, False, False)

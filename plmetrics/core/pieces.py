@@ -179,10 +179,10 @@ class Pieces(Along):
     def _each(self, function: Callable[[Values], T]) -> list[T]:
         """Results of a function in each piece."""
 
-        def found(number: int) -> T:
+        def result(number: int) -> T:
             return function(self.piece(number, {}))
 
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             if self.count <= _ALONE:
-                return [found(number) for number in range(self.count)]
-            return parallel_map(found, range(self.count))
+                return [result(number) for number in range(self.count)]
+            return parallel_map(result, range(self.count))

@@ -56,8 +56,8 @@ def _mean(placement: Operand, rows: Operand, size: Operand) -> tuple[Operand, Op
     counted = ops.where(rows > 0, placement, 0.0)
     mean = ops.ratio(ops.total(rows * counted), size)
     away = counted - ops.broadcast(mean, counted)
-    rest = np.maximum(size - 1.0, 0.0)
-    return mean, ops.ratio(ops.total(rows * away * away), rest * size)
+    others = np.maximum(size - 1.0, 0.0)
+    return mean, ops.ratio(ops.total(rows * away * away), others * size)
 
 
 def cluster_covariance(ups: Array, downs: Array, truth: NDArray[np.bool_], unit: NDArray[np.int64]) -> Array:

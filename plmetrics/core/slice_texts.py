@@ -33,7 +33,7 @@ def unquote(text: str) -> str:
     >>> unquote('a=x, b="p, b=q"'), unquote('a="null"')
     ('a=x, b=p, b=q', 'a=null')
     """
-    return _QUOTED.sub(lambda found: found[1] + found[2].replace('""', '"'), text)
+    return _QUOTED.sub(lambda match: match[1] + match[2].replace('""', '"'), text)
 
 
 def slice_place(slice_text: str, texts: Sequence[str]) -> int | None:
@@ -44,8 +44,8 @@ def slice_place(slice_text: str, texts: Sequence[str]) -> int | None:
     """
     if slice_text in texts:
         return texts.index(slice_text)
-    alike = [place for place, text in enumerate(texts) if '"' in text and unquote(text) == slice_text]
-    return alike[0] if len(alike) == 1 else None
+    matches = [place for place, text in enumerate(texts) if '"' in text and unquote(text) == slice_text]
+    return matches[0] if len(matches) == 1 else None
 
 
 def only_value(text: str) -> str:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def _special(name: str) -> Special:
-    """Function of that name, with an import of SciPy at its call."""
+    """Function of SciPy by its name, imported at its call."""
 
     def function(*arguments: Operand) -> Operand:
         import scipy.special

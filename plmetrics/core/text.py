@@ -45,7 +45,7 @@ _WORD = re.compile(r"[^\W\d]\w*(?:-\w+)*")
 
 
 class TextError(ValueError):
-    """Error of a text that is not a metric's; `hint` is the advice."""
+    """Syntax error of a text other than a metric's; `hint` is the advice."""
 
     def __init__(self, message: str, hint: str | None = None) -> None:
         super().__init__(message)

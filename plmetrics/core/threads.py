@@ -139,10 +139,10 @@ def add_at(
         raise IndexError(msg)
     values = _ones(len(key), flat.dtype) if weight is None else weight.astype(flat.dtype, copy=False)
     ends, one = np.array([0, len(key)], dtype=key.dtype), np.ones(1, dtype=flat.dtype)
-    few = len(flat) * _FEW_SHARE < len(key)
-    sums = np.zeros_like(flat) if few else flat
+    is_small = len(flat) * _FEW_SHARE < len(key)
+    sums = np.zeros_like(flat) if is_small else flat
     _sparse_product()(len(flat), 1, ends, key, values, one, sums)
-    if few:
+    if is_small:
         np.add(flat, sums, out=flat)
 
 

@@ -93,7 +93,7 @@ def _gates_of_one_side(suite: Suite) -> Iterator[str]:
 
 
 def _tells_trivial(metric: Metric, rewards: str) -> bool:
-    """Whether a metric punishes more of what another rewards; metrics of the suite's own may.
+    """Whether a metric punishes more of another's rewards; metrics defined in the suite may.
 
     Metrics of probabilities are: a model that calls every row has scores that are too high.
     """

@@ -39,7 +39,7 @@ _MOST_QUERIES = 0.5
 
 
 def run_warnings(plan: RunPlan, aggregated: Aggregates, metrics: pl.DataFrame) -> list[str]:
-    """Warnings of a run: a class without rows, gates that exclude each other, misleading metrics and values."""
+    """Warnings of a run: a class without rows, incompatible gates, misleading metrics and values."""
     return [
         *models_of_the_label(plan.view),
         *_no_positives(plan, aggregated),
@@ -141,7 +141,7 @@ def _whole_queries(suite: Suite, facts: TableFacts, short: Mapping[int, float]) 
 
 
 def _short_queries(plan: RunPlan, aggregated: Aggregates, facts: TableFacts) -> dict[int, float]:
-    """Share of queries with at most k rows, by the cuts k of metrics for which any order is best then."""
+    """Share of queries with at most k rows, by the cuts k of metrics saturated on those."""
     cuts = {metric.saturation for metric in plan.request.suite.metrics if metric.saturation is not None}
     if not cuts or not facts.rows:
         return {}

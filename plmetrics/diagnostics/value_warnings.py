@@ -83,12 +83,12 @@ def _worse_than_baseline(suite: Suite, rows: Sequence[Row]) -> Iterator[str]:
     constant = {row["metric"]: row["value"] for row in rows if row["model"] == BASELINE}
     worse: dict[str, list[str]] = {}
     for row in rows:
-        known, noise = constant.get(row["metric"]), _noise(row)
-        if known is None or row["model"] == BASELINE or row["metric"] not in losses:
+        baseline, noise = constant.get(row["metric"]), _noise(row)
+        if baseline is None or row["model"] == BASELINE or row["metric"] not in losses:
             continue
         limit = row["lower"] if row["lower"] is not None else noise and row["value"] * (1.0 - noise)
-        if limit is not None and limit > known:
-            text = f"{row['metric']} {number_text(round(row['value'], 4))} against {number_text(round(known, 4))}"
+        if limit is not None and limit > baseline:
+            text = f"{row['metric']} {number_text(round(row['value'], 4))} against {number_text(round(baseline, 4))}"
             worse.setdefault(row["model"], []).append(text)
     for model, texts in worse.items():
         yield f"model '{model}' is worse than the baseline, which gives every row the same: {', '.join(texts)}"

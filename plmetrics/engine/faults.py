@@ -40,7 +40,7 @@ def check_rows(missing: str, *sources: Source | None, ends: bool = False) -> lis
 
 @contextmanager
 def reading(*sources: Source) -> Iterator[None]:
-    """Context that attributes a Polars error to its file and column, and lets others pass.
+    """Context manager: attribute a Polars error to its file and column, and pass on others.
 
     Where the error does not tell, each file is read by itself: one that cannot be read is to blame.
 

@@ -44,7 +44,7 @@ class Accounting:
 
 
 class NoRowsLeftError(DataError):
-    """Error of a table whose rows all have weight 0, are dropped, or are those of calibrators."""
+    """Error of a table without rows to count: all are of weight 0, dropped, or for calibrators."""
 
     rows: Accounting
 

@@ -89,10 +89,10 @@ def _runs_in(files: pl.DataFrame, run: EndedRun) -> set[str | None]:
     of_interval = {"partition.suite": run.name, "partition.run_key": run.key}
     if not of_interval.keys() <= set(files.columns):
         return set()
-    held = files.filter(**of_interval)
-    if "min.run_id" not in held.columns:
-        return {_UNKNOWN} if held.height else set()
-    return set(held["min.run_id"].fill_null(_UNKNOWN))
+    candidates = files.filter(**of_interval)
+    if "min.run_id" not in candidates.columns:
+        return {_UNKNOWN} if candidates.height else set()
+    return set(candidates["min.run_id"].fill_null(_UNKNOWN))
 
 
 def delta_target(loaded: LoadedSuite, path: str) -> DeltaTarget:

@@ -66,12 +66,12 @@ class EndedRun:
 
     @property
     def started(self) -> datetime:
-        """When the run began."""
+        """Start time of the run."""
         return _moment(self.record["started"])
 
     @property
     def finished(self) -> datetime:
-        """When the run ended."""
+        """End time of the run."""
         return _moment(self.record["finished"])
 
 
@@ -88,7 +88,7 @@ class Target(Protocol):
         """Name in messages, without a password."""
 
     def write(self, run: EndedRun) -> None:
-        """Write the results of a run that did not fail.
+        """Write the results of a complete run.
 
         Raises:
             EnvironmentFault: they are not there, or not all of them.

@@ -188,7 +188,7 @@ class Feature(ABC):
         return raw
 
     def path(self, suite: Suite) -> SuitePath:  # noqa: ARG002
-        """Where a suite asks for it."""
+        """Path of the section in a suite."""
         return (self.key,)
 
     def argument(self, value: object) -> object:
@@ -228,7 +228,7 @@ class Feature(ABC):
         """
 
     def check_counts(self, request: Request, counts: object) -> object:  # noqa: ARG002
-        """Check that counts meet the needs of the suite.
+        """Check counts against the needs of the suite.
 
         Returns:
             The counts to use.
@@ -320,13 +320,13 @@ class Feature(ABC):
         return None
 
     def check_states(self, first: StateReference, other: StateReference) -> None:  # noqa: B027
-        """Check that its counts in two stored states add up.
+        """Check its counts in two stored states for equal meaning.
 
         Raises:
             ConfigError: they have another meaning in the second.
         """
 
-    def merge(self, alike: Sequence[AlignedStates], builder: Builder) -> Mapping[str, Json] | None:  # noqa: ARG002
+    def merge(self, layouts: Sequence[AlignedStates], builder: Builder) -> Mapping[str, Json] | None:  # noqa: ARG002
         """Add its counts in stored states to the merged state.
 
         Returns:
@@ -339,7 +339,7 @@ class Feature(ABC):
         return {}
 
     def stored_state(self, folder: Place) -> State | None:  # noqa: ARG002
-        """Its counts of the rows of a run, from the folder of that run; None without any."""
+        """Its counts of a run's rows from the run folder; None without any."""
         return None
 
     def page_rows(self, summary: Summary) -> pl.DataFrame | None:

@@ -94,4 +94,6 @@ def counting(plan: RunPlan) -> Question[dict[str, object]]:
     """Questions of features for their counts of rows, by key, from their constants."""
     from plmetrics.engine.inquiry import answers_by_name
 
-    return answers_by_name({key: cast("Counting", known).count() for key, known in plan.countings.items()})
+    return answers_by_name(
+        {key: cast("Counting", counting).count() for key, counting in plan.countings.items()}
+    )

@@ -85,27 +85,27 @@ def with_bands(rows: pl.DataFrame, gate: Gate, band: Band, values: pl.DataFrame 
     earlier = pl.DataFrame(schema=_SCHEMA) if values is None else values.filter(metric=gate.subject.text)
     spreads = _spreads(rename_slices(earlier, rows), by_weekday=band.season is not None)
     spread = rows.join(spreads, on=_KEY, how="left", nulls_equal=True, maintain_order="left")
-    spread = spread.with_columns(pl.col("@all", "@alike").fill_null(0))
-    few = pl.col("@all") < band.min_intervals
+    spread = spread.with_columns(pl.col("@all", "@in_season").fill_null(0))
+    insufficient = pl.col("@all") < band.min_intervals
     if band.season is not None:
-        few |= (pl.col("@alike") < _LEAST_OF_A_WEEKDAY) | (pl.col("@freedom") < 1)
+        insufficient |= (pl.col("@in_season") < _LEAST_OF_A_WEEKDAY) | (pl.col("@freedom") < 1)
     noise = (pl.col("std_error").cast(pl.Float64) ** 2 - pl.col("@noise")).fill_nan(None).clip(0).fill_null(0)
-    half = band.sd * (pl.col("@variance") * (1 + 1 / pl.col("@alike")) + noise).sqrt()
-    defined = pl.when(pl.col("observed").is_not_null() & ~few)
+    half = band.sd * (pl.col("@variance") * (1 + 1 / pl.col("@in_season")) + noise).sqrt()
+    defined = pl.when(pl.col("observed").is_not_null() & ~insufficient)
     spread = spread.with_columns(
         defined.then(pl.col("@mean") - half).alias(BAND_ENDS[0]),
         defined.then(pl.col("@mean") + half).alias(BAND_ENDS[1]),
         pl.Series("@outside", _share_outside(spread["@freedom"], band)),
     )
     spread = _open_better_side(spread, gate, band)
-    return spread.with_columns(**_words(band, spread, few)).select(
+    return spread.with_columns(**_words(band, spread, insufficient)).select(
         *rows.columns, *BAND_ENDS, "band", "band_status", "band_note"
     )
 
 
 def _spreads(earlier: pl.DataFrame, *, by_weekday: bool) -> pl.DataFrame:
     """Mean, pooled variance, number of values and number of values of the weekday, by place."""
-    alike = pl.col(_WEEKDAY) == 0 if by_weekday else pl.lit(value=True)
+    in_season = pl.col(_WEEKDAY) == 0 if by_weekday else pl.lit(value=True)
     season = [*_KEY, _WEEKDAY] if by_weekday else [*_KEY]
     residuals = earlier.with_columns(
         (pl.col("value") - pl.col("value").mean().over(season)).alias("@residual")
@@ -114,8 +114,8 @@ def _spreads(earlier: pl.DataFrame, *, by_weekday: bool) -> pl.DataFrame:
     freedom = pl.len().cast(pl.Int64) - seasons
     return residuals.group_by(_KEY, maintain_order=True).agg(
         pl.len().cast(pl.Int64).alias("@all"),
-        pl.col("value").filter(alike).len().cast(pl.Int64).alias("@alike"),
-        pl.col("value").filter(alike).mean().alias("@mean"),
+        pl.col("value").filter(in_season).len().cast(pl.Int64).alias("@in_season"),
+        pl.col("value").filter(in_season).mean().alias("@mean"),
         freedom.alias("@freedom"),
         (pl.col("@residual").pow(2).sum() / freedom).alias("@variance"),
         pl.col("std_error").pow(2).mean().alias("@noise"),
@@ -129,7 +129,7 @@ def _share_outside(freedom: pl.Series, band: Band) -> Array:
     return tail if band.side == "worse" else 2 * tail
 
 
-def _words(band: Band, spread: pl.DataFrame, few: pl.Expr) -> dict[str, pl.Expr]:
+def _words(band: Band, spread: pl.DataFrame, insufficient: pl.Expr) -> dict[str, pl.Expr]:
     """The band with its ends, the status where it is absent, and the note."""
     season = "" if band.season is None else f" by {band.season}"
     texts = pl.lit(
@@ -141,7 +141,7 @@ def _words(band: Band, spread: pl.DataFrame, few: pl.Expr) -> dict[str, pl.Expr]
     absent = pl.format(f"earlier intervals with a value: {{}}, at least {band.min_intervals} needed", "@all")
     if band.season is not None:
         enough = pl.col("@all") >= band.min_intervals
-        of_weekday = pl.format(f"{{}} of this weekday, at least {_LEAST_OF_A_WEEKDAY} needed", "@alike")
+        of_weekday = pl.format(f"{{}} of this weekday, at least {_LEAST_OF_A_WEEKDAY} needed", "@in_season")
         absent = (
             pl.when(enough)
             .then(pl.format("of {} earlier intervals {}", "@all", of_weekday))
@@ -150,8 +150,8 @@ def _words(band: Band, spread: pl.DataFrame, few: pl.Expr) -> dict[str, pl.Expr]
     defined, exists = pl.col("observed").is_not_null(), pl.col(BAND_ENDS[0]).is_not_null()
     return {
         "band": pl.when(exists).then(ends),
-        "band_status": pl.when(defined & few).then(pl.lit(TOO_FEW)),
-        "band_note": pl.when(exists).then(outside).when(defined & few).then(absent),
+        "band_status": pl.when(defined & insufficient).then(pl.lit(TOO_FEW)),
+        "band_note": pl.when(exists).then(outside).when(defined & insufficient).then(absent),
     }
 
 

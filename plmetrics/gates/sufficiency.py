@@ -51,22 +51,22 @@ class Coverage:
         return any(not leaf.every_row and leaf.text not in self.label_free for leaf in leaves(metric))
 
     def of(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Share of each row of a gate: of two models the smaller one, of all slices of a set that overall."""
+        """Labelled share for each row of a gate: the smaller of two models; overall for all slices of a set."""
         overall = self.shares.filter(slice_set="overall").select("model", pl.col(LABELLED).alias("@overall"))
         overall = overall.unique("model", keep="first", maintain_order=True)
-        found = _of_places(rows, self.shares, LABELLED)
-        found = found.join(overall, on="model", how="left", maintain_order="left")
-        return found.with_columns(pl.coalesce(LABELLED, "@overall")).drop("@overall")
+        joined = _of_places(rows, self.shares, LABELLED)
+        joined = joined.join(overall, on="model", how="left", maintain_order="left")
+        return joined.with_columns(pl.coalesce(LABELLED, "@overall")).drop("@overall")
 
 
 def _of_places(rows: pl.DataFrame, counts: pl.DataFrame, name: str) -> pl.DataFrame:
     """Rows with the counts of their places: the smaller count of two compared models."""
-    own = counts.select(*_PLACE, name)
-    others = own.rename({"model": "rival", name: "@other"})
-    found = rows.join(own, on=_PLACE, how="left", maintain_order="left")
-    found = found.join(others, on=["rival", *_PLACE[1:]], how="left", maintain_order="left")
+    counts_of_model = counts.select(*_PLACE, name)
+    others = counts_of_model.rename({"model": "rival", name: "@other"})
+    joined = rows.join(counts_of_model, on=_PLACE, how="left", maintain_order="left")
+    joined = joined.join(others, on=["rival", *_PLACE[1:]], how="left", maintain_order="left")
     both = pl.when(pl.col(name).is_not_null()).then(pl.min_horizontal(name, "@other"))
-    return found.with_columns(both.alias(name)).drop("@other")
+    return joined.with_columns(both.alias(name)).drop("@other")
 
 
 def size_columns(gate: Gate, coverage: Coverage | None) -> dict[str, int | str | bool | None]:

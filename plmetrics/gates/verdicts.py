@@ -253,17 +253,17 @@ def _with_bands(rows: pl.DataFrame, suite: Suite, evidence: Evidence) -> pl.Data
     """The rows with the band of each, in words, too; all null where the rule has none."""
     nothing = pl.lit(None, pl.String)
     without = rows.with_columns(band=nothing, band_status=nothing, band_note=nothing)
-    alike: dict[tuple[BandKey, str], list[int]] = {}
+    by_band: dict[tuple[BandKey, str], list[int]] = {}
     for number, gate in enumerate(suite.gates):
         if gate.within is not None:
-            alike.setdefault(((gate.within, gate.consecutive), gate.subject.text), []).append(number)
-    if not alike:
+            by_band.setdefault(((gate.within, gate.consecutive), gate.subject.text), []).append(number)
+    if not by_band:
         return without
     from plmetrics.gates.bands import with_bands
 
-    several = [number for numbers in alike.values() for number in numbers]
+    several = [number for numbers in by_band.values() for number in numbers]
     parts = [without.filter(~pl.col("@gate").is_in(several))]
-    for (key, _), numbers in alike.items():
+    for (key, _), numbers in by_band.items():
         of_band = rows.filter(pl.col("@gate").is_in(numbers))
         banded = with_bands(of_band, suite.gates[numbers[0]], key[0], evidence.bands.get(key))
         parts.append(banded.with_columns(**band_limits()).select(without.columns))
@@ -289,7 +289,7 @@ def _note(streaks: pl.Expr) -> pl.Expr:
 
 
 def _places(suite: Suite) -> pl.DataFrame:
-    """Where gates hold: models in suite order, for each overall and then slice sets in suite order."""
+    """Scopes of gates: models in suite order, for each overall and then slice sets in suite order."""
     order = {name: place for place, name in enumerate(("overall", *suite.slices))}
     subjects = [gate.subject for gate in suite.gates]
     judged = {subject.text: subject for subject in subjects}

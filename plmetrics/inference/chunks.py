@@ -65,30 +65,30 @@ class Population:
 
         None without either, and where classes have different ones.
         """
-        rule, given = metric.chosen_threshold, self.thresholds.get(model, {})
+        rule, thresholds = metric.chosen_threshold, self.thresholds.get(model, {})
         if rule is None:
-            return _threshold_in_place(metric, given)
+            return _threshold_in_place(metric, thresholds)
         if rule.constant is not None:
             return rule.constant
-        cuts = [given[key] for key in threshold_keys(metric)]
+        cuts = [thresholds[key] for key in threshold_keys(metric)]
         return cuts[0] if len(cuts) == 1 else next(filter(isnan, cuts), None)
 
     def thresholds_by_class(self, metric: Metric, model: str) -> Mapping[str, float]:
         """Thresholds of a model's classes in place of the default one, and those chosen by a rule."""
-        start, given = class_threshold(DEFAULT_THRESHOLD, ""), self.thresholds.get(model, {})
+        start, thresholds = class_threshold(DEFAULT_THRESHOLD, ""), self.thresholds.get(model, {})
         keys = threshold_keys(metric)
-        return {key: given[key] for key in given if key.startswith(start) or key in keys}
+        return {key: thresholds[key] for key in thresholds if key.startswith(start) or key in keys}
 
 
-def _threshold_in_place(metric: Metric, given: Mapping[str, float]) -> float | None:
+def _threshold_in_place(metric: Metric, thresholds: Mapping[str, float]) -> float | None:
     """Threshold of a model in place of a metric's number, if it has one; that of a single class always."""
     fixed, classes = metric.fixed_threshold, threshold_classes(metric)
     if fixed is None:
         return None
-    of_model = given.get(number_text(fixed))
+    of_model = thresholds.get(number_text(fixed))
     if len(classes) != 1:
         return of_model
-    return given.get(class_threshold(fixed, classes[0]), fixed if of_model is None else of_model)
+    return thresholds.get(class_threshold(fixed, classes[0]), fixed if of_model is None else of_model)
 
 
 @dataclass(frozen=True, slots=True)

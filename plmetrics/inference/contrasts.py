@@ -125,7 +125,7 @@ class Contrasts:
                 if name not in logs:
                     logs[name] = log_estimate(estimates[name].estimate)
             tolerance = tuple(stack([logs[pair[side]] for pair in pairs]) for side in (0, 1))
-        difference = self._made(sides, scale, place.metric, tolerance)
+        difference = self._contrast(sides, scale, place.metric, tolerance)
         nearer = self._nearer(sides, place.metric)
         for step, (model, baseline) in enumerate(pairs):
             n = np.minimum(estimates[model].n, estimates[baseline].n)
@@ -179,7 +179,7 @@ class Contrasts:
         for step, scale in enumerate(self._compared):
             for part in _slabs(sides.model, len(numbers)):
                 part_sides = sides.take(part)
-                difference = self._made(part_sides, scale, place.metric, None)
+                difference = self._contrast(part_sides, scale, place.metric, None)
                 uneven = _unequal_noise(part_sides, place.metric, scale) & (
                     difference.interval_status == "ok"
                 )
@@ -203,7 +203,7 @@ class Contrasts:
                 where = (order, place.index, self._numbers[place.metric.text], place.number)
                 self._rows.add_at(where, numbers[part], columns)
 
-    def _made(self, sides: ContrastSides, scale: str, metric: Metric, logs: Any) -> Difference:
+    def _contrast(self, sides: ContrastSides, scale: str, metric: Metric, logs: Any) -> Difference:
         options: dict[str, Any] = {
             "equal": sides.equal,
             "level": self._analysis.level,
@@ -286,7 +286,7 @@ def _unequal_noise(sides: ContrastSides, metric: Metric, scale: str) -> Flags:
 
 
 def same_size(first: EstimateColumns, second: EstimateColumns) -> Flags:
-    """Where two estimates are of equally many rows, of equal weight together."""
+    """Mask of pairs of estimates of equally many rows with equal total weight."""
     same: Flags = (first.n == second.n) & np.isclose(first.weight, second.weight, rtol=_ROUNDING, atol=0.0)
     return same
 

@@ -74,7 +74,7 @@ def estimate(
         _sizes(metric, totals, equal, population),
         values.deviations,
         weights.kind if isinstance(weights, Nudges) else "bootstrap",
-        chunk.sums.held(f"{prefix}n") if isinstance(weights, Nudges) else None,
+        chunk.sums.occupied_blocks(f"{prefix}n") if isinstance(weights, Nudges) else None,
         values.placements,
     )
     bounded = (status == "ok") | (status == UNREACHABLE_ON_GRID)

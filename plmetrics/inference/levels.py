@@ -48,7 +48,7 @@ class Levels:
             [analysis.sets[self._groups].slices.texts()[groups[cell]] for cell in cells]
             for cells in self._members
         ]
-        self._made: dict[tuple[int, str, ReplicateKind | None], dict[str, EstimateColumns]] = {}
+        self._cache: dict[tuple[int, str, ReplicateKind | None], dict[str, EstimateColumns]] = {}
 
     def _number(self, name: str) -> int:
         sets = self._analysis.sets
@@ -62,7 +62,7 @@ class Levels:
             for kind in replication.kinds(metric)
         }
         listed = np.ones(len(self._members), dtype=np.bool_)
-        return SliceEstimates(of_kind[replication.judged(metric)], self._alike(), listed, 0, of_kind)
+        return SliceEstimates(of_kind[replication.judged(metric)], self._equal_scores(), listed, 0, of_kind)
 
     def _by_level(self, metric: AcrossSlices, model: str, kind: ReplicateKind | None) -> EstimateColumns:
         parts = metric.parts()
@@ -87,19 +87,19 @@ class Levels:
     ) -> dict[str, EstimateColumns]:
         """One metric of every model in all slices of a set."""
         place = (index, metric.text, kind)
-        if place not in self._made:
+        if place not in self._cache:
             weights = self._analysis.weights
             of_chunks = [
                 Estimates(self._analysis, index, chunk, self._ordered).of_kind(metric, kind)
                 for chunk in chunks(self._analysis.sets[index].sums, weights)
             ]
-            self._made[place] = {
+            self._cache[place] = {
                 model: concatenate_estimates([estimates[model] for estimates in of_chunks])
                 for model in self._analysis.models
             }
-        return self._made[place]
+        return self._cache[place]
 
-    def _alike(self) -> dict[tuple[str, str], NDArray[np.bool_]]:
+    def _equal_scores(self) -> dict[tuple[str, str], NDArray[np.bool_]]:
         """Mask of levels with equal scores of pairs of models on every row."""
         sums = self._analysis.sets[self.level].sums
         return {
@@ -127,9 +127,9 @@ def _concatenate(parts: Sequence[EstimateColumns]) -> EstimateColumns:
     """The values of levels one after another; a level without a value has no deviations."""
     joined = concatenate_estimates(parts)
     deviations = [part.estimate.deviations for part in parts]
-    known = next((part for part in deviations if part is not None), None)
-    if known is None:
+    deviation = next((part for part in deviations if part is not None), None)
+    if deviation is None:
         return joined
-    absent = np.full_like(known, np.nan)
+    absent = np.full_like(deviation, np.nan)
     filled = np.concatenate([absent if part is None else part for part in deviations], axis=1)
     return replace(joined, estimate=replace(joined.estimate, deviations=filled))

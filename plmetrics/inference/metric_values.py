@@ -49,7 +49,7 @@ class MetricValues:
 
 @contextmanager
 def finalising(metric: Metric) -> Iterator[None]:
-    """Context without warnings of NumPy, and with an error for metrics that read undeclared columns.
+    """Context manager: no warnings of NumPy, and an error for metrics that read undeclared columns.
 
     Raises:
         ConfigError: it does.

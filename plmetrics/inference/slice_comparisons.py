@@ -60,7 +60,7 @@ class SliceContrasts:
             {index: states.slices.texts() for index, states in members.items()} if self._asked else {}
         )
         self._anchors = {text: self._anchor(text) for text in self._asked if text not in {REST, ALL, PAIRS}}
-        self._kept: dict[tuple[str, str, str], list[EstimateColumns]] = {}
+        self._estimates: dict[tuple[str, str, str], list[EstimateColumns]] = {}
         self._places: dict[tuple[str, str], MetricPlace] = {}
         self._listed: list[NDArray[np.bool_]] = []
 
@@ -101,7 +101,7 @@ class SliceContrasts:
         for kind, reference in enumerate(self._asked):
             for model, of_model in estimates.items():
                 if reference == PAIRS:
-                    self._kept.setdefault((place.metric.text, place.named, model), []).append(of_model)
+                    self._estimates.setdefault((place.metric.text, place.named, model), []).append(of_model)
                     self._places[place.metric.text, place.named] = place
                     continue
                 numbers, contrast = index, "rest" if reference == REST else "slice"
@@ -135,7 +135,7 @@ class SliceContrasts:
 
     def finish(self) -> None:
         """Compare each slice with those before it, all of them being known."""
-        if not self._kept:
+        if not self._estimates:
             return
         kind = self._asked.index(PAIRS)
         texts = joined_texts(self._texts)
@@ -145,7 +145,7 @@ class SliceContrasts:
             (np.flatnonzero(listed) if order is None else order[listed[order]]).tolist()
         )
         starts = np.cumsum([0, *(len(slice_texts) for slice_texts in self._texts.values())])
-        for (text, named, model), parts in self._kept.items():
+        for (text, named, model), parts in self._estimates.items():
             combined = concatenate_estimates(parts)
             for index, low, high in zip(self._texts, starts[:-1], starts[1:], strict=True):
                 mine = (later >= low) & (later < high)

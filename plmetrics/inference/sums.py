@@ -92,7 +92,7 @@ class ModelSums:
             self._equal[id(mass)] = equal_blocks(mass)
         return self._equal[id(mass)]
 
-    def held(self, column: str) -> NDArray[np.int64]:
+    def occupied_blocks(self, column: str) -> NDArray[np.int64]:
         """Numbers `[slice]` of blocks with a nonzero entry of a column."""
         occupied: NDArray[np.int64] = np.count_nonzero(self._blocks[column], axis=1)
         return occupied

@@ -124,7 +124,7 @@ class ResultRows:
 
     @property
     def _starts(self) -> Any:
-        """Where the entry of each set as a whole lies, before those of its slices."""
+        """Index of each set's overall entry, ahead of those of its slices."""
         return np.concatenate(([0], np.cumsum([1 + len(part) for part in self._slices])))
 
     def _column(self, name: str, order: Any) -> pl.Series:

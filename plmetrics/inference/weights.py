@@ -198,8 +198,8 @@ def resample(weights: Values, counts: Values) -> Array:
     """
     flat = counts.reshape(*counts.shape[:2], -1)
     if len(flat) > 1 and flat.shape[2] <= _FEW_COLUMNS:
-        beside = product(weights, np.moveaxis(flat, 0, 1).reshape(counts.shape[1], -1))
-        sums = np.moveaxis(beside.reshape(len(weights), len(flat), -1), 1, 0)
+        products = product(weights, np.moveaxis(flat, 0, 1).reshape(counts.shape[1], -1))
+        sums = np.moveaxis(products.reshape(len(weights), len(flat), -1), 1, 0)
     else:
         sums = product(weights, flat)
     return sums.reshape(counts.shape[0], len(weights), *counts.shape[2:])

@@ -219,7 +219,7 @@ def _entry(metric: MetricClass, column: int, width: int) -> list[Text]:
 
 
 def _signature(metric: MetricClass, *, optional: bool = False) -> str:
-    """Name and parameters with their defaults; with `optional`, in brackets those that have none and need none."""
+    """Name and parameters with their defaults; with `optional`, in brackets those without a default."""
     fields = parameters_of(metric).values()
     parameters = [
         f"[{parameter_name(field)}]" if field.default is None else _default(field)

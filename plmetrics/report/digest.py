@@ -153,7 +153,7 @@ def _worst(summary: Summary) -> Grid:
     metric = primary_metric(summary)
     if metric is None:
         return Grid("Worst slices", (), ())
-    found = worst_slices(summary.metrics, metric, summary.directions[metric], MOST_SLICES)
+    slices = worst_slices(summary.metrics, metric, summary.directions[metric], MOST_SLICES)
     rows = [
         [
             row["slice"],
@@ -162,7 +162,7 @@ def _worst(summary: Summary) -> Grid:
             str(row_estimate({**row, "value": row["whole"], "lower": None, "upper": None})),
             count(row["n"]),
         ]
-        for row in found
+        for row in slices
     ]
     remark = prevalence_remark(summary, metric)
     return Grid(f"Worst slices by {metric}", ["slice", "model", "value", "overall", "rows"], rows, remark)

@@ -1,4 +1,4 @@
-"""Layout of text in a given number of terminal columns: tables that fit, and stacks otherwise."""
+"""Layout of text in a given number of terminal columns: tables if they fit, and stacks otherwise."""
 
 from __future__ import annotations
 

@@ -47,19 +47,19 @@ def escape(text: str, longest: int = LONGEST) -> str:
 
 
 def _harmless(match: re.Match[str]) -> str:
-    found, text = match[0], match.string
+    symbol, text = match[0], match.string
     before, after = text[: match.start()][-1:], text[match.end() :][:1]
-    if found in _ENTITIES:
-        return _ENTITIES[found]
-    if found in "@:":
-        return f"{found}{_BREAK}" if after and not after.isspace() else found
-    if found.isalnum():
-        return f"{found}{_BREAK}" if after in {":", "."} else found
-    if found == "#":
+    if symbol in _ENTITIES:
+        return _ENTITIES[symbol]
+    if symbol in "@:":
+        return f"{symbol}{_BREAK}" if after and not after.isspace() else symbol
+    if symbol.isalnum():
+        return f"{symbol}{_BREAK}" if after in {":", "."} else symbol
+    if symbol == "#":
         return rf"\#{_BREAK}" if after.isdigit() else r"\#"
-    if found == "_" and before.isalnum() and after.isalnum():
-        return found
-    return found if found in "(){}!" and before != "]" else f"\\{found}"
+    if symbol == "_" and before.isalnum() and after.isalnum():
+        return symbol
+    return symbol if symbol in "(){}!" and before != "]" else f"\\{symbol}"
 
 
 def _table(grid: Grid) -> str:

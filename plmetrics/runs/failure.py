@@ -56,8 +56,8 @@ class Failure:
         if not self.problems:
             return self.title
         more = len(self.problems) - 1
-        rest = f" (and {more} more)" if more else ""
-        return f"{self.title}: {self.problems[0].message}{rest}"
+        suffix = f" (and {more} more)" if more else ""
+        return f"{self.title}: {self.problems[0].message}{suffix}"
 
 
 def verdict_exit_code(verdict: str) -> int:

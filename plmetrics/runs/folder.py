@@ -120,7 +120,7 @@ class RunFolder:
 
     @property
     def path(self) -> Place:
-        """Where the run stands once it has ended."""
+        """Path of the run folder after its end."""
         return self._work.path
 
     def publish(self, result: Outcome, files: Mapping[str, bytes] | None = None) -> RunRecord:
@@ -141,9 +141,11 @@ class RunFolder:
                 for name, table in result.tables.items()
                 if name not in TABLES or not table.is_empty()
             }
-            if result.kept is not None:
-                extra = {name: self._write_table(name, frame) for name, frame in result.kept.tables.items()}
-                tables |= {name: facts | result.kept.facts for name, facts in extra.items()}
+            if result.replicates is not None:
+                extra = {
+                    name: self._write_table(name, frame) for name, frame in result.replicates.tables.items()
+                }
+                tables |= {name: facts | result.replicates.facts for name, facts in extra.items()}
             for name, content in (files or {}).items():
                 self._write(name, content)
             exit_code = self.exits.of_result(result.verdict, result.gates)
@@ -256,7 +258,7 @@ class RunFolder:
             sync_directory(self._home)
 
     def _point(self) -> None:
-        """Point latest.json to this run, unless it names one that ended meanwhile."""
+        """Point latest.json to this run, unless it names one with a later end."""
         keys = ("schema_version", "run_id", "status", "exit_code", "verdict", "finished")
         pointer = {key: self.record.get(key) for key in keys} | {"folder": self.run_id}
 

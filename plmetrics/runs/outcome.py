@@ -46,7 +46,7 @@ class Outcome(Protocol):
         """The suite."""
 
     @property
-    def kept(self) -> RunReplicates | None:
+    def replicates(self) -> RunReplicates | None:
         """Replicates for pairs with another run, None without any."""
 
     @property

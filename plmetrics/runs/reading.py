@@ -150,7 +150,7 @@ class StoredResult(ResultTables):
     notes: tuple[str, ...] = ()
 
     @property
-    def kept(self) -> RunReplicates | None:
+    def replicates(self) -> RunReplicates | None:
         """Replicates for pairs with another run, None without any.
 
         Raises:
@@ -195,8 +195,8 @@ def open_run(path: Place) -> StoredRun:
     if folder.is_file():
         raise RunFault(Problem(f"{folder} is a file, not a run folder", hint=_WHERE))
     if not folder.is_dir():
-        beside = names_in(folder.parent) if folder.parent.is_dir() else ()
-        raise AbsentRun(Problem(f"{folder}: no such folder", hint=file_hint(folder.name, beside) or _WHERE))
+        siblings = names_in(folder.parent) if folder.parent.is_dir() else ()
+        raise AbsentRun(Problem(f"{folder}: no such folder", hint=file_hint(folder.name, siblings) or _WHERE))
     if path.name != RECORD and (folder / LATEST).is_file():
         folder = _pointer_target(folder / LATEST)
     if not (folder / RECORD).is_file():
@@ -260,7 +260,7 @@ def write_removed_files(folder: Place, names: Iterable[str]) -> None:
 
 
 def ended_at(record: Mapping[str, Any]) -> datetime:
-    """When a run ended, by its record.
+    """End time of a run by its record.
 
     Raises:
         ValueError: it says no such moment.

@@ -46,9 +46,9 @@ def readme_text(record: Mapping[str, Any], gates: pl.DataFrame | None, files: Se
         head.append(f"The run failed (exit code {record['exit_code']}): {_line(record.get('message', ''))}")
         return "\n".join([*head, "", "There are no results. What to correct: `problems` in run.json.", ""])
     rows = record.get("rows", {}).get("read")
-    said = "" if rows is None else f", {rows:,} rows"
+    count = "" if rows is None else f", {rows:,} rows"
     head.append(
-        f"Verdict **{record['verdict']}** (exit code {record['exit_code']}), {record['finished']}{said}."
+        f"Verdict **{record['verdict']}** (exit code {record['exit_code']}), {record['finished']}{count}."
     )
     head += [*_facts(record), *_failures(gates), ""]
     tables = record.get("tables", {})

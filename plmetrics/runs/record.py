@@ -71,7 +71,7 @@ def _where_identity(suite: Suite) -> dict[str, str | None]:
 
 
 def versions() -> dict[str, str | int]:
-    """Versions of the packages that decide the numbers; `hash` is that of the unit hash."""
+    """Versions of the packages behind the numbers; `hash` is that of the unit hash."""
     from plmetrics.core.version import VERSION
 
     return {

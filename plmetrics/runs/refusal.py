@@ -49,7 +49,7 @@ def record_refusal(
 
 
 def _suite_content(file: Path, overrides: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Content of the suite with its defaults; of the suite alone if that does not depend on bad defaults."""
+    """Content of the suite with its defaults, or of the suite alone if the defaults are bad and not needed."""
     try:
         return read_layers(file, overrides).value
     except PlmetricsError:

@@ -116,8 +116,8 @@ def edges_of(edges: Mapping[str, Array], model: str, key: str) -> Array:
 
     Bins end with their upper edges, and one more lies above the last.
     """
-    found = edges.get(f"{model}|{key}")
-    return edges[f"{model}|{key.split(maxsplit=1)[0]}"] if found is None else found
+    bins = edges.get(f"{model}|{key}")
+    return edges[f"{model}|{key.split(maxsplit=1)[0]}"] if bins is None else bins
 
 
 def centre_of(edges: Mapping[str, Array], model: str, number: str) -> float:

@@ -78,8 +78,8 @@ def pair_share(classes: Sequence[str], number: int, other: int) -> RowValue:
 
     def value(rows: Rows) -> pl.Expr:
         first, second = (rows.part(part) for part in parts)
-        known = _either(rows, number, other) & (first + second > 0)
-        return pl.when(known).then(first / (first + second))
+        member = _either(rows, number, other) & (first + second > 0)
+        return pl.when(member).then(first / (first + second))
 
     return RowValue(f"share|{number}|{other}", value, lambda rows: rows.of_class(number))
 

@@ -14,7 +14,7 @@ Codes = NDArray[np.int64]
 
 
 def subset_products(values: Array) -> Array:
-    """Mean product of subsets of 0, 1, 2, ... values of each row of values, over all subsets of that size.
+    """Mean product over all subsets of 0, 1, 2, ... values of a row: normalised elementary symmetric polynomials.
 
     >>> subset_products(np.array([[0.5, 1.0]])).tolist()
     [[1.0, 0.75, 0.5]]

@@ -45,7 +45,7 @@ class ComplementSums:
         return self._moved(first, last)[0]
 
     def replicated(self, first: int, last: int) -> dict[str, Array]:
-        """Replicates `[replicate, complement]` of columns that are no sums of blocks."""
+        """Replicates `[replicate, complement]` of columns without sums by block."""
         return {
             name: _complement_sums(column[:, 1:].T, column[:, 0]).T[:, first:last]
             for name, column in self.held.replicates.items()

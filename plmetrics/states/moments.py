@@ -111,15 +111,15 @@ def move_moments(columns: Mapping[str, Array], before: Centres, after: Centres) 
     with np.errstate(over="ignore", invalid="ignore"):
         steps = {name: at - after.at[name] for name, at in before.at.items()}
         fixed = points(columns, before.moments)
-        known = {name: moment for name, moment in before.moments.items() if name in columns}
-        for name, moment in known.items():
+        moments = {name: moment for name, moment in before.moments.items() if name in columns}
+        for name, moment in moments.items():
             centre, mass = moment.centres[0], columns[moment.mass]
             if not moment.alone:
                 out[name] = columns[name] + steps[centre] * mass
             if not moment.alone and np.any(fixed.get(centre, False)):
                 there = before.at[centre] + columns[name] / mass == after.at[centre]
                 out[name] = np.where(fixed[centre] & there, 0.0, out[name])
-        for name, moment in known.items():
+        for name, moment in moments.items():
             if not moment.alone:
                 continue
             step, other = (steps[centre] for centre in moment.centres)

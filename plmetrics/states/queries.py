@@ -184,7 +184,7 @@ class RankedRows:
         return values if self.alone else np.add.reduceat(values, self._all.first)
 
     def _chosen(self, cut: Any, member: Mask | None = None) -> NDArray[np.intp]:
-        """Retrieved groups with a start above the cut, which is one rank or one a query."""
+        """Indices of retrieved groups that start above the cut, one rank for all queries or one for each."""
         limit = cut if np.ndim(cut) == 0 else cut[self._all.query]
         chosen = self._all.before < limit
         if member is not None:

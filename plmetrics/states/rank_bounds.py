@@ -92,12 +92,12 @@ def _products(x: _Side, y: _Side) -> dict[str, float]:
     cells = x.in_cells(np.ones(len(x.mass)))
     a, b = x.in_cells(x.within), y.in_cells(y.within).T
     with np.errstate(divide="ignore", invalid="ignore"):
-        known = np.where(cells > 0, a * b / cells, 0.0)
+        expected = np.where(cells > 0, a * b / cells, 0.0)
         variances = [
             np.where(cells > 0, np.maximum(square - first**2 / cells, 0.0), 0.0)
             for square, first in ((x.in_cells(x.within**2), a), (y.in_cells(y.within**2).T, b))
         ]
-    product = x.center @ (y.table.T @ y.middle) + (x.within @ x.table) @ y.center + known.sum()
+    product = x.center @ (y.table.T @ y.middle) + (x.within @ x.table) @ y.center + expected.sum()
     opened = (
         np.sqrt(variances[0] * variances[1]).sum()
         + _open_in_bins(x, y, rows=True)
@@ -125,11 +125,11 @@ def _pairs(x: _Side, y: _Side) -> dict[str, float]:
     width = int(sizes[0])
     padded = np.zeros((len(sizes) * width, x.table.shape[1]))
     padded[: len(x.table)] = x.table
-    known = agreement(y.table.T) + agreement(padded.reshape(len(sizes), width, -1)).sum()
+    concordance = agreement(y.table.T) + agreement(padded.reshape(len(sizes), width, -1)).sum()
     cells = x.in_cells(np.ones(len(x.mass)))
     tied = max(float(side.pairs(side.table[~side.open]).sum()) for side in (x, y))
     opened = max(float(x.pairs(cells).sum()) - tied, 0.0)
-    out = {"concordance": float(known)}
+    out = {"concordance": float(concordance)}
     for name, side in (("prediction", x), ("label", y)):
         inside = side.table[side.open]
         opened += float((side.mass[side.open] ** 2 - (inside**2).sum(axis=1)).sum()) / 2.0

@@ -206,7 +206,7 @@ def agreement(joint: Array) -> Array:
 
 
 def joint_blocks(pairs: SlicedPairs) -> Iterator[tuple[Array, Codes]]:
-    """Weights on bins by block for each slice, `[blocks that occur, prediction, label]`, and these blocks."""
+    """Weights on joint rank bins by block of each slice, `[present blocks, prediction, label]`, and the blocks."""
     for part in pairs:
         weight = np.ones(len(part.label)) if part.weight is None else part.weight
         places = [_bin(_side(values, part.weight), weight) for values in (part.score, part.label)]

@@ -109,8 +109,8 @@ class Rows:
         if not isinstance(threshold, (int, float)):
             constant: float | None = threshold.constant
             return self.thresholds[class_threshold(threshold.text, name)] if constant is None else constant
-        given = self.thresholds.get(number_text(threshold), threshold)
-        return self.thresholds.get(class_threshold(threshold, name), given)
+        default = self.thresholds.get(number_text(threshold), threshold)
+        return self.thresholds.get(class_threshold(threshold, name), default)
 
     def column(self, name: str) -> pl.Expr:
         """Column of the table outside all roles."""
@@ -373,7 +373,7 @@ class SlicedSums:
         return replace(self, code=code, block=block, columns=columns)
 
     def replicated(self, first: int, last: int) -> dict[str, Array]:
-        """Replicates `[replicate, slice]` of columns that are no sums of blocks."""
+        """Replicates `[replicate, slice]` of columns without sums by block."""
         return {name: column[:, first:last] for name, column in self.replicates.items()}
 
     def centred_at(self, first: int, last: int) -> dict[str, Array]:

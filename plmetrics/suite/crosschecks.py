@@ -89,10 +89,10 @@ def check(fields: Mapping[str, Any], names: SuiteMentions, problems: Findings) -
     _partitions(fields, add)
     _spark(fields, add)
     _metric_slices(fields, names, add)
-    known = dict.fromkeys(metric.text for metric in fields.get("metrics") or ())
+    listed = dict.fromkeys(metric.text for metric in fields.get("metrics") or ())
     for index, gate in _sound(fields["gates"]):
-        if known and gate.four_fifths is None and gate.metric.text not in known:
-            hint = did_you_mean(gate.metric.text, known)
+        if listed and gate.four_fifths is None and gate.metric.text not in listed:
+            hint = did_you_mean(gate.metric.text, listed)
             add(f"the gate's metric '{gate.metric.text}' is not in metrics", ("gates", index, "metric"), hint)
         _gate(index, gate, fields, names, add)
     for index, curve in _sound(fields["curves"]):

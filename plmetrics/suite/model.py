@@ -163,8 +163,8 @@ class Suite(Strict):
     @property
     def per_model(self) -> bool:
         """Whether valid rows, labels or weights differ from model to model."""
-        own = any(model.has_own_rows for model in self.models.values())
-        return own or self.data.missing == "drop_per_model"
+        separate = any(model.has_own_rows for model in self.models.values())
+        return separate or self.data.missing == "drop_per_model"
 
     @property
     def derived(self) -> dict[SuitePath, str]:
@@ -218,7 +218,7 @@ class Suite(Strict):
         )
 
     def sets_of(self, metric: Metric) -> tuple[str, ...]:
-        """Where a metric has rows: `overall` and slice sets in suite order; one over slices in its set and levels."""
+        """Slice sets with results of a metric, in suite order; for one over slices its set and levels."""
         if is_across_slices(metric):
             return (metric.slice_set, *self.levels_of(metric))
         chosen = self.metric_slices.get(metric.text, tuple(self.slices))
@@ -307,7 +307,7 @@ class Suite(Strict):
         return None if elsewhere else self.data.where
 
     def standard_error(self, metric: Metric) -> Metric | None:
-        """Metric of a listed one's standard error, for methods that read it on rows as units."""
+        """Standard error of a listed metric as a metric, for interval methods based on it with rows as units."""
         if self.uncertainty is None or self.columns.unit is not None:
             return None
         weighted = self.weighted

@@ -146,7 +146,7 @@ def _expectation(error: Any) -> str:
 
 
 def switch_hint(value: Any) -> str | None:
-    """Hint in place of a word that earlier versions of YAML read as true or false."""
+    """Hint for a word read as true or false by earlier versions of YAML."""
     word = value.strip().lower() if isinstance(value, str) else ""
     return next((f"write {truth}" for truth, words in _SWITCHES.items() if word in words), None)
 

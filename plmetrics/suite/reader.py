@@ -298,8 +298,8 @@ def _gate(spec: Any, path: SuitePath, reader: MetricReader, findings: Findings) 
     if "four_fifths" in fields and not _four_fifths(fields, path, reader, findings):
         return None
     if is_torn(fields.get("metric")):
-        rest = [str(key) for key, item in fields.items() if item is None]
-        say_torn(", ".join([fields["metric"], *rest]), (*path, "metric"), findings)
+        empty_keys = [str(key) for key, item in fields.items() if item is None]
+        say_torn(", ".join([fields["metric"], *empty_keys]), (*path, "metric"), findings)
         return None
     if isinstance(fields.get("metric"), (str, Mapping)):
         fields["metric"] = reader.read(fields["metric"], (*path, "metric"))
@@ -354,10 +354,10 @@ def _curve(spec: Any, path: SuitePath, findings: Findings) -> Curve | None:
         findings.add(f"a curve is a name such as roc, or a mapping, not {message_text(spec)}", path)
         return None
     name = fields.get("curve")
-    known = tuple(dict.fromkeys(name for names in CURVES.values() for name in names))
-    if isinstance(name, str) and name not in known:
+    curves = tuple(dict.fromkeys(name for names in CURVES.values() for name in names))
+    if isinstance(name, str) and name not in curves:
         place = path if isinstance(spec, str) else (*path, "curve")
-        findings.add(f"unknown curve '{name}'", place, did_you_mean(name, known, limit=len(known)))
+        findings.add(f"unknown curve '{name}'", place, did_you_mean(name, curves, limit=len(curves)))
         return None
     return findings.model(Curve, fields, path)
 

@@ -296,16 +296,16 @@ class Drift(TypedDict, total=False):
     gates: Sequence[DriftGate]
 
 class HighBias(TypedDict, total=False):
-    """When a model is too simple: even its training rows miss the level, and other rows are not much worse."""
+    """Rule for models too simple: even their training rows miss the level, other rows little more."""
     level: Required[float]
     gap: float
 
 class HighVariance(TypedDict, total=False):
-    """When a model has learnt its training rows by heart: other rows are much worse."""
+    """Rule for models that overfit: other rows are much worse than their training rows."""
     gap: float
 
 class StillImproving(TypedDict, total=False):
-    """Rule for more training rows: the last of three sizes is better than the first by more than that."""
+    """Rule for more training rows: the last of three sizes is better than the first by more than `delta`."""
     delta: float
 
 class Diagnosis(TypedDict, total=False):
@@ -368,7 +368,7 @@ class ExperimentPlan(TypedDict, total=False):
     gates: Sequence[ExperimentGate]
 
 class FindSlices(TypedDict, total=False):
-    """A search for slices that are worse than the rest: found on one part of the units, confirmed on the other."""
+    """A search for slices worse than the rest: found on one part of the units, confirmed on the other."""
     columns: Required[str | Sequence[str]]
     metric: Required[MetricText]
     model: str | Sequence[str] | None

@@ -40,7 +40,7 @@ SCORED = "@@scored"
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A check of a role's values. `model` is set for a check of that model's rows alone.
+    """A check of a role's values; `model` restricts it to the rows of one model.
 
     `shown` is the value to show of a bad row, where that is not the column's own.
     """
@@ -82,7 +82,7 @@ def absent(value: pl.Expr, dtype: DataType) -> pl.Expr:
 
 
 def is_unordered(time: pl.Expr, dtype: DataType) -> pl.Expr:
-    """Whether a time is a text whose order is not that of time; null where it is null."""
+    """Whether a time is a text in an order other than that of time; null for a null."""
     if is_text(dtype):
         return ~time.cast(pl.String).str.contains(_ISO)
     return time.is_null() & False
@@ -204,12 +204,12 @@ def _hints(check: Check, share: float) -> str:
         return hint + (_OF_LOGITS.get(check.role.partition(" ")[0], "") if share >= _MANY else "")
     if check.problem == "neither 0 nor 1":
         return "name the positive class with positive:, or clean the column"
-    found = (hint for start, hint in _BY_PROBLEM.items() if check.problem.startswith(start))
-    return next(found, "clean the column, or leave such rows out with data.missing: drop")
+    hints = (hint for start, hint in _BY_PROBLEM.items() if check.problem.startswith(start))
+    return next(hints, "clean the column, or leave such rows out with data.missing: drop")
 
 
 def findings(checks: Sequence[Check], summary: Mapping[str, Any]) -> list[Finding]:
-    """Findings of the second look: per check its count, first row and that row's raw value."""
+    """Violations per check: its number of rows, first row and that row's raw value."""
     return [
         Finding(check, summary[f"{index}|count"], summary[f"{index}|row"], summary[f"{index}|value"])
         for index, check in enumerate(checks)

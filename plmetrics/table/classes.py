@@ -111,7 +111,7 @@ def require_classes(dtype: pl.DataType, name: str, role: str, path: SuitePath) -
 
 
 def _first_of_a_row(classes: Sequence[str]) -> int | None:
-    """First of classes that are consecutive whole numbers."""
+    """First of classes named by consecutive whole numbers; None for other names."""
     try:
         numbers = [int(name) for name in classes]
     except ValueError:
@@ -130,7 +130,7 @@ def holds_lists(dtype: pl.DataType) -> bool:
 
 
 def membership(name: str, dtype: pl.DataType, role: str, path: SuitePath, of_class: str) -> pl.Expr:
-    """Indicator of a class: 1 if the list of a column has it, or the number in the column of that class.
+    """Indicator of a class: membership in a column of lists, or the number in the column of that class.
 
     Raises:
         DataError: the column holds neither lists of classes nor numbers.

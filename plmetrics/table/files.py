@@ -270,7 +270,7 @@ def _expand_glob(pattern: Path, complaints: Complaints) -> tuple[Path, list[Path
 
 
 def _matches(pattern: Path, root: Path) -> Iterator[Path]:
-    """Files and folders of a glob; `**` does not go through links to folders, which may lead back up."""
+    """Files and folders of a glob; `**` does not follow symbolic links to folders, which may be circular."""
     parts = pattern.relative_to(root).parts
     if ANY_DEPTH not in parts:
         yield from map(Path, glob.iglob(str(pattern)))  # noqa: PTH207

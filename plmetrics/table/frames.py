@@ -150,7 +150,7 @@ def _is_span(values: Any) -> bool:
 
 
 def _convert(convert: Any, data: Any, kind: str, parts: Iterable[tuple[Any, Any]] = ()) -> Any:
-    """The table of another library as a Polars frame; `parts` are its columns, of which an error names one.
+    """Polars frame of a table of another library; `parts` are its columns, for the place of an error.
 
     Raises:
         DataError: Polars has no such values.

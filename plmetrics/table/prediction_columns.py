@@ -277,13 +277,13 @@ class RoleColumns:
     @property
     def per_model(self) -> bool:
         """Whether valid rows, labels or weights differ from model to model."""
-        own = any(model.label or model.weight is not None for model in self.models.values())
-        return own or self.missing == "drop_per_model"
+        separate = any(model.label or model.weight is not None for model in self.models.values())
+        return separate or self.missing == "drop_per_model"
 
     def label_of(self, model: str) -> str:
         """Canonical column of a model's label."""
-        own = model in self.models and self.models[model].label is not None
-        return label_column(model) if own else LABEL
+        has_label = model in self.models and self.models[model].label is not None
+        return label_column(model) if has_label else LABEL
 
     def weight_of(self, model: str) -> str | None:
         """The canonical column of the weights of a model's rows; None where they count once."""

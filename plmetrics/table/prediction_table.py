@@ -105,9 +105,13 @@ def prediction_table(raw: pl.LazyFrame, schema: pl.Schema, roles: RoleColumns) -
         complete = frame.filter(sound).with_columns(**masks)
         every = counted.with_columns(sound, **{name: all_of([sound, mask]) for name, mask in masks.items()})
         return PredictionTable(complete, every, complete, roles, checks, weight)
-    own = {m: [score, masks.get(valid_column(m), pl.lit(value=True))] for m, score in scores.items()}
-    validity = {valid_column(model): all_of([*everyone, *conditions]) for model, conditions in own.items()}
-    apart = {valid_column(model): all_of(conditions) for model, conditions in own.items()}
+    conditions_of = {
+        m: [score, masks.get(valid_column(m), pl.lit(value=True))] for m, score in scores.items()
+    }
+    validity = {
+        valid_column(model): all_of([*everyone, *conditions]) for model, conditions in conditions_of.items()
+    }
+    apart = {valid_column(model): all_of(conditions) for model, conditions in conditions_of.items()}
     complete = frame.filter(all_of(everyone)).with_columns(**apart)
     return PredictionTable(complete, counted.with_columns(**validity), complete, roles, checks, weight)
 
@@ -298,7 +302,7 @@ def _number(schema: pl.Schema, name: str, role: str, path: tuple[str | int, ...]
 def _label(
     schema: pl.Schema, roles: RoleColumns, path: SuitePath = ("columns", "label")
 ) -> dict[str, pl.Expr]:
-    """The label; of several classes a row also whether it has each."""
+    """Label as an expression; with several classes a row, also the indicator of each class."""
     if roles.label_columns:
         from plmetrics.table.classes import label_and_truths
 

@@ -228,7 +228,7 @@ def tag_text(column: pl.Expr) -> pl.Expr:
 
 
 def _tags_in_order(texts: pl.Series) -> pl.Series:
-    """Texts of tags with each tag once and in order; rows share combinations, of which each is put in order once."""
+    """Tags of each row, sorted and unique; each combination of tags is sorted once."""
     tags = pl.col("text").str.split(TAG_SEPARATOR)
     ordered = tags.list.eval(pl.element().sort().unique(maintain_order=True)).list.join(TAG_SEPARATOR)
     rows = texts.alias("text").to_frame()
@@ -237,13 +237,13 @@ def _tags_in_order(texts: pl.Series) -> pl.Series:
 
 
 def top_index(column: pl.Expr, values: pl.Series, excluded: pl.Series) -> pl.Expr:
-    """Number of a value among those of a top; any other is the next, and the next after that an excluded one."""
-    rest = len(values)
-    place = place_in(_names(values), _text(column, values.dtype)).fill_null(rest)
+    """Index of a value among the top ones; other values get the next index, excluded ones that after it."""
+    other = len(values)
+    place = place_in(_names(values), _text(column, values.dtype)).fill_null(other)
     if excluded.len():
         left_out = place_in(_names(excluded), _text(column, values.dtype)).is_not_null()
-        place = pl.when(left_out).then(rest + 1).otherwise(place)
-    absent = len(values.drop_nulls()) if values.has_nulls() else rest + int(excluded.has_nulls())
+        place = pl.when(left_out).then(other + 1).otherwise(place)
+    absent = len(values.drop_nulls()) if values.has_nulls() else other + int(excluded.has_nulls())
     return pl.when(column.is_null()).then(absent).otherwise(place).cast(pl.UInt32)
 
 
@@ -262,7 +262,7 @@ def place_in(names: pl.Series, text: pl.Expr) -> pl.Expr:
 
 
 def refuse_name_of_rest(values: Iterable[Any], label: str, path: SuitePath, instead: str) -> None:
-    """Check that no value of a column has the name of the values beside its top.
+    """Refuse a column with a value named like the slice of its values outside the top.
 
     Raises:
         DataError: one is.
@@ -298,7 +298,7 @@ class TagMembers:
         occurs = tags.is_in(self.names)
         places = np.full(len(self.names), -1, dtype=np.int64)
         places[self.names.search_sorted(tags.filter(occurs)).to_numpy()] = np.flatnonzero(occurs.to_numpy())
-        found = places[self.tag]
+        ranks = places[self.tag]
         out = np.full(self.combinations, -1, dtype=np.int64)
-        out[self.combination[found >= 0]] = found[found >= 0]
+        out[self.combination[ranks >= 0]] = ranks[ranks >= 0]
         return out

@@ -169,7 +169,7 @@ class Source:
         )
 
     def _completed(self, rows: pl.LazyFrame) -> pl.LazyFrame:
-        """Rows of the files with their absent and derived columns, which may read each other."""
+        """Rows of the files with their absent columns as null and their derived columns, in order."""
         if self.absent:
             rows = rows.with_columns(pl.lit(None).alias(name) for name in self.absent)
         for name, value in self.derived.items():
@@ -194,7 +194,7 @@ class Source:
         return rows.select(cs.by_name(*self.schema), key.alias(ROW_KEY))
 
     def in_folders(self, condition: pl.Expr, columns: Collection[str]) -> Source:
-        """Source without the files that a condition excludes by the columns in their folders' names alone.
+        """Source without the files excluded by a condition on the partition columns of their folders.
 
         A scan that knows these columns itself leaves such files out anyway. Row keys stay what they are.
         """
@@ -255,7 +255,7 @@ class Source:
         return warnings
 
     def place(self, row: int) -> str:
-        """Where the row of a number stands: the number in its file, if there are several with known lengths."""
+        """Place of a row: its number in its file, if there are several files of known lengths."""
         start = 0
         for file in self.files if len(self.files) > 1 else ():
             if file.rows is None:

@@ -52,7 +52,7 @@ def tag_groups(combinations: pl.Series) -> list[pl.Series]:
 
 
 def result_places(parts: Sequence[Slices]) -> tuple[Codes, list[Codes]]:
-    """Where the slices of some parts stand in results: by part where its set begins, and their numbers in the set.
+    """Positions of the slices of some parts in results: start of its set by part, and ranks within the set.
 
     Only the parts of a set of tags are between each other: their tags are in one order.
     """
@@ -79,7 +79,7 @@ def result_order(parts: Sequence[Slices]) -> Codes | None:
 
 
 def in_result_order(table: pl.DataFrame, parts: Sequence[Slices], *within: str) -> pl.DataFrame:
-    """Table with slices of tags in the order of their set, within rows that agree in some columns."""
+    """Table with slices of tags in the order of their set, within rows equal in the columns `within`."""
     order = result_order(parts)
     if order is None or table.is_empty():
         return table

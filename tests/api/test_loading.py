@@ -56,10 +56,16 @@ def test_the_folder_the_record_and_the_folder_of_the_suite(suite: Path) -> None:
         loaded = plm.load(place)
         same(result, loaded)
         assert loaded.folder == result.folder
-    assert loaded.kept is not None
-    assert result.kept is not None
-    for name, frame in result.kept.tables.items():
-        assert_frame_equal(loaded.kept.tables[name], frame)
+    assert loaded.replicates is not None
+    assert result.replicates is not None
+    for name, frame in result.replicates.tables.items():
+        assert_frame_equal(loaded.replicates.tables[name], frame)
+
+
+def test_the_former_name_of_replicates_warns(suite: Path) -> None:
+    result = plm.run(suite)
+    with pytest.warns(DeprecationWarning, match=r"read Result\.replicates"):
+        assert result.kept is result.replicates
 
 
 def test_a_result_that_was_loaded_serves_as_a_reference(suite: Path) -> None:

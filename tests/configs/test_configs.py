@@ -82,7 +82,7 @@ def test_a_run_comes_back_as_it_was(name: str, run: Callable[[str], plm.Result])
         assert_frame_equal(loaded.tables[table], frame)
     assert canonical(loaded.suite) == canonical(result.suite)
     assert (loaded.verdict, loaded.record, loaded.folder) == (result.verdict, result.record, result.folder)
-    assert (loaded.kept is None) == (result.kept is None)
+    assert (loaded.replicates is None) == (result.replicates is None)
     assert (loaded.drift_state is None) == (result.drift_state is None)
     assert repr(loaded) == repr(result)
 

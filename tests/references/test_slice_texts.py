@@ -106,10 +106,10 @@ def older(result: plm.Result) -> plm.Result:
         name: getattr(result, name).with_columns(pl.col("slice").map_elements(text, return_dtype=pl.String))
         for name in ("metrics", "gates")
     }
-    kept = result.kept
-    if kept is not None:
-        rows = kept.rows.with_columns(pl.col("slice").map_elements(text, return_dtype=pl.String))
-        renamed["kept"] = replace(kept, rows=rows)
+    replicates = result.replicates
+    if replicates is not None:
+        rows = replicates.rows.with_columns(pl.col("slice").map_elements(text, return_dtype=pl.String))
+        renamed["replicates"] = replace(replicates, rows=rows)
     return replace(result, **renamed)
 
 

@@ -79,7 +79,7 @@ def test_odd_records_are_refused_or_read(forge: Forge) -> None:
         try:
             stored = open_run(folder).results()
             render(summarise(stored))
-            assert stored.kept is None or stored.kept.facts
+            assert stored.replicates is None or stored.replicates.facts
             plm.diff(folder, usual)
         except plm.PlmetricsError as error:
             said.append(str(error))

@@ -244,8 +244,8 @@ def _is_missing(manifests: Manifests, interval: Interval) -> bool:
 def _first(loaded: LoadedSuite, manifests: Manifests) -> Interval:
     """First interval of a suite: that of its first manifest, or of its first folder."""
     section = section_of(loaded)
-    known = (section.calendar.named(key) for key in manifests.interval_keys())
-    first = next((interval for interval in known if interval is not None), None)
+    intervals = (section.calendar.named(key) for key in manifests.interval_keys())
+    first = next((interval for interval in intervals if interval is not None), None)
     if first is None:
         from plmetrics.features.nights.row_condition import first_partition
 

@@ -105,7 +105,7 @@ def collect_garbage(
 def _ages(
     keep: Keep, calendar: Calendar, current: Sequence[Manifest], reach: LookBack
 ) -> dict[str, datetime | None]:
-    """Moments before which states and whole runs are not needed; None where they stay for ever."""
+    """Moments before which states and whole runs are obsolete; None for an unlimited time."""
     newest = max(datetime.fromisoformat(manifest.end) for manifest in current)
     return {
         name: None if text is None else min(Duration.of(text).before(newest, calendar.zone), least)

@@ -265,7 +265,7 @@ class IntervalEvaluation(Evaluation):
         return [key for key, value in self._stamps.items() if before[key] != value]
 
     def _has_same_candidates(self) -> bool:
-        """Whether the existing result would have the same references: no file of theirs is read for that."""
+        """Whether the existing result would have the same references; reads none of their files."""
         return self.current is not None and self.current.candidates == self._candidates
 
     def _is_current(self, runs: EarlierIntervals) -> bool:

@@ -59,10 +59,10 @@ def units(
     from plmetrics.suite.yaml.load import load_suite
 
     loaded = load_suite(Path(path), set or {})
-    made = plan_of(loaded, Stopwatch(progress), None if constants is None else Path(constants))
+    unit_plan = plan_of(loaded, Stopwatch(progress), None if constants is None else Path(constants))
     if plan is not None:
-        made.write(place_of(plan))
-    return [unit.facts() for unit in made.units]
+        unit_plan.write(place_of(plan))
+    return [unit.facts() for unit in unit_plan.units]
 
 
 def plan_of(
@@ -145,19 +145,19 @@ def unit_states(
     part = None if shard is None else read_shard(shard)
     if plan is not None and constants is not None:
         raise ConfigError(Problem("a plan has its constants", hint="leave out one of plan and constants"))
-    made = (
+    unit_plan = (
         plan_of(loaded, watch, None if constants is None else Path(constants))
         if plan is None
         else stored_plan(loaded.suite, place_of(plan))
     )
-    chosen = list(made.units)
+    chosen = list(unit_plan.units)
     if unit is not None:
-        chosen = [made.unit(unit)]
+        chosen = [unit_plan.unit(unit)]
     elif part is not None:
-        chosen = balanced_shard(made.units, *part)
+        chosen = balanced_shard(unit_plan.units, *part)
     folder = loaded.folder / "states" if output is None else output
     with without_values(loaded), error_places(loaded), runner_of("inline") as runner:
-        outcome = run_units(runner, made, chosen, folder, progress)
+        outcome = run_units(runner, unit_plan, chosen, folder, progress)
     return [place_of(outcome.receipts[item.id].path) for item in chosen]
 
 

@@ -142,8 +142,8 @@ def _states(
         chosen = rows.select(*[f"`{name.replace('`', '``')}`" for name in columns])
         if query is not None:
             chosen = chosen.repartition(f"`{query.replace('`', '``')}`")
-        made = chosen.mapInArrow(partial(call_on_batches, task=TASK, text=plan, threads=1), SCHEMA).toArrow()
-    return write_states(made, folder)
+        table = chosen.mapInArrow(partial(call_on_batches, task=TASK, text=plan, threads=1), SCHEMA).toArrow()
+    return write_states(table, folder)
 
 
 @contextmanager

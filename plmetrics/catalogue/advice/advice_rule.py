@@ -35,7 +35,7 @@ _LISTED = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableFacts:
-    """Figures of a table. None is what nobody looked at, or what the task does not have; a rule on it is silent.
+    """Figures of a table; None is unknown, or foreign to the task, and disables every rule on it.
 
     `prevalence` is the share of positives and `largest` that of the largest class; `smallest` counts rows of the
     smallest. Of a label that is a number: the share of `zeros` and of the `commonest` value, its ends, its `spread`
@@ -174,7 +174,7 @@ _OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class AdviceRule:
-    """One piece of advice, whose `id` begins with its task.
+    """One piece of advice; its `id` begins with its task.
 
     `metrics` are metric texts without blanks: parameters named there must agree, others may be anything. An advised
     metric's text may hold figures in braces, as the reason may. `when` is the condition on the facts, which cards of

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """A question that an evaluation answers, or a domain with metrics of its own.
+    """Question to an evaluation, or a domain with metrics of its own.
 
     `rules` are the metrics by task, and `curves` those that belong to them, by task. `lacks` says what a table lacks on
     which no rule of the goal holds.

@@ -37,7 +37,7 @@ def _markedness(state: Any) -> Any:
 
 
 class OverClasses(BothClasses, AtThreshold):
-    """Base of the metrics that need a rate of the positives and one of the negatives."""
+    """Base of the functions of both class-conditional rates, undefined without either class."""
 
 
 @register

@@ -78,7 +78,7 @@ class OnCurve(Metric):
 
 @register
 class RocHullAuc(BothClasses, OnCurve):
-    """Area under the upper convex hull of the ROC curve: the best that mixing thresholds at random can reach.
+    """Area under the upper convex hull of the ROC curve: the best of all random mixtures of thresholds.
 
     The hull is the ROC curve of the scores pooled by isotonic regression. Weighted by pair; in [0.5, 1]; undefined
     (`no_positives`, `no_negatives`) where a class is absent. On bins `bound` is the largest rise of a bin's best

@@ -51,7 +51,7 @@ class MaxAccuracy(OperatingPoint):
         return ops.larger(ops.largest(gained - of_point), 0.0) + negatives - negatives_of_point
 
     def cut(self, state: Any) -> Any:
-        """Highest threshold with that accuracy, -inf without calls."""
+        """Highest threshold of the best accuracy, -inf without calls."""
         points = running_totals(state)
         gained = points.hits - points.alarms
         best = ops.larger(ops.largest(gained), 0.0)
@@ -68,7 +68,7 @@ class MaxAccuracy(OperatingPoint):
 
 
 def _gains(state: Any) -> tuple[Any, Any]:
-    """Gain of accuracy of each threshold over calling nothing, and that accuracy."""
+    """Gain of accuracy of each threshold over predicting no positives, and the accuracy of the latter."""
     points = running_totals(state)
     gained = points.hits - points.alarms
     return ops.ratio(gained, ops.broadcast(state.weight, gained)), ops.ratio(state.negatives, state.weight)

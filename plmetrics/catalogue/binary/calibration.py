@@ -56,7 +56,7 @@ def debias_parameter() -> Any:
 
 @dataclass(frozen=True)
 class BinnedMetric(Metric):
-    """Base of the metrics that read the score in bins."""
+    """Base of the metrics on binned scores."""
 
     task = "binary"
     family = "scores"

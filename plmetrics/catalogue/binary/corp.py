@@ -49,7 +49,7 @@ class CorpPart(Metric):
 
 
 class RecalibratedPart(CorpPart):
-    """Base of the two parts that read recalibrated scores."""
+    """Base of the two parts on recalibrated scores."""
 
     needs = Points("curve")
     kind: ClassVar[Kind] = "norm"

@@ -71,7 +71,7 @@ class Decision(Metric):
 
 
 class OfCells(Decision):
-    """Base of the metrics that read some cells of the confusion table at a threshold."""
+    """Base of the metrics on some cells of the confusion table at a threshold."""
 
     threshold: float | ThresholdRule
     cells: ClassVar[tuple[str, ...]] = QUADRANTS
@@ -82,7 +82,7 @@ class OfCells(Decision):
 
 @dataclass(frozen=True)
 class AtThreshold(OfCells):
-    """Base of the metrics of the confusion table that have no parameter but the threshold."""
+    """Base of the metrics of the confusion table with the threshold as their only parameter."""
 
     threshold: float | ThresholdRule = threshold_parameter()
 
@@ -114,7 +114,7 @@ def sum_of(state: Any, names: tuple[str, ...]) -> Any:
 
 
 class DecisionShare(Rate):
-    """Base of the shares of one decision, whatever the labels say: a run whose rows may have none counts decisions.
+    """Base of the shares of one decision, independent of labels; a run with unlabelled rows counts decisions alone.
 
     Elsewhere it shares the cells of the confusion table with other metrics.
     """
@@ -173,7 +173,7 @@ class Count(AtThreshold):
 
 @register
 class TruePositives(Count):
-    """Weight of the positive rows that are called positive: sum of w where y = 1 and score >= threshold.
+    """Weight of the positive rows predicted positive: sum of w where y = 1 and score >= threshold.
 
     A count where there are no weights; 0 or more; undefined (`no_rows`) without rows. Source: Fawcett (2006).
 
@@ -191,7 +191,7 @@ class TruePositives(Count):
 
 @register
 class FalsePositives(Count):
-    """Weight of the negative rows that are called positive: sum of w where y = 0 and score >= threshold.
+    """Weight of the negative rows predicted positive: sum of w where y = 0 and score >= threshold.
 
     A count where there are no weights; 0 or more; undefined (`no_rows`) without rows. Source: Fawcett (2006).
 
@@ -210,7 +210,7 @@ class FalsePositives(Count):
 
 @register
 class FalseNegatives(Count):
-    """Weight of the positive rows that are called negative: sum of w where y = 1 and score < threshold.
+    """Weight of the positive rows predicted negative: sum of w where y = 1 and score < threshold.
 
     A count where there are no weights; 0 or more; undefined (`no_rows`) without rows. Source: Fawcett (2006).
 
@@ -229,7 +229,7 @@ class FalseNegatives(Count):
 
 @register
 class TrueNegatives(Count):
-    """Weight of the negative rows that are called negative: sum of w where y = 0 and score < threshold.
+    """Weight of the negative rows predicted negative: sum of w where y = 0 and score < threshold.
 
     A count where there are no weights; 0 or more; undefined (`no_rows`) without rows. Source: Fawcett (2006).
 
@@ -323,7 +323,7 @@ class Prevalence(Decision):
 
 @register
 class SelectionRate(DecisionShare):
-    """Share of the rows that are called positive: (TP + FP) / (TP + FP + FN + TN).
+    """Share of all rows predicted positive: (TP + FP) / (TP + FP + FN + TN).
 
     Sums of weights; in [0, 1]; undefined (`no_rows`) without rows. Source: Feldman and others (2015).
 

@@ -39,7 +39,7 @@ class DiagnosticRatio(Quotient, AtThreshold):
 
 @register
 class PositiveLikelihoodRatio(DiagnosticRatio):
-    """Ratio of the rates at which positives and negatives are called positive: TPR / FPR.
+    """Ratio of the true to the false positive rate: TPR / FPR.
 
     Weighted by row within each class; 0 or more; undefined (`zero_denominator`) without positives, and
     without false positives. Source: Deeks and Altman (2004).
@@ -64,7 +64,7 @@ class PositiveLikelihoodRatio(DiagnosticRatio):
 
 @register
 class NegativeLikelihoodRatio(DiagnosticRatio):
-    """Ratio of the rates at which positives and negatives are called negative: FNR / TNR.
+    """Ratio of the false to the true negative rate: FNR / TNR.
 
     Weighted by row within each class; 0 or more; undefined (`zero_denominator`) without positives, and
     without true negatives. Source: Deeks and Altman (2004).
@@ -179,7 +179,7 @@ class ExpectedCost(OfCells):
 @register
 @dataclass(frozen=True)
 class PpvAtPrevalence(BothClasses, OfCells):
-    """Precision that the same TPR and FPR give at another prevalence: pi TPR / (pi TPR + (1 - pi) FPR).
+    """Precision at another prevalence and the same TPR and FPR: pi TPR / (pi TPR + (1 - pi) FPR).
 
     Weighted by row within each class; in [0, 1]; undefined (`no_positives`, `no_negatives`) where a class is
     absent and (`zero_denominator`) when nothing is called positive. Source: Altman and Bland (1994), by

@@ -1,4 +1,4 @@
-"""Operating points at a limit: precision, recall or false positive rate at the threshold that just reaches it.
+"""Operating points at a limit: precision, recall or false positive rate at the threshold just within it.
 
 Candidates are the distinct scores; every replicate solves for its threshold anew. Limits are compared as ratios with
 a tolerance of 1e-12. On the coarse bins that replicates are made of, a threshold may fall inside a bin of several
@@ -33,7 +33,7 @@ def limit_parameter(doc: str) -> Any:
 
 
 class OperatingPoint(Positives, OnCurve):
-    """Base of the metrics that are read at a threshold which they find."""
+    """Base of the metrics at a threshold found from the scores."""
 
     smooth = False
     threshold_free = False
@@ -41,7 +41,7 @@ class OperatingPoint(Positives, OnCurve):
 
 @dataclass(frozen=True)
 class Cut:
-    """The highest point at which a growing share reaches a limit, slice by slice.
+    """Highest operating point at the limit of a growing share, slice by slice.
 
     `hits` and `alarms` are called positive there; with `_above` without the point itself. `whole` says where it
     has one score only, which is called as a whole.
@@ -97,7 +97,7 @@ def highest_score(state: Any, condition: Any) -> Any:
 
 @dataclass(frozen=True)
 class AtRecall(OperatingPoint):
-    """Base of the metrics at the highest threshold at which recall is at least the limit."""
+    """Base of the metrics at the highest threshold with a recall of at least the limit."""
 
     recall: float = limit_parameter("recall to reach")
 
@@ -117,7 +117,7 @@ class AtRecall(OperatingPoint):
 
 @register
 class PrecisionAtRecall(AtRecall):
-    """Precision at the highest threshold at which recall is at least the limit.
+    """Precision at the highest threshold with a recall of at least the limit.
 
     Weighted by row; in [0, 1]; undefined (`no_positives`) without positives. Source: Manning, Raghavan and Schuetze
     (2008).
@@ -151,7 +151,7 @@ class PrecisionAtRecall(AtRecall):
 @register
 @dataclass(frozen=True)
 class PrecisionAtVolume(OperatingPoint):
-    """Precision at the highest threshold at which at least a share of all rows is called positive.
+    """Precision at the highest threshold with at least a given share of all rows predicted positive.
 
     Weighted by row; in [0, 1]; undefined (`no_rows`) without rows. Source: Manning, Raghavan and Schuetze (2008).
 
@@ -211,7 +211,7 @@ class PrecisionAtVolume(OperatingPoint):
 @register
 @dataclass(frozen=True)
 class RecallAtPrecision(OperatingPoint):
-    """The highest recall at a threshold at which precision is at least the limit.
+    """Highest recall at a threshold with a precision of at least the limit.
 
     Weighted by row; in (0, 1]; undefined (`no_positives`) without positives, `unreachable` where no threshold has
     that precision, `unreachable_on_grid` where none between bins has, but one inside may: `bound` is the recall that
@@ -248,7 +248,7 @@ class RecallAtPrecision(OperatingPoint):
         return [*super().undefined(state), (UNREACHABLE_ON_GRID, hidden), ("unreachable", none)]
 
     def cut(self, state: Any) -> Any:
-        """Highest threshold with that recall."""
+        """Highest threshold of the largest recall with sufficient precision."""
         points = running_totals(state)
         hits = ops.where(self._keeps(points), points.hits, -float("inf"))
         return highest_score(state, (hits > 0) & (hits >= ops.broadcast(ops.largest(hits), hits)))
@@ -277,7 +277,7 @@ class RecallAtPrecision(OperatingPoint):
 @register
 @dataclass(frozen=True)
 class RecallAtFpr(OperatingPoint):
-    """The highest recall at a threshold at which the false positive rate is at most the limit.
+    """Highest recall at a threshold with a false positive rate of at most the limit.
 
     "Nothing is called positive" is such a threshold: where the highest scores already exceed the limit the value
     is 0, with a null threshold. Weighted by row; in [0, 1]; undefined (`no_positives`, `no_negatives`) where a class
@@ -313,7 +313,7 @@ class RecallAtFpr(OperatingPoint):
         return ops.ratio(ops.larger(ops.largest(hits), 0.0), ops.total(state.positive))
 
     def cut(self, state: Any) -> Any:
-        """Highest threshold with that recall, -inf without calls."""
+        """Highest threshold of the largest recall within the limit, -inf without calls."""
         points = running_totals(state)
         hits = ops.where(self._keeps(points), points.hits, -float("inf"))
         return highest_score(state, (hits >= ops.broadcast(ops.largest(hits), hits)) & self._keeps(points))
@@ -332,7 +332,7 @@ class RecallAtFpr(OperatingPoint):
 
 @register
 class FprAtRecall(AtRecall):
-    """The smallest false positive rate at a threshold at which recall is at least the limit.
+    """Smallest false positive rate at a threshold with a recall of at least the limit.
 
     Weighted by row; in [0, 1]; undefined (`no_positives`, `no_negatives`) where a class is absent. Source: Fawcett
     (2006).

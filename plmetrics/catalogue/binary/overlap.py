@@ -88,7 +88,7 @@ class FBeta(_FScore):
 
 @register
 class Jaccard(Quotient, AtThreshold):
-    """Hits over everything that is positive or called so: TP / (TP + FP + FN).
+    """Hits over the union of positives and predicted positives: TP / (TP + FP + FN).
 
     Weighted by row; in [0, 1]; undefined (`zero_denominator`) with neither positives nor calls. Equals
     F1 / (2 - F1). Source: Jaccard (1912).

@@ -58,7 +58,7 @@ _SPHERICAL = Atom("spherical", _spherical, most=1.0)
 
 
 class MeanScore(RowMean):
-    """Base of the scores that are a mean over rows of something that depends on label and probability."""
+    """Base of the means over rows of a function of label and probability."""
 
     task = "binary"
     direction: ClassVar[Direction] = "lower"

@@ -25,7 +25,7 @@ _NEGLIGIBLE = 1e-300
 
 
 class RocArea(BothClasses):
-    """Base of the metrics that are a function of the area under the ROC curve."""
+    """Base of the functions of the area under the ROC curve."""
 
     task = "binary"
     needs = Points("area")
@@ -53,7 +53,7 @@ class RocArea(BothClasses):
 @register
 @dataclass(frozen=True)
 class RocAuc(RocArea):
-    """Chance that a positive scores higher than a negative, ties counting half: area under the ROC curve.
+    """Area under the ROC curve: chance of a positive to score above a negative, ties counting half.
 
     Sum over pairs of w_i w_j [s_i > s_j] + w_i w_j [s_i = s_j] / 2, divided by P N. In [0, 1]; undefined
     (`no_positives`, `no_negatives`) where a class is absent. Source: Hanley and McNeil (1982).

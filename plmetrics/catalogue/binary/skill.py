@@ -115,7 +115,7 @@ class Skill(Metric):
 @register
 @dataclass(frozen=True)
 class LogLossSkill(Skill):
-    """Share of the labels' entropy that the scores take away: 1 - log_loss / default_log_loss.
+    """Share of the labels' entropy explained by the scores: 1 - log_loss / default_log_loss.
 
     p is clipped as in log_loss. Weighted by row; in (-inf, 1], 0 for the prevalence as score; undefined
     (`zero_denominator`) where a class is absent, `no_rows` without rows. It is McFadden's pseudo R2 on the evaluated
@@ -145,7 +145,7 @@ class LogLossSkill(Skill):
 
 @register
 class BrierSkill(Skill):
-    """Share of the labels' variance that the scores take away: 1 - brier / (q (1 - q)), q the prevalence.
+    """Share of the labels' variance explained by the scores: 1 - brier / (q (1 - q)), q the prevalence.
 
     Weighted by row; in (-inf, 1], 0 for the prevalence as score; undefined (`zero_denominator`) where a class is
     absent, `no_rows` without rows. Source: Murphy (1973), as the sample skill score.

@@ -19,7 +19,7 @@ _MEASURES = (
 
 @register
 class Accuracy(Rate):
-    """Share of the rows that are called rightly: (TP + TN) / (TP + FP + FN + TN).
+    """Share of rows predicted correctly: (TP + TN) / (TP + FP + FN + TN).
 
     Weighted by row; in [0, 1]; undefined (`no_rows`) without rows. Source: Sokolova and Lapalme (2009).
 
@@ -43,7 +43,7 @@ class Accuracy(Rate):
 
 @register
 class ErrorRate(Rate):
-    """Share of the rows that are called wrongly: (FP + FN) / (TP + FP + FN + TN).
+    """Share of rows predicted wrongly: (FP + FN) / (TP + FP + FN + TN).
 
     Weighted by row; in [0, 1]; undefined (`no_rows`) without rows. Source: Sokolova and Lapalme (2009).
 
@@ -67,7 +67,7 @@ class ErrorRate(Rate):
 
 @register
 class Precision(Rate):
-    """Share of the rows called positive that are positive: TP / (TP + FP).
+    """Share of positives among the rows predicted positive: TP / (TP + FP).
 
     Weighted by row; in [0, 1]; undefined (`zero_denominator`) when nothing is called positive. Source: van
     Rijsbergen (1979).
@@ -95,7 +95,7 @@ class Precision(Rate):
 
 @register
 class FalseDiscoveryRate(Rate):
-    """Share of the rows called positive that are negative: FP / (TP + FP).
+    """Share of negatives among the rows predicted positive: FP / (TP + FP).
 
     Weighted by row; in [0, 1]; undefined (`zero_denominator`) when nothing is called positive. Source:
     Sokolova and Lapalme (2009). The realised share, not the expectation that multiple testing controls under
@@ -121,7 +121,7 @@ class FalseDiscoveryRate(Rate):
 
 @register
 class Recall(Rate):
-    """Share of the positives that are called positive: TP / (TP + FN).
+    """Share of the positives predicted positive: TP / (TP + FN).
 
     Weighted by row; in [0, 1]; undefined (`no_positives`) without positives. Source: Altman and Bland (1994),
     as sensitivity.
@@ -147,7 +147,7 @@ class Recall(Rate):
 
 @register
 class FalseNegativeRate(Rate):
-    """Share of the positives that are missed: FN / (TP + FN).
+    """Share of the positives predicted negative: FN / (TP + FN).
 
     Weighted by row; in [0, 1]; undefined (`no_positives`) without positives. Source: Fawcett (2006).
 
@@ -173,7 +173,7 @@ class FalseNegativeRate(Rate):
 
 @register
 class Specificity(Rate):
-    """Share of the negatives that are called negative: TN / (TN + FP).
+    """Share of the negatives predicted negative: TN / (TN + FP).
 
     Weighted by row; in [0, 1]; undefined (`no_negatives`) without negatives. Source: Altman and Bland (1994).
 
@@ -198,7 +198,7 @@ class Specificity(Rate):
 
 @register
 class FalsePositiveRate(Rate):
-    """Share of the negatives that are called positive: FP / (TN + FP).
+    """Share of the negatives predicted positive: FP / (TN + FP).
 
     Weighted by row; in [0, 1]; undefined (`no_negatives`) without negatives. Source: Fawcett (2006).
 
@@ -223,7 +223,7 @@ class FalsePositiveRate(Rate):
 
 @register
 class NegativePredictiveValue(Rate):
-    """Share of the rows called negative that are negative: TN / (TN + FN).
+    """Share of negatives among the rows predicted negative: TN / (TN + FN).
 
     Weighted by row; in [0, 1]; undefined (`zero_denominator`) when nothing is called negative. Source: Altman
     and Bland (1994).
@@ -247,7 +247,7 @@ class NegativePredictiveValue(Rate):
 
 @register
 class FalseOmissionRate(Rate):
-    """Share of the rows called negative that are positive: FN / (TN + FN).
+    """Share of positives among the rows predicted negative: FN / (TN + FN).
 
     Weighted by row; in [0, 1]; undefined (`zero_denominator`) when nothing is called negative. Source:
     Sokolova and Lapalme (2009).

@@ -91,7 +91,7 @@ class AtTop(OnCurve):
 
 
 class OfPositives(AtTop):
-    """Base of the metrics of the top that are relative to all positives."""
+    """Base of the metrics of the top relative to all positives."""
 
     masses = ("positives",)
 
@@ -123,7 +123,7 @@ class PrecisionAtK(AtTop):
 
 @register
 class RecallAtK(OfPositives):
-    """Share of all positives that are among the k rows with the highest scores: the gain of a gains chart.
+    """Share of all positives among the k rows with the highest scores: the gain of a gains chart.
 
     Weighted by row, k in units of weight; in [0, 1]; undefined (`too_few_rows`) with fewer than k rows,
     `no_positives` without positives. Source: Manning, Raghavan and Schuetze (2008).
@@ -146,7 +146,7 @@ class RecallAtK(OfPositives):
 
 @register
 class LiftAtK(OfPositives):
-    """Share of positives in the top k over the share in all rows; 1 for a score that does not rank.
+    """Share of positives in the top k over the share in all rows; 1 for an uninformative score.
 
     Weighted by row, k in units of weight; 0 or more; undefined (`too_few_rows`) with fewer than k rows,
     `no_positives` without positives. Source: Ling and Li (1998).

@@ -33,7 +33,7 @@ _NEAR = 1e-12
 
 
 class NoFit(ValueError):  # noqa: N818
-    """The rows have no best parameters; the message says why, and what to do."""
+    """Error of rows without best parameters; the message gives the reason and the remedy."""
 
 
 class Calibrator(ABC):
@@ -78,7 +78,7 @@ class Calibrator(ABC):
 
 
 class LogOddsCalibrator(Calibrator):
-    """A calibrator that reads the log odds of probabilities, or margins in their place: any finite numbers."""
+    """Calibrator of log odds: of probabilities, or of margins in their place, any finite numbers."""
 
     margin: bool
 
@@ -121,7 +121,7 @@ def probability_expression(log_odds: pl.Expr) -> pl.Expr:
 
 
 def separates(value: Numbers, label: Numbers) -> bool:
-    """Whether no value of a positive lies below one of a negative: a rising curve can then be ever steeper."""
+    """Whether values separate the classes, up to a tie at the cut: the likelihood then has no maximum."""
     return bool(value[label == 1].min() >= value[label == 0].max())
 
 
@@ -160,7 +160,7 @@ def newton(
     derivatives: Callable[[Numbers], tuple[Numbers, Numbers]],
     loss: Callable[[Numbers], float],
 ) -> Numbers | None:
-    """Where a convex loss is smallest, by Newton's method; None if it does not get near, as where it has no minimum.
+    """Minimum of a convex loss by Newton's method; None without convergence, as for a loss without minimum.
 
     Args:
         start: where to begin.
@@ -181,7 +181,7 @@ def newton(
 
 
 def _start(design: Numbers, target: Numbers, mass: Numbers) -> Numbers:
-    """Start of the iteration: the optimum for a few of many rows, if that is better than nothing."""
+    """Start of the iteration: the optimum on a sample of many rows if better than zero, else zero."""
     nothing: Numbers = np.zeros(len(design))
     stride = len(target) // _FIRST_ROWS
     if stride < 2:

@@ -82,19 +82,19 @@ class SoftmaxTemperature(ClassCalibrator):
     @classmethod
     def fit(cls, probabilities: Numbers, label: Codes, weight: Numbers | None = None) -> Self:
         logits = np.log(clip_scores(probabilities))
-        mass, own = _masses(label, weight), logits[np.arange(len(label)), label]
-        if (own >= logits.max(axis=1)).all():
+        mass, label_logits = _masses(label, weight), logits[np.arange(len(label)), label]
+        if (label_logits >= logits.max(axis=1)).all():
             msg = "the class of every row has the largest probability already: use isotonic"
             raise NoFit(msg)
 
         def loss(factor: Numbers) -> float:
-            return float(mass @ (_log_sum(factor[0] * logits) - factor[0] * own))
+            return float(mass @ (_log_sum(factor[0] * logits) - factor[0] * label_logits))
 
         def derivatives(factor: Numbers) -> tuple[Numbers, Numbers]:
             chance = _softmax(factor[0] * logits)
             mean = (chance * logits).sum(axis=1)
             spread = (chance * logits**2).sum(axis=1) - mean**2
-            return np.array([mass @ (mean - own)]), np.array([[mass @ spread]])
+            return np.array([mass @ (mean - label_logits)]), np.array([[mass @ spread]])
 
         factor = newton(np.ones(1), derivatives, loss)
         if factor is None or not np.isfinite(factor[0]) or factor[0] <= 0:
@@ -149,11 +149,11 @@ class VectorScaling(ClassCalibrator):
             return slope, curvature - np.einsum("np,n,nq->pq", weighed, mass, weighed)
 
         start = np.concatenate([np.ones(number), np.zeros(number - 1)])
-        found = newton(start, derivatives, loss)
-        if found is None or not np.isfinite(found).all() or loss(found) < 1e-9:
+        optimum = newton(start, derivatives, loss)
+        if optimum is None or not np.isfinite(optimum).all() or loss(optimum) < 1e-9:
             msg = "no finite slopes and intercepts fit best: use temperature"
             raise NoFit(msg)
-        return cls(tuple(map(float, found[:number])), (*map(float, found[number:]), 0.0))
+        return cls(tuple(map(float, optimum[:number])), (*map(float, optimum[number:]), 0.0))
 
     def expressions(self, parts: Sequence[pl.Expr]) -> list[pl.Expr]:
         lines = zip(parts, self.slopes, self.intercepts, strict=True)
@@ -183,7 +183,7 @@ class Dirichlet(ClassCalibrator):
         logits, mass = np.log(clip_scores(probabilities)), _masses(label, weight)
         features = np.concatenate([logits, np.ones((len(label), 1))], axis=1)
         classes, size = number - 1, number + 1
-        own = np.eye(number)[label][:, :classes]
+        indicator = np.eye(number)[label][:, :classes]
 
         def scores(flat: Numbers) -> Numbers:
             lines = np.einsum("nf,kf->nk", features, flat.reshape(classes, size))
@@ -195,7 +195,7 @@ class Dirichlet(ClassCalibrator):
 
         def derivatives(flat: Numbers) -> tuple[Numbers, Numbers]:
             chance = _softmax(scores(flat))[:, :classes]
-            slope = np.einsum("n,nk,nf->kf", mass, chance - own, features)
+            slope = np.einsum("n,nk,nf->kf", mass, chance - indicator, features)
             curvature = np.zeros((classes * size, classes * size))
             for start in range(0, len(label), _ROWS_AT_ONCE):
                 part = slice(start, start + _ROWS_AT_ONCE)
@@ -205,11 +205,11 @@ class Dirichlet(ClassCalibrator):
         identity = np.concatenate(
             [np.eye(classes), np.full((classes, 1), -1.0), np.zeros((classes, 1))], axis=1
         )
-        found = newton(identity.ravel(), derivatives, loss)
-        if found is None or not np.isfinite(found).all() or loss(found) < 1e-9:
+        optimum = newton(identity.ravel(), derivatives, loss)
+        if optimum is None or not np.isfinite(optimum).all() or loss(optimum) < 1e-9:
             msg = "no finite coefficients fit best: use temperature"
             raise NoFit(msg)
-        fitted = np.concatenate([found.reshape(classes, size), np.zeros((1, size))])
+        fitted = np.concatenate([optimum.reshape(classes, size), np.zeros((1, size))])
         return cls(
             tuple(tuple(map(float, line)) for line in fitted[:, :-1]), tuple(map(float, fitted[:, -1]))
         )
@@ -236,9 +236,9 @@ def _multinomial_curvature(mass: Numbers, chance: Numbers, features: Numbers) ->
     """The curvature of the log loss of several classes, summed over rows."""
     classes, size = chance.shape[1], features.shape[1]
     weighed = (chance[:, :, None] * features[:, None, :]).reshape(len(mass), -1)
-    own = np.einsum("n,nk,nf,ng->kfg", mass, chance, features, features)
+    diagonal = np.einsum("n,nk,nf,ng->kfg", mass, chance, features, features)
     blocks = np.zeros((classes, size, classes, size))
-    blocks[np.arange(classes), :, np.arange(classes), :] = own
+    blocks[np.arange(classes), :, np.arange(classes), :] = diagonal
     curvature: Numbers = blocks.reshape(classes * size, -1) - np.einsum("np,n,nq->pq", weighed, mass, weighed)
     return curvature
 
@@ -258,7 +258,7 @@ class OneVsRestIsotonic(ClassCalibrator):
     def fit(cls, probabilities: Numbers, label: Codes, weight: Numbers | None = None) -> Self:
         members = (np.asarray(label == number, dtype=np.float64) for number in range(probabilities.shape[1]))
         return cls(
-            tuple(Isotonic.fit(p, own, weight) for p, own in zip(probabilities.T, members, strict=True))
+            tuple(Isotonic.fit(p, member, weight) for p, member in zip(probabilities.T, members, strict=True))
         )
 
     def expressions(self, parts: Sequence[pl.Expr]) -> list[pl.Expr]:

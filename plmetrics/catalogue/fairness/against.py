@@ -45,7 +45,7 @@ class _ReferenceMetric(GroupMetric):
 @register
 @dataclass(frozen=True)
 class DisparateImpact(RateMetric, _ReferenceMetric):
-    """The selection rate of the group that comes off worst over that of the reference: min S_g / S_r.
+    """Smallest selection rate of a group over that of the reference: min S_g / S_r.
 
     The reference is the group with the highest rate where none is named, as in the four-fifths rule: 0.8 or more is
     taken as no sign of adverse impact. Weighted by row; 0 or more, above 1 only where all groups are selected more

@@ -37,7 +37,7 @@ _TINY = float(np.finfo(np.float64).tiny)
 
 @dataclass(frozen=True)
 class GroupMetric(AcrossSlices):
-    """Base of the metrics that hold groups against each other: who is a group, and who takes part."""
+    """Base of the comparisons of groups: the slices of a set, and the conditions to take part."""
 
     compares_groups = True
     least: ClassVar[int] = 2
@@ -71,7 +71,7 @@ class GroupMetric(AcrossSlices):
         return np.where(small, "below_min_share", status)
 
     def reference_among(self, names: Sequence[str]) -> int | None:
-        """Place of the reference: the slice of that text, or that value of the one column."""
+        """Index of the reference: the slice of the full text, or of the value of a single column."""
         if self.against is None:
             return None
         text = _value_text(self.against)
@@ -98,7 +98,7 @@ class GroupMetric(AcrossSlices):
 
 @dataclass(frozen=True)
 class MetricOfGroups(GroupMetric):
-    """Base of those that are made of one metric, class by class where that has classes."""
+    """Base of the comparisons of one metric, class by class for a metric of classes."""
 
     metric: Metric = parameter(doc="the metric", domain="a metric", unnamed=True)  # noqa: RUF009
     by_class = fact_of("metric.by_class")
@@ -133,7 +133,7 @@ def min_share_parameter() -> Any:
 
 @dataclass(frozen=True)
 class GroupComparison(GroupMetric):
-    """Base of the metrics with one number for the set: how groups are held against each other."""
+    """Base of the comparisons with one number for a set, by a method of comparing its groups."""
 
     method: str = parameter(
         "between_groups",
@@ -249,7 +249,7 @@ class GroupComparison(GroupMetric):
 
 
 class RejectionRate(DecisionShare):
-    """Share of the rows that are called negative: (FN + TN) / (TP + FP + FN + TN)."""
+    """Share of all rows predicted negative: (FN + TN) / (TP + FP + FN + TN)."""
 
     name = "rejection_rate"
     selected = False

@@ -74,7 +74,7 @@ def _ranks(members: int) -> list[int]:
 
 @dataclass(frozen=True)
 class CalibrationShare(MeanOfForecasts):
-    """Base of the shares that are one point of a curve."""
+    """Base of the shares for one point of a calibration curve."""
 
     range = (0.0, 1.0)
     direction = "none"
@@ -148,7 +148,7 @@ class CentralCoverage(CalibrationShare):
 
 
 class TransformShare(CalibrationShare):
-    """Share of the rows whose probability integral transform lies in a bin.
+    """Share of the rows with a probability integral transform in a bin.
 
     The transform of a row is where the forecast's distribution function is at the label. Quantiles, and members, say
     only between which two levels that is: a row that equals several of them lies evenly between the outer two. That is

@@ -46,7 +46,7 @@ class CentralInterval(MeanOfForecasts):
 
 @register
 class IntervalCoverage(CentralInterval):
-    """Share of the rows whose label lies in the central interval, ends included.
+    """Share of the rows with the label in the central interval, ends included.
 
     Weighted by row; in [0, 1]; best at `level`; undefined (`no_rows`) without rows. Ends are the quantiles
     (1 - level)/2 and (1 + level)/2, matched within 1e-9. Source: Christoffersen (1998).
@@ -139,7 +139,7 @@ class IntervalScore(CentralInterval):
 
 @register
 class CrossingRate(MeanOfForecasts):
-    """Share of the rows whose quantiles decrease somewhere: a higher level with a lower value.
+    """Share of the rows with crossing quantiles: a higher level with a lower value.
 
     Weighted by row; in [0, 1]; undefined (`no_rows`) without rows; 0 for forecasts that are no columns of quantiles.
     Source: Bassett and Koenker (1982).

@@ -25,7 +25,7 @@ INFINITY = float("inf")
 
 
 class MeanOfForecasts(RowMean):
-    """Base of the means over rows of something that label and forecast give."""
+    """Base of the means over rows of a function of label and forecast."""
 
     task = "quantile"
     expressible = False

@@ -76,7 +76,7 @@ class _TransformBins(_Test):
         return tuple(number / self.bins for number in range(1, self.bins))
 
     def lacks(self, parts: tuple[str, ...]) -> str | None:
-        """Missing quantiles between the bins, or members whose ranks the bins divide."""
+        """Missing quantiles at the edges of bins, or numbers of bins fit for the members; None if complete."""
         ranks = member_number(parts) + 1
         if ranks == 1 or ranks % self.bins == 0:
             return None if ranks > 1 else super().lacks(parts)
@@ -121,7 +121,7 @@ class _TransformBins(_Test):
 
 @register
 class TransformChiSquare(_TransformBins):
-    """Chi-squared statistic of labels between quantiles that are equally far apart: sum of (O_b - n/B)^2 / (n/B).
+    """Chi-squared statistic of labels between equally spaced quantiles: sum of (O_b - n/B)^2 / (n/B).
 
     O_b are the rows whose label lies above b of the quantiles 1/B, 2/B, ... and at or below the others: the bins of
     the probability integral transform. Quantiles are declared, or those of a normal distribution; of m members bins are

@@ -47,7 +47,7 @@ class _Calls(Multiclass):
 
 @register
 class Accuracy(_Calls):
-    """Share of the rows whose class is called.
+    """Share of rows predicted correctly.
 
     Weighted by row; in [0, 1]; undefined (`no_rows`) without rows. With probabilities the class of the largest one is
     called, the first in order where several are. Source: Sokolova and Lapalme (2009).
@@ -74,7 +74,7 @@ class Accuracy(_Calls):
 
 @register
 class ErrorRate(_Calls):
-    """Share of the rows that are called another class: 1 - accuracy.
+    """Share of rows predicted wrongly: 1 - accuracy.
 
     Weighted by row; in [0, 1]; undefined (`no_rows`) without rows. Source: Sokolova and Lapalme (2009).
 
@@ -130,7 +130,7 @@ class DefaultAccuracy(_Agreement):
 
 @register
 class BalancedAccuracy(_Agreement):
-    """Mean over the classes that are present of the share of their rows that is called rightly.
+    """Mean recall over the present classes.
 
     Weighted by row; in [0, 1]; undefined (`no_rows`) without rows. Classes without rows are named in the note. This is
     the macro average of recall; other tools average (recall + specificity) / 2 over classes. Source: Mosley (2013).

@@ -132,7 +132,7 @@ def _omission_note(classes: Sequence[str], pattern: Any) -> str | None:
 
 @dataclass(frozen=True)
 class OfClass(Quotient):
-    """One class of a rate: a row of its own in the results, whose name is that of the rate."""
+    """Rate of one class: a row of its own in the results, under the name of the rate."""
 
     rate: ClassRate
     number: int
@@ -211,7 +211,7 @@ class ClassRate(Multiclass):
         return ops.ratio(ops.total(values * weight), ops.total(weight))
 
     def _class_weight(self, state: Any, total: Any) -> Any:
-        """Weight of a class in the average: nothing without a value, unless that counts as 0."""
+        """Weight of a class in the average: 0 for a class without a value, unless that counts as 0."""
         present = np.ones_like(total) if self._zero else np.where(total > 0, 1.0, 0.0)
         return present * state.actual if self.average == "weighted" else present
 
@@ -242,7 +242,7 @@ class _Wide:
 
 @dataclass(frozen=True)
 class ClassScoreMetric(Metric):
-    """A binary metric that reads another number than the model's score, and another class than the label.
+    """Binary metric of another score than the model's and another class than the label.
 
     `value` says which: its key is the metric's place, its rows those that take part.
     """
@@ -302,7 +302,7 @@ def one_vs_rest(inner: Metric, classes: tuple[str, ...], number: int) -> ClassSc
 
 
 def one_vs_one(inner: Metric, classes: tuple[str, ...], number: int, other: int) -> ClassScoreMetric:
-    """Inner metric of the probability of one class, on the rows of that class and one other."""
+    """Inner metric of the probability of one class, on the rows of two classes."""
     return ClassScoreMetric(inner, pair_probability(classes, number, other))
 
 
@@ -328,7 +328,7 @@ def confidence(inner: Metric) -> ClassScoreMetric:
 
 @dataclass(frozen=True)
 class ClassWeight(Metric):
-    """The weight of a class, by which averages over classes are weighed."""
+    """Weight of a class, for averages over classes."""
 
     atom: Atom
     name = "class_weight"

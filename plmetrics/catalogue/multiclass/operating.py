@@ -37,7 +37,7 @@ class _AtTop(_AtThreshold):
 @register
 @dataclass(frozen=True)
 class PrecisionAtRecall(_AtThreshold):
-    """Precision of each class at its highest threshold at which its recall is at least the limit.
+    """Precision of each class at its highest threshold with a recall of at least the limit.
 
     macro: mean over the classes that have a value, the others are named in the note; weighted: by the classes' weight;
     none: a row per class, with its threshold. Weighted by row; undefined (`no_positives`) where no class has rows.
@@ -63,7 +63,7 @@ class PrecisionAtRecall(_AtThreshold):
 @register
 @dataclass(frozen=True)
 class PrecisionAtVolume(_AtThreshold):
-    """Precision of each class at its highest threshold at which its share of called rows is at least the limit.
+    """Precision of each class at its highest threshold with at least a given share of all rows predicted as it.
 
     macro: mean over the classes that have a value, the others are named in the note; weighted: by the classes' weight;
     none: a row per class, with its threshold. Weighted by row; undefined (`no_positives`) where no class has rows.
@@ -89,7 +89,7 @@ class PrecisionAtVolume(_AtThreshold):
 @register
 @dataclass(frozen=True)
 class RecallAtPrecision(_AtThreshold):
-    """Highest recall of each class at a threshold at which its precision is at least the limit.
+    """Highest recall of each class at a threshold with a precision of at least the limit.
 
     macro: mean over the classes that have a value, the others are named in the note; weighted: by the classes' weight;
     none: a row per class, with its threshold. Weighted by row; undefined (`no_positives`, `unreachable`) where no
@@ -115,7 +115,7 @@ class RecallAtPrecision(_AtThreshold):
 @register
 @dataclass(frozen=True)
 class RecallAtFpr(_AtThreshold):
-    """Highest recall of each class at a threshold at which its false positive rate is at most the limit.
+    """Highest recall of each class at a threshold with a false positive rate of at most the limit.
 
     macro: mean over the classes that have a value, the others are named in the note; weighted: by the classes' weight;
     none: a row per class, with its threshold. Weighted by row; undefined (`no_positives`, `no_negatives`) where no
@@ -141,7 +141,7 @@ class RecallAtFpr(_AtThreshold):
 @register
 @dataclass(frozen=True)
 class FprAtRecall(_AtThreshold):
-    """Smallest false positive rate of each class at a threshold at which its recall is at least the limit.
+    """Smallest false positive rate of each class at a threshold with a recall of at least the limit.
 
     macro: mean over the classes that have a value, the others are named in the note; weighted: by the classes' weight;
     none: a row per class, with its threshold. Weighted by row; undefined (`no_positives`, `no_negatives`) where no
@@ -189,7 +189,7 @@ class PrecisionAtK(_AtTop):
 
 @register
 class RecallAtK(_AtTop):
-    """Share of the rows of a class that are among the k rows with its highest probabilities.
+    """Share of the rows of a class among the k rows with its highest probabilities.
 
     macro: mean over the classes that have a value, the others are named in the note; weighted: by the classes' weight;
     none: a row per class, with its threshold. Weighted by row; undefined (`too_few_rows`) with fewer than k rows,
@@ -211,7 +211,7 @@ class RecallAtK(_AtTop):
 
 @register
 class LiftAtK(_AtTop):
-    """Share of a class in its top k over its share in all rows; 1 for a probability that does not rank.
+    """Share of a class in its top k over its share in all rows; 1 for an uninformative probability.
 
     macro: mean over the classes that have a value, the others are named in the note; weighted: by the classes' weight;
     none: a row per class, with its threshold. Weighted by row; undefined (`too_few_rows`) with fewer than k rows,

@@ -33,7 +33,7 @@ _SQUARES = Atom("ranked_probability", _cumulative_squares)
 @register
 @dataclass(frozen=True)
 class RankedProbabilityScore(RowMean, Multiclass):
-    """Mean over rows of the squared distance between the cumulative probabilities and the class that the row has.
+    """Mean over rows of the squared distance between the cumulative probabilities and the true class.
 
     Sum over k < K of (p_1 + ... + p_k - [class is at most k])^2, in the order of `classes`; divided by K - 1, so that
     it lies in [0, 1], unless `divide` is false. Probability far from the class costs more than beside it. Weighted by
@@ -74,7 +74,7 @@ class RankedProbabilityScore(RowMean, Multiclass):
 @register
 @dataclass(frozen=True)
 class AdjacentAccuracy(RowMean, Multiclass):
-    """Share of the rows that are called their class or one beside it, in the order of `classes`.
+    """Share of rows predicted as their class or an adjacent one, in the order of `classes`.
 
     `distance` is how many places off still count; 0 gives the accuracy. Weighted by row; in [0, 1]; undefined
     (`no_rows`) without rows. Source: Gaudette and Japkowicz (2009).

@@ -80,7 +80,7 @@ _SQUARES = Atom("squared_distance", _squares, most=2.0)
 @register
 @dataclass(frozen=True)
 class LogLoss(_MeanScore):
-    """Mean of -ln(the probability given to the class that the row has).
+    """Mean of -ln(probability of the true class).
 
     The probability is clipped to [clip, 1 - clip]. Probabilities of a row must sum to 1 within 1e-6, unless the model
     says `normalise: true`. Weighted by row; 0 or more; undefined (`no_rows`) without rows. Sources: Good (1952),
@@ -233,7 +233,7 @@ class Brier(_MeanScore):
 @register
 @dataclass(frozen=True)
 class TopKAccuracy(_MeanScore):
-    """Share of the rows whose class is among the k most probable.
+    """Share of rows with their class among the k most probable.
 
     Where classes tie at the cut they share the places left: with g classes strictly above the row's own and m tied with
     it, itself included, the row counts (k - g) / m, held to [0, 1]. Weighted by row; in [0, 1]; undefined (`no_rows`)

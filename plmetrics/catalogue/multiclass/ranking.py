@@ -92,9 +92,11 @@ class OverClasses(Multiclass, DerivedMetric):
     def combined_status(self, value: Any, statuses: Sequence[Any]) -> Any:
         """No value for a slice without rows or with too few, whatever its classes; a pair may lack rows."""
         empty = [np.isin(part.astype(str), ("no_rows", "too_few_rows")) for part in statuses]
-        few = np.logical_and.reduce(empty)
-        reasons = [np.where(bare & ~few, "ok", part) for bare, part in zip(empty, statuses, strict=True)]
-        return super().combined_status(np.where(few, np.nan, value), reasons)
+        insufficient = np.logical_and.reduce(empty)
+        reasons = [
+            np.where(bare & ~insufficient, "ok", part) for bare, part in zip(empty, statuses, strict=True)
+        ]
+        return super().combined_status(np.where(insufficient, np.nan, value), reasons)
 
     def combined_bound(self, values: Mapping[str, Any], bounds: Mapping[str, Any]) -> Any:
         """The weighted mean of the bounds."""
@@ -113,7 +115,7 @@ class OverClasses(Multiclass, DerivedMetric):
 
 @dataclass(frozen=True)
 class OverClassesOrPool(OverClasses):
-    """Base of those that all pairs of row and class have as well, together."""
+    """Base of the averages over classes with a micro average over all pairs of row and class."""
 
     average: str = parameter(
         "macro",

@@ -32,7 +32,7 @@ class _Rate(ClassRate):
 
 @register
 class Precision(_Rate):
-    """Share of the rows called a class that are of it, put together over classes.
+    """Share of true members among the rows predicted as a class, averaged over classes.
 
     Per class hits / called. macro: mean over the classes that have a value; weighted: mean by the classes' weight;
     micro: all hits over all calls, which is the accuracy; none: a row per class. A class that is never called has no
@@ -62,7 +62,7 @@ class Precision(_Rate):
 
 @register
 class Recall(_Rate):
-    """Share of the rows of a class that are called so, put together over classes.
+    """Share of the rows of a class predicted as it, averaged over classes.
 
     Per class hits / rows of the class; averages as for precision. A class without rows has no value. The macro average
     over the classes that are present is the balanced accuracy; micro is the accuracy. Weighted by row; in [0, 1];
@@ -89,7 +89,7 @@ class Recall(_Rate):
 
 @register
 class Specificity(_Rate):
-    """Share of the rows of the other classes that are not called this one, put together over classes.
+    """Share of the rows of other classes not predicted as this one, averaged over classes.
 
     Per class (all - rows of it - called it + hits) / (all - rows of it); averages as for precision. Weighted by row; in
     [0, 1]; undefined (`no_negatives`) where every class has all rows. Source: Sokolova and Lapalme (2009).
@@ -116,7 +116,7 @@ class Specificity(_Rate):
 
 @register
 class NegativePredictiveValue(_Rate):
-    """Share of the rows not called a class that are not of it, put together over classes.
+    """Share of other classes among the rows not predicted as this one, averaged over classes.
 
     Per class TN / (TN + FN); averages as for precision. Weighted by row; in [0, 1]; undefined (`zero_denominator`)
     where every row is called the same. Source: Sokolova and Lapalme (2009).
@@ -241,7 +241,7 @@ class FBeta(_Overlap):
 
 @register
 class Jaccard(_Overlap, _Rate):
-    """Hits over the rows that are of a class or called so, put together over classes.
+    """Hits over the union of members and predicted members of a class, averaged over classes.
 
     Per class hits / (rows of it + called it - hits); averages and undefined values as for f1. Source: Jaccard (1912).
 

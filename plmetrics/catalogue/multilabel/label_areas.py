@@ -104,7 +104,7 @@ class PrAuc(LabelSet, ranking.PrAuc):
 
 @register
 class KolmogorovSmirnov(LabelSet, ranking.KolmogorovSmirnov):
-    """Largest distance between the distributions of a class's score in the rows that have it and in others, averaged.
+    """Largest distance between a class's score distributions in rows with it and without it, averaged.
 
     macro: mean over the classes that have a value, the others are named in the note; weighted: by the rows that have
     the class; none: a row per class. Weighted by row; in [0, 1]; undefined (`no_positives` or `no_negatives`) where no

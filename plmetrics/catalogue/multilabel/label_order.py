@@ -44,7 +44,7 @@ def _wrong_calls(rows: Rows, threshold: float | ThresholdRule) -> list[pl.Expr]:
 @register
 @dataclass(frozen=True)
 class HammingLoss(_MeanOverRows):
-    """Share of the pairs of row and class that are called wrongly.
+    """Share of the pairs of row and class predicted wrongly.
 
     Classes are called whose score is at least `threshold`. Weighted by row; in [0, 1]; undefined (`no_rows`) without
     rows. Source: Schapire and Singer (2000).
@@ -79,7 +79,7 @@ class HammingLoss(_MeanOverRows):
 @register
 @dataclass(frozen=True)
 class SubsetAccuracy(RowMean, LabelSet):
-    """Share of the rows whose called classes are exactly those that they have.
+    """Share of rows with exactly their classes predicted: exact match.
 
     Classes are called whose score is at least `threshold`. Weighted by row; in [0, 1]; undefined (`no_rows`) without
     rows. Source: Tsoumakas, Katakis and Vlahavas (2010).
@@ -207,35 +207,35 @@ def _depth(places: _Places) -> Any:
 
 
 def _wrong_pairs(places: _Places) -> Any:
-    own = places.truth.sum(axis=1)
-    pairs = own * (places.truth.shape[1] - own)
+    positives = places.truth.sum(axis=1)
+    pairs = positives * (places.truth.shape[1] - positives)
     wrong = np.where(places.truth, places.rank - places.hits, 0).sum(axis=1)
-    return np.divide(wrong, pairs, out=np.zeros(len(own)), where=pairs > 0)
+    return np.divide(wrong, pairs, out=np.zeros(len(positives)), where=pairs > 0)
 
 
 def _mean_precision(places: _Places) -> Any:
-    own = places.truth.sum(axis=1)
-    return np.where((own > 0) & (own < places.truth.shape[1]), _row_precision(places), 1.0)
+    positives = places.truth.sum(axis=1)
+    return np.where((positives > 0) & (positives < places.truth.shape[1]), _row_precision(places), 1.0)
 
 
 def _row_precision(places: _Places) -> Any:
-    own = places.truth.sum(axis=1)
+    positives = places.truth.sum(axis=1)
     total = np.where(places.truth, places.hits / places.rank, 0.0).sum(axis=1)
-    return np.divide(total, own, out=np.zeros(len(own)), where=own > 0)
+    return np.divide(total, positives, out=np.zeros(len(positives)), where=positives > 0)
 
 
 def _row_area(truth: Any, score: Any) -> Any:
     """Share of correctly ordered pairs of a class of the row and another one, ties counting half."""
-    own = truth.sum(axis=1)
-    pairs = own * (truth.shape[1] - own)
+    positives = truth.sum(axis=1)
+    pairs = positives * (truth.shape[1] - positives)
     down, up = _Places.of(truth, score), _Places.of(truth, -score)
     wrong, right = (np.where(side.truth, side.rank - side.hits, 0).sum(axis=1) for side in (down, up))
-    return np.divide((pairs - wrong + right) / 2.0, pairs, out=np.zeros(len(own)), where=pairs > 0)
+    return np.divide((pairs - wrong + right) / 2.0, pairs, out=np.zeros(len(positives)), where=pairs > 0)
 
 
 @dataclass(frozen=True)
 class RowArea(_MeanOverRows):
-    """Mean over rows of an area over the classes of each, of the rows that have one. No suite names it.
+    """Mean of an area over the classes of each row, over the rows with one. For internal use.
 
     With `zero` rows without a class count 0; without, they are left out, as rows with all classes are of ROC areas.
     """
@@ -279,7 +279,7 @@ class RowArea(_MeanOverRows):
 
 @register
 class CoverageError(_MeanOverRows):
-    """Mean over rows of how many classes must be called, from the highest score down, to have all of the row's.
+    """Mean over rows of the number of top-scoring classes needed to cover all true ones.
 
     Classes with equal scores are called together; a row without classes counts 0. Weighted by row; 0 or more; undefined
     (`no_rows`) without rows. Source: Tsoumakas, Katakis and Vlahavas (2010), who take 1 off; as here in scikit-learn.
@@ -302,7 +302,7 @@ class CoverageError(_MeanOverRows):
 
 @register
 class LabelRankingLoss(_MeanOverRows):
-    """Share of the pairs of a class that a row has and one that it has not whose scores are in the wrong order.
+    """Share of wrongly ordered scores among the pairs of a row's true and other classes.
 
     Equal scores are in the wrong order; a row with all classes or none counts 0. Weighted by row; in [0, 1]; undefined
     (`no_rows`) without rows. Source: Tsoumakas, Katakis and Vlahavas (2010).

@@ -76,7 +76,7 @@ def _number(conditions: Any) -> pl.Expr:
 
 @dataclass(frozen=True)
 class LabelRate(LabelSet, ClassRate):
-    """Base of the rates of each class against the rest, of rows that may have several."""
+    """Base of the one-vs-rest rates of each class, for rows with several classes."""
 
     threshold_free = False
 
@@ -161,7 +161,7 @@ class LabelRate(LabelSet, ClassRate):
 @register
 @dataclass(frozen=True)
 class Precision(LabelRate, rates.Precision):
-    """Share of the rows called a class that have it, put together over classes or rows.
+    """Share of rows with a class among those predicted to have it, averaged over classes or rows.
 
     Per class hits_c / called_c, with the classes called whose score is at least `threshold`. A class (or row) without
     calls has no value: it is left out, classes by name in the note, or counts as 0 with `undefined` zero, as in
@@ -182,7 +182,7 @@ class Precision(LabelRate, rates.Precision):
 @register
 @dataclass(frozen=True)
 class Recall(LabelRate, rates.Recall):
-    """Share of the rows that have a class that are called so, put together over classes or rows.
+    """Share of the rows with a class predicted to have it, averaged over classes or rows.
 
     Per class hits_c / rows with c, with the classes called whose score is at least `threshold`. A class without rows
     (a row without classes) has no value, see precision. macro, weighted: mean over classes; micro: of all pairs of row
@@ -202,7 +202,7 @@ class Recall(LabelRate, rates.Recall):
 @register
 @dataclass(frozen=True)
 class Specificity(LabelRate, rates.Specificity):
-    """Share of the rows without a class that are not called so, put together over classes or rows.
+    """Share of the rows without a class not predicted to have it, averaged over classes or rows.
 
     Per class TN_c / (TN_c + FP_c), with the classes called whose score is at least `threshold`. A class that all rows
     have (a row with all classes) has no value, see precision. macro, weighted: mean over classes; micro: of all pairs
@@ -223,7 +223,7 @@ class Specificity(LabelRate, rates.Specificity):
 @register
 @dataclass(frozen=True)
 class NegativePredictiveValue(LabelRate, rates.NegativePredictiveValue):
-    """Share of the rows not called a class that do not have it, put together over classes or rows.
+    """Share of rows without a class among those not predicted to have it, averaged over classes or rows.
 
     Per class TN_c / (TN_c + FN_c), with the classes called whose score is at least `threshold`. A class that is always
     called has no value, see precision. macro, weighted: mean over classes; micro: of all pairs of row and class;
@@ -281,7 +281,7 @@ class FBeta(LabelRate, rates.FBeta):  # type: ignore[misc]
 @register
 @dataclass(frozen=True)
 class Jaccard(LabelRate, rates.Jaccard):  # type: ignore[misc]
-    """Hits over the rows that have a class or are called so, put together over classes or rows.
+    """Hits over the union of rows with a class and predicted to have it, averaged over classes or rows.
 
     Per class hits_c / (rows with c + called_c - hits_c), with the classes called whose score is at least `threshold`.
     Undefined values as for f1. macro, weighted: mean over classes; micro: of all pairs of row and class; samples: mean
@@ -298,7 +298,7 @@ class Jaccard(LabelRate, rates.Jaccard):  # type: ignore[misc]
 
 @register
 class Support(LabelSet, rates.Support):
-    """Rows that have each class: a row per class.
+    """Number of rows with each class: a row per class.
 
     Their weight, where rows have one. 0 or more; undefined (`no_rows`) without rows in the slice. Source: Sokolova and
     Lapalme (2009).

@@ -40,7 +40,7 @@ class _ShareOfIdeal(QueryMetric):
         raise NotImplementedError
 
     def per_query(self, ranked: RankedRows) -> Array:
-        """Gain divided by the largest possible; by `empty` if that is 0."""
+        """Gain over the largest possible one of the query; `empty` decides for a maximum of 0."""
         metric: Any = self
         ideal = ranked.judged.ideal(metric.gain, cut_of(metric.k))
         without = {"skip": np.nan, "zero": 0.0, "one": 1.0}[self._empty]
@@ -115,7 +115,7 @@ class DCG(QueryMetric):
 @register
 @dataclass(frozen=True)
 class DefaultNDCG(_ShareOfIdeal):
-    """NDCG of a model that gives all rows of a query one score: the mean over random orders.
+    """Expected NDCG of a random order of the rows of each query: that of a constant score.
 
     The same for every model; weighted by query; between 0 and 1; queries without a label above 0 as in ndcg;
     undefined (`no_relevant`) if none is left. Source: McSherry and Najork (2008).

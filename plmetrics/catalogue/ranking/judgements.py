@@ -63,7 +63,7 @@ class _JudgementMetric(QueryMetric):
 @register
 @dataclass(frozen=True)
 class BinaryPreference(_JudgementMetric):
-    """Binary preference: how seldom judged irrelevant rows stand above relevant ones, averaged over queries.
+    """Binary preference: share of judged irrelevant rows below a relevant one, averaged over these and over queries.
 
     1 / R times the sum over retrieved relevant rows of 1 - min(n, c) / c: n the judged irrelevant rows above, R the
     relevant and N the judged irrelevant rows of the query, c = min(R, N); 1 for each row where N is 0. Rows that were
@@ -93,8 +93,8 @@ class BinaryPreference(_JudgementMetric):
 
     def per_query(self, ranked: RankedRows) -> Array:
         """Preferences kept, divided by the relevant rows."""
-        kept = ranked.above_irrelevant(self.relevant_at, self.judged)
-        return np.asarray(ops.ratio(kept, ranked.judged.relevant(self.relevant_at)))
+        preferences = ranked.above_irrelevant(self.relevant_at, self.judged)
+        return np.asarray(ops.ratio(preferences, ranked.judged.relevant(self.relevant_at)))
 
 
 @register
@@ -130,7 +130,7 @@ class JudgedAtK(_JudgementMetric):
 @register
 @dataclass(frozen=True)
 class RankBiasedPrecision(QueryMetric):
-    """Rank-biased precision: the gain of a reader who goes on to the next rank with probability p.
+    """Rank-biased precision: gain of a reader with a chance p to go on to the next rank.
 
     (1 - p) times the sum over the ranks i of relevant rows of p^(i - 1), averaged over queries; the lower bound, with
     nothing relevant beyond the rows that are there. Weighted by query; between 0 and 1; 0 for queries without a
@@ -169,7 +169,7 @@ class RankBiasedPrecision(QueryMetric):
 @register
 @dataclass(frozen=True)
 class ExpectedReciprocalRank(QueryMetric):
-    """Expected reciprocal rank of the row at which a reader stops, satisfied with a chance that its grade says.
+    """Expected reciprocal rank of the row a reader stops at, with a chance to stop by its grade.
 
     Sum over ranks i of 1/i R_i times the product of 1 - R_j over j < i, R = (2^label - 1) / 2^max_label, averaged over
     queries. Weighted by query; between 0 and 1; 0 for queries without a label above 0, which the note counts;

@@ -144,7 +144,7 @@ class PrecisionAtK(QueryMetric):
 @register
 @dataclass(frozen=True)
 class RecallAtK(QueryMetric):
-    """Share of a query's relevant rows that are in its first k ranks, averaged over queries.
+    """Share of a query's relevant rows in its first k ranks, averaged over queries.
 
     Weighted by query; between 0 and 1; queries without a relevant row take no part and are counted in the note;
     undefined (`no_relevant`) if none is left. Source: Manning et al. (2008).

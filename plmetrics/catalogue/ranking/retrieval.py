@@ -146,7 +146,7 @@ class GeometricMeanAveragePrecision(QueryMetric):
 @register
 @dataclass(frozen=True)
 class SetPrecision(QueryMetric):
-    """Share of relevant rows among all that the model retrieved, averaged over queries, whatever their order.
+    """Share of relevant rows among all retrieved ones in any order, averaged over queries.
 
     Weighted by query; between 0 and 1; 0 for queries without a result or a relevant row, of which the note counts the
     latter; undefined (`no_rows`) without queries. Source: Manning et al. (2008).
@@ -173,7 +173,7 @@ class SetPrecision(QueryMetric):
 @register
 @dataclass(frozen=True)
 class SetRecall(QueryMetric):
-    """Share of a query's relevant rows that the model retrieved at all, averaged over queries.
+    """Share of a query's relevant rows retrieved at any rank, averaged over queries.
 
     Weighted by query; between 0 and 1; queries without a relevant row take no part and are counted in the note;
     undefined (`no_relevant`) if none is left. Source: Manning et al. (2008).
@@ -200,7 +200,7 @@ class SetRecall(QueryMetric):
 @register
 @dataclass(frozen=True)
 class SetF1(QueryMetric):
-    """Harmonic mean of precision and recall of all rows that the model retrieved, averaged over queries.
+    """Harmonic mean of precision and recall of all retrieved rows, averaged over queries.
 
     With h relevant rows among n retrieved ones and R relevant ones in all it is 2 h / (n + R). Weighted by query;
     between 0 and 1; queries without a relevant row take no part and are counted in the note; undefined (`no_relevant`)

@@ -39,7 +39,7 @@ class _Total(QueryMetric):
 
 @register
 class RetrievalCount(_Total):
-    """Number of rows that the model retrieved, over all queries; of a table without null scores all rows.
+    """Number of retrieved rows over all queries; all rows for a table without null scores.
 
     Weighted by query; 0 or more; undefined (`no_rows`) without queries. Source: trec_eval.
 
@@ -90,7 +90,7 @@ class RelevantCount(_Total):
 @register
 @dataclass(frozen=True)
 class RelevantRetrievalCount(_Total):
-    """Number of relevant rows that the model retrieved, over all queries.
+    """Number of relevant retrieved rows over all queries.
 
     Weighted by query; 0 or more; undefined (`no_rows`) without queries. Source: trec_eval.
 
@@ -114,7 +114,7 @@ class RelevantRetrievalCount(_Total):
 
 @register
 class QueryCount(_Total):
-    """Number of queries: those that the column `n` counts, by their weights.
+    """Number of queries, by their weights: those in the column `n`.
 
     Weighted by query; 0 or more; undefined (`no_rows`) without queries. Source: trec_eval.
 
@@ -165,7 +165,7 @@ class IrrelevantQueryCount(_Total):
 
 @register
 class DocumentsPerQuery(QueryMetric):
-    """Mean number of rows that a query has: those that the model retrieved.
+    """Mean number of retrieved rows per query.
 
     Weighted by query; 0 or more; undefined (`no_rows`) without queries. The smallest and the largest are those over a
     slice set by query: `{over: {slice_set: query, metric: documents_per_query, agg: max}}`. Source: TensorFlow Model

@@ -188,7 +188,7 @@ class Spearman(_Ranks):
 
 @register
 class Kendall(_Ranks):
-    """Concordant less discordant pairs, over the pairs that could be either: Kendall's tau-b.
+    """Kendall's tau-b: concordant less discordant pairs, over the geometric mean of the pairs untied on either side.
 
     (C - D) / sqrt((pairs whose labels differ)(pairs whose predictions differ)); a pair counts w_i w_j. In [-1, 1];
     undefined (`zero_denominator`) where labels or predictions are all equal, `no_rows` without rows. On a grid with

@@ -40,7 +40,7 @@ def _error_sums(errors: Mapping[str, Atom]) -> dict[str, Atom]:
 
 
 class AgainstMean(Metric):
-    """Base of the metrics that set squared errors against the variation of the label around its mean.
+    """Base of the ratios of squared errors to the variation of the label around its mean.
 
     Variation is taken around a constant near the labels, so a large offset costs no digits; variation within the
     rounding of n summands counts as none.
@@ -70,7 +70,7 @@ class AgainstMean(Metric):
 
 @register
 class RSquared(AgainstMean):
-    """Share of the label's variation that the predictions account for.
+    """Share of the label's variation explained by the predictions.
 
     1 - sum of w e^2 / sum of w (y - mean y)^2, in (-inf, 1]; below 0 the mean of the evaluated labels would
     do better; undefined (`zero_denominator`) where all labels are equal up to rounding, `no_rows` without rows.

@@ -29,7 +29,7 @@ _TERMS = 14
 @register
 @dataclass(frozen=True)
 class Huber(MeanOverRows):
-    """Mean of a loss that is squared for small errors and linear for large ones.
+    """Mean loss, quadratic for small errors and linear for large ones.
 
     e^2 / 2 where abs(e) <= delta, else delta (abs(e) - delta / 2). Weighted by row; in the label's unit squared; 0
     or more; undefined (`no_rows`) without rows. Source: Huber (1964).
@@ -131,7 +131,7 @@ class QuantileLoss(MeanOverRows):
 @register
 @dataclass(frozen=True)
 class LinLin(MeanOverRows):
-    """Mean cost of errors that is linear on either side: over (p - y) above the label, under (y - p) below it.
+    """Mean cost of errors, linear on either side: over (p - y) above the label, under (y - p) below it.
 
     `over` and `under` are the costs of a unit of over- and under-prediction; the best prediction is the quantile
     under / (over + under). Weighted by row; in units of cost; 0 or more; undefined (`no_rows`) without rows. Source:
@@ -210,7 +210,7 @@ class Linex(MeanOverRows):
 @register
 @dataclass(frozen=True)
 class TweedieDeviance(MeanOverRows):
-    """Mean deviance of the Tweedie family whose variance is the mean to a power: 1 is Poisson's, 2 the gamma's.
+    """Mean deviance of the Tweedie family, with the mean to a power as variance: 1 is Poisson's, 2 the gamma's.
 
     Power 1: 2 (y ln(y / p) - y + p), y ln y being 0 at 0; power 2: 2 (ln(p / y) + y / p - 1); else, with q the power,
     2 (y^(2 - q) / ((1 - q)(2 - q)) - y p^(1 - q) / (1 - q) + p^(2 - q) / (2 - q)). Weighted by row; 0 or more;

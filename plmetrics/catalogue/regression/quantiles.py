@@ -55,7 +55,7 @@ class MedianAbsoluteError(ErrorQuantile):
 @register
 @dataclass(frozen=True)
 class AbsoluteErrorQuantile(ErrorQuantile):
-    """Quantile q of the absolute errors: a share q of the weight has an error that is at most so large.
+    """Quantile q of the absolute errors by weight: an upper bound for a share q of them.
 
     The averaged inverse of the weighted distribution function; in the label's unit; 0 or more; undefined (`no_rows`)
     without rows. Source: Hyndman and Fan (1996), definition 2.

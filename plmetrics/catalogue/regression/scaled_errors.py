@@ -161,7 +161,7 @@ class MeanAbsoluteScaledError(ErrorMetric):
 @register
 @dataclass(frozen=True)
 class SegmentScaledError(ErrorMetric):
-    """Mean absolute error, each in units of how much the labels of the row's segment vary.
+    """Mean absolute error in units of the variation of labels in the row's segment.
 
     The mean over rows of abs(e) / s, s the standard deviation (ddof 0) of the segment's labels among all evaluated
     rows, whatever the slice and the weights. Rows of a segment whose labels are all alike take no part, and the note

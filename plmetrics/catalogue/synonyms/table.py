@@ -97,16 +97,16 @@ def synonym(task: str, name: str) -> Synonym | None:
 
 
 def equivalent(task: str, name: str, reserved: Collection[str]) -> Call | None:
-    """Our metric for a name in a task, if it means just that: `reserved` are our own names."""
+    """Native metric of exactly the same meaning as a name in a task; `reserved` are the native names."""
     entry = synonym(task, name)
     if entry is not None:
         return parse_call(entry.metric, unnamed=True) if entry.same else None
     return Call(name.lower()) if name.isupper() and name.lower() in reserved else None
 
 
-def own_parameters(given: Mapping[str, object], fields: Collection[str]) -> dict[str, object]:
+def own_parameters(arguments: Mapping[str, object], fields: Collection[str]) -> dict[str, object]:
     """Parameters by our names, for those the metric has under another name."""
-    return {_own_parameter(name, fields): value for name, value in given.items()}
+    return {_own_parameter(name, fields): value for name, value in arguments.items()}
 
 
 def hint(task: str, name: str, reserved: Mapping[str, Collection[str]]) -> str | None:
@@ -124,14 +124,14 @@ def hint(task: str, name: str, reserved: Mapping[str, Collection[str]]) -> str |
 
 
 def parameter_hint(
-    metric: str, given: Mapping[str, Any], name: str, fields: Collection[str], reserved: Collection[str]
+    metric: str, arguments: Mapping[str, Any], name: str, fields: Collection[str], reserved: Collection[str]
 ) -> str:
     """Meaning of an unknown parameter of a metric, of those given; `reserved` are the names of its task."""
-    own = _own_parameter(name, fields)
-    if own != name:
-        return f"did you mean '{own}'?"
+    native = _own_parameter(name, fields)
+    if native != name:
+        return f"did you mean '{native}'?"
     if name == "k" and f"{metric}_at_k" in reserved:
-        return f"did you mean '{Call(f'{metric}_at_k', dict(given))}'?"
+        return f"did you mean '{Call(f'{metric}_at_k', dict(arguments))}'?"
     return did_you_mean(name, fields) or f"'{metric}' has no parameters"
 
 
@@ -147,18 +147,18 @@ def _elsewhere(name: str, meanings: Iterable[tuple[str, Synonym]]) -> str:
     return f"'{name}' is " + ", or ".join(parts)
 
 
-def _by_spelling(task: str, name: str, own: Collection[str]) -> str | None:
+def _by_spelling(task: str, name: str, native: Collection[str]) -> str | None:
     """Nearest name, of ours and of others: with the meaning of one of theirs."""
     entries = _by_name(task)
-    match = nearest(name, {*own, *entries})
-    if match is None or match in own:
-        return did_you_mean(name, own)
+    match = nearest(name, {*native, *entries})
+    if match is None or match in native:
+        return did_you_mean(name, native)
     return entries[match].hint
 
 
 def _own_parameter(name: str, fields: Collection[str]) -> str:
-    own = PARAMETERS.get(name, name)
-    return own if name not in fields and own in fields else name
+    native = PARAMETERS.get(name, name)
+    return native if name not in fields and native in fields else name
 
 
 def _spellings(name: str) -> tuple[str, ...]:

@@ -39,7 +39,7 @@ class OfOrder(OfArms):
 
 @dataclass(frozen=True)
 class OfCurve(OfOrder):
-    """Base of the areas under a curve over the share of rows that are treated first."""
+    """Base of the areas under a curve over the share of rows treated first."""
 
     method: str = parameter(
         "radcliffe",
@@ -130,7 +130,7 @@ class Qini(OfCurve):
 @register
 @dataclass(frozen=True)
 class UpliftArea(OfCurve):
-    """Area under the uplift curve: the effect among those treated first, over the share of rows that are.
+    """Area under the uplift curve: the effect among the rows treated first, over their share.
 
     radcliffe: at the share t with the highest scores the curve is t (mean outcome of the treated there - mean outcome
     of the controls there), a mean without rows being 0; guelman: Y1/N1 - Y0/N0 as in qini. By trapezoids over t; half

@@ -82,7 +82,7 @@ _CONTROL_OUTCOME = Atom("control_outcome", lambda rows: of_arm(rows, rows.label,
 
 @register
 class EValue(OfArms):
-    """Strength of confounding that would explain the whole effect: R + sqrt(R (R - 1)).
+    """Least strength of unmeasured confounding to explain the whole effect: R + sqrt(R (R - 1)).
 
     R is the ratio of the arms' mean outcomes (risks, for outcomes of 0 and 1), or its inverse if that is larger: on
     the scale of risk ratios, an unmeasured confounder would need at least this association with treatment and with

@@ -53,7 +53,7 @@ def centred_moment(power: int = 1, *, treated: bool) -> Atom:
 
 
 class OfArms(Metric):
-    """Base of the metrics that compare the treated with the controls: undefined (`empty_arm`) where an arm is empty.
+    """Base of the comparisons of treated with controls, undefined (`empty_arm`) without either.
 
     Its blocks are those of the smaller arm.
     """
@@ -74,7 +74,7 @@ class OfArms(Metric):
 
 @dataclass(frozen=True)
 class ByPropensity(OfArms):
-    """Base of the effects that weigh rows by the inverse of the chance to be in their arm."""
+    """Base of the effects weighted by the inverse probability of a row's arm."""
 
     needs = Sums()
     weighs_arms = True

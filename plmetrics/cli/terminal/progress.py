@@ -33,7 +33,7 @@ class Progress:
         self._clock = clock
         self._start = clock()
         self._stage = ""
-        self._said: float | None = None
+        self._last_line: float | None = None
         self._status: Status | None = None
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
@@ -64,8 +64,8 @@ class Progress:
             return
         if self._stream.isatty():
             self._show(f"{self._stage} ({seconds:.0f} s)")
-        elif self._said is None or now - self._said >= _EVERY:
-            self._said = now
+        elif self._last_line is None or now - self._last_line >= _EVERY:
+            self._last_line = now
             self._stream.write(f"plmetrics: {self._stage} ({seconds:.0f} s)\n")
             self._stream.flush()
 

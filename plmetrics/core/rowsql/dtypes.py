@@ -81,7 +81,7 @@ def as_measure(value: pl.Expr, dtype: DataType) -> pl.Expr:
 
 
 def as_text(value: pl.Expr, dtype: DataType) -> pl.Expr:
-    """A text; categories become their names, and times have the digits of a second that they need.
+    """Cast a value to text: names of categories, times without trailing zeros of their fractions.
 
     Raises:
         InvalidOperationError: values of this type have no text.
@@ -179,7 +179,7 @@ def _moment_like(column: pl.Expr, dtype: DataType, moment: date) -> pl.Expr:
 
 
 def cast(value: pl.Expr, dtype: DataType, target: pl.DataType, *, strict: bool) -> pl.Expr:
-    """SQL's CAST of a value of this type; one that does not fit is an error, or null unless `strict`."""
+    """SQL's CAST of a value of this type; a value out of its domain is an error, or null unless `strict`."""
     if target == pl.String and dtype != pl.Boolean:
         return as_text(value, dtype)
     if isinstance(dtype, (pl.Categorical, pl.Enum)):

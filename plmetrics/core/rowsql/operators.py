@@ -127,15 +127,17 @@ def _remainder(left: Term, right: Term, node: Node) -> Term:
     """With the dividend's sign, as in SQL; Polars' own has the divisor's, and of decimals stops at a divisor of 0."""
     dividend, by = number(left, node.this), number(right, node.expression)
     divisor = pl.when(by != 0).then(by)
-    rest = dividend - dividend.truncdiv(divisor) * divisor
-    rest = rest.pipe_with_dtype(partial(_remainder_of_floats, dividend=dividend, divisor=divisor))
-    return derived_part("number", rest, left, right, copies=4)
+    remainder = dividend - dividend.truncdiv(divisor) * divisor
+    remainder = remainder.pipe_with_dtype(partial(_remainder_of_floats, dividend=dividend, divisor=divisor))
+    return derived_part("number", remainder, left, right, copies=4)
 
 
-def _remainder_of_floats(rest: pl.Expr, dtype: DataType, *, dividend: pl.Expr, divisor: pl.Expr) -> pl.Expr:
-    """A remainder of floats by C's fmod, which is exact: a quotient that was rounded leaves another rest."""
+def _remainder_of_floats(
+    remainder: pl.Expr, dtype: DataType, *, dividend: pl.Expr, divisor: pl.Expr
+) -> pl.Expr:
+    """Exact remainder of floats by C's fmod, free of the rounding of a quotient."""
     if not dtype.is_float():
-        return rest
+        return remainder
     sides = pl.struct(dividend=dividend.cast(pl.Float64), divisor=divisor.cast(pl.Float64))
     return sides.map_batches(_float_remainders, return_dtype=pl.Float64, is_elementwise=True)
 
@@ -144,8 +146,8 @@ def _float_remainders(sides: pl.Series) -> pl.Series:
     """Remainders of a batch; that of infinity is no number, and null."""
     dividend, divisor = (sides.struct.field(side) for side in ("dividend", "divisor"))
     with np.errstate(invalid="ignore"):
-        rest = pl.Series(sides.name, np.fmod(dividend.to_numpy(), divisor.to_numpy()))
-    return rest.set(dividend.is_null() | divisor.is_null() | dividend.is_infinite(), None)
+        remainder = pl.Series(sides.name, np.fmod(dividend.to_numpy(), divisor.to_numpy()))
+    return remainder.set(dividend.is_null() | divisor.is_null() | dividend.is_infinite(), None)
 
 
 def _logic(operation: Callable[[pl.Expr, pl.Expr], pl.Expr], left: Term, right: Term, node: Node) -> Term:
@@ -187,13 +189,13 @@ def _of_columns(
 ) -> pl.Expr:
     """A comparison of two columns, once the types of both are known."""
 
-    def made(second: pl.Expr, of: DataType) -> pl.Expr:
+    def comparison(second: pl.Expr, of: DataType) -> pl.Expr:
         return operation(
             comparison_operand(value, dtype, other=kind_of(of)),
             comparison_operand(second, of, other=kind_of(dtype)),
         )
 
-    return other.pipe_with_dtype(made)
+    return other.pipe_with_dtype(comparison)
 
 
 def _cast_constant(part: Term, other: Term) -> pl.Expr:

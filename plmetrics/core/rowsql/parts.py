@@ -103,7 +103,7 @@ def derived_part(kind: Kind, expr: pl.Expr, *sources: Term, copies: int = 1, bit
 
 
 def condition(part: Term, node: Node) -> pl.Expr:
-    """True, false or null per row. A column that is not Boolean is refused when the plan is resolved."""
+    """Boolean expression, true, false or null per row; a column of another type is refused on resolution."""
     if part.kind == "condition":
         return part.expr
     if part.kind == "null":
@@ -114,7 +114,7 @@ def condition(part: Term, node: Node) -> pl.Expr:
 
 
 def number(part: Term, node: Node, unsigned: pl.DataType | None = None) -> pl.Expr:
-    """Number per row. A column that is no number is refused when the plan is resolved.
+    """Numeric expression, a number per row; a column of another type is refused on resolution.
 
     Columns of `unsigned` 64-bit integers become that type, Int128 if None.
     """

@@ -290,7 +290,7 @@ def _block_keys(plan: RunPlan, frame: pl.DataFrame) -> tuple[NDArray[np.uint64],
 
 
 def digests(plan: RunPlan) -> list[Total]:
-    """Digests of words that tell units of equal places apart; none where counts of positives do."""
+    """Digests of units and labels, to verify equal blocks; none if counts of positives suffice."""
     request, blocks = plan.request, plan.blocks
     if blocks is None or blocks.digests is not None:
         return []

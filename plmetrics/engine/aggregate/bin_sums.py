@@ -77,13 +77,13 @@ def _query_plan(plan: RunPlan, job: Job) -> pl.LazyFrame:
         return_dtype=pl.UInt16,
         is_elementwise=True,
     )
-    made = {BINS[0]: place.cast(pl.UInt32), LOW: number, QUERY: name.cast(pl.String)}
+    columns = {BINS[0]: place.cast(pl.UInt32), LOW: number, QUERY: name.cast(pl.String)}
     values = bin_values(plan, model, job.table)
-    frame = plan.table.frame.filter(number.is_finite()).with_columns(**made, **values)
-    keys, few = [*_cube(plan, job.slices).columns, BINS[0]], f"{model}|{BY_QUERY}" in plan.bin_edges
+    frame = plan.table.frame.filter(number.is_finite()).with_columns(**columns, **values)
+    keys, by_query = [*_cube(plan, job.slices).columns, BINS[0]], f"{model}|{BY_QUERY}" in plan.bin_edges
     sums = plan.addition.sums({name: pl.col(name) for name in values})
-    ends = [] if few else end_expressions(LOW, LOW, QUERY, QUERY)
-    keys += [QUERY] if few else []
+    ends = [] if by_query else end_expressions(LOW, LOW, QUERY, QUERY)
+    keys += [QUERY] if by_query else []
     return frame.group_by(keys).agg(pl.len().cast(pl.Int64).alias(ROWS), *sums, *ends)
 
 

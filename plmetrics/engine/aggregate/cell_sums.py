@@ -122,7 +122,7 @@ class CellSums:
 
 
 def sums_beside_counts(plan: RunPlan, *, digested: bool) -> CellSums | None:
-    """Sums of rows that are counted on a grid in the same scan.
+    """Sums of rows to add in the same scan as counts on a grid.
 
     None where they are not, or do not tell each sum one by one, or cells are many. With `digested` digests of units are
     asked for.

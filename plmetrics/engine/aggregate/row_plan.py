@@ -127,7 +127,7 @@ def model_rows(
         WEIGHT: roles.weight_of(model),
         POSITIVE: positive_column(roles, model),
     }
-    own = {name: column for name, column in shared.items() if column in rows.columns}
+    present = {name: column for name, column in shared.items() if column in rows.columns}
     apart = (*_OF_MODELS, *shared)
     others = (name for name in rows.columns if not name.startswith(apart))
-    return rows.select(*names, *others, **{name: pl.col(column) for name, column in own.items()})
+    return rows.select(*names, *others, **{name: pl.col(column) for name, column in present.items()})

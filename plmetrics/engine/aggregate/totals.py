@@ -123,8 +123,10 @@ def _by_model(
 
 def of_scored_rows(rows: Rows) -> Rows:
     """Roles of rows without labels, with centres of their own if those are far apart."""
-    own = {key.removeprefix(SCORED): value for key, value in rows.centres.items() if key.startswith(SCORED)}
-    return replace(rows, centres={**rows.centres, **own})
+    scored = {
+        key.removeprefix(SCORED): value for key, value in rows.centres.items() if key.startswith(SCORED)
+    }
+    return replace(rows, centres={**rows.centres, **scored})
 
 
 def unique_prefixes(prefixes: Mapping[str, str]) -> dict[str, str]:

@@ -320,9 +320,9 @@ def _rows_read(suite: Suite, source: Source, where: pl.Expr | None, *, by_row: b
     features = features_of(suite)
     if where is not None and suite.data.where is not None:
         texts = [feature.rows(suite) for feature in features]
-        beside = [compile_row(text) for text in texts if text is not None]
-        where = reduce(or_, (row.expr for row in beside), where)
-        columns = {name for row in (compile_row(suite.data.where), *beside) for name in row.columns}
+        conditions = [compile_row(text) for text in texts if text is not None]
+        where = reduce(or_, (row.expr for row in conditions), where)
+        columns = {name for row in (compile_row(suite.data.where), *conditions) for name in row.columns}
         source = source.in_folders(where, columns)
     frame = source.with_row_key() if by_row else source.frame
     frame = frame if where is None else frame.filter(where)

@@ -153,7 +153,7 @@ def _check(source: Source, long: Long) -> None:
 
 
 def _level(name: str, dtype: pl.DataType) -> pl.Expr:
-    """The column of levels, where those that rounding alone tells apart are one."""
+    """Column of quantile levels, rounded: equal for levels apart by rounding alone."""
     exact = dtype == pl.Float64 or dtype.is_decimal()
     return pl.col(name).cast(pl.Float64).round(_DIGITS) if exact else pl.col(name)
 

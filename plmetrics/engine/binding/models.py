@@ -48,26 +48,28 @@ def predicted_models(suite: Suite, schema: pl.Schema) -> dict[str, PredictionCol
     for name, predicted in out.items():
         with collected.step():
             if predicted.of_kind("proba"):
-                given = suite.models[name].threshold
+                thresholds = suite.models[name].threshold
                 ordered = _in_order(name, predicted, classes)
-                out[name] = _with_thresholds(name, ordered, given) if isinstance(given, dict) else ordered
+                out[name] = (
+                    _with_thresholds(name, ordered, thresholds) if isinstance(thresholds, dict) else ordered
+                )
     collected.settle()
     return out
 
 
 def _with_thresholds(
-    name: str, predicted: PredictionColumns, given: Mapping[str, float]
+    name: str, predicted: PredictionColumns, defaults: Mapping[str, float]
 ) -> PredictionColumns:
     """Columns of a model with thresholds by class, with defaults."""
     parts = predicted.of_kind("proba")
     unknown = [
         _unknown_class(name, other, ("models", name, "threshold", other), parts)
-        for other in given
+        for other in defaults
         if other not in parts
     ]
     if unknown:
         raise ConfigError(unknown)
-    thresholds = {part: given.get(of, DEFAULT_THRESHOLD) for of, part in parts.items()}
+    thresholds = {part: defaults.get(of, DEFAULT_THRESHOLD) for of, part in parts.items()}
     return replace(predicted, thresholds=thresholds)
 
 
@@ -76,7 +78,7 @@ def _unknown_class(model: str, name: str, path: SuitePath, classes: Iterable[str
 
 
 def with_levels(suite: Suite, models: Mapping[str, PredictionColumns]) -> Suite:
-    """Suite with all quantile levels of points of curves, which columns may give elsewhere."""
+    """Suite with the quantile levels of all points of curves, also of models with levels in their columns' names."""
     if len(suite.row_curves) == len(suite.curves):
         return suite
     described = {
@@ -93,7 +95,7 @@ def _by_level(predicted: PredictionColumns) -> dict[float, str]:
 
 
 def calibrated_probabilities(suite: Suite) -> frozenset[str]:
-    """Models with scores that calibrators read as probabilities."""
+    """Models with calibrators of probabilities."""
     if not suite.calibrate:
         return frozenset()
     from plmetrics.catalogue.calibrators import CALIBRATORS
@@ -140,18 +142,18 @@ def _check_parts(suite: Suite, models: Mapping[str, PredictionColumns]) -> None:
 
 def _quantiles_with_prefix(name: str, prefix: str, schema: pl.Schema) -> dict[str, str]:
     names = [column for column in schema if column.startswith(prefix)]
-    found = sorted(
+    levels = sorted(
         (level, column) for column in names if (level := _level(column.removeprefix(prefix))) is not None
     )
     path = ("models", name, "quantiles")
-    if not found:
+    if not levels:
         msg = f"no column is '{prefix}' and a level between 0 and 1 (quantiles of model '{name}')"
         raise DataError(Problem(msg, path, did_you_mean(prefix, schema)))
-    for (level, column), (next_level, other) in pairwise(found):
+    for (level, column), (next_level, other) in pairwise(levels):
         if next_level - level <= SAME_LEVEL:
             msg = f"columns '{column}' and '{other}' have one level (quantiles of model '{name}')"
             raise DataError(Problem(msg, path, "name the columns of the levels in quantiles"))
-    return {quantile_part(level): column for level, column in found}
+    return {quantile_part(level): column for level, column in levels}
 
 
 def _level(text: str) -> float | None:

@@ -259,7 +259,7 @@ def sorts_in_memory(request: Request, rows: int, cubes: int) -> bool:
 
 
 def waiting_bytes(view: TableView) -> int:
-    """Estimated upper bound of memory for plans that share a scan: fast plans read ahead of others."""
+    """Estimated upper bound of memory for plans in one scan: fast plans read ahead of slow ones."""
     source = view.source
     if source.rows is None:
         return sum(file.size for file in source.files)
@@ -289,7 +289,7 @@ def _number_to_hold(view: TableView, rows: pl.LazyFrame, columns: int, most: int
 def refuse_to_hold(
     view: TableView, rows: pl.LazyFrame, columns: int, what: str, *place: str | int
 ) -> Question[None]:
-    """Refuse rows beyond the memory budget; they are counted only where that is open.
+    """Refuse rows beyond the memory budget; counts them only if estimates leave that open.
 
     Args:
         view: the rows of the suite.

@@ -52,11 +52,11 @@ def bytes_in_hand(request: Request, orders: int, cubes: int) -> int:
     Weights are held once, and once more beside the scores that are sorted, as outcomes are; all rows of a set are
     where complements are made. Numbers that have classes of their own have cells and weights of their own, too.
     """
-    beside = _WEIGHT * (1 + _SORTED) * _further_numbers(request)
+    further = _WEIGHT * (1 + _SORTED) * _further_numbers(request)
     complements = any(request.has_complements(of_set.name) for of_set in request.view.sets)
-    ordered = 0 if not complements else _SCORE * _SORTED + beside // 2
+    ordered = 0 if not complements else _SCORE * _SORTED + further // 2
     waiting = _SCORE + (_NUMBER * cubes + _WEIGHT * int(request.weighted) if request.values else 0)
-    return _NUMBER * cubes + waiting * (orders - 1) + _SCORE * _SORTED + beside + ordered
+    return _NUMBER * cubes + waiting * (orders - 1) + _SCORE * _SORTED + further + ordered
 
 
 def _reads_numbers(request: Request) -> bool:

@@ -186,9 +186,9 @@ def _cutter(
         order = points.orders.get(index)
         joined, distinct = (
             None
-            if held is None or order is None
-            else order.complement(complement_of, scores=held is distinct)
-            for held in (joined, distinct)
+            if ordered is None or order is None
+            else order.complement(complement_of, scores=ordered is distinct)
+            for ordered in (joined, distinct)
         )
         return SlicedPoints(1, joined, distinct, grid, weighted, arms)
 

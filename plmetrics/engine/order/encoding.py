@@ -91,7 +91,7 @@ class Encoder:
         self.orderings = {ordering.name: ordering for ordering in orderings(plan.request)}
         self.locators = _locators(plan, tuple(self.orderings.values()), room)
         self._plan = plan
-        self._known = block_keys
+        self._block_keys = block_keys
         self._room = room
         self._lookups: dict[Group, Codes] = {}
 
@@ -138,8 +138,8 @@ class Encoder:
         }
         block = outcome = None
         if BLOCK in frame.columns:
-            block = block_numbers(frame[BLOCK].to_numpy(), self._known)
-            block = in_order(block.astype(_smallest(len(self._known)), copy=False), order)
+            block = block_numbers(frame[BLOCK].to_numpy(), self._block_keys)
+            block = in_order(block.astype(_smallest(len(self._block_keys)), copy=False), order)
         names = dict.fromkeys(ordering.weight for ordering in self.orderings.values())
         weight = {
             name: in_order(_numbers(frame[name]), order)
@@ -149,7 +149,7 @@ class Encoder:
         if TREATED in frame.columns:
             outcome = in_order(frame[LABEL].to_numpy(), order)
 
-        def few(some: slice) -> EncodedRows:
+        def part(some: slice) -> EncodedRows:
             return EncodedRows(
                 {number: Members.of(code[some]) for number, code in cells.items()},
                 some.stop - some.start,
@@ -160,7 +160,7 @@ class Encoder:
                 None if outcome is None else outcome[some],
             )
 
-        return list(map(few, few_rows(frame)))
+        return list(map(part, few_rows(frame)))
 
     def locate(
         self, frame: pl.DataFrame, order: Codes | None, pieces: Sequence[EncodedRows], name: str

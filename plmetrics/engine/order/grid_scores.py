@@ -27,7 +27,7 @@ def models_on_grids(
 
 
 def passes_with_sums(plan: RunPlan, *, digested: bool) -> tuple[GridCounts, list[pl.DataFrame]] | None:
-    """Counts of a run whose first pass has its sums, too, and these; None where sums are better added before.
+    """Grid counts of a run with sums from the same first pass; None if sums are better added before.
 
     With `digested` digests of units are asked for.
     """

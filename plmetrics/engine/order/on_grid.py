@@ -143,7 +143,7 @@ class GridCounts:
         return (part for part in self._parts if (part.ordering, part.group.index, part.bins) == wanted)
 
     def _ends(self, name: str, index: int, complement_of: int | None) -> Array | None:
-        """Lowest and highest number of each slice; for a complement those of all rows, which enclose it."""
+        """Lowest and highest number of each slice; for a complement the enclosing ones of all rows."""
         ends = self._slice_counts(name, index if complement_of is None else 0, "ends")
         return None if ends is None else ends[:, 0, 0]
 

@@ -126,10 +126,10 @@ class RangeReader:
         """Take up a batch, its rows in the order of the first cube's cells."""
         ids = [self._of_rows(number, frame) for number in range(len(self.cells))]
         for population, classes in rows.items():
-            alike = [ordering for ordering in orderings if _population(ordering) == population]
-            positive, present = alike[0].positives(frame), alike[0].members(frame)
-            numbers = {ordering.name: frame[ordering.column].to_numpy() for ordering in alike}
-            numbers |= _further_numbers(alike[0], frame)
+            same_population = [ordering for ordering in orderings if _population(ordering) == population]
+            positive, present = same_population[0].positives(frame), same_population[0].members(frame)
+            numbers = {ordering.name: frame[ordering.column].to_numpy() for ordering in same_population}
+            numbers |= _further_numbers(same_population[0], frame)
             sides = (~positive, positive) if present is None else (present & ~positive, present & positive)
             for target, member in zip(classes, sides, strict=True):
                 index = np.flatnonzero(member)

@@ -54,15 +54,15 @@ class Draws:
 
         Blocks that are not evaluated are drawn apart from these; if they are units, and too many, as random groups.
         """
-        known = np.isin(blocks, self.keys)
-        others = np.unique(blocks[~known])
-        unknown = blocks[~known]
+        in_keys = np.isin(blocks, self.keys)
+        others = np.unique(blocks[~in_keys])
+        unknown = blocks[~in_keys]
         if len(others) > OWN_BLOCK_LIMIT:
             unknown %= np.uint64(most)
             others = np.unique(unknown)
         number = np.empty(len(blocks), dtype=np.int32)
-        number[known] = block_numbers(blocks[known], self.keys)
-        number[~known] = len(self.keys) + np.searchsorted(others, unknown)
+        number[in_keys] = block_numbers(blocks[in_keys], self.keys)
+        number[~in_keys] = len(self.keys) + np.searchsorted(others, unknown)
         if len(others) == 0:
             return self.weights, number
         return np.hstack([self.weights, self.further(len(others))]), number
@@ -74,8 +74,8 @@ def rules_of_replicates(request: Request) -> tuple[ThresholdRule, ...]:
     if uncertainty is None or uncertainty.thresholds == "fixed":
         return ()
     rules = (metric.chosen_threshold for metric in request.leaves)
-    found = {rule.text: rule for rule in rules if rule is not None and rule.constant is None}
-    return tuple(found.values())
+    distinct = {rule.text: rule for rule in rules if rule is not None and rule.constant is None}
+    return tuple(distinct.values())
 
 
 def threshold_steps(plan: RunPlan) -> Iterator[Step]:
@@ -136,9 +136,9 @@ def _choices(
     assert uncertainty is not None
     weights, block = draws.of(frame[BLOCK].to_numpy(), uncertainty.blocks)
     rows = SortedRows(frame[SCORE].to_numpy(), frame[POSITIVE].to_numpy(), _weights(frame), block)
-    known = plan.thresholds[model]
+    thresholds = plan.thresholds[model]
     choose = [rule.choose for rule in rules]
-    return replicate_thresholds(rows, weights, choose, [known[rule.text] for rule in rules])
+    return replicate_thresholds(rows, weights, choose, [thresholds[rule.text] for rule in rules])
 
 
 def _conditions(rules: Sequence[ThresholdRule]) -> list[str | None]:

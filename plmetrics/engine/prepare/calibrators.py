@@ -90,9 +90,9 @@ def with_stored_calibrators(view: TableView, stored: Mapping[str, Any]) -> Calib
     """View with the models of stored calibrators, by the constants of each."""
     out, warnings = view, []
     for name, constants in stored.items():
-        made = _read_calibrator(view, constants)
-        out = out.with_model(name, _prediction(view, constants["model"], made))
-        warnings += _doubts(constants, made)
+        restored = _read_calibrator(view, constants)
+        out = out.with_model(name, _prediction(view, constants["model"], restored))
+        warnings += _doubts(constants, restored)
     return Calibration(out.without_margins(), stored, tuple(warnings))
 
 
@@ -294,8 +294,8 @@ def _fit(
 def _prediction(view: TableView, source: str, calibrated: _CalibratedParts) -> PredictionColumns:
     """Prediction of a model derived from another's scores."""
     model = view.roles.models[source]
-    made = dict(zip(model.columns, calibrated.expressions, strict=True))
-    return PredictionColumns(model.columns, made, label=model.label, weight=model.weight)
+    expressions = dict(zip(model.columns, calibrated.expressions, strict=True))
+    return PredictionColumns(model.columns, expressions, label=model.label, weight=model.weight)
 
 
 def _doubts(constants: Mapping[str, Any], calibrated: _CalibratedParts) -> list[str]:

@@ -173,8 +173,8 @@ def with_baseline(view: TableView, values: Mapping[str, float]) -> TableView:
     """The view with the baseline at the end of its models, where one is asked for; queries have it already."""
     if not values or BASELINE in view.roles.models:
         return view
-    made = {part: pl.lit(value) for part, value in values.items()}
-    return view.with_model(BASELINE, PredictionColumns(dict.fromkeys(values, view.roles.label), made))
+    expressions = {part: pl.lit(value) for part, value in values.items()}
+    return view.with_model(BASELINE, PredictionColumns(dict.fromkeys(values, view.roles.label), expressions))
 
 
 def with_stored_models(view: TableView, constants: Constants) -> TableView:
@@ -225,9 +225,9 @@ def _look_up(
     if plans and alone and thresholds is not None and request.adds_at_once:
         from plmetrics.engine.prepare.slice_sums import has_few_slices, slice_sums
 
-        centres, few = yield from gather(centring, has_few_slices(request, view, table))
+        centres, has_few = yield from gather(centring, has_few_slices(request, view, table))
         centring = constant_question(centres)
-        if few:
+        if has_few:
             values_of_keys = slice_sums(request, view, table, centres, thresholds, plans, adds=adds)
     centres, (values, sums), (spans, known) = yield from gather(centring, values_of_keys, others)
     return _LookUps(view, table, baseline, centres, values, spans, {**start.known, **known}, sums)
@@ -345,8 +345,8 @@ def _accounting(request: Request, view: TableView, table: PredictionTable) -> Qu
         AbsentDataError: there are no rows.
     """
     suite = request.suite
-    own = any(model.has_own_rows for model in suite.models.values())
-    complete = suite.columns.weight is None and suite.data.missing == "error" and not own
+    per_model = any(model.has_own_rows for model in suite.models.values())
+    complete = suite.columns.weight is None and suite.data.missing == "error" and not per_model
     counts: dict[str, Any] = {"read": view.source.rows}
     if not complete or view.where is not None or view.source.rows is None:
         (counted,) = yield [_row_count(request, view, table, complete=complete)]
@@ -362,17 +362,17 @@ def _row_count(request: Request, view: TableView, table: PredictionTable, *, com
     if complete:
         return table.scored.select(pl.len().cast(pl.Int64).alias("read"))
     frame = unchecked_table(view.raw, view.schema, view.roles)
-    roles, own = view.roles, any(model.has_own_rows for model in request.suite.models.values())
-    shared = roles.weight is not None and not own
+    roles, per_model = view.roles, any(model.has_own_rows for model in request.suite.models.values())
+    shared = roles.weight is not None and not per_model
     present = (pl.col(WEIGHT) != 0).fill_null(value=True) if shared else pl.lit(value=True)
     counts = [pl.len().alias("read")]
     if shared:
         counts.append((~present).sum().alias("zero_weight"))
     apart = request.suite.data.missing == "drop_per_model"
-    for model in request.models if own or request.suite.data.missing != "error" else ():
+    for model in request.models if per_model or request.suite.data.missing != "error" else ():
         bad = [pl.col(c.column_name) for c in table.checks if not apart or c.model in {None, model}]
         bad = [] if request.suite.data.missing == "error" else bad
-        weight = roles.weight_of(model) if own else None
+        weight = roles.weight_of(model) if per_model else None
         bad += [] if weight is None else [(pl.col(weight) == 0).fill_null(value=False)]
         dropped = present & pl.any_horizontal(bad or [pl.lit(value=False)])
         counts.append(dropped.sum().alias(f"dropped|{model}"))

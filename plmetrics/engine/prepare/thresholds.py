@@ -37,7 +37,7 @@ NUMBERS_IN_HAND = 11
 
 
 def choose_thresholds(
-    request: Request, view: TableView, given: Mapping[str, Mapping[str, float]]
+    request: Request, view: TableView, fixed: Mapping[str, Mapping[str, float]]
 ) -> Question[ThresholdChoice]:
     """Choose the thresholds of a run, beside those given by model.
 
@@ -45,7 +45,7 @@ def choose_thresholds(
         DataError: `select_on` holds for no row, or for rows with bad values where these are errors.
     """
     rules = {rule.text: rule for metric in request.leaves if (rule := metric.chosen_threshold) is not None}
-    values = {model: dict(given[model]) for model in request.models}
+    values = {model: dict(fixed[model]) for model in request.models}
     classes = _classes(view)
     warnings = yield from _calibration_warnings(view, rules)
     open_rules = [rule for rule in rules.values() if rule.constant is None]

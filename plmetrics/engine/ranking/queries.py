@@ -80,7 +80,7 @@ def by_query(request: Request, view: TableView) -> Question[tuple[TableView, int
 
 
 def ranking_passes(request: Request, rows: int) -> int:
-    """Number of passes for the rows of a ranking; 1 for files of whole queries, which are read once each."""
+    """Number of passes for the rows of a ranking; 1 for files of whole queries, read once each."""
     if request.suite.data.partitioned_by is not None:
         return 1
     return passes_of_rows(request.suite, rows, _width(request, request.view))
@@ -349,8 +349,8 @@ def _equal_models(values: Mapping[str, Mapping[str, Array]], queries: int) -> di
         for other in range(place - 1, -1, -1):
             second = values[models[other]]
             pairs = [(first[key], second[key]) for key in first]
-            alike = [(a == b) | (np.isnan(a) & np.isnan(b)) for a, b in pairs]
-            same = np.logical_and.reduce([np.ones(queries, dtype=np.bool_), *alike])
+            equal = [(a == b) | (np.isnan(a) & np.isnan(b)) for a, b in pairs]
+            same = np.logical_and.reduce([np.ones(queries, dtype=np.bool_), *equal])
             number = np.where(same, out[models[other]], number)
         out[model] = number
     return out

@@ -22,7 +22,7 @@ _PASSES_SALT = 0x71756572
 
 
 def closed_parts(view: TableView, number: int) -> list[TableView]:
-    """Views of some files each, for suites whose queries never span files."""
+    """Views of some files each, for suites with every query within one file."""
     if view.suite.data.partitioned_by is None:
         return [view]
     raws = [

@@ -106,7 +106,7 @@ def _shared_names(label: str, score: str) -> Iterator[tuple[str, tuple[str, str]
 
 
 def _suffix(first: str, second: str) -> str:
-    """Longest common end of two names that begins a word in both, and is not all of a score's."""
+    """Longest common suffix of two names from a word boundary of both, and no whole score name."""
     size = 0
     while size < min(len(first), len(second)) and first[-1 - size] == second[-1 - size]:
         size += 1

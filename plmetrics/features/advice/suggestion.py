@@ -352,7 +352,7 @@ def _check(costs: Costs) -> None:
 
 
 def _available(roles: Roles) -> tuple[Roles, str | None]:
-    """Roles without a task that has no metrics, and a note on that."""
+    """Roles for an available task, and a note if the apparent task has no metrics."""
     if roles.task is None or roles.task in registry.tasks():
         return roles, None
     note = f"The table looks like one of task {roles.task} ({roles.reasons['task']}), which is not available here."

@@ -117,8 +117,8 @@ def _list_problem(rows: pl.DataFrame, lists: Sequence[str]) -> Problem:
     columns = {name: pl.col(name) for name in lists}
     columns |= {name: pl.col(name).arr.to_list() for name in lists if rows.schema[name] == pl.Array}
     sizes = rows.select(column.list.len() for column in columns.values())
-    alike = all(sizes[name].equals(sizes[lists[0]]) for name in lists)
-    if len(lists) > 1 and alike:
+    same_lengths = all(sizes[name].equals(sizes[lists[0]]) for name in lists)
+    if len(lists) > 1 and same_lengths:
         hint = (
             f"write a row per element, in Polars frame.explode({names}), and name their query: --query COLUMN"
         )

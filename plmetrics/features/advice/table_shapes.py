@@ -41,18 +41,18 @@ _FEWEST_LEVELS = 2
 
 def experiment_roles(sample: pl.DataFrame, facts: Facts, wishes: Wishes) -> Roles | None:
     """The roles of a table with arms and outcomes, and no score of a model."""
-    told = wishes.task == "experiment"
-    if not told and (wishes.scores or named_scores(facts, wishes.label)):
+    is_experiment = wishes.task == "experiment"
+    if not is_experiment and (wishes.scores or named_scores(facts, wishes.label)):
         return None
     fit = [name for name, column in facts.items() if _is_arm(column) and name != wishes.label]
-    names = ARMS | GROUPS if told else ARMS
+    names = ARMS | GROUPS if is_experiment else ARMS
     arm = wishes.treatment or column_by_name(fit, names)
     if arm is None or not _is_arm(facts[arm]):
         return None
     outcomes = _outcomes(facts, arm)
     if wishes.label is not None:
         outcomes = [wishes.label] if _is_outcome(facts[wishes.label]) else []
-    if not outcomes or (not told and not any(map(is_outcome_name, outcomes))):
+    if not outcomes or (not is_experiment and not any(map(is_outcome_name, outcomes))):
         return None
     values = sample[arm].drop_nulls().unique().sort().to_list()
     control = next((value for value in values if is_control(value)), values[0])
@@ -123,7 +123,9 @@ def long_forecast_roles(sample: pl.DataFrame, facts: Facts, wishes: Wishes) -> R
     parts = {quantile_part(number): f"{value}_{number_text(number)}" for number in levels}
     reason = f"a row per quantile: column '{level}' holds {len(levels)} levels, '{value}' their values"
     others = attribute_roles(sample, facts, label, (value, level))
-    found = {} if wishes.label else {"label": "by its name" if is_label_name(label) else "the other numbers"}
+    reasons = (
+        {} if wishes.label else {"label": "by its name" if is_label_name(label) else "the other numbers"}
+    )
     others["dates"] = tuple(name for name in others["dates"] if name in by)
     return Roles(
         label=label,
@@ -131,7 +133,7 @@ def long_forecast_roles(sample: pl.DataFrame, facts: Facts, wishes: Wishes) -> R
         task="quantile",
         models={"forecast": parts},
         long=LongTable(by, level, value, levels),
-        reasons={"task": reason, "scores": f"the quantiles of column '{value}'", **found},
+        reasons={"task": reason, "scores": f"the quantiles of column '{value}'", **reasons},
         **others,
     )
 
@@ -150,7 +152,7 @@ def _label(sample: pl.DataFrame, facts: Facts, wishes: Wishes, level: str, value
 def _forecast_columns(
     sample: pl.DataFrame, facts: Facts, level: str, value: str, label: str
 ) -> tuple[str, ...]:
-    """Key columns of forecasts: all but numbers with fractions, and columns that vary within a forecast.
+    """Key columns of forecasts: all but columns of fractions, and columns that vary within a forecast.
 
     Empty where rows of one forecast have a level twice: then this is no table of quantiles.
     """

@@ -37,7 +37,7 @@ Limit = Annotated[Finite, Field(ge=0)]
 
 
 class HighBias(Strict):
-    """When a model is too simple: even its training rows miss the level, and other rows are not much worse."""
+    """Rule for models too simple: even their training rows miss the level, other rows little more."""
 
     level: Finite = Field(description="The value of the metric that is aimed at.")
     gap: Limit = Field(
@@ -47,13 +47,13 @@ class HighBias(Strict):
 
 
 class HighVariance(Strict):
-    """When a model has learnt its training rows by heart: other rows are much worse."""
+    """Rule for models that overfit: other rows are much worse than their training rows."""
 
     gap: Limit = Field(default=0.15, description="How much worse other rows may be than training rows.")
 
 
 class StillImproving(Strict):
-    """Rule for more training rows: the last of three sizes is better than the first by more than that."""
+    """Rule for more training rows: the last of three sizes is better than the first by more than `delta`."""
 
     delta: Limit = Field(default=0.02, description="The improvement over the last 3 training sizes.")
 

@@ -58,21 +58,21 @@ def _fold_curve(selection: Selection, kind: str, name: str, across: str, hint: s
     folds = folds if folds.height <= _MOST_POINTS else folds.clear()
     models: list[str] = means["model"].unique(maintain_order=True).to_list()
     shown = models[:MOST_SERIES]
-    kept = means.filter(pl.col("model").is_in(shown))
-    columns = [kept[column] for column in ("value", "lower", "upper")]
+    lines = means.filter(pl.col("model").is_in(shown))
+    columns = [lines[column] for column in ("value", "lower", "upper")]
     y = span(*columns, folds.filter(pl.col("model").is_in(shown))["value"])
-    x = _across(kept["x"], across)
+    x = _across(lines["x"], across)
     up = axis("y", f"{short(metric, 40)}{direction_words(selection, metric)}", y, ticks=nice_ticks(y, 6))
     panels = [
-        _panel(kept.filter(model=model), folds.filter(model=model), x, up, "" if len(models) == 1 else model)
+        _panel(lines.filter(model=model), folds.filter(model=model), x, up, "" if len(models) == 1 else model)
         for model in shown
     ]
     notes = omission(len(models) - len(shown), "model", "cross_validation")
     title = f"{name}: {short(metric, 40)}" + (f" of {short(shown[0])}" if len(models) == 1 else "")
-    subtitle = (_legend(selection, kept, folds), *notes)
+    subtitle = (_legend(selection, lines, folds), *notes)
     drawn = rows_of_panels(panels, PANEL + 60, SMALL_PANEL + 90)
     chart = add_title(drawn.chart, title, subtitle, drawn.width, frame="bounds")
-    return Figure(chart, kept.select(table.columns), title, _finding(title, kept), notes)
+    return Figure(chart, lines.select(table.columns), title, _finding(title, lines), notes)
 
 
 def _across(values: pl.Series, title: str) -> dict[str, Any]:

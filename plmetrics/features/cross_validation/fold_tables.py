@@ -191,7 +191,7 @@ class Folds:
         return with_intervals(means, self.values, self.analysis.level, self._totals(), sizes=sizes)
 
     def _totals(self) -> list[int]:
-        """Numbers of metrics that grow with the rows."""
+        """Indices of metrics additive over rows, such as costs."""
         computed = self.analysis.suite.computed
         return [number for number, metric in enumerate(computed) if metric.additive]
 

@@ -44,7 +44,7 @@ _SIZES = 3
 
 
 def pooled_gaps(analysis: Analysis, ordered: Ordered, derived: FoldSet) -> pl.DataFrame:
-    """Row per model, metric and slice: value on training rows less that on validation rows, with its interval.
+    """Gap per model, metric and slice: value on training rows less the one on validation rows, with its interval.
 
     Where there are no validation rows, those of the test stand in, and the note says so.
     """

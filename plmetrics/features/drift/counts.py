@@ -259,7 +259,7 @@ class _Column:
         return values if self.edges is None else len(self.edges)
 
     def waiting(self, needed: int) -> int:
-        """Memory of its counts before their turn, if that is their size while they are sorted."""
+        """Memory of its counts before their turn, from their size during the sort."""
         return needed // _WAITING if self.scattered else needed
 
     def with_addition(self, windows: Windows) -> Question[_Column]:

@@ -124,7 +124,7 @@ class Description:
         """Keys with edges or values from the data."""
         return {column: key for column, key in self.keys.items() if column.startswith(_FROM_DATA)}
 
-    def found(self, column: ColumnDescription) -> ColumnDescription | None:
+    def counterpart(self, column: ColumnDescription) -> ColumnDescription | None:
         """Reference of a column: of scores those of the same model, else of the same column."""
         same = [
             subject
@@ -153,7 +153,7 @@ def _widest(columns: Sequence[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
 
 
 def check_serves(needed: Description, reference: Description, place: str, path: SuitePath) -> None:
-    """Check that counts cover the columns and slices a suite compares.
+    """Check the columns and slices of counts against those a suite compares.
 
     `place` is what people call the reference, `path` where the suite names it.
 
@@ -176,7 +176,7 @@ def _misfits(needed: Description, reference: Description, place: str) -> Iterato
     names = [subject.words for subject in reference.subjects]
     listed = name_list(names, _LISTED)
     for subject in needed.subjects:
-        there = reference.found(subject)
+        there = reference.counterpart(subject)
         if there is None:
             yield f"{place} does not count {subject.words}; it counts {listed or 'no column'}", again
         elif differing := _type_conflict(subject, there):
@@ -213,14 +213,14 @@ def _type_conflict(needed: ColumnDescription, there: ColumnDescription) -> tuple
 def check_one_meaning(
     first: Description, other: Description, places: tuple[str, str], path: SuitePath = ()
 ) -> None:
-    """Check that the counts of two states have one meaning, and so add up.
+    """Check two states for counts of equal meaning, fit to be added.
 
     Raises:
         ConfigError: columns or keys have another meaning in the second.
     """
     problems = []
     for subject in first.subjects:
-        there = other.found(subject)
+        there = other.counterpart(subject)
         differing = None if there is None else _type_conflict(subject, there)
         if differing is not None:
             text = f"drift's {subject.words} {differing[1]} in {places[0]}, but {differing[0]} in {places[1]}"

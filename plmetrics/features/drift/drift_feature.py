@@ -94,7 +94,7 @@ class DriftFeature(Feature):
         check_drift_windows(request)
 
     def check_counts(self, request: Request, counts: Any) -> object:
-        """Check that the counts of the reference cover all compared columns."""
+        """Check the counts of the reference for all compared columns."""
         from plmetrics.features.drift.references import check_counts
 
         return check_counts(request.view, counts)
@@ -130,16 +130,16 @@ class DriftFeature(Feature):
         return write(builder, count_window(rows.view))
 
     def check_states(self, first: StateReference, other: StateReference) -> None:
-        """Check that the counts of two states have one meaning."""
+        """Check the counts of two states for equal meaning."""
         from plmetrics.features.drift.stored_counts import check_states
 
         check_states(first, other)
 
-    def merge(self, alike: Sequence[AlignedStates], builder: Builder) -> Mapping[str, Any] | None:
+    def merge(self, layouts: Sequence[AlignedStates], builder: Builder) -> Mapping[str, Any] | None:
         """Add the counts of states together."""
         from plmetrics.features.drift.stored_counts import sum_of_states, write
 
-        summary = sum_of_states(alike)
+        summary = sum_of_states(layouts)
         return None if summary is None else write(builder, summary)
 
     def files(self, state: State) -> Mapping[str, bytes]:

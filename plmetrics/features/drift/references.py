@@ -137,7 +137,7 @@ def counts_for_merge(suite: Suite, runs: EarlierRuns) -> ReferenceCounts | None:
 
 
 def _open_states(sources: Sequence[Any], base: Path | None) -> tuple[StateReference, ...]:
-    """States, with the files in folders; duplicates, whose rows would count twice, are refused."""
+    """Open states, with the files in folders; duplicates are refused, as their rows would count twice."""
     out: list[StateReference] = []
     for item in sources:
         if isinstance(item, State) or is_address(str(item)):
@@ -197,7 +197,7 @@ def _no_counts_problem(run: StoredRun) -> Problem:
 
 
 def check_counts(view: TableView, reference: ReferenceCounts) -> ReferenceCounts:
-    """Check, without a scan of its rows, that the counts of a reference cover what a suite compares.
+    """Check the counts of a reference against the compared columns of a suite, without a scan of its rows.
 
     Returns:
         The reference; of earlier intervals those whose counts serve.

@@ -79,30 +79,30 @@ def descriptions_of(states: Sequence[StateReference], path: SuitePath) -> list[D
 
 
 def check_states(first: StateReference, other: StateReference) -> None:
-    """Check that the drift counts of two states of one suite add up, if both have some."""
+    """Check the drift counts of two states of one suite for equal meaning, if both have some."""
     if first.head.drift is not None and other.head.drift is not None:
         mine, second = (Description.read(head) for head in (first.head.drift, other.head.drift))
         check_one_meaning(mine, second, (first.place, other.place))
 
 
 def check_reference(states: Sequence[StateReference], needed: Description, path: SuitePath) -> None:
-    """Check that states cover what a suite compares, and add up."""
+    """Check states for the columns a suite compares, and for equal meaning."""
     every = descriptions_of(states, path)
     for state, description in zip(states, every, strict=True):
         check_serves(needed, description, state.place, path)
         check_one_meaning(every[0], description, (states[0].place, state.place), path)
 
 
-def reference_of(alike: Sequence[AlignedStates], needed: Description) -> WindowCounts:
+def reference_of(layouts: Sequence[AlignedStates], needed: Description) -> WindowCounts:
     """The counts of all states together, as far as they are wanted."""
-    return sum_of_counts([selection(_summary(group), needed) for group in alike])
+    return sum_of_counts([selection(_summary(group), needed) for group in layouts])
 
 
-def sum_of_states(alike: Sequence[AlignedStates]) -> WindowCounts | None:
+def sum_of_states(layouts: Sequence[AlignedStates]) -> WindowCounts | None:
     """The counts of states of one suite together; None where one of them has none."""
-    if any(state.head.drift is None for group in alike for state in group.states):
+    if any(state.head.drift is None for group in layouts for state in group.states):
         return None
-    return sum_of_counts([_summary(group) for group in alike])
+    return sum_of_counts([_summary(group) for group in layouts])
 
 
 def counts_of(state: SavedState) -> WindowCounts:
@@ -132,14 +132,14 @@ def run_state(view: TableView, summary: WindowCounts, merged: SavedState | None 
     return State(head, table, state_bytes(head, table)[1])
 
 
-def _summary(alike: AlignedStates) -> WindowCounts:
+def _summary(layout: AlignedStates) -> WindowCounts:
     """Sum of the counts of states with equal numbers of parts and cells."""
-    head = alike.head
+    head = layout.head
     description = common_description(
-        [Description.read(state.head.drift) for state in alike.states if state.head.drift is not None]
+        [Description.read(state.head.drift) for state in layout.states if state.head.drift is not None]
     )
-    plans = [_rows(alike, COUNTED, COUNTS), _rows(alike, SUMMED, SUMS)]
-    if len(alike.states) > 1:
+    plans = [_rows(layout, COUNTED, COUNTS), _rows(layout, SUMMED, SUMS)]
+    if len(layout.states) > 1:
         plans[0] = plans[0].group_by(PART, CELL, NUMBER, TEXT).agg(_COUNTED)
         plans[1] = plans[1].group_by(PART, CELL).agg(pl.col(OFFSETS).sum())
     counted, summed = frames_of(plans)
@@ -156,7 +156,7 @@ def _summary(alike: AlignedStates) -> WindowCounts:
         )
         return Tally(*frames)
 
-    cells = tuple(alike.first.of(number) for number in head.numbers(CELLS))
+    cells = tuple(layout.first.of(number) for number in head.numbers(CELLS))
     groups = range(len(description.groups))
     return WindowCounts(
         description,
@@ -168,7 +168,7 @@ def _summary(alike: AlignedStates) -> WindowCounts:
 _COUNTED = (pl.col(ROWS).sum(), pl.col(WEIGHTS).sum(), pl.col(APART).any())
 
 
-def _rows(alike: AlignedStates, kind: str, schema: pl.Schema) -> pl.LazyFrame:
+def _rows(group: AlignedStates, kind: str, schema: pl.Schema) -> pl.LazyFrame:
     """Rows of all parts of a kind, with the union of their columns."""
-    rows = alike.rows().filter(pl.col(PART).is_in(list(alike.head.numbers(kind))))
+    rows = group.rows().filter(pl.col(PART).is_in(list(group.head.numbers(kind))))
     return rows.select(PART, *schema)

@@ -283,12 +283,12 @@ def union_of_cells(cells: Sequence[pl.DataFrame]) -> tuple[pl.DataFrame, list[pl
     keys = [name for name in cells[0].columns if name != CELL]
     if not keys:
         return cells[0], [frame.with_columns(pl.col(CELL).alias(_NEW)) for frame in cells]
-    alike = list(_comparable([frame.select(CELL, *keys) for frame in cells], keys))
-    every = pl.concat([frame.select(keys) for frame in alike]).unique().sort(keys, nulls_last=True)
+    comparable = list(_comparable([frame.select(CELL, *keys) for frame in cells], keys))
+    every = pl.concat([frame.select(keys) for frame in comparable]).unique().sort(keys, nulls_last=True)
     every = every.with_row_index(CELL)
     new = every.rename({CELL: _NEW})
     return every, [
-        frame.join(new, on=keys, how="left", nulls_equal=True).select(CELL, _NEW) for frame in alike
+        frame.join(new, on=keys, how="left", nulls_equal=True).select(CELL, _NEW) for frame in comparable
     ]
 
 
@@ -330,7 +330,7 @@ def selection(summary: WindowCounts, needed: Description) -> WindowCounts:
     places = {column.name: place for place, column in enumerate(summary.description.subjects)}
     tallies, abouts, folded = [], [], set()
     for column in needed.subjects:
-        there = summary.description.found(column)
+        there = summary.description.counterpart(column)
         assert there is not None
         own_tallies = summary.tallies[places[there.name]]
         tallies.append(

@@ -249,7 +249,7 @@ def _any_label(view: TableView) -> pl.Expr:
 
 
 def _side(view: TableView, subjects: tuple[Subject, ...], window: pl.Expr, *further: str) -> pl.LazyFrame:
-    """Rows and their windows, with null in place of a label or score for which others leave a row out.
+    """Rows and their windows; an invalid label or score is null, and its row stays for the others.
 
     The windows may read columns of the raw table: these come `further`.
     """

@@ -182,8 +182,8 @@ def _with_quantiles(
 ) -> pl.DataFrame:
     """The moments of a slice set, those of quantiles in place of those of the mean."""
     for name, frame in frames.items():
-        kind, _, rest = name.partition("|")
-        index, _, number = rest.partition("|")
+        kind, _, indices = name.partition("|")
+        index, _, number = indices.partition("|")
         if kind == "quantile" and int(number) == place:
             table = table.drop(f"mean|{index}", f"variance|{index}")
             table = table.join(frame, on=keys, how="left", nulls_equal=True)

@@ -53,7 +53,7 @@ class ExperimentFeature(Feature):
         return needs
 
     def bind(self, suite: Suite, schema: pl.Schema, table: Source | None) -> None:  # noqa: ARG002
-        """Check that the columns of ratios, quantiles, covariates and strata exist, and are numbers."""
+        """Check the columns of ratios, quantiles, covariates and strata: existence, and a numeric type."""
         from plmetrics.features.experiment.outcomes import check_columns
 
         plan = ExperimentPlan.of(suite)

@@ -206,7 +206,7 @@ def _gate_rows(gate: ExperimentGate, suite: Suite, table: pl.DataFrame, *, wrong
 
 
 def _gate_status(measure: str) -> pl.Expr:
-    """Status of what a gate judges: a lift may not exist where the difference does."""
+    """Status of the judged measure: a lift may be undefined for a defined difference."""
     if measure != "lift":
         return pl.col("status")
     reason = pl.when(pl.col("mean_control") < 0).then(pl.lit("nonpositive_values"))

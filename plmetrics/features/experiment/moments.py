@@ -237,8 +237,8 @@ def _over_strata(index: int) -> list[pl.Expr]:
     """Means weighted by the share of each stratum's units in all arms; none where one has no mean or variance."""
     share, units = pl.col(f"{_SHARE}|{index}"), pl.col(f"units|{index}")
     variance = share**2 * pl.col(f"variance|{index}")
-    known = (units > 1) & pl.col(f"mean|{index}").is_not_null()
-    whole = (share.filter(known).sum() - 1.0).abs() < 1e-9
+    defined = (units > 1) & pl.col(f"mean|{index}").is_not_null()
+    whole = (share.filter(defined).sum() - 1.0).abs() < 1e-9
     powers = {"mean": 1, "covariate": 1, "variance": 2, "unadjusted": 2, "covariate_variance": 2}
     totals = {name: (share**power * pl.col(f"{name}|{index}")).sum() for name, power in powers.items()}
     totals["freedom"] = totals["variance"] ** 2 / (variance**2 / (units - 1)).sum()

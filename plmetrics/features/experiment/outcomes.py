@@ -76,7 +76,7 @@ def outcome_columns(schema: pl.Schema, outcomes: Sequence[ArmOutcome]) -> dict[s
 def check_columns(
     outcomes: Sequence[ArmOutcome], strata: Sequence[str], schema: pl.Schema, *, known: Sequence[str]
 ) -> None:
-    """Check that the columns of a suite's outcomes and strata exist, but for `known` ones.
+    """Check the columns of a suite's outcomes and strata for existence, but for `known` ones.
 
     Raises:
         DataError: some are absent, or hold neither numbers nor booleans; all are named.

@@ -36,7 +36,7 @@ def readout_text(readout: pl.DataFrame, width: int, *, color: bool = False) -> s
 
 
 def readout_lines(readout: pl.DataFrame, width: int) -> list[Text]:
-    """Lines of that text."""
+    """Lines of the report of a readout."""
     ratio = readout.filter(test="sample_ratio").row(0, named=True)
     outcomes = readout.filter(pl.col("test") != "sample_ratio")
     parts = [_of_outcome(part.rows(named=True), width) for part in outcomes.partition_by("outcome")]

@@ -220,15 +220,15 @@ def _shift_columns(sums: ArmSums, arms: int, level: float) -> dict[str, Array]:
         return {}
     from plmetrics.inference.comparisons.shifts import arm_shifts
 
-    found = np.full((3, len(sums.n), arms), np.nan)
+    estimates = np.full((3, len(sums.n), arms), np.nan)
     for table in sums.values:
         place, value, control = (table[name].to_numpy() for name in ("@place", "value", "arm|0"))
         for arm in range(arms):
             of_arm = table[f"arm|{arm + 1}"].to_numpy()
             shifts = arm_shifts(place, value, of_arm, control, len(sums.n), level=level)
-            found[:, :, arm] = np.where(np.isnan(shifts[0]), found[:, :, arm], shifts)
+            estimates[:, :, arm] = np.where(np.isnan(shifts[0]), estimates[:, :, arm], shifts)
     names = ("shift", "shift_lower", "shift_upper")
-    return dict(zip(names, found.reshape(3, -1), strict=True))
+    return dict(zip(names, estimates.reshape(3, -1), strict=True))
 
 
 def _power_columns(
@@ -270,7 +270,7 @@ def _notes(experiment: ExperimentSums, sums: ArmSums, plan: Plan) -> list[str | 
     """Notes of each line: few units, units of several arms, strata, and the gain by a covariate."""
     arms = len(experiment.arms) - 1
     sizes = np.minimum(*(_flat(sums.units, part, arms) for part in (slice(1, None), slice(0, 1))))
-    few = plan.clustered & (sizes < _FEW_UNITS)
+    small = plan.clustered & (sizes < _FEW_UNITS)
     variance, raw = (
         _flat(values, slice(1, None), arms) + _flat(values, slice(0, 1), arms)
         for values in (sums.variance, sums.unadjusted)
@@ -282,7 +282,7 @@ def _notes(experiment: ExperimentSums, sums: ArmSums, plan: Plan) -> list[str | 
     adjusted = np.isfinite(explained) & bool(sums.outcome.covariate)
     mixed = plan.clustered and experiment.shared
     columns = (
-        [f"only {int(size)} units" if flag else None for size, flag in zip(sizes, few, strict=True)],
+        [f"only {int(size)} units" if flag else None for size, flag in zip(sizes, small, strict=True)],
         [f"{experiment.shared:,} units are in more than one arm" if mixed else None] * len(sizes),
         [without if flag else None for flag in lost],
         [
@@ -369,8 +369,8 @@ def readout_warnings(table: pl.DataFrame, experiment: ExperimentSums) -> Iterato
         for arm, name in enumerate(experiment.arms[1:], start=1):
             pair = [0, arm]
             deviation, error = np.sqrt((variance * units)[pair].mean()), np.sqrt(variance[pair].sum())
-            alike = max(APART * deviation, CLEAR * error, _ROUNDING * abs(mean[pair]).max())
-            if abs(mean[arm] - mean[0]) > alike:
+            tolerance = max(APART * deviation, CLEAR * error, _ROUNDING * abs(mean[pair]).max())
+            if abs(mean[arm] - mean[0]) > tolerance:
                 yield (
                     f"covariate '{' / '.join(covariate)}' differs between the arms: its mean is {mean[arm]:.4g} in "
                     f"{name} and {mean[0]:.4g} in {experiment.arms[0]}; it was not known before, or arms were not "

@@ -207,7 +207,7 @@ def _time(explanation: Explanation, width: int) -> list[Text]:
 
 
 def _state(explanation: Explanation, width: int) -> list[Text]:
-    """Content of a state, and a few of the things that need rows."""
+    """Content of a state, and examples of refused results for lack of rows."""
     state = explanation.state
     if state is None:
         return []

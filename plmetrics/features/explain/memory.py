@@ -108,7 +108,7 @@ def foreseen(plan: RunPlan, sizes: Sizes) -> Foreseen:
 
 
 def _reading(plan: RunPlan, sizes: Sizes) -> int:
-    """Rows in flight; where each is a unit, with its number and the hash of that."""
+    """Bytes of the rows in flight, with their unit numbers and hashes if rows are units."""
     numbered = plan.blocks is not None and plan.request.unit_rows
     width = sizes.width + 2 * _NUMBER * int(numbered)
     return _FLOOR + min(sizes.rows, _ROWS_IN_FLIGHT * processors()) * width
@@ -120,8 +120,8 @@ def _before(plan: RunPlan, sizes: Sizes) -> dict[str, int]:
     weight = _NUMBER if request.weighted else 0
     parts: dict[str, int] = {}
     if plan.rows.pairs is not None:
-        held = rows * (_NUMBER * (2 + len(request.models)) + _QUERY_ROW)
-        parts["rows of queries"] = min(held, working_memory(request.suite))
+        size = rows * (_NUMBER * (2 + len(request.models)) + _QUERY_ROW)
+        parts["rows of queries"] = min(size, working_memory(request.suite))
     if any(key.kind == "bins" and key.number for key in plan.view.roles.keys):
         parts["rows that slices are cut by"] = (
             _COPIES_OF_ROWS * min(rows, most_rows(plan.view)) * (_NUMBER + weight)
@@ -141,7 +141,7 @@ def _sorts_values(plan: RunPlan) -> bool:
 
 def _of_features(plan: RunPlan) -> tuple[dict[str, int], int]:
     """Counts of features, and the rows waiting for the slowest of them; and the latter by themselves."""
-    counts = {f"counts of {key}": getattr(known, "bytes", 0) for key, known in plan.countings.items()}
+    counts = {f"counts of {key}": getattr(counting, "bytes", 0) for key, counting in plan.countings.items()}
     waiting = 0
     if counts and not separates_scans(plan.view):
         waiting = counts["rows that wait for slower counts"] = waiting_bytes(plan.view)

@@ -66,7 +66,7 @@ def passes(request: Request, plan: RunPlan | None) -> list[Pass]:
 def memory_passes(plan: RunPlan) -> int:
     """Number of passes for one purpose where rows do not fit into the memory budget at once; 1 where they do."""
     request, order = plan.request, plan.order
-    counts = [getattr(known, "passes", 1) for known in plan.countings.values()]
+    counts = [getattr(counting, "passes", 1) for counting in plan.countings.values()]
     if needs_rows(plan) and order.way == "points":
         apart = request.suite.per_model
         counts.append(order.passes // len(request.models) if apart else order.passes)

@@ -22,7 +22,7 @@ _PROJECTED = re.compile(r"^\s*PROJECT (?:\*|(\d+))/(\d+) COLUMNS", re.MULTILINE)
 
 
 def fallbacks(plan: pl.LazyFrame) -> list[str]:
-    """Parts of a plan that collect all their input first, instead of streaming.
+    """Operators of a plan without a streaming form: they collect all their input first.
 
     Polars marks them in the graph of the physical plan by their colour, and nowhere else.
 

@@ -227,6 +227,6 @@ def shard_sizes(request: Request, state: StateSize) -> ShardSizes | None:
 
 def adding_seconds(states: int, size: float, scores: float) -> float:
     """Processor seconds for reading and adding states of some bytes each, with some of them counts of scores."""
-    known = costs().seconds
-    sums = (size - scores) / _MEGA * known["megabytes of sums merged"]
-    return states * (known["states merged"] + sums + scores / _MEGA * known["megabytes of scores merged"])
+    seconds = costs().seconds
+    sums = (size - scores) / _MEGA * seconds["megabytes of sums merged"]
+    return states * (seconds["states merged"] + sums + scores / _MEGA * seconds["megabytes of scores merged"])

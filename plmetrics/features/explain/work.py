@@ -234,14 +234,14 @@ def costs() -> Costs:
 
 def expected_time(work: Iterable[Work], omissions: Sequence[str] = ()) -> Time:
     """Estimated time of some work; unmeasured work is named, as other work of a run."""
-    known = costs()
+    rates = costs()
     stages: dict[str, float] = {}
     unmeasured: dict[str, None] = dict.fromkeys(omissions)
     for part in work:
-        if part.kind not in known.seconds:
+        if part.kind not in rates.seconds:
             unmeasured[part.kind] = None
             continue
-        stages[part.stage] = stages.get(part.stage, 0.0) + part.number * known.seconds[part.kind]
+        stages[part.stage] = stages.get(part.stage, 0.0) + part.number * rates.seconds[part.kind]
     total = sum(stages.values())
-    source = f"{known.machine}, {known.date}"
+    source = f"{rates.machine}, {rates.date}"
     return Time(stages, total, total / processors(), processors(), source, tuple(unmeasured))

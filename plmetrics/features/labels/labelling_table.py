@@ -61,8 +61,8 @@ class LabelSide:
         if self.squares is None:
             return np.full(self.weight.shape, np.nan)
         squares = _ratio(self.squares, self.weight)
-        found = squares - self.mean**2
-        return np.where(found > _ROUNDING * squares, found, np.nan)
+        variance = squares - self.mean**2
+        return np.where(variance > _ROUNDING * squares, variance, np.nan)
 
 
 def labelling_table(analysis: Analysis) -> pl.DataFrame:

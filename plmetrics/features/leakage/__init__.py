@@ -1,1 +1,1 @@
-"""Leakage: rows and attributes of the table that give the label away."""
+"""Leakage: rows and attributes of the table that reveal the label."""

@@ -53,14 +53,14 @@ class LabelSums:
         sums = cls(centres, {})
         terms = {f"{LABEL}|{key}": term for key, term in sums._of_label().items()}
         for name, value in numbers.items():
-            terms |= {f"{name}|{key}": term for key, term in sums._beside(name, value).items()}
+            terms |= {f"{name}|{key}": term for key, term in sums._with_label(name, value).items()}
         return cls(centres, (yield from exponents_in(rows, terms)))
 
     def correlation(self, name: str, value: pl.Expr) -> pl.Expr:
         """Pearson's correlation of an attribute and the label, of the rows where the attribute is not null."""
         sums = {
             key: ordered_sum(term, self.exponents[f"{name}|{key}"])
-            for key, term in self._beside(name, value).items()
+            for key, term in self._with_label(name, value).items()
         }
         n = value.count().cast(pl.Float64)
         across = sums["xy"] - sums["x"] * sums["y"] / n
@@ -86,7 +86,7 @@ class LabelSums:
         y = pl.col(LABEL) - self.centres[LABEL]
         return {"y": y, "yy": y * y}
 
-    def _beside(self, name: str, value: pl.Expr) -> dict[str, pl.Expr]:
+    def _with_label(self, name: str, value: pl.Expr) -> dict[str, pl.Expr]:
         """The terms of the sums of an attribute and the label."""
         x = value - self.centres[name]
         y = pl.when(value.is_not_null()).then(pl.col(LABEL) - self.centres[LABEL])

@@ -101,8 +101,8 @@ class LeakageFeature(Feature):
 
         write(builder, rows, self.state_table(rows.view.suite))
 
-    def merge(self, alike: Sequence[AlignedStates], builder: Builder) -> None:
+    def merge(self, layouts: Sequence[AlignedStates], builder: Builder) -> None:
         """Add the checks of states together."""
         from plmetrics.features.leakage.leakage_counting import merge
 
-        merge(alike, builder)
+        merge(layouts, builder)

@@ -126,15 +126,15 @@ def write(builder: Builder, rows: CountedRows, train: Source | None) -> None:
         builder.add(Part(KIND, bins=name), _row_of(name, frame))
 
 
-def merge(alike: Sequence[AlignedStates], builder: Builder) -> None:
+def merge(layouts: Sequence[AlignedStates], builder: Builder) -> None:
     """Add the parts of the checks of all states.
 
     Raises:
         DataError: there are too many keys, or the states looked at other training tables.
     """
-    for part in alike[0].head.numbers(KIND).values():
+    for part in layouts[0].head.numbers(KIND).values():
         total: pl.DataFrame | None = None
-        for group in alike:
+        for group in layouts:
             number = group.head.number(KIND, bins=part.bins)
             assert number is not None
             for state in group.states:

@@ -230,8 +230,8 @@ class LeakagePlans:
         """Rows with keys in the training table."""
         if not self.keys or self.train is None:
             return {}
-        known = self.train.filter(*_of_pass(self.keys, number, passes))
-        matches = self._keyed(number, passes).join(known, on=self.keys, how="semi")
+        rows = self.train.filter(*_of_pass(self.keys, number, passes))
+        matches = self._keyed(number, passes).join(rows, on=self.keys, how="semi")
         return _sample_plans("keys", matches, self.keys, pl.len().cast(pl.Int64))
 
     def groups(self, number: int, passes: int) -> dict[str, tuple[pl.LazyFrame, list[str]]]:
@@ -350,7 +350,7 @@ def _moments(
 
 
 def _scopes(view: TableView) -> dict[str, pl.Expr]:
-    """Keys of the repetitions of a cross-validation, in each of which a row may be held out once."""
+    """Keys of the repetitions of a cross-validation: a row may be a test row once in each."""
     if "cross_validation" not in {feature.key for feature in features_of(view.suite)}:
         return {}
     from plmetrics.features.cross_validation.fold_slices import fold_keys

@@ -1,4 +1,4 @@
-"""Selection from histories by folder, metric, model and slice, with errors that name the choices."""
+"""Selection from histories by folder, metric, model and slice; errors name the choices."""
 
 from __future__ import annotations
 
@@ -62,13 +62,13 @@ def select(
             continue
         for name in names:
             if frame.filter(condition(name)).is_empty():
-                known = [
+                choices = [
                     text
                     for column in columns
                     for text in frame[column].drop_nulls().unique(maintain_order=True)
                 ]
                 problems.append(
-                    Problem(f"the history has no {kind} '{name}'", hint=did_you_mean(name, known))
+                    Problem(f"the history has no {kind} '{name}'", hint=did_you_mean(name, choices))
                 )
         conditions.append(pl.any_horizontal(*(condition(name) for name in names)))
     if problems:

@@ -102,7 +102,7 @@ class IntervalSection(Section):
         return Calendar(Duration.of(self.every), self.timezone)
 
     def check(self, fields: Mapping[str, Any], problems: Findings) -> None:
-        """Note settings that do not fit together."""
+        """Note incompatible settings."""
         if (self.partition is None) == (self.column is None):
             msg = "interval needs one of partition and column, which say when rows are of"
             problems.add(
@@ -116,7 +116,7 @@ class IntervalSection(Section):
         self._check_windows(fields, problems)
 
     def _check_windows(self, fields: Mapping[str, Any], problems: Findings) -> None:
-        """Note windows in which no interval lies, so that there would never be anything to compare with."""
+        """Note reference windows too short to contain an interval."""
         drift = (fields.get("sections") or {}).get("drift")
         named: dict[SuitePath, Any] = {
             ("compare", "run"): getattr(fields.get("compare"), "run", None),
@@ -177,8 +177,8 @@ def references(suite: Suite) -> dict[tuple[str, str], IntervalReference]:
 def adds_states(suite: Suite) -> bool:
     """Whether states of the intervals are written, for references of several intervals, and score counts."""
     compared = references(suite).get(("compare", "run"))
-    kept = (Keep.find(suite) or Keep()).states is not None
-    return kept or (compared is not None and (compared.adds or decomposes_scores(suite)))
+    retains = (Keep.find(suite) or Keep()).states is not None
+    return retains or (compared is not None and (compared.adds or decomposes_scores(suite)))
 
 
 def decomposes_scores(suite: Suite) -> bool:

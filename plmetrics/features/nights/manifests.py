@@ -113,7 +113,7 @@ class Manifest:
         return self.verdict != "fail" or self.accepted is not None
 
     def of(self, interval: Interval) -> bool:
-        """Whether it is of that interval: one of the same name may be of another time zone."""
+        """Whether it is of the interval by its start and end: one of equal name may be of another time zone."""
         moments = datetime.fromisoformat(self.start), datetime.fromisoformat(self.end)
         return moments == (interval.start, interval.end)
 
@@ -210,7 +210,7 @@ class Manifests:
                     return None
 
     def sizes_fit(self, manifest: Manifest) -> bool:
-        """Whether the files of a manifest exist with their recorded sizes; nothing is read for that."""
+        """Whether the files of a manifest exist with their recorded sizes; reads none of them."""
         sizes = sizes_in(self.home / manifest.run)
         files = manifest.files.items()
         return all(

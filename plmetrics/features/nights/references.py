@@ -258,7 +258,7 @@ class EarlierIntervals(EarlierRuns):
         return None
 
     def _check_files(self, manifest: Manifest) -> None:
-        """Check that the files of a result are unchanged.
+        """Check the files of a result for changes.
 
         Raises:
             DataError: they are not.

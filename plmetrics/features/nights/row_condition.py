@@ -82,7 +82,7 @@ def rows_condition(section: IntervalSection, interval: Interval, schema: pl.Sche
 
 
 def or_no_time(section: IntervalSection, condition: str) -> str:
-    """Condition on the rows of an interval, and on those without a time, which are counted."""
+    """Condition on the rows of an interval, or without a time, which are counted."""
     assert section.column is not None
     return f'({condition}) OR "{_escape(section.column)}" IS NULL'
 

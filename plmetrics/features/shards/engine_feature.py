@@ -78,7 +78,7 @@ class EngineSection(Section):
 
 
 class EngineFeature(Feature):
-    """Where the units of a table are counted."""
+    """Runner for the counts of a table's units: this process by default."""
 
     key = "engine"
     section = EngineSection

@@ -98,7 +98,7 @@ class UnitPlan:
         return sum(unit.bytes for unit in self.units), "bytes"
 
     def size_of(self, unit: Unit) -> int:
-        """Size of a unit in that measure."""
+        """Size of a unit in the measure of the plan, rows or bytes."""
         size = unit.rows if self.size[1] == "rows" else unit.bytes
         assert size is not None
         return size

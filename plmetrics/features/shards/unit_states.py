@@ -170,7 +170,7 @@ def _valid(path: Place, unit: Unit) -> Head | None:
 
 
 def check_versions(plan: UnitPlan) -> None:
-    """Check that the plan was made by the installed versions.
+    """Check the versions of a plan against the installed ones.
 
     Raises:
         EnvironmentFault: it is of another version.

@@ -120,7 +120,7 @@ class GroupingSums:
         self._rows += np.bincount(key, minlength=len(self._rows))
         for name, values in batch.items():
             if name.startswith(_SUM):
-                for target, part in self._kept(name.removeprefix(_SUM), values):
+                for target, part in self._accumulators(name.removeprefix(_SUM), values):
                     np.add(target, np.bincount(key, weights=part, minlength=len(target)), out=target)
 
     def counted(self) -> pl.DataFrame:
@@ -155,7 +155,9 @@ class GroupingSums:
                 self._parts[name] = SplitSums(self._sums[name], self._exponents[name])
         return self._sums[name]
 
-    def _kept(self, name: str, values: NDArray[Any]) -> Iterable[tuple[NDArray[np.float64], NDArray[Any]]]:
+    def _accumulators(
+        self, name: str, values: NDArray[Any]
+    ) -> Iterable[tuple[NDArray[np.float64], NDArray[Any]]]:
         """Accumulator arrays, with their summands."""
         self._target(name)
         return self._parts[name].cut(values) if name in self._parts else [(self._sums[name], values)]

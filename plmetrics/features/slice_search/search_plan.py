@@ -1,4 +1,4 @@
-"""Plan of a search for slices: crossed columns, and a few groupings that cover all crossings."""
+"""Plan of a search for slices: crossed columns, and a few groupings to cover all crossings."""
 
 from __future__ import annotations
 

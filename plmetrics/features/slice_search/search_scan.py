@@ -1,4 +1,4 @@
-"""Search for slices: the codes of the searched columns, and a few groupings that cover all their crossings.
+"""Search for slices: the codes of the searched columns, and a few groupings to cover all their crossings.
 
 Units fall into two parts, one that is searched and one that confirms, and within each into the same number of blocks.
 A crossing's sums are those of an ordinary slice set whose blocks are the searched ones first and the others after.
@@ -109,7 +109,7 @@ def _table(plan: RunPlan, columns: Sequence[SearchedColumn], spec: FindSlices) -
 
 
 def search_steps(request: Request) -> Iterator[Step]:
-    """Scans of a search: its constants, a look at its columns, then groupings that cover all crossings.
+    """Scans of a search: its constants, a look at its columns, then groupings to cover all crossings.
 
     A long table is not looked at.
     """

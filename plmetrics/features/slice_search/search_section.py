@@ -30,7 +30,7 @@ _POSSIBLE = {
 
 
 class FindSlices(Section):
-    """A search for slices that are worse than the rest: found on one part of the units, confirmed on the other."""
+    """A search for slices worse than the rest: found on one part of the units, confirmed on the other."""
 
     example: ClassVar[str | None] = "write find_slices: {columns: [region, device], metric: log_loss}"
 

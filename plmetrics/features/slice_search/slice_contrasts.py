@@ -52,16 +52,16 @@ class Contrast:
 
 
 def contrast(
-    metric: Metric, model: str, population: str, part: Sums, rest: Sums, *, scattered: bool = False
+    metric: Metric, model: str, population: str, part: Sums, complement: Sums, *, scattered: bool = False
 ) -> Contrast:
     """Hold a metric in slices against the same metric elsewhere, both from the same blocks.
 
     The standard error is that of the jackknife that leaves out a block at a time, around the difference itself:
     sqrt((B - 1) / B sum (d_b - d)^2). The p value is Student's, with one degree of freedom less than the effective
     number of blocks of the slice or of the rest, whichever has fewer. Where leaving out changes nothing and the slice
-    is worse, it is that of a sign test over blocks, 2^-G. `part` and `rest` are sums `[slice, block]`, `population` is
-    the prefix of the counts that hold for the model. Where they are `scattered`, what is left without a block is added
-    anew, since much taken off leaves no digits of little.
+    is worse, it is that of a sign test over blocks, 2^-G. `part` and `complement` are sums `[slice, block]`,
+    `population` is the prefix of the counts that hold for the model. Where they are `scattered`, what is left without
+    a block is added anew, since much taken off leaves no digits of little.
 
     Returns:
         An entry a slice. `status` says why there is no difference; with fewer than 2 effective blocks there is a
@@ -71,7 +71,7 @@ def contrast(
     """
     sign = -1.0 if metric.direction == "higher" else 1.0
     with np.errstate(over="ignore", invalid="ignore"):
-        here, there = (_Side(metric, model, population, sums, scattered) for sums in (part, rest))
+        here, there = (_Side(metric, model, population, sums, scattered) for sums in (part, complement))
         worse = sign * (here.value - there.value)
         left_out = sign * (here.left_out - there.left_out)
     magnitude = np.maximum(np.abs(here.value), np.abs(there.value))

@@ -88,8 +88,8 @@ class SliceSearchFeature(Feature):
 
         write(builder, rows)
 
-    def merge(self, alike: Sequence[AlignedStates], builder: Builder) -> None:
+    def merge(self, layouts: Sequence[AlignedStates], builder: Builder) -> None:
         """Add the sums of states together."""
         from plmetrics.features.slice_search.stored_search import merge
 
-        merge(alike, builder)
+        merge(layouts, builder)

@@ -84,9 +84,9 @@ class Search:
         blocks_of_part = slice(blocks, None) if confirms else slice(0, blocks)
         return {name: column[:, blocks_of_part] for name, column in sums.items()}
 
-    def against(self, model: str, part: Sums, rest: Sums, *, confirms: bool) -> Contrast:
+    def against(self, model: str, part: Sums, complement: Sums, *, confirms: bool) -> Contrast:
         """Slices against the remainder of an enclosing part."""
-        here, there = (self.part(sums, confirms=confirms) for sums in (part, rest))
+        here, there = (self.part(sums, confirms=confirms) for sums in (part, complement))
         scattered, population = self.states.scattered, self.states.populations[model]
         return contrast(self.spec.metric, model, population, here, there, scattered=scattered)
 
@@ -208,8 +208,8 @@ def _residual_candidates(
             of_model = [(number, parent) for number, parent in together if parent.model == model]
             if of_model:
                 inner = [candidates[number] for number, _ in of_model]
-                rest = search.left(model, [candidate for _, candidate in of_model], inner)
-                p_values = search.against(model, sums_of(inner), rest, confirms=False).p
+                complement = search.left(model, [candidate for _, candidate in of_model], inner)
+                p_values = search.against(model, sums_of(inner), complement, confirms=False).p
                 np.fmax.at(p, [number for number, _ in of_model], np.where(np.isnan(p_values), 1.0, p_values))
     corrected = adjust(p, search.spec.correction)
     return [
@@ -295,8 +295,8 @@ def found_slices(search: Search, outcome: SearchOutcome, level: float) -> pl.Dat
 
 
 def _confirmation(search: Search, model: str, of_model: Sequence[Candidate]) -> Contrast:
-    rest = search.left(model, [None] * len(of_model), of_model)
-    return search.against(model, sums_of(of_model), rest, confirms=True)
+    complement = search.left(model, [None] * len(of_model), of_model)
+    return search.against(model, sums_of(of_model), complement, confirms=True)
 
 
 def _because(search: Search, rows: Sequence[Candidate]) -> dict[tuple[str, Name], str]:
@@ -307,8 +307,8 @@ def _because(search: Search, rows: Sequence[Candidate]) -> dict[tuple[str, Name]
         if not parts:
             continue
         rests = search.left(row.model, [row] * len(parts), parts)
-        rest = search.left(row.model, [None] * len(parts), [row] * len(parts))
-        p = search.against(row.model, rests, rest, confirms=True).p
+        complement = search.left(row.model, [None] * len(parts), [row] * len(parts))
+        p = search.against(row.model, rests, complement, confirms=True).p
         explains = [part for part, p_value in zip(parts, p, strict=True) if not p_value <= search.spec.level]
         if explains:
             notes[row.model, row.name] = f"not worse without {_text(search, explains[0])}"
@@ -331,8 +331,8 @@ def _text(search: Search, candidate: Candidate) -> str:
 def _row(
     search: Search, candidate: Candidate, contrast: Contrast, place: int, level: float
 ) -> dict[str, Any]:
-    value, rest = contrast.value[place], contrast.rest[place]
-    difference, half = value - rest, contrast.half_width(level)[place]
+    value, reference = contrast.value[place], contrast.rest[place]
+    difference, half = value - reference, contrast.half_width(level)[place]
     return dict.fromkeys(FOUND_SLICES_SCHEMA) | {
         "model": candidate.model,
         "metric": search.spec.metric.text,
@@ -340,7 +340,7 @@ def _row(
         "slice_values": _values(search, candidate),
         "depth": candidate.depth,
         "value": _number(value),
-        "rest": _number(rest),
+        "rest": _number(reference),
         "difference": _number(difference),
         "lower": _number(difference - half),
         "upper": _number(difference + half),

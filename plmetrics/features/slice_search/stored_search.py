@@ -80,15 +80,15 @@ def write(builder: Builder, rows: CountedRows) -> None:
         builder.add(Part(KIND, bins=_name(members)), tally.counted())
 
 
-def merge(alike: Sequence[AlignedStates], builder: Builder) -> None:
+def merge(layouts: Sequence[AlignedStates], builder: Builder) -> None:
     """Add the parts of a search's sums in all states."""
-    spec = FindSlices.of(suite_of(alike[0].head))
-    content = alike[0].head.constants["features"]["find_slices"]
+    spec = FindSlices.of(suite_of(layouts[0].head))
+    content = layouts[0].head.constants["features"]["find_slices"]
     exponents = content["constants"]["exponents"]
     sizes = [sum(encoding.codes) for encoding in _open_encodings(content)]
     for members in map(tuple, content["groupings"]):
         tally = GroupingSums(members, [sizes[number] for number in members], 2 * spec.blocks, exponents)
-        for group in alike:
+        for group in layouts:
             number = group.head.number(KIND, bins=_name(members))
             assert number is not None
             for state in group.states:
@@ -146,7 +146,7 @@ def _with_codes(
     old, new = ([encodings[number].codes for number in members] for encodings in (before, after))
     digits = digits_of(frame[CELL].to_numpy().astype(np.int64), list(map(sum, old)))
     for place, (there, here) in enumerate(zip(old, new, strict=True)):
-        occurs = np.concatenate([np.arange(size) < kept for size, kept in zip(there, here, strict=True)])
+        occurs = np.concatenate([np.arange(size) < count for size, count in zip(there, here, strict=True)])
         digits[place] = (np.cumsum(occurs) - 1)[digits[place]]
     return frame.with_columns(pl.Series(CELL, cells_of(digits, list(map(sum, new)))))
 

@@ -89,7 +89,7 @@ def with_group_numbers(rows: pl.LazyFrame, group: Sequence[str], name: str) -> p
 
 
 def _refuse_null_groups(counted: pl.DataFrame, group: Sequence[str]) -> None:
-    """Check that every row has a group."""
+    """Refuse rows without a group."""
     absent = pl.any_horizontal(pl.col(column).is_null() for column in group)
     rows = int(counted.filter(absent)[_ROWS].sum())
     if rows:
@@ -153,7 +153,7 @@ def by_size(sizes: Counts, folds: int) -> Counts:
 
 
 def _smallest(totals: Counts, size: int, number: int) -> Counts:
-    """Where each of some groups of one size goes, placed one after the other to the fold with the fewest rows."""
+    """Folds of some groups of one size, each placed in turn into the fold with the fewest rows."""
     folds = len(totals)
     spread = int(totals.max() - totals.min()) // max(size, 1)
     steps = min(number, number // folds + spread + 2)
@@ -177,14 +177,14 @@ def by_class(counts: Counts, folds: int, *, mixed: bool = False) -> Counts:
     _, kind = np.unique(counts, axis=0, return_inverse=True)
     _deal_equal(kind.reshape(-1), fold, folds)
     weighted = _class_shares(counts)
-    rest = np.flatnonzero(fold < 0)
-    size = (weighted[rest] ** 2).sum(axis=1)
+    unassigned = np.flatnonzero(fold < 0)
+    size = (weighted[unassigned] ** 2).sum(axis=1)
     size = np.floor(np.log2(np.maximum(size, _LEAST_GAIN)) / 2) if mixed else size
-    rest = rest[np.argsort(-size, kind="stable")]
-    _deal_rounds(rest[_LARGEST:], counts, fold, folds)
+    unassigned = unassigned[np.argsort(-size, kind="stable")]
+    _deal_rounds(unassigned[_LARGEST:], counts, fold, folds)
     totals = np.zeros((folds, weighted.shape[1]))
     np.add.at(totals, fold[fold >= 0], weighted[fold >= 0])
-    for group in rest[:_LARGEST]:
+    for group in unassigned[:_LARGEST]:
         chosen = int(np.argmin(np.round(totals @ weighted[group], 12)))
         fold[group] = chosen
         totals[chosen] += weighted[group]
@@ -219,7 +219,7 @@ def _deal_rounds(groups: Counts, counts: Counts, fold: Counts, folds: int) -> No
 
 
 def _improve(fold: Counts, weighted: Shares, totals: Shares) -> Counts:
-    """Move or exchange groups while that reduces the sum of squared shares; only for few groups."""
+    """Move or exchange groups as long as the sum of squared shares falls; only for few groups."""
     for _ in range(_CHANGES if len(fold) <= _FEW else 0):
         gain, group, chosen = _best_move(fold, weighted, totals)
         swapped, first, second = _best_exchange(fold, weighted, totals)

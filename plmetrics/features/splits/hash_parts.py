@@ -113,7 +113,7 @@ def _cuts(narrow: pl.LazyFrame, shares: Sequence[float]) -> pl.DataFrame:
     targets = np.cumsum(deal(sizes, shares), axis=1)[:, :-1]
     inside = targets < sizes[:, None]
     rank = (targets + (np.cumsum(sizes) - sizes)[:, None])[inside]
-    holding, rest = _locate_ranks(ranges, rank)
+    holding, ranks = _locate_ranks(ranges, rank)
     needed = ranges[np.unique(holding)].drop(_ROWS)
     hashes = _row_counts(
         narrow.join(needed.lazy(), on=[*strata, _RANGE], how="semi", nulls_equal=True),
@@ -122,7 +122,7 @@ def _cuts(narrow: pl.LazyFrame, shares: Sequence[float]) -> pl.DataFrame:
     starts = hashes.select(pl.struct(*strata, _RANGE).rle_id()).to_series().to_numpy()
     before = np.concatenate([[0], np.cumsum(np.bincount(starts, weights=hashes[_ROWS].to_numpy()))])
     place, within = _locate_ranks(
-        hashes, before[np.unique(holding, return_inverse=True)[1]].astype(np.int64) + rest
+        hashes, before[np.unique(holding, return_inverse=True)[1]].astype(np.int64) + ranks
     )
     targets[inside] -= within
     _refuse_empty_parts(np.diff(targets.sum(axis=0), prepend=0, append=sizes.sum()))
@@ -136,7 +136,7 @@ def _cuts(narrow: pl.LazyFrame, shares: Sequence[float]) -> pl.DataFrame:
 
 
 def _refuse_empty_parts(rows: Counts) -> None:
-    """See that each part has rows."""
+    """Refuse parts without rows."""
     empty = np.flatnonzero(rows == 0)
     if len(empty):
         msg = f"{len(empty):,} of {len(rows):,} parts would have no rows: the table has {rows.sum():,}"
@@ -151,7 +151,7 @@ def _row_counts(rows: pl.LazyFrame, keys: Sequence[str]) -> pl.DataFrame:
 
 
 def _locate_ranks(counted: pl.DataFrame, rank: Counts) -> tuple[Counts, Counts]:
-    """Line of a table of counts for the row of each rank, and the rank within that line."""
+    """Line in a table of counts of each rank's row, and the rank within the line."""
     ends = np.cumsum(counted[_ROWS].to_numpy())
     line = np.searchsorted(ends, rank, side="right")
     return line, rank - (ends[line] - counted[_ROWS].to_numpy()[line])

@@ -66,7 +66,7 @@ def _with_texts(source: Source) -> Source:
 
 @dataclass(frozen=True, slots=True)
 class _TextColumns:
-    """A format whose scans have each column a second time, as text."""
+    """Format with a second copy of each column as text in its scans."""
 
     base: FileFormat
 

@@ -109,7 +109,7 @@ def split_request(
 
 
 def check_not_empty(source: Source) -> None:
-    """See that a table has rows.
+    """Refuse a table without rows.
 
     Raises:
         AbsentDataError: it has none.

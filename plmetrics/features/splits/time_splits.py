@@ -48,7 +48,7 @@ def time_ordered(
     long: bool = False,
     name: str = "split",
 ) -> Frame:
-    """Train on the past and test on what comes next; rows of one time are never on both sides.
+    """Train on the past and test on the next rows; rows of one time are never on both sides.
 
     A span is a duration (`"7d"`, `"1mo"`, a timedelta) or a number of different times; in a column of numbers it is a
     difference. A text column must hold ISO dates or times, which are ordered as texts.
@@ -122,7 +122,7 @@ def times_of(rows: pl.LazyFrame, schema: pl.Schema, time: str) -> Times:
 
 
 def _refuse_unordered_texts(rows: pl.LazyFrame, name: str, dtype: pl.DataType, role: str) -> None:
-    """See that texts are ISO dates, whose order is that of time."""
+    """Refuse texts other than ISO dates: only these are ordered like their times."""
     if dtype != pl.String:
         return
     odd = collected_frame(rows.select(name).filter(is_unordered(pl.col(name), dtype)).head(1))
@@ -287,7 +287,7 @@ def _fixed_starts(times: Times, splits: int, test: Span) -> list[int]:
 
 
 def _window_start(times: Times, end: int, test: Span) -> int:
-    """Start of the window that ends with the time before a position: it is open on the left."""
+    """Start of the window before a position, open on the left."""
     if isinstance(test, int) and not times.values.dtype.is_numeric():
         return times.back(end - 1, max(test, 1) - 1, "test")
     times.back(end - 1, test, "test")

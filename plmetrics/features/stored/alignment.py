@@ -108,13 +108,13 @@ class MergedBlocks:
             builder.add(Part("units"), self.hashes.alias(BLOCKS).implode().to_frame())
 
 
-def blocks_of(alike: Sequence[AlignedStates], *, totals: bool) -> MergedBlocks:
+def blocks_of(layouts: Sequence[AlignedStates], *, totals: bool) -> MergedBlocks:
     """Blocks of merged states.
 
     A unit that is in several states is one unit where hashes are known. Where only the number of units in each block
     is, it counts in each state: nothing is computed from that number then.
     """
-    heads = [state.head for group in alike for state in group.states]
+    heads = [state.head for group in layouts for state in group.states]
     modulus = heads[0].blocks
     if modulus is None:
         return MergedBlocks(None, np.zeros(1, dtype=np.uint64))
@@ -123,8 +123,8 @@ def blocks_of(alike: Sequence[AlignedStates], *, totals: bool) -> MergedBlocks:
     if heads[0].by_row:
         if folded or sum(head.rows["units"] for head in heads) > OWN_BLOCK_LIMIT:
             return MergedBlocks(modulus, folds)
-        return MergedBlocks(None, _rows(alike))
-    hashes = _hashes(alike)
+        return MergedBlocks(None, _rows(layouts))
+    hashes = _hashes(layouts)
     if not folded and len(hashes) <= OWN_BLOCK_LIMIT:
         return MergedBlocks(None, hashes.to_numpy(), hashes)
     if totals:
@@ -135,18 +135,20 @@ def blocks_of(alike: Sequence[AlignedStates], *, totals: bool) -> MergedBlocks:
     return MergedBlocks(modulus, folds, units=tuple(counts.tolist()))
 
 
-def _rows(alike: Sequence[AlignedStates]) -> NDArray[np.uint64]:
+def _rows(layouts: Sequence[AlignedStates]) -> NDArray[np.uint64]:
     """Blocks of rows as units, distinct, ascending."""
     blocks = [
-        state.rows(state.read([BLOCK]), group.sums_of(0))[BLOCK] for group in alike for state in group.states
+        state.rows(state.read([BLOCK]), group.sums_of(0))[BLOCK]
+        for group in layouts
+        for state in group.states
     ]
     return np.unique(np.concatenate(blocks))
 
 
-def _hashes(alike: Sequence[AlignedStates]) -> pl.Series:
+def _hashes(layouts: Sequence[AlignedStates]) -> pl.Series:
     """Hashes of the units listed in states, distinct, ascending."""
     frames = [pl.LazyFrame(schema={BLOCKS: pl.UInt64})]
-    for group in alike:
+    for group in layouts:
         states = [state for state in group.states if state.head.hashed]
         number = group.head.number("units")
         if states and number is not None:

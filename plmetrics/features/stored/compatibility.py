@@ -34,13 +34,13 @@ class NotAdding(ConfigError):  # noqa: N818
 
 
 class Overlap(DataError):  # noqa: N818
-    """Error of states with common rows, which would count twice."""
+    """Error of states with common rows: these would count twice."""
 
     title = "the states share rows"
 
 
 def check_compatible(states: Sequence[StateReference]) -> None:
-    """Check that states, at least one, have equal meaning and constants.
+    """Check states, at least one, for equal meaning and constants.
 
     Raises:
         NotAdding: they do not; the message names two of them and what differs.
@@ -159,7 +159,7 @@ def _check_types(first: StateReference, other: StateReference) -> None:
 
 
 def _check_features(first: StateReference, other: StateReference) -> None:
-    """Check that counts of features have one meaning."""
+    """Check the counts of features for equal meaning."""
     try:
         for feature in features_in(first.head.suite):
             feature.check_states(first, other)
@@ -180,7 +180,7 @@ def check_complete(states: Sequence[StateReference]) -> None:
 
 
 def check_apart(states: Sequence[StateReference], *, allow_overlap: bool) -> None:
-    """Check that no two states have common rows.
+    """Check states for disjoint rows.
 
     Raises:
         Overlap: a file, a state or a query is in two of them; the message names both.

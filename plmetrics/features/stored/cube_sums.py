@@ -150,15 +150,15 @@ class CubeSums:
 
 
 def cube_sums(
-    sets: tuple[int, ...], number: int, alike: Sequence[AlignedStates], blocks: MergedBlocks, room: int
+    sets: tuple[int, ...], number: int, layouts: Sequence[AlignedStates], blocks: MergedBlocks, room: int
 ) -> CubeSums:
     """Accumulator of the sums of some slice sets.
 
     `number` is that of the part that tells the cells of all states apart. Without `room`, bytes for a number for each
     cell and block, only those that some state has get one.
     """
-    moments = _moments(alike[0].head.constants)
-    parts = [group.head.parts[group.sums_of(sets[0])] for group in alike]
+    moments = _moments(layouts[0].head.constants)
+    parts = [group.head.parts[group.sums_of(sets[0])] for group in layouts]
     shared = set.intersection(*(set(part.columns) for part in parts))
     names = tuple(
         name for name in parts[0].columns if name in shared and (moments or not name.startswith(CENTRE))
@@ -166,20 +166,20 @@ def cube_sums(
     moments_of_names = {name: moments[name] for name in names if name in moments}
     keys = blocks.keys if BLOCK in names else np.zeros(1, dtype=np.uint64)
     sums = CubeSums(sets, number, names, moments_of_names, keys, blocks.modulus)
-    every = (max(int(group.numbers[number].max(initial=-1)) for group in alike) + 1) * len(keys)
-    most = max(state.head.parts[group.sums_of(sets[0])].rows for group in alike for state in group.states)
+    every = (max(int(group.numbers[number].max(initial=-1)) for group in layouts) + 1) * len(keys)
+    most = max(state.head.parts[group.sums_of(sets[0])].rows for group in layouts for state in group.states)
     if every * len(names) * np.dtype(np.float64).itemsize > room or every > max(_SPARE * most, _FEW):
-        sums.places = _occurring(sums, alike)
+        sums.places = _occurring(sums, layouts)
         every = len(sums.places)
     sums.seen = np.zeros(every, dtype=np.bool_)
     return sums
 
 
-def _occurring(sums: CubeSums, alike: Sequence[AlignedStates]) -> NDArray[np.int64]:
+def _occurring(sums: CubeSums, layouts: Sequence[AlignedStates]) -> NDArray[np.int64]:
     """Nonempty pairs of cell and block of any state."""
     names = [name for name in sums.names if name in (CELL, BLOCK)]
     places = np.zeros(0, dtype=np.int64)
-    for group in alike:
+    for group in layouts:
         number = group.sums_of(sums.sets[0])
         for state in group.states:
             numbers = sums.place(group, state.rows(state.read(names), number))

@@ -53,20 +53,20 @@ def merge_states(states: Sequence[StateReference], *, totals: bool, room: int) -
     full = [state for state in states if state.head.parts]
     if not full:
         raise AbsentDataError(Problem("the states have no rows", ("data", "path")))
-    alike = by_layout(full)
-    blocks = blocks_of(alike, totals=totals)
+    layouts = by_layout(full)
+    blocks = blocks_of(layouts, totals=totals)
     builder = Builder()
-    groups = list(_groups([group.head for group in alike]))
+    groups = list(_groups([group.head for group in layouts]))
     for sets in groups:
-        _cells(builder, sets, alike)
-    for number in range(len(alike[0].head.sets)):
-        _slices(builder, number, alike)
-    add_parts(builder, groups, alike, blocks, room)
-    _bins(builder, alike, blocks)
-    _constants(builder, alike[0].first)
+        _cells(builder, sets, layouts)
+    for number in range(len(layouts[0].head.sets)):
+        _slices(builder, number, layouts)
+    add_parts(builder, groups, layouts, blocks, room)
+    _bins(builder, layouts, blocks)
+    _constants(builder, layouts[0].first)
     blocks.write(builder)
     of_features: dict[str, Any] = {
-        feature.key: feature.merge(alike, builder) for feature in features_in(full[0].head.suite)
+        feature.key: feature.merge(layouts, builder) for feature in features_in(full[0].head.suite)
     }
     present = {key: content for key, content in of_features.items() if content is not None}
     empty = [state for state in states if not state.head.parts]
@@ -95,26 +95,26 @@ def _groups(heads: Sequence[Head]) -> Iterator[tuple[int, ...]]:
     yield from map(tuple, groups.values())
 
 
-def _cells(builder: Builder, sets: tuple[int, ...], alike: Sequence[AlignedStates]) -> None:
+def _cells(builder: Builder, sets: tuple[int, ...], layouts: Sequence[AlignedStates]) -> None:
     """The cells of all states, and the new number of each old one."""
-    columns = list(dict.fromkeys(name for index in sets for name in alike[0].head.sets[index]))
-    frames = [group.first.of(group.cells_of(sets[0])) for group in alike]
+    columns = list(dict.fromkeys(name for index in sets for name in layouts[0].head.sets[index]))
+    frames = [group.first.of(group.cells_of(sets[0])) for group in layouts]
     _renumber(
-        builder, Part("cells", sets), columns, [frame.select(CELL, *columns) for frame in frames], alike
+        builder, Part("cells", sets), columns, [frame.select(CELL, *columns) for frame in frames], layouts
     )
 
 
-def _slices(builder: Builder, number: int, alike: Sequence[AlignedStates]) -> None:
+def _slices(builder: Builder, number: int, layouts: Sequence[AlignedStates]) -> None:
     """The slices of a set in all states, and the new number of each old one."""
     part = Part("slices", (number,))
     frames = []
-    for group in alike:
+    for group in layouts:
         place = group.head.number(*part.name[:2])
         frames.append(None if place is None else group.first.of(place))
     present = [frame for frame in frames if frame is not None]
     if present:
         columns = [name for name in present[0].columns if name != CELL]
-        _renumber(builder, part, columns, frames, alike)
+        _renumber(builder, part, columns, frames, layouts)
 
 
 def _renumber(
@@ -122,7 +122,7 @@ def _renumber(
     part: Part,
     columns: list[str],
     frames: Sequence[pl.DataFrame | None],
-    alike: Sequence[AlignedStates],
+    layouts: Sequence[AlignedStates],
 ) -> None:
     """Add the cells or slices of some states, distinct and in order, and note their new numbers."""
     place = len(builder.parts)
@@ -132,7 +132,7 @@ def _renumber(
         every = pl.DataFrame(height=1)
     every = every.with_row_index(CELL)
     builder.add(part, every)
-    for group, frame in zip(alike, frames, strict=True):
+    for group, frame in zip(layouts, frames, strict=True):
         if frame is not None and columns:
             new = every.rename({CELL: _NEW})
             renumbered = frame.join(new, on=columns, how="left", nulls_equal=True).sort(CELL)
@@ -141,15 +141,15 @@ def _renumber(
             group.numbers[place] = np.zeros(frame.height, dtype=np.int64)
 
 
-def _bins(builder: Builder, alike: Sequence[AlignedStates], blocks: MergedBlocks) -> None:
+def _bins(builder: Builder, layouts: Sequence[AlignedStates], blocks: MergedBlocks) -> None:
     """Add the tables of sums by bins, state after state."""
-    if not any(part.kind == "bins" for group in alike for part in group.head.parts):
+    if not any(part.kind == "bins" for group in layouts for part in group.head.parts):
         return
     from plmetrics.states.bin_sums import KIND, Name, add_frames, read_bins, write_bins
 
     slices = {part.sets[0]: number for number, part in enumerate(builder.parts) if part.kind == "slices"}
     sums: dict[Name, pl.DataFrame] = {}
-    for group in alike:
+    for group in layouts:
         for state in group.states:
             for name, frame in read_bins(read_state(state, KIND)).items():
                 cells = group.numbers[slices[name[2]]][frame[CELL].to_numpy()]

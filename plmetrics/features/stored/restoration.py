@@ -137,7 +137,7 @@ def _numbered_as(slices_of_run: SliceList, view: TableView, saved: SavedState) -
         if place is None or not values:
             continue
         new = pl.lit(pl.Series(matching_rows(saved.values(place), pl.concat(values))))
-        parts = [n for n, held in saved.head.numbers(*_BY_SLICE).items() if held.sets == (number,)]
+        parts = [n for n, content in saved.head.numbers(*_BY_SLICE).items() if content.sets == (number,)]
         of_set = pl.col(PART).is_in(parts)
         rows = table.filter(of_set).with_columns(new.gather(CELL).cast(pl.UInt32).alias(CELL))
         table = pl.concat([table.filter(~of_set), rows.sort(PART, CELL, maintain_order=True)])

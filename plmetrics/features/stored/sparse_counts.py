@@ -110,7 +110,7 @@ def piece_columns(slots: Slots, counts: NDArray[np.generic], width: int, first: 
 
 
 def pieces_of(counts: NDArray[np.generic], first: int = 0) -> tuple[pl.DataFrame, int | None]:
-    """Rows of counts of slices `[slice, ...]`, the first of which has a number; and their total."""
+    """Table of counts of slices `[slice, ...]` numbered from `first`, and their total."""
     flat = counts.reshape(-1)
     slots, numbers = held_in(flat)
     return pieces(slots, numbers, max(flat.size // max(len(counts), 1), 1), first), whole_total(numbers)

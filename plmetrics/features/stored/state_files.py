@@ -75,7 +75,7 @@ def state_bytes(head: Head, table: pl.DataFrame) -> tuple[bytes, str]:
 
 
 def _mark(text: str) -> str:
-    """Where the hash is to stand: as long as one, and nothing else in the file."""
+    """Placeholder of the content's hash in a file: of equal length, and unique in it."""
     return hashlib.sha256(f"content of {text}".encode()).hexdigest()
 
 
@@ -147,7 +147,7 @@ def state_files(paths: Iterable[Path]) -> Iterator[Path]:
 
 
 def read_head(path: Path) -> tuple[Head, str]:
-    """Head of a state, after a check of all of its content; and the hash of that.
+    """Head of a state and the hash of its content, after a check of the whole file.
 
     Raises:
         AbsentState: there is no such file.
@@ -281,7 +281,7 @@ def _check_rows(path: Path, head: Head, footer: bytes) -> None:
 
 @contextmanager
 def damage_errors(places: Iterable[str]) -> Iterator[None]:
-    """Context for reading foreign state files, which turns inconsistencies into their errors.
+    """Context manager: inconsistencies of foreign state files become errors of these files.
 
     Raises:
         StateFault: in place of the errors that come of numbers and names that lead nowhere.

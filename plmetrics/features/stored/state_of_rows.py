@@ -85,7 +85,7 @@ def _constants(suite: Suite, stored: StateReference) -> Constants:
 
 
 def check_constants(suite: Suite, stored: StateReference) -> None:
-    """Check that the constants of a state are those of a suite.
+    """Check the constants of a state against those of a suite.
 
     Raises:
         ConfigError: it is of another suite.

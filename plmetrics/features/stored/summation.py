@@ -58,7 +58,7 @@ _KINDS = (np.uint8, np.uint16, np.uint32)
 def add_parts(
     builder: Builder,
     groups: Sequence[tuple[int, ...]],
-    alike: Sequence[AlignedStates],
+    layouts: Sequence[AlignedStates],
     blocks: MergedBlocks,
     room: int,
 ) -> None:
@@ -67,11 +67,11 @@ def add_parts(
     `builder` has the cells and slices of all states; those of each group of sets are its first parts. Half of `room` is
     for sums, half for counts; without that only those that some state has are added.
     """
-    sums = _sums(groups, alike, blocks, room // 2)
+    sums = _sums(groups, layouts, blocks, room // 2)
     slices = {part.sets[0]: number for number, part in enumerate(builder.parts) if part.kind == "slices"}
-    scores = list(_scores(builder, slices, alike, blocks, room // 2))
+    scores = list(_scores(builder, slices, layouts, blocks, room // 2))
     ends: dict[tuple[int, str], pl.DataFrame] = {}
-    for group in alike:
+    for group in layouts:
         names = dict.fromkeys(name for sums_of_state in sums for name in sums_of_state.read_in(group))
         if scores and group.head.number("blocks") is not None:
             names |= dict.fromkeys([*PIECES, KEYS])
@@ -82,7 +82,7 @@ def add_parts(
             parallel_map(lambda job: job(), list(_jobs(group, state, table, sums, scores)))
             _join_ends(ends, group, state, table, slices)
     for sums_of_state in sums:
-        builder.add(Part("sums", sums_of_state.sets), sums_of_state.rows(alike[0].head.constants))
+        builder.add(Part("sums", sums_of_state.sets), sums_of_state.rows(layouts[0].head.constants))
     if scores:
         write_blocks(builder, blocks.keys)
     for part, rows in parallel_map(lambda counts: counts.written(), scores):
@@ -91,12 +91,12 @@ def add_parts(
 
 
 def _sums(
-    groups: Sequence[tuple[int, ...]], alike: Sequence[AlignedStates], blocks: MergedBlocks, room: int
+    groups: Sequence[tuple[int, ...]], layouts: Sequence[AlignedStates], blocks: MergedBlocks, room: int
 ) -> list[CubeSums]:
     """Accumulators of sums: the cells of each group of sets are a part, in their order."""
     sums = []
     for number, sets in enumerate(groups):
-        sums.append(cube_sums(sets, number, alike, blocks, room))
+        sums.append(cube_sums(sets, number, layouts, blocks, room))
         room -= sums[-1].bytes
     return sums
 
@@ -118,7 +118,7 @@ def _join_ends(
 def _scores(
     builder: Builder,
     slices: Mapping[int, int],
-    alike: Sequence[AlignedStates],
+    layouts: Sequence[AlignedStates],
     blocks: MergedBlocks,
     room: int,
 ) -> Iterator[ScoreCounts]:
@@ -127,7 +127,7 @@ def _scores(
     `slices` is the number of the part that tells the slices of a set apart.
     """
     parts: dict[tuple[str, tuple[int, ...], str, str], list[Part]] = {}
-    for group in alike:
+    for group in layouts:
         for state in group.states:
             for part in state.head.numbers("scores").values():
                 parts.setdefault(part.name, []).append(part)
@@ -276,14 +276,14 @@ class ScoreCounts:
         """The part with the counts of all states, and its rows."""
         width = len(self.keys) * self.part.size[0] * self.part.size[1]
         frames, together, totals = [pl.DataFrame(schema=PIECES)], [], []
-        held = 0
+        size = 0
         for first, slots, counts in self.sums.some(self.slices, width):
             together.append(piece_columns(slots, counts, width, first))
             totals.append(whole_total(counts))
-            held += len(slots)
-            if held > _TOGETHER:
+            size += len(slots)
+            if size > _TOGETHER:
                 frames.append(piece_frame(together))
-                together, held = [], 0
+                together, size = [], 0
         rows = pl.concat([*frames, piece_frame(together)])
         return summarise_part(self.part, rows, total_of(totals)), rows
 

@@ -163,10 +163,10 @@ def _tests_and_notes(height: int, pairing: Pairing, now: Side) -> tuple[Array, A
     words = pairing.shared.words
     tests, notes = np.full((2, height), INDEPENDENT_TEST, dtype=object)
     notes[:] = NOTE if words is None else f"taken as {NOTE}: {words}"
-    if pairing.runs is not None and now.kept is not None:
+    if pairing.runs is not None and now.replicates is not None:
         paired = pairing.runs.paired
         notes[:] = f"taken as {NOTE}: there are no replicates of both runs"
-        notes[paired] = PAIRED_ROWS if now.kept.facts["by_row"] else PAIRED
+        notes[paired] = PAIRED_ROWS if now.replicates.facts["by_row"] else PAIRED
         tests[paired] = pairing.runs.tests[paired]
     return tests, notes
 

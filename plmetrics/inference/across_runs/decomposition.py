@@ -168,7 +168,7 @@ class _Models:
         self._texts = [REST, *states.slices.texts()]
         self._values = [[], *states.slices.pairs()]
         self._listed: list[int] = []
-        self._made: list[Difference] = []
+        self._differences: list[Difference] = []
         self._totals: dict[str, tuple[Array, Array | None]] | None = None
         self._subject = subject
         self._models = models
@@ -184,7 +184,7 @@ class _Models:
             return
         parts, blocks, listed = self._parts(chunk)
         self._totals = _with_chunk(self._totals, parts)
-        self._made.append(self._judged(parts, blocks, listed, self._equal(chunk)))
+        self._differences.append(self._judged(parts, blocks, listed, self._equal(chunk)))
         self._listed += (chunk.first + np.flatnonzero(listed)).tolist()
 
     def frame(self) -> pl.DataFrame:
@@ -195,7 +195,7 @@ class _Models:
         mass = [self._mass(self._state(self._overall, model, "block")) for model in self._models]
         blocks = np.minimum(*(effective_blocks((each,)) for each in mass))
         listed, equal = np.ones(1, dtype=np.bool_), self._equal(self._overall)
-        differences = [*self._made, self._judged(self._totals, blocks, listed, equal)]
+        differences = [*self._differences, self._judged(self._totals, blocks, listed, equal)]
         names = [self._texts[place] for place in self._listed for _ in PARTS]
         values = [self._values[place] for place in self._listed for _ in PARTS]
         parts = [*PARTS] * (len(self._listed) + 1)

@@ -66,10 +66,10 @@ class SlicedPair:
     def of(cls, before: Array, after: Array) -> Self:
         """Restriction to nonempty bins."""
         occupied = (before.sum(axis=(0, 1)) + after.sum(axis=(0, 1))) > 0
-        return cls.alike(before[..., occupied], after[..., occupied])
+        return cls.with_equal_weight(before[..., occupied], after[..., occupied])
 
     @classmethod
-    def alike(cls, before: Array, after: Array) -> Self:
+    def with_equal_weight(cls, before: Array, after: Array) -> Self:
         """The first table weighed as the second one."""
         first, second = (side.sum(axis=(-3, -2, -1), keepdims=True) for side in (before, after))
         return cls(before * np.divide(second, first, out=np.ones_like(first), where=first > 0), after)
@@ -148,7 +148,7 @@ def replicate_worths(pair: SlicedPair, metrics: Sequence[Metric], kinds: Kinds) 
     chosen = np.hstack([kinds == kind for kind in range(4)]).astype(np.float64)
 
     def of_some(step: tuple[int, int]) -> list[Array]:
-        some = SlicedPair.alike(*(side[slice(*step)] for side in (pair.before, pair.after)))
+        some = SlicedPair.with_equal_weight(*(side[slice(*step)] for side in (pair.before, pair.after)))
         sides = np.concatenate(some.of_kinds(), axis=-3).reshape(step[1] - step[0], 4 * pair.slices, -1)
         counts = (chosen @ sides).reshape(len(sides), len(kinds), 2, pair.bins)
         view = score_view({"negative": counts[:, :, 0], "positive": counts[:, :, 1]}, binned=True)
@@ -160,7 +160,7 @@ def replicate_worths(pair: SlicedPair, metrics: Sequence[Metric], kinds: Kinds) 
 
 
 def bin_starts(weight: Array, bins: int) -> NDArray[np.int64]:
-    """Where so many bins at most begin among finer ones, for weights `[slice, class, bin]`.
+    """First fine bins of at most so many coarser ones, for weights `[slice, class, bin]`.
 
     They hold equal shares of the rows, of the positives, and ever fewer of these towards the top.
     """

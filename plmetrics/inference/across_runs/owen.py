@@ -178,7 +178,7 @@ def _kinds(members: NDArray[np.bool_]) -> Kinds:
 
 
 def _effects(coalitions: Coalitions, worth: Worth) -> OwenValues:
-    """Shapley values from the worth of coalitions, which come first."""
+    """Shapley values from the worth of coalitions `[coalition, ...]`."""
     before, after = coalitions.before, coalitions.after
     bound = coalitions.mean([worth.bound[after], worth.bound[before]])
     return _parts(coalitions, [worth.value[after], -worth.value[before]], bound)

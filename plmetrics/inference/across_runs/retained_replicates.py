@@ -129,7 +129,7 @@ class Keeper:
                 self._batches.clear()
         return not self.too_many
 
-    def kept(self, units: pl.DataFrame | None) -> RunReplicates | None:
+    def replicates(self, units: pl.DataFrame | None) -> RunReplicates | None:
         """All of it, with the units; None where there is nothing, or units are not known."""
         suite = self._analysis.suite
         if units is None or not self._batches or suite.uncertainty is None:

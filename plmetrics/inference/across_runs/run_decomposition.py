@@ -76,7 +76,7 @@ def run_decompositions(suite: Suite, now: Side, before: Side, level: float) -> p
     their intervals are wider than they need be.
     """
     both = aligned_metrics(now.metrics, before.metrics)
-    shared = sharing(now.kept, before.kept)
+    shared = sharing(now.replicates, before.replicates)
     note = f"taken as {NOTE}" if shared.paired or shared.words else NOTE
     parts = [
         _Runs(both, (before, now), model, subject, (level, note)).frame()
@@ -93,7 +93,7 @@ class _Runs:
         sides: tuple[Side, Side],
         model: str,
         subject: SetMetric,
-        said: tuple[float, str],
+        level_and_note: tuple[float, str],
     ) -> None:
         rows = both.filter(
             pl.col("model") == model,
@@ -105,7 +105,7 @@ class _Runs:
         self._sides = sides
         self._subject = subject
         self._masses = [masses_of(side.masses, subject, model) for side in sides]
-        self._level, self._note = said
+        self._level, self._note = level_and_note
         self._about = {
             "contrast": "run",
             "model": model,
@@ -175,8 +175,8 @@ class _Runs:
             (weight[:-1] != 0) & self._slices[f"value{suffix}"].is_null().to_numpy()
             for suffix, weight in zip(("|b", ""), weights, strict=True)
         ]
-        known = np.append(~np.any(unknown, axis=0), True)
-        return [np.where(known, weight, 0.0) for weight in weights]
+        finite = np.append(~np.any(unknown, axis=0), True)
+        return [np.where(finite, weight, 0.0) for weight in weights]
 
     def _of(self, suffix: str, side: Side, overall: Sample, weights: Array) -> RunMeans:
         """One run, with the remainder of its slices as one more."""
@@ -186,15 +186,15 @@ class _Runs:
         share = np.where(np.isfinite(slices_sample.value), weight / total, 0.0)
         value = np.where(share != 0, slices_sample.value, 0.0)
         remainder = 1.0 - float(share.sum())
-        rest = remainder if remainder > _NEGLIGIBLE else 0.0
-        its_value = (overall.value[0] - float(np.sum(share * value))) / remainder if rest else 0.0
-        shares = SliceMeans(np.append(share, rest), np.append(value, its_value))
-        error = np.append(np.where(share != 0, slices_sample.error, 0.0), np.nan if rest else 0.0)
+        excluded_share = remainder if remainder > _NEGLIGIBLE else 0.0
+        its_value = (overall.value[0] - float(np.sum(share * value))) / remainder if excluded_share else 0.0
+        shares = SliceMeans(np.append(share, excluded_share), np.append(value, its_value))
+        error = np.append(np.where(share != 0, slices_sample.error, 0.0), np.nan if excluded_share else 0.0)
         freedom = np.append(np.where(share != 0, slices_sample.blocks - 1.0, 1.0), 1.0)
         rows = self._overall[f"n{suffix}"].fill_null(0).sum()
-        alike = rows == side.units and weight_of_rows == rows
-        units = independent_units(side, int(overall.blocks[0]), alike=alike)
-        units = min(units, total) if alike else units
+        unit_weight = rows == side.units and weight_of_rows == rows
+        units = independent_units(side, int(overall.blocks[0]), unit_weight=unit_weight)
+        units = min(units, total) if unit_weight else units
         return RunMeans(shares, error, np.maximum(freedom, 1.0), units)
 
     def _spread(
@@ -295,22 +295,22 @@ def _errors_of_shares(
     return single, together
 
 
-def independent_units(side: Side, blocks: int, *, alike: bool) -> float:
+def independent_units(side: Side, blocks: int, *, unit_weight: bool) -> float:
     """Number of independent units of the shares of a run's slices: infinity where it is unknown.
 
     Where each unit is its own block, these are the blocks that the table counts. Else the blocks' sums vary about
     their mean as those of so many units would, to the whole block that the table gives. Where each row is a unit and
-    weighs the same (`alike`), these are the rows.
+    weighs the same (`unit_weight`), these are the rows.
 
     >>> import polars as pl
     >>> side = Side("", pl.DataFrame(), None, units=20_000, groups=1000)
-    >>> independent_units(side, 909, alike=False), independent_units(side, 952, alike=True)
+    >>> independent_units(side, 909, unit_weight=False), independent_units(side, 952, unit_weight=True)
     (9989.0, 20000.0)
     """
     if side.units == 0:
         return float("inf")
-    if side.units == side.groups or alike:
-        return float(max(side.units if alike else blocks, 1))
+    if side.units == side.groups or unit_weight:
+        return float(max(side.units if unit_weight else blocks, 1))
     if blocks >= side.groups:
         return float(side.units)
     return float(min(side.units, side.groups * blocks // (side.groups - blocks)))
@@ -325,13 +325,13 @@ def _combine_errors(error: Array, freedom: Array, axis: int) -> tuple[Array, Arr
 
 
 def decomposition_masses(analysis: Analysis, suite: Suite) -> list[RecordedMasses]:
-    """Denominators of the means that a suite decomposes, if other than the weight of all rows."""
-    own = [subject for subject in subjects(suite) if subject.own.mean == "mass"]
-    sets = {states.slices.slice_set.name: states for states in analysis.sets} if own else {}
+    """Denominators of the decomposed means of a suite with other masses than the weight of all rows."""
+    with_mass = [subject for subject in subjects(suite) if subject.own.mean == "mass"]
+    sets = {states.slices.slice_set.name: states for states in analysis.sets} if with_mass else {}
     whole = _model_sums(analysis.sets[0].sums)
-    slices = {name: _model_sums(sets[name].sums) for name in {subject.slice_set for subject in own}}
+    slices = {name: _model_sums(sets[name].sums) for name in {subject.slice_set for subject in with_mass}}
     entries: list[RecordedMasses] = []
-    for subject in own:
+    for subject in with_mass:
         texts = sets[subject.slice_set].slices.texts()
         for model in analysis.models:
             (total,) = _masses(analysis, subject, model, whole)
@@ -349,13 +349,15 @@ def decomposition_masses(analysis: Analysis, suite: Suite) -> list[RecordedMasse
     return entries
 
 
-def masses_of(kept: Sequence[RecordedMasses], subject: SetMetric, model: str) -> Mapping[str, float] | None:
+def masses_of(
+    entries: Sequence[RecordedMasses], subject: SetMetric, model: str
+) -> Mapping[str, float] | None:
     """Retained masses of a model's mean in a run; None without any."""
     place = (model, subject.metric.text, subject.named, subject.slice_set)
     return next(
         (
             entry["masses"]
-            for entry in kept
+            for entry in entries
             if (entry["model"], entry["metric"], entry["class_name"], entry["slice_set"]) == place
         ),
         None,

@@ -1,4 +1,4 @@
-"""Decomposition, by slice, of the change of a metric of ordered scores, which is no mean of rows.
+"""Decomposition, by slice, of the change of a metric of ordered scores: no mean over rows.
 
 A slice's part is its Shapley value, the worth of a coalition being the metric on rows that are as in this run in its
 slices and as in the earlier one elsewhere. Both runs weigh the same in such a mixture, and a slice has the share of the
@@ -228,7 +228,7 @@ class Variation:
 def variations(
     sides: tuple[Array, Array], metrics: Sequence[Metric], replicates: int, seed: int
 ) -> list[Variation | None]:
-    """Variances of the parts of some metrics; None for norms, whose noise is one-sided.
+    """Variances of the parts of some metrics; None for norms, with one-sided noise.
 
     Args:
         sides: the scores of the earlier run and of this one, `[slice, block, class, bin]`.
@@ -269,7 +269,7 @@ def _replicates(sides: Sequence[Array], weights: Sequence[Array]) -> SlicedPair:
     for counts, weight in zip(sides, weights, strict=True):
         sums = weight @ counts.reshape(*counts.shape[:2], -1)
         drawn.append(np.moveaxis(sums.reshape(len(counts), len(weight), *counts.shape[2:]), 0, 1))
-    return SlicedPair.alike(*drawn)
+    return SlicedPair.with_equal_weight(*drawn)
 
 
 def _parts(steps: Steps, worths: Sequence[Array]) -> list[Array]:
@@ -320,9 +320,9 @@ def column_parts(pair: SlicedPair, codes: NDArray[np.int64], metrics: Sequence[M
     coalitions = Coalitions.every(len(codes))
     shares = np.stack([_shares(pair, codes[members]) for members in coalitions.members])
     joined = pair.joined_for(2 * len(shares))
-    alike = _of_unit_weight(joined.before, joined.after), _of_unit_weight(joined.after, joined.before)
+    standardised = _of_unit_weight(joined.before, joined.after), _of_unit_weight(joined.after, joined.before)
     weights = np.concatenate([np.hstack([shares, 0 * shares]), np.hstack([0 * shares, shares])])
-    sides = np.concatenate(alike).reshape(2 * pair.slices, -1)
+    sides = np.concatenate(standardised).reshape(2 * pair.slices, -1)
     out = []
     for worth in weighted_worths(sides, weights, metrics):
         value, bound = (numbers.reshape(2, -1) for numbers in (worth.value, worth.bound))

@@ -82,8 +82,8 @@ def aligned_metrics(now: pl.DataFrame, before: pl.DataFrame) -> pl.DataFrame:
 class Side:
     """Run: its name, its table `metrics`, and the method of its intervals (None: it has none).
 
-    `units` is how many units it has, and `groups` into how many blocks they fell; 0 where that is not known. `kept`
-    are its replicates, if it kept them, and `masses` the denominators of means that it decomposed.
+    `units` is the number of its units, and `groups` that of their blocks; 0 if unknown. `replicates` are the retained
+    ones of its estimates, if any, and `masses` the denominators of its decomposed means.
     """
 
     name: str
@@ -91,7 +91,7 @@ class Side:
     uncertainty: Uncertainty | None
     units: int = 0
     groups: int = 0
-    kept: RunReplicates | None = None
+    replicates: RunReplicates | None = None
     masses: Sequence[RecordedMasses] = ()
 
     @property
@@ -118,10 +118,10 @@ class Pairing:
 
 def pairing_of(both: pl.DataFrame, now: Side, before: Side) -> Pairing:
     """Pairs of two runs with aligned rows."""
-    shared = sharing(now.kept, before.kept)
-    if not shared.paired or now.kept is None or before.kept is None:
+    shared = sharing(now.replicates, before.replicates)
+    if not shared.paired or now.replicates is None or before.replicates is None:
         return Pairing(shared, None)
-    return Pairing(shared, PairedRuns(both, (("", now.kept), ("|b", before.kept))))
+    return Pairing(shared, PairedRuns(both, (("", now.replicates), ("|b", before.replicates))))
 
 
 def sample(both: pl.DataFrame, suffix: str, *, resampled: bool) -> Sample:
@@ -203,7 +203,7 @@ class PairedRuns:
         """
         fields = {name: np.array(getattr(independent, name)) for name in Difference.__slots__}
         for kind, part in self._parts():
-            paired = self._made(kind, part, scale, level, absolute=absolute)
+            paired = self._contrast(kind, part, scale, level, absolute=absolute)
             for name, column in fields.items():
                 column[kind.rows[part]] = getattr(paired, name)
         return Difference(**fields)
@@ -221,7 +221,7 @@ class PairedRuns:
             for first in range(0, len(kind.rows), step):
                 yield kind, slice(first, first + step)
 
-    def _made(
+    def _contrast(
         self, kind: Kind, part: slice, scale: ContrastScale, level: float, *, absolute: bool
     ) -> Difference:
         model, baseline = self._sides(kind, part)
@@ -263,13 +263,13 @@ class PairedRuns:
         return flags.select(pl.col("same").all().over("model")).to_series().to_numpy()
 
     def _same_values(self) -> NDArray[np.bool_]:
-        """Where the runs have the same value, or one of them has none to compare."""
+        """Mask of equal values of two runs up to rounding, true also without a value on either side."""
         first, second = (suffix for suffix, _ in self._runs)
         first_value, second_value = pl.col(f"value{first}"), pl.col(f"value{second}")
         size = pl.max_horizontal(first_value.abs(), second_value.abs())
-        alike = pl.col(f"status{first}") == pl.col(f"status{second}")
+        same_status = pl.col(f"status{first}") == pl.col(f"status{second}")
         near = ((first_value - second_value).abs() <= ROUNDING * size).fill_null(value=True)
-        same_values = self._both.select((alike & near).fill_null(value=True)).to_series()
+        same_values = self._both.select((same_status & near).fill_null(value=True)).to_series()
         same: NDArray[np.bool_] = np.array(same_values.to_numpy())
         return same
 
@@ -279,8 +279,8 @@ def _kinds(both: pl.DataFrame, mine: pl.DataFrame, its: pl.DataFrame) -> Iterato
     nth = pl.int_range(pl.len()).over(KEYS).alias(_OCCURRENCE)
     of = pl.len().over(*KEYS, "kind").alias(_OCCURRENCES)
 
-    def numbered(frame: pl.DataFrame, place: str, *held: str | pl.Expr) -> pl.DataFrame:
-        return frame.select(*KEYS, *held, nth).with_row_index(place)
+    def numbered(frame: pl.DataFrame, place: str, *columns: str | pl.Expr) -> pl.DataFrame:
+        return frame.select(*KEYS, *columns, nth).with_row_index(place)
 
     on: Sequence[str] = [*KEYS, _OCCURRENCE]
     stored = numbered(mine, _MINE, "kind", of).join(

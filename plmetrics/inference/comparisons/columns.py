@@ -50,13 +50,13 @@ def posterior_columns(text: str, posteriors: Sequence[Posterior], rope: float) -
     numbers = {"difference": "estimate", "lower": "lower", "upper": "upper"}
     bounded = [each.lower is not None for each in posteriors]
     intervals = [
-        "ok" if known else "no_interval" if each.status == OK else each.status
-        for known, each in zip(bounded, posteriors, strict=True)
+        "ok" if is_bounded else "no_interval" if each.status == OK else each.status
+        for is_bounded, each in zip(bounded, posteriors, strict=True)
     ]
     texts: dict[str, list[str | None]] = {
         "status": [each.status for each in posteriors],
         "interval_status": [*intervals],
-        "method": ["posterior" if known else None for known in bounded],
+        "method": ["posterior" if is_bounded else None for is_bounded in bounded],
         "note": [_probabilities(each, rope) for each in posteriors],
     }
     columns: dict[str, list[float | None]] = {

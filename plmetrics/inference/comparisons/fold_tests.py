@@ -128,16 +128,16 @@ class _Folds:
         from plmetrics.inference.comparisons.posteriors import bayesian_signed_rank, correlated_t
 
         ratio = self._ratio() if test.ratio is None else np.full(self._size, test.ratio)
-        found = []
+        outcomes = []
         for group in range(self._size):
             here = self._difference[self._code == group]
             none = np.zeros_like(here)
             if test.test == "correlated_t":
                 share = float(ratio[group]) or 1.0  # Without two folds nothing is made of it.
-                found.append(correlated_t(here, none, ratio=share, rope=test.rope, level=level))
+                outcomes.append(correlated_t(here, none, ratio=share, rope=test.rope, level=level))
             else:
-                found.append(bayesian_signed_rank(here, none, rope=test.rope, prior=test.prior))
-        return posterior_columns(test.text, found, test.rope)
+                outcomes.append(bayesian_signed_rank(here, none, rope=test.rope, prior=test.prior))
+        return posterior_columns(test.text, outcomes, test.rope)
 
     def _ratio(self) -> Array:
         """n_test / n_train of each group, the mean over its folds."""

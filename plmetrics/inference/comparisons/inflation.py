@@ -121,7 +121,7 @@ def unequal_noise(model: Estimate, baseline: Estimate, bears: Bearable) -> NDArr
 
 
 def hides_noise(metric: Metric, rows: NDArray[np.integer]) -> NDArray[np.bool_]:
-    """Mask of norms with bins of so few rows that replicates show only a part of the noise.
+    """Mask of norms with too few rows per bin for replicates to show all of the noise.
 
     A bin of one row has the same gap in every replicate that has the row.
 
@@ -134,14 +134,14 @@ def hides_noise(metric: Metric, rows: NDArray[np.integer]) -> NDArray[np.bool_]:
         for leaf in leaves(metric)
         if isinstance(leaf.needs, Bins)
     )
-    few: NDArray[np.bool_] = rows < (max(least, default=0) if metric.value_kind.is_norm else 0)
-    return few
+    sparse: NDArray[np.bool_] = rows < (max(least, default=0) if metric.value_kind.is_norm else 0)
+    return sparse
 
 
 def leaves_noise(metric: Metric, scale: str) -> bool:
     """Whether a contrast has remaining noise, covered by `noise_bounds`."""
-    rest = metric.direction == "higher" or metric.noise == "reduced"
-    return metric.value_kind.is_norm and scale == "difference" and rest
+    subtracts = metric.direction == "higher" or metric.noise == "reduced"
+    return metric.value_kind.is_norm and scale == "difference" and subtracts
 
 
 def noise_bounds(
@@ -173,7 +173,7 @@ def noise_bounds(
 
 
 def sizes_matter(values: Array, rows: Array, error: Array) -> NDArray[np.bool_]:
-    """Where two values `[2, ...]`, were they nothing but noise, would differ for their numbers of rows alone.
+    """Mask of pairs of values `[2, ...]` apart by their numbers of rows alone, were they nothing but noise.
 
     Noise falls with the root of the rows. A fifth of a standard error is borne: it moves a level of 5 % to 5.5 %.
     """

@@ -98,19 +98,19 @@ def arm_shifts(
     ties = np.bincount(cell, first + second > 1, cells) > 0
     pairs = n * m
     rank = np.floor(pairs / 2.0 - float(ndtri(1.0 - tail)) * np.sqrt(pairs * (n + m + 1.0) / 12.0))
-    few = np.flatnonzero((np.maximum(n, m) < _EXACT) & ~ties & (pairs > 0))
-    sizes, inverse = np.unique(np.stack([n[few], m[few]]), axis=1, return_inverse=True)
+    small = np.flatnonzero((np.maximum(n, m) < _EXACT) & ~ties & (pairs > 0))
+    sizes, inverse = np.unique(np.stack([n[small], m[small]]), axis=1, return_inverse=True)
     exact = [_exact_rank(_rank_sums(int(one), int(other)), tail) for one, other in sizes.T]
-    rank[few] = np.array(exact, dtype=np.float64)[inverse.reshape(-1)]
+    rank[small] = np.array(exact, dtype=np.float64)[inverse.reshape(-1)]
     low = rank.astype(np.int64)
     ranks = np.stack([(pairs + 1) // 2, pairs // 2 + 1, low, pairs + 1 - low])
     wanted = (pairs > 0) & ((np.arange(4)[:, None] < 2) | (low >= 1))
-    found = np.full(ranks.shape, np.nan)
+    differences = np.full(ranks.shape, np.nan)
     place, kind = np.nonzero(wanted.T)
     part = 0.25 if np.abs(value).max(initial=0.0) > _LARGE else 1.0
-    found[kind, place] = _differences_at(cell, value * part, first, second, place, ranks[kind, place])
+    differences[kind, place] = _differences_at(cell, value * part, first, second, place, ranks[kind, place])
     with np.errstate(over="ignore"):
-        shifts = np.stack([(found[0] + found[1]) / 2.0, found[2], found[3]]) / part
+        shifts = np.stack([(differences[0] + differences[1]) / 2.0, differences[2], differences[3]]) / part
     estimate, lower, upper = np.where(np.isfinite(shifts), shifts, np.nan)
     return estimate, lower, upper
 
@@ -200,7 +200,7 @@ class _Search:
         self._above = (
             np.add.reduceat(self._count, self._begin[:-1]) * np.diff(second.running[[low, high]], axis=0)[0]
         )
-        self._few = np.maximum(_FEW_PAIRS, self._size + high - low)
+        self._limit = np.maximum(_FEW_PAIRS, self._size + high - low)
 
     def differences(self) -> Array:
         """The differences."""
@@ -208,7 +208,7 @@ class _Search:
         for aside in cycle(_ASIDE):
             middle = self._between(searched, aside)
             inside = (self._lower[searched] < middle) & (middle < self._upper[searched])
-            goes_on = inside & (self._pairs()[searched] > self._few[searched])
+            goes_on = inside & (self._pairs()[searched] > self._limit[searched])
             searched, middle = searched[goes_on], middle[goes_on]
             if not searched.size:
                 break
@@ -248,10 +248,10 @@ class _Search:
         self._to[lines[goes_up]], self._from[lines[~goes_up]] = at[goes_up], at[~goes_up]
 
     def _among_pairs(self) -> Array:
-        """Selection by a sort of the remaining pairs; the upper number if that is the only one left."""
-        found = self._upper.copy()
+        """Selection by a sort of the remaining pairs; the upper bound if it is the only one left."""
+        selection = self._upper.copy()
         pairs = self._pairs()
-        short = np.flatnonzero(pairs <= self._few)
+        short = np.flatnonzero(pairs <= self._limit)
         for part in np.split(short, np.flatnonzero(np.diff(np.cumsum(pairs[short]) // _AT_HAND)) + 1):
             lines = self._lines(part)
             width = (self._to - self._from)[lines]
@@ -265,12 +265,12 @@ class _Search:
             last = np.cumsum(pairs[part]) - 1
             before = np.concatenate([[0], running[last[:-1]]])
             place = np.searchsorted(running, before + self._rank[part] - self._below[part])
-            found[part] = difference[order][np.minimum(place, last)]
-        return found
+            selection[part] = difference[order][np.minimum(place, last)]
+        return selection
 
 
 def _walsh_means(values: Array) -> Callable[[int], float]:
-    """Function from a rank to the Walsh average of that rank."""
+    """Walsh averages by rank, as a function."""
     n = len(values)
     if n * n <= _AT_HAND:
         return _ranks_of(((values[:, None] + values) / 2.0)[np.triu_indices(n)])

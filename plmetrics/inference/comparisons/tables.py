@@ -192,7 +192,7 @@ def _is_of(test: ComparisonTest, metric: Metric) -> bool:
 
 
 def _without_folds(analysis: Analysis) -> Iterator[pl.DataFrame]:
-    """Omitted tests of folds, which are too many to be listed."""
+    """Omitted tests of folds: too many to list."""
     suite = analysis.suite
     assert suite.compare is not None
     by_folds = [t for t in asked_tests(suite) if by_fold(t, folded=suite.columns.fold is not None)]
@@ -307,7 +307,7 @@ class _InSet:
         if has_areas(self._areas, self._index, pair):
             return area_tests(self._analysis, self._areas, self._index, metric, pair, alternative)
         assert self._rows is not None
-        keep = self._kept(*pair)
+        keep = self._valid_rows(*pair)
         positive, code, units = self._rows.positive()[keep], self._code[keep], self._rows.units
         model_placements, baseline_placements = (
             self._placements(model, keep) if self._apart else self._placed[model] for model in pair
@@ -323,7 +323,7 @@ class _InSet:
             unit=None if units is None else units[keep],
         )
 
-    def _kept(self, model: str, baseline: str) -> Any:
+    def _valid_rows(self, model: str, baseline: str) -> Any:
         """Index of the rows of two models in a slice, without a copy if it is all of them."""
         assert self._rows is not None
         keep = self._rows.valid(model, baseline) & (self._code >= 0)
@@ -332,7 +332,7 @@ class _InSet:
     def _placements(self, model: str, keep: Any = None) -> Array:
         """Placements of a model's rows among the selected ones."""
         assert self._rows is not None
-        keep = self._kept(model, model) if keep is None else keep
+        keep = self._valid_rows(model, model) if keep is None else keep
         return placements(self._rows.scores(model)[keep], self._rows.positive()[keep], self._code[keep])
 
     def _of_differences(self, metric: Metric, test: ComparisonTest, pair: tuple[str, str]) -> TestOutcomes:

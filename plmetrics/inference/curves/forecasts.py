@@ -45,12 +45,12 @@ def forecast_curves(analysis: Analysis) -> pl.DataFrame:
     independent = analysis.population.independent
     shares = _shares(analysis, resampled=not independent)
     points = pl.DataFrame(list(_points(analysis.suite)), schema=_POINTS, orient="row")
-    found = shares.join(points, on=["model", "metric"], how="inner", maintain_order="left")
-    found = found.filter(pl.col("value").is_not_null())
+    located = shares.join(points, on=["model", "metric"], how="inner", maintain_order="left")
+    located = located.filter(pl.col("value").is_not_null())
     if independent:
-        lower, upper = wilson(found["value"].to_numpy(), found["n"].to_numpy(), analysis.level)
-        found = found.with_columns(pl.Series("lower", lower), pl.Series("upper", upper))
-    return _curves(found, weighted=analysis.suite.weighted)
+        lower, upper = wilson(located["value"].to_numpy(), located["n"].to_numpy(), analysis.level)
+        located = located.with_columns(pl.Series("lower", lower), pl.Series("upper", upper))
+    return _curves(located, weighted=analysis.suite.weighted)
 
 
 def _curves(shares: pl.DataFrame, *, weighted: bool) -> pl.DataFrame:
@@ -98,7 +98,7 @@ def values_of_curves(
 
 
 def _points(suite: Suite) -> Iterator[tuple[str, str, str, float, float | None, float | None]]:
-    """Where each share of each model is drawn: its x, and of a bin its upper edge and width."""
+    """Coordinates of each share of each model: its x, and for a bin its upper edge and width."""
     for name, model in suite.models.items():
         parts = tuple(model.columns())
         for share in suite.calibration_shares("overall"):

@@ -108,7 +108,7 @@ def hull_points(points: Operating) -> Points:
 
 
 def _interpolated_precision(points: Operating, _: Curve) -> Points:
-    """Largest precision at that recall or more, at its threshold."""
+    """Interpolated precision: the largest at a recall of at least x, at its threshold."""
     precision = points.precision[1:][::-1]
     best = np.maximum.accumulate(precision)
     at = np.maximum.accumulate(np.where(precision == best, np.arange(len(best)), 0))
@@ -123,7 +123,7 @@ def _interpolated_precision(points: Operating, _: Curve) -> Points:
 
 
 def _cost(points: Operating, curve: Curve) -> Points:
-    """Expected cost by threshold. The point without calls is just above the highest score, if that is known."""
+    """Expected cost by threshold; the point without calls lies just above the highest score, on bins nowhere."""
     missed = points.positives - points.hits
     cost = (curve.cost_fp * points.alarms + curve.cost_fn * missed) / (points.positives + points.negatives)
     threshold = points.threshold.copy()

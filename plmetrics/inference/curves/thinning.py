@@ -38,11 +38,11 @@ def thin(x: Array, y: Array, most: int = MOST_POINTS, *, threshold: Array | None
 
 def _with_neighbours(threshold: Array) -> Array:
     """Thresholds, with an unknown one from the point after it, or before it."""
-    known = np.flatnonzero(np.isfinite(threshold))
-    if not len(known):
+    finite = np.flatnonzero(np.isfinite(threshold))
+    if not len(finite):
         return np.zeros(len(threshold))
-    after = np.searchsorted(known, np.arange(len(threshold))).clip(max=len(known) - 1)
-    nearest: Array = threshold[known[after]]
+    after = np.searchsorted(finite, np.arange(len(threshold))).clip(max=len(finite) - 1)
+    nearest: Array = threshold[finite[after]]
     return nearest
 
 
@@ -99,7 +99,7 @@ def _outline(places: list[Array]) -> NDArray[np.int64]:
 def _where_largest(
     values: Array, group: NDArray[np.int64], starts: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], Array]:
-    """Place of the first largest value of each group of neighbours, and that value."""
+    """Index of the first largest value of each group of neighbours, and the value."""
     most = np.maximum.reduceat(values, starts)
     at = np.flatnonzero(values == most[group])
     return at[np.flatnonzero(np.diff(group[at], prepend=-1))], most

@@ -73,11 +73,11 @@ def clopper_pearson(value: Array, n: Array, level: float) -> tuple[Array, Array]
     defined = (size > 0) & np.isfinite(share)
     size = np.where(defined, size, 1.0)
     counted = np.clip(np.where(defined, share, 0.5) * size, 0.0, size)
-    rest = size - counted
+    failures = size - counted
     tail = (1 - level) / 2
-    inside = np.maximum(counted, np.finfo(np.float64).tiny), np.maximum(rest, np.finfo(np.float64).tiny)
-    lower = np.where(counted > 0, betaincinv(inside[0], rest + 1, tail), 0.0)
-    upper = np.where(rest > 0, betaincinv(counted + 1, inside[1], 1 - tail), 1.0)
+    inside = np.maximum(counted, np.finfo(np.float64).tiny), np.maximum(failures, np.finfo(np.float64).tiny)
+    lower = np.where(counted > 0, betaincinv(inside[0], failures + 1, tail), 0.0)
+    upper = np.where(failures > 0, betaincinv(counted + 1, inside[1], 1 - tail), 1.0)
     return np.where(defined, lower, np.nan), np.where(defined, upper, np.nan)
 
 

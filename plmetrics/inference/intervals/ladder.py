@@ -155,7 +155,7 @@ def _rungs(
 def _bca_ends(
     estimate: Estimate, acceleration: Array, level: float, method: Texts, index: NDArray[np.int64]
 ) -> tuple[Array, Array]:
-    """Ends of `bca`, and of `percentile`, under that name, without a correction."""
+    """Ends of `bca`; without a finite correction those of `percentile`, under that name."""
     assert estimate.replicates is not None
     lower, upper = bca(estimate.value, estimate.replicates, acceleration, level)
     plain = ~np.isfinite(lower)
@@ -202,6 +202,6 @@ def _ends(
 
 
 def share_of(value: Array, bounds: Bounds) -> Array:
-    """Where a value lies in its range, from 0 to 1, and exactly there where it is an end up to rounding."""
+    """Position of a value in its range, from 0 to 1, exactly 0 or 1 for an end up to rounding."""
     share = (value - bounds[0]) / (bounds[1] - bounds[0])
     return np.where(share <= _END_TOLERANCE, 0.0, np.where(share >= 1 - _END_TOLERANCE, 1.0, share))

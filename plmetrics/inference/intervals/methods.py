@@ -115,7 +115,7 @@ def _bootstrap_method(form: str, metric: Metric) -> IntervalMethod:
 
 
 def _suitable_form(metric: Metric, rows: RowDesign) -> IntervalMethod | None:
-    """Suitable form of a metric, None for the bootstrap alone. Forms that count rows give way to delta."""
+    """Suitable form of a metric, None for the bootstrap alone; forms that count rows give way to delta."""
     form = metric.usual_form
     if form in metric.closed_forms:
         return IntervalMethod("delta", "influence") if rows.doubt else IntervalMethod(form)
@@ -130,7 +130,7 @@ def _resampling_form(form: str, metric: Metric, refusal: str) -> IntervalMethod:
 
 
 def _form(name: str, metric: Metric, rows: RowDesign) -> IntervalMethod | None:
-    """Form by its name. A name of both a closed form and a bootstrap is the former where that applies."""
+    """Form by its name; a name of both a closed form and a bootstrap is the closed form if it applies."""
     if name == "t" and metric.usual_form == "t":
         return IntervalMethod("t", "influence")
     if name in metric.closed_forms:

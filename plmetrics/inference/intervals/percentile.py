@@ -159,10 +159,10 @@ def acceleration(left_out: Array, value: Array, groups: NDArray[np.int64] | None
     away = value - left_out
     counts = away != 0
     mean = np.sum(away, axis=0) / number
-    rest = np.maximum(number - counts.sum(axis=0), 0)
+    remainder = np.maximum(number - counts.sum(axis=0), 0)
     u = np.where(counts, away - mean, 0.0)
-    squares = np.sum(u**2, axis=0) + rest * mean**2
-    cubes = np.sum(u**3, axis=0) - rest * mean**3
+    squares = np.sum(u**2, axis=0) + remainder * mean**2
+    cubes = np.sum(u**3, axis=0) - remainder * mean**3
     defined = (squares > 0) & np.isfinite(squares)
     safe = np.where(defined, squares, 1.0)
     ratio: Array = np.where(defined, cubes / (6 * safe**1.5), np.nan)
@@ -204,7 +204,7 @@ def centred_interval(
 def centred_minimum(
     value: Array, replicates: Array, deviations: Array | None, least: float, level: float
 ) -> tuple[Array, Array]:
-    """Centred interval of the smallest of several estimates, which noise makes smaller: upper end value + c.
+    """Centred interval of a minimum of estimates, biased downwards by noise: upper end value + c.
 
     Args:
         value: `[slice]`, the smallest one.

@@ -76,7 +76,7 @@ def ordered_values(
 
 
 def _sharing_bins(metrics: Sequence[Metric]) -> dict[Binning, list[Metric]]:
-    """Metrics by their kind of fixed bins, which are counted and resampled once."""
+    """Metrics by their fixed bins: each binning is counted and resampled once."""
     by_binning: dict[Binning, list[Metric]] = {}
     for metric in metrics:
         if isinstance(metric.needs, Bins):
@@ -108,7 +108,7 @@ def _point_values(
 ) -> dict[str, MetricValues]:
     """Values alone: of all slices at once, or of a few at a time where there are points of so many."""
     if isinstance(sliced, SlicedGrid):
-        makers = [partial(sliced.point_state, *few) for few in sliced.few_slices()]
+        makers = [partial(sliced.point_state, *span) for span in sliced.few_slices()]
         on_part = partial(_on_part, metrics, sliced, joined=False, placements=placements)
         few_values = parallel_map(on_part, makers)
         return {metric.text: end_to_end([part[metric.text] for part in few_values]) for metric in metrics}
@@ -120,11 +120,11 @@ def _point_values(
         return {text: values for of_metric in of_metrics for text, values in of_metric.items()}
     out: dict[str, MetricValues] = {}
     for scores in (False, True):
-        alike = [metric for metric in metrics if metric.reads_points == scores]
+        batch = [metric for metric in metrics if metric.reads_points == scores]
         joined = not scores and not sliced.arms
-        on_part = partial(_on_part, alike, sliced, joined=joined, placements=placements)
-        parts = parallel_map(on_part, sliced.parts(scores=scores)) if alike else []
-        out |= {metric.text: end_to_end([part[metric.text] for part in parts]) for metric in alike}
+        on_part = partial(_on_part, batch, sliced, joined=joined, placements=placements)
+        parts = parallel_map(on_part, sliced.parts(scores=scores)) if batch else []
+        out |= {metric.text: end_to_end([part[metric.text] for part in parts]) for metric in batch}
     return {metric.text: out[metric.text] for metric in metrics}
 
 

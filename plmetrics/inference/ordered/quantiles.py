@@ -157,7 +157,7 @@ def _coarse(
 
 
 def _place(level: float, mass: Any, total: Any) -> Any:
-    """Where a replicate's quantile lies in the distribution of all rows: a share from 0 to 1.
+    """Position of a replicate's quantile in the distribution of all rows: a share from 0 to 1.
 
     Args:
         level: which quantile.
@@ -243,23 +243,23 @@ class _Distributions:
     def __init__(self, sliced: SlicedPoints) -> None:
         assert sliced.distinct is not None
         self._points = sliced.distinct
-        self._few = self._points.few_slices()
-        self._held: tuple[tuple[int, int], _Distribution | _InPieces] | None = None
+        self._spans = self._points.few_slices()
+        self._cache: tuple[tuple[int, int], _Distribution | _InPieces] | None = None
 
     def values(self, slices: NDArray[np.int64], shares: Array) -> Array:
         """See `_Distribution`."""
         slices, shares = np.broadcast_arrays(slices, shares)
         out = np.full(shares.shape, np.nan)
-        for few in self._few:
-            inside = (few[0] <= slices) & (slices < few[1])
+        for part in self._spans:
+            inside = (part[0] <= slices) & (slices < part[1])
             if inside.any():
-                out[inside] = self._of(few).values(slices[inside] - few[0], shares[inside])
+                out[inside] = self._of(part).values(slices[inside] - part[0], shares[inside])
         return out
 
-    def _of(self, few: tuple[int, int]) -> _Distribution | _InPieces:
-        if self._held is None or self._held[0] != few:
-            state: Any = self._points.state(*few)
+    def _of(self, part: tuple[int, int]) -> _Distribution | _InPieces:
+        if self._cache is None or self._cache[0] != part:
+            state: Any = self._points.state(*part)
             in_pieces = isinstance(state["score"], Pieces) and state["score"].count > 0
-            whole: Any = state if in_pieces else self._points.state(*few, long=False)
-            self._held = few, _InPieces(whole) if in_pieces else _Distribution(whole)
-        return self._held[1]
+            whole: Any = state if in_pieces else self._points.state(*part, long=False)
+            self._cache = part, _InPieces(whole) if in_pieces else _Distribution(whole)
+        return self._cache[1]

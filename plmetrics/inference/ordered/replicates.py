@@ -286,7 +286,7 @@ def _of_running_totals(
 
 
 def stack(parts: Mapping[str, list[Array]], axis: int) -> dict[str, Array]:
-    """Parts of each metric as one array, in one memory order for any parts, as sums along it depend on that."""
+    """Parts of each metric as one C-contiguous array: sums along an axis depend on memory order."""
     return {text: np.ascontiguousarray(np.concatenate(arrays, axis=axis)) for text, arrays in parts.items()}
 
 
@@ -304,9 +304,9 @@ def exact_replicates(
     replicates: dict[str, Array] = {}
     deviations: dict[str, Array] = {}
     for scores in (False, True):
-        alike = [metric for metric in metrics if metric.needs.distinct == scores]
-        if alike:
-            resampled = _replicates(alike, sliced, weights, scores=scores)
+        batch = [metric for metric in metrics if metric.needs.distinct == scores]
+        if batch:
+            resampled = _replicates(batch, sliced, weights, scores=scores)
             replicates, deviations = replicates | resampled[0], deviations | resampled[1]
     return replicates, deviations
 

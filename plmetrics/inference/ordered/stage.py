@@ -70,7 +70,7 @@ def ordered_stage(
 
 
 def _sets_with_slices(analysis: Analysis) -> Iterator[tuple[int, SetStates]]:
-    """Slice sets with their numbers, without those that have no slices: what they exclude may be all there is."""
+    """Slice sets with their numbers, without empty ones: excluded values may be all there are."""
     for index, states in enumerate(analysis.sets):
         if len(states.slices):
             yield index, states

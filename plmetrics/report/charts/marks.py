@@ -266,8 +266,8 @@ def bands(
 def background(frame: pl.DataFrame, interpolate: str) -> Chart:
     """The lines of all series in light grey, of few points, to stand behind one of them on its axes."""
     parts = frame.partition_by("s", maintain_order=True)
-    few = pl.concat([_outline(part, max(12, _BACKGROUND_POINTS // len(parts))) for part in parts])
-    line = base(few).mark(
+    outline = pl.concat([_outline(part, max(12, _BACKGROUND_POINTS // len(parts))) for part in parts])
+    line = base(outline).mark(
         "line",
         interpolate=interpolate,
         strokeWidth=1,

@@ -80,7 +80,7 @@ class Renderer:
         return base64.b64decode(answer["image"])
 
     def start(self) -> None:
-        """Start the process ahead of the first chart, which reports a failure."""
+        """Start the process ahead of the first chart; errors of the process are reported by the chart."""
         with self._lock, suppress(RenderingFault):
             self._running()
 

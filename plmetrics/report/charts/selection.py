@@ -1,4 +1,4 @@
-"""Selection of models, slices and a metric for a chart, with errors that name the choices."""
+"""Selection of models, slices and a metric for a chart; errors name the choices."""
 
 from __future__ import annotations
 
@@ -107,11 +107,11 @@ def check_names(kind: str, asked: Sequence[str], column: pl.Series) -> None:
     Raises:
         ConfigError: one does not; the nearest is given.
     """
-    known = column.unique(maintain_order=True).to_list()
+    choices = column.unique(maintain_order=True).to_list()
     problems = [
-        Problem(f"the result has no {kind} '{name}'", hint=did_you_mean(name, known))
+        Problem(f"the result has no {kind} '{name}'", hint=did_you_mean(name, choices))
         for name in asked
-        if name not in known
+        if name not in choices
     ]
     if problems:
         raise ConfigError(problems)

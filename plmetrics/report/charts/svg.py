@@ -21,7 +21,7 @@ _NAMES = {color: name for name, color in LIGHT.items()}
 
 
 def add_description(svg: str, title: str, description: str) -> str:
-    """Image with a title and a description, and without the roles of its marks, which have no names."""
+    """Image with a title and a description, and without the roles of its unnamed marks."""
     head, body = _root(_in_tags(svg, lambda tag: _SPOKEN.sub("", tag)))
     label = f"<title>{escape(title)}</title><desc>{escape(description)}</desc>"
     return head[:-1] + ' role="img">' + label + body

@@ -98,9 +98,9 @@ def findings(
     parts = {part["s"][0]: part for part in frame.partition_by("s", maintain_order=True)}
     several = len(series.labels) > 1
     words = [
-        f"{name}: {said}" if several else said
+        f"{name}: {description}" if several else description
         for label, name in zip(series.labels, series.names, strict=True)
-        if label in parts and (said := fact(parts[label]))
+        if label in parts and (description := fact(parts[label]))
     ]
     return f"{title}. {'; '.join(words)}." if words else f"{title}."
 
@@ -108,7 +108,7 @@ def findings(
 def finding(title: str, metric: str, series: Series, selection: Selection) -> str:
     """Description of a curve: the metric's value of each series."""
     values = [" ".join(label.split()) for label in series.labels if label]
-    told = selection.summary.metrics.filter(pl.col("metric") == metric).height > 0
+    has_metric = selection.summary.metrics.filter(pl.col("metric") == metric).height > 0
     if not values:
         return f"{title}. {series.frame.height} points."
-    return f"{title}. {metric if told else 'Series'}: {'; '.join(values)}."
+    return f"{title}. {metric if has_metric else 'Series'}: {'; '.join(values)}."

@@ -33,8 +33,8 @@ def differences(summary: Summary, width: int) -> list[Text]:
 
     The baseline is another model, or an earlier run; of many pairs of models there is none.
     """
-    few = [parts for contrast in ("model", "run") if len(parts := pairs(summary, contrast)) <= MOST_PAIRS]
-    return join_blocks([_pair(summary, part, width) for parts in few for part in parts])
+    small = [parts for contrast in ("model", "run") if len(parts := pairs(summary, contrast)) <= MOST_PAIRS]
+    return join_blocks([_pair(summary, part, width) for parts in small for part in parts])
 
 
 def pairs(summary: Summary, contrast: str) -> list[pl.DataFrame]:

@@ -99,8 +99,8 @@ def _common_notes(rows: list[Row]) -> tuple[list[Row], list[str]]:
     """Rows without their common notes, and these notes, each once."""
     notes = Counter(row["note"] for row in rows if row["note"] and row["outcome"] != "pass")
     common = {note for note, times in notes.items() if times > _SHOWN_EACH}
-    kept = [row | {"note": None} if row["note"] in common else row for row in rows]
-    return kept, [f"{printable(note)} ({notes[note]} checks)" for note in notes if note in common]
+    without_common = [row | {"note": None} if row["note"] in common else row for row in rows]
+    return without_common, [f"{printable(note)} ({notes[note]} checks)" for note in notes if note in common]
 
 
 def _lines(rows: list[Row], width: int) -> list[Text]:
@@ -167,8 +167,8 @@ def _condense(checks: list[Row]) -> Iterator[Row]:
     """Checks, with many of one gate without a need of action as one row."""
     groups: dict[tuple[str, ...], list[Row]] = {}
     for place, row in enumerate(checks):
-        alike = (row["outcome"], row["gate"], row["metric"], row["rule"])
-        groups.setdefault(alike if row["outcome"] in _QUIET else (str(place),), []).append(row)
+        key = (row["outcome"], row["gate"], row["metric"], row["rule"])
+        groups.setdefault(key if row["outcome"] in _QUIET else (str(place),), []).append(row)
     for group in groups.values():
         if len(group) <= _SHOWN_EACH:
             yield from group

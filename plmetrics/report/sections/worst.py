@@ -54,8 +54,12 @@ def prevalence_remark(summary: Summary, metric: str) -> str:
     shares = summary.metrics.filter(
         pl.col("metric") == "prevalence", pl.col("slice_set") != "overall", pl.col("value").is_not_null()
     )["value"].to_list()
-    alike = bool(shares) and max(shares) < _UNLIKE * min(shares)
-    return "" if alike else f"{metric} rises with the prevalence: slices of another one do not compare by it"
+    comparable = bool(shares) and max(shares) < _UNLIKE * min(shares)
+    return (
+        ""
+        if comparable
+        else f"{metric} rises with the prevalence: slices of another one do not compare by it"
+    )
 
 
 def worst_slices(metrics: pl.DataFrame, metric: str, direction: str, most: int = MOST) -> list[Row]:

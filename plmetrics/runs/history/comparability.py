@@ -53,7 +53,7 @@ def side_of(result: Outcome, now: pl.DataFrame | None = None) -> Side:
     """A run as a side of a comparison; with slices called as in the table `metrics` of the later run, if given."""
     blocks = result.record.get("constants", {}).get("blocks") or {}
     units = blocks.get("units") or 0
-    metrics, replicates = result.metrics, result.kept
+    metrics, replicates = result.metrics, result.replicates
     if now is not None:
         metrics, replicates = (
             rename_slices(metrics, now),
@@ -84,7 +84,7 @@ def dependence(
     `shared` is what they share of their units, if that was looked up already; `intervals` whether intervals of
     differences are judged at all.
     """
-    replicates = before.kept, after.kept
+    replicates = before.replicates, after.replicates
     shared = sharing(replicates[1], replicates[0]) if shared is None else shared
     files = data_of(before.record).shared_files(data_of(after.record))
     if shared.paired or not intervals or not (files or shared.words):

@@ -49,7 +49,7 @@ class RunData:
         """
         if not self.files or not other.files or (self.where, self.interval) != (other.where, other.interval):
             return False
-        mine, its = self._alike(other)
+        mine, its = self._comparable_files(other)
         return mine == its
 
     def shared_files(self, other: RunData) -> str | None:
@@ -58,12 +58,12 @@ class RunData:
             (start, end), (other_start, other_end) = self.interval, other.interval
             if end <= other_start or other_end <= start:
                 return None
-        mine, its = map(set, self._alike(other))
+        mine, its = map(set, self._comparable_files(other))
         if not mine & its:
             return None
         return "the same files" if mine == its else "some of the same files"
 
-    def _alike(self, other: RunData) -> tuple[Sequence[Any], Sequence[Any]]:
+    def _comparable_files(self, other: RunData) -> tuple[Sequence[Any], Sequence[Any]]:
         """The files of both as they can be told apart in both."""
         if self.digests is None or other.digests is None:
             return sorted(self.files), sorted(other.files)

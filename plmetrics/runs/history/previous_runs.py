@@ -1,4 +1,4 @@
-"""Runs of a suite that ended before this one: references, gates that count, and choices made."""
+"""Earlier runs of a suite: references, gates that count, and choices made."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def reference_run(
     reader: Callable[[StoredRun], T],
     check: Callable[[StoredRun], None] | None = None,
 ) -> Reference[T]:
-    """Last complete run suitable as a reference: of other data, and by default one that did not fail.
+    """Last complete run fit as a reference: of other data, and by default without failure.
 
     `home` need not exist; `check` raises a DataError where a run has no such thing.
     """
@@ -156,7 +156,7 @@ def previous_status(home: Place) -> str | None:
 
 
 def complete_runs(home: Place, warnings: list[str]) -> Iterator[StoredRun]:
-    """Complete runs in a folder, the last one that ended first.
+    """Complete runs in a folder, latest end first.
 
     A folder counts whose name is its record's run id, so that no copy does. A run from the future does not count.
     `home` need not exist; `warnings` takes what does not count, as it is come by.

@@ -136,7 +136,7 @@ class Locator:
 
 @dataclass(frozen=True, slots=True)
 class ExactLocator(Locator):
-    """Bins with edges anywhere: a key gives the likely bin of a score, whose ends are then compared."""
+    """Bins with arbitrary edges: a key gives the likely bin of a score, a comparison with its ends corrects it."""
 
     lowest: Array
     highest: Array

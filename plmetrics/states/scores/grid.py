@@ -138,7 +138,7 @@ class GridTally:
             self._add_at(lowest * self._size, room, channel)
 
     def _keys(self, rows: PlacedRows, place: NDArray[Any], room: int) -> NDArray[Any]:
-        """Index of each row's count in its slice, from that in its block, in a sufficient type."""
+        """Index of each row's count in its slice, from its bin and block, in a sufficient integer type."""
         kind = np.int32 if room < _ROOM_IN_32_BITS else np.int64
         if rows.block is None or self.counts.shape[1] == 1:
             return place.astype(kind)
@@ -156,7 +156,7 @@ class GridTally:
         return places
 
     def _place(self, rows: PlacedRows, number: Codes | int) -> NDArray[Any]:  # noqa: ARG002
-        """Bin of each row; `number` is its local slice, or that among all."""
+        """Bin of each row; `number` is the slice, one for all rows or one per row."""
         return rows.place
 
     def _channels(self, rows: PlacedRows, key: NDArray[Any]) -> Iterator[Channel]:

@@ -244,7 +244,7 @@ def _coarse_place(edges: NDArray[np.uint64], keys: NDArray[np.uint64]) -> NDArra
 
 
 def _in_pieces(function: Callable[[NDArray[Any]], NDArray[Number]], values: NDArray[Any]) -> NDArray[Number]:
-    """Element-wise function over an array in chunks that fit the processor's cache."""
+    """Apply an element-wise function to an array in parallel, in chunks of the size of the processor's cache."""
     pieces = -(-len(values) // _PIECE)
     if pieces <= 1:
         return function(values)

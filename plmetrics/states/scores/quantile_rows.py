@@ -55,7 +55,7 @@ class QuantileRows:
     def of(
         cls, rows: pl.DataFrame, value: str, weight: str | None, levels: tuple[float, ...]
     ) -> QuantileRows:
-        """Rows of a frame, whose columns stay where they are in memory: no piece is of two of its chunks."""
+        """Rows of a frame without a copy: each piece lies within one chunk of its columns."""
         ends = np.cumsum([0, *rows[value].chunk_lengths()]).tolist()
         parts = [
             rows.slice(first, last - first)
@@ -127,9 +127,9 @@ def _near(pieces: Sequence[Rows], levels: Sequence[float]) -> Rows:
     lows, highs = np.transpose(spans)
     below, upto, total = np.transpose([sums for _, _, sums in counted])
     outside = np.append(below - np.append(0.0, upto[:-1]), total[-1] - upto[-1])
-    beside = np.append(lows > -inf, highs[-1] < inf)
-    values = [*(rows for rows, _, _ in counted), np.append(lows, highs[-1])[beside]]
-    masses = [*(mass for _, mass, _ in counted), outside[beside]]
+    present = np.append(lows > -inf, highs[-1] < inf)
+    values = [*(rows for rows, _, _ in counted), np.append(lows, highs[-1])[present]]
+    masses = [*(mass for _, mass, _ in counted), outside[present]]
     return np.concatenate(values), np.concatenate(masses)
 
 

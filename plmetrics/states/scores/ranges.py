@@ -121,7 +121,7 @@ class SetPoints:
 
     def parts(self) -> list[Callable[[], State]]:
         """Jobs for the points of slices, a few short ones at a time, or a single long one."""
-        return [partial(self.state, *few) for few in self.few_slices()]
+        return [partial(self.state, *part) for part in self.few_slices()]
 
     def few_slices(self) -> list[tuple[int, int]]:
         """Consecutive slices for one job, from the first to the last."""
@@ -281,8 +281,8 @@ def _channels(
     masses: Sequence[NDArray[Any]], outcomes: Sequence[Array | None], score: Array | None
 ) -> dict[str, NDArray[Any]]:
     """The channels of two classes, or of two arms if there are outcomes."""
-    known = [part for part in outcomes if part is not None]
-    channels = dict(zip(ARMS if known else CLASSES, [*masses, *known], strict=True))
+    present = [part for part in outcomes if part is not None]
+    channels = dict(zip(ARMS if present else CLASSES, [*masses, *present], strict=True))
     return channels if score is None else {**channels, SCORE: score}
 
 

@@ -53,7 +53,7 @@ def _segment_starts(keys: Keys, offsets: Codes) -> Codes:
     cuts = offsets
 
     def halved(first: int) -> int:
-        """Put the median key of a long stretch in place: one at a time, which is several times as fast as many."""
+        """Partition a long stretch at its median key: one cut at a time is several times as fast as many."""
         last = int(cuts[np.searchsorted(cuts, first, side="right")])
         middle = (last - first) // 2
         keys[first:last].partition(middle)
@@ -140,14 +140,14 @@ def sort_with_weights(score: Array, weight: Array) -> tuple[Array, Array]:
     score, weight = score[place], weight[place]
     starts = np.flatnonzero(np.concatenate(([True], upper[1:] != upper[:-1], [True])))
     sizes = np.diff(starts)
-    alike = sizes > 1
+    tied = sizes > 1
     for run in np.flatnonzero(sizes > _LONG_RUN).tolist():
         first, last = starts[run : run + 2]
         if score[first:last].min() == score[first:last].max():
             weight[first:last].sort()
-            alike[run] = False
-    if alike.any():
-        rows = np.flatnonzero(np.repeat(alike, sizes))
+            tied[run] = False
+    if tied.any():
+        rows = np.flatnonzero(np.repeat(tied, sizes))
         pairs = np.empty(len(rows), dtype=np.complex128)
         pairs.real, pairs.imag = score[rows], weight[rows]
         pairs.sort()

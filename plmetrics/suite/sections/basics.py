@@ -80,7 +80,7 @@ class Trec(Strict):
 
 
 class Data(Strict):
-    """Where the rows are. `path` is None when a frame was handed over."""
+    """Source of the rows; `path` is None for a frame from Python."""
 
     path: Column | Annotated[tuple[Column, ...], Field(min_length=1)] | None = Field(
         default=None,
@@ -353,8 +353,8 @@ class Calibrate(Strict):
 
     def sources(self, models: Mapping[str, ModelColumns]) -> tuple[str, ...]:
         """Calibrated models."""
-        given = (name for name, model in models.items() if model.score or model.margin or model.proba)
-        return self.models or tuple(given)
+        names = (name for name, model in models.items() if model.score or model.margin or model.proba)
+        return self.models or tuple(names)
 
 
 class Curve(Strict):

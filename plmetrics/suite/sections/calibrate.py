@@ -95,8 +95,8 @@ def _problems(
         yield f"calibrate belongs to task 'binary' or 'multiclass', not to '{task}'", (), None
         return
     if task and spec.method not in _METHODS[task]:
-        known = ", ".join(_METHODS[task])
-        yield f"method '{spec.method}' is none of task '{task}'", ("method",), f"known: {known}"
+        methods = ", ".join(_METHODS[task])
+        yield f"method '{spec.method}' is none of task '{task}'", ("method",), f"known: {methods}"
     if spec.fit_on == BY_FOLD and columns is not None and columns.fold is None:
         yield "fit_on: fold needs columns.fold", ("fit_on",), "name its column: columns: {fold: ...}"
     if spec.smoothing and spec.method != "platt":

@@ -42,7 +42,7 @@ _FORM = "write compare: {baseline: champion}, or {slices: {region: rest}}"
 
 
 def read_tests(value: Any, findings: Findings) -> list[ComparisonTest]:
-    """Tests; none for an invalid one, which is noted."""
+    """Tests of a list; an invalid one is noted, and omitted."""
     items = [value] if isinstance(value, (str, Mapping)) else value
     if not isinstance(items, Sequence):
         findings.add(

@@ -39,12 +39,14 @@ def kind_of(spec: object) -> str | None:
 class CustomMetrics:
     """The custom metrics of a suite by name, each made when it is first asked for."""
 
-    def __init__(self, task: str, found: Findings, metric: Callable[[Any, SuitePath], Metric | None]) -> None:
+    def __init__(
+        self, task: str, findings: Findings, metric: Callable[[Any, SuitePath], Metric | None]
+    ) -> None:
         self._task = task
-        self._found = found
+        self._findings = findings
         self._metric = metric
         self._specs: dict[str, tuple[Mapping[str, Any], SuitePath]] = {}
-        self._made: dict[str, Custom | None] = {}
+        self._metrics: dict[str, Custom | None] = {}
         self._open: list[str] = []
 
     def __contains__(self, name: object) -> bool:
@@ -62,44 +64,44 @@ class CustomMetrics:
             if not isinstance(name, str) or not _NAME.fullmatch(name):
                 hint = 'write {name: approval_rate, mean: "score < 0.2"}'
                 place = (*path, "name") if "name" in spec else path
-                self._found.add("a metric that the suite defines needs a name: a word", place, hint)
+                self._findings.add("a metric that the suite defines needs a name: a word", place, hint)
                 self._say_unknown(spec, path)
             elif name in self._specs:
-                self._found.add(f"the metric '{name}' is defined twice", (*path, "name"))
+                self._findings.add(f"the metric '{name}' is defined twice", (*path, "name"))
             elif self._task and name in _reserved_names(self._task):
-                self._found.add(
+                self._findings.add(
                     f"'{name}' is a metric of the catalogue already", (*path, "name"), "give it another name"
                 )
             else:
                 self._specs[name] = spec, path
 
     def of(self, spec: Mapping[str, Any]) -> Custom | None:
-        """Metric of an entry; None if it is invalid, which has been noted."""
+        """Metric of an entry; None, with a problem noted, if it is invalid."""
         name = _name_of(spec)
         is_definition = isinstance(name, str) and name in self._specs
         return self.get(name) if is_definition and self._specs[name][0] is spec else None
 
     def get(self, name: str) -> Custom | None:
-        """Metric of that name; None if it is invalid, which has been noted."""
-        if name in self._made:
-            return self._made[name]
+        """Metric of that name; None, with a problem noted, if it is invalid."""
+        if name in self._metrics:
+            return self._metrics[name]
         spec, path = self._specs[name]
         if name in self._open:
             ring = " -> ".join([*self._open[self._open.index(name) :], name])
-            self._found.add(f"the metric '{name}' is defined by itself: {ring}", path)
+            self._findings.add(f"the metric '{name}' is defined by itself: {ring}", path)
             return None
         self._open.append(name)
-        before = len(self._found.problems)
+        before = len(self._findings.problems)
         metric = self._define(name, spec, path)
         self._open.pop()
-        self._made[name] = metric if len(self._found.problems) == before else None
-        return self._made[name]
+        self._metrics[name] = metric if len(self._findings.problems) == before else None
+        return self._metrics[name]
 
     def _define(self, name: str, spec: Mapping[str, Any], path: SuitePath) -> Custom | None:
         kind = self._say_unknown(spec, path)
         direction = spec.get("direction", "none")
         if direction not in _DIRECTIONS:
-            self._found.add(
+            self._findings.add(
                 f"direction must be one of {', '.join(_DIRECTIONS)}, not {message_text(direction)}",
                 (*path, "direction"),
             )
@@ -112,11 +114,11 @@ class CustomMetrics:
         return self._aggregate(kind, facts, spec)
 
     def _say_unknown(self, spec: Mapping[str, Any], path: SuitePath) -> str:
-        """Note the keys of a definition unknown to its kind, which is returned."""
+        """Note the unknown keys of a definition, and return its kind."""
         kind = kind_of(spec)
         assert kind is not None
         keys = (*_EVERYWHERE, kind, *_OWN.get(kind, ("where",)))
-        self._found.unknown_keys(spec, keys, path)
+        self._findings.unknown_keys(spec, keys, path)
         return kind
 
     def _aggregate(self, kind: str, facts: dict[str, Any], spec: Mapping[str, Any]) -> Custom | None:
@@ -131,7 +133,7 @@ class CustomMetrics:
             share = spec.get("q")
             if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 <= share <= 1:
                 hint = 'write {name: p95, quantile: "latency", q: 0.95}'
-                self._found.add("quantile needs q, a number from 0 to 1", path, hint)
+                self._findings.add("quantile needs q, a number from 0 to 1", path, hint)
                 return None
             return CustomQuantile(**facts, sql=str(spec[kind]), where=where, q=float(share))
         return AGGREGATES[kind](**facts, sql=_text(spec[kind]), where=where)
@@ -142,7 +144,7 @@ class CustomMetrics:
             value = dict(zip(keys, value, strict=True))
         if not isinstance(value, Mapping) or set(value) != set(keys):
             hint = 'write ratio: {numerator: "profit", denominator: "exposure"}'
-            self._found.add("ratio needs a numerator and a denominator", path, hint)
+            self._findings.add("ratio needs a numerator and a denominator", path, hint)
             return None
         for key in keys:
             self._row(value[key], (*path, key), condition=False)
@@ -155,36 +157,36 @@ class CustomMetrics:
         if isinstance(text, (int, float)) and not isinstance(text, bool) and not condition:
             return
         if not isinstance(text, str):
-            self._found.add(f"{path[-1]} must be an SQL expression, not {message_text(text)}", path)
+            self._findings.add(f"{path[-1]} must be an SQL expression, not {message_text(text)}", path)
             return
-        row = read_expression(text, path, self._found, parse_row_expression)
+        row = read_expression(text, path, self._findings, parse_row_expression)
         if row is None:
             return
         if condition and row.kind not in {"condition", "unknown"}:
-            self._found.add(not_a_condition(text), path)
+            self._findings.add(not_a_condition(text), path)
         if not condition and path[-1] != "null_share" and row.kind in {"text", "date"}:
-            self._found.add(f"'{text}' is a {row.kind}, not a number", path)
+            self._findings.add(f"'{text}' is a {row.kind}, not a number", path)
 
     def _formula(self, facts: dict[str, Any], text: Any) -> Custom | None:
         path = (*facts["path"], "formula")
         if not isinstance(text, str):
-            self._found.add(
+            self._findings.add(
                 f"a formula is arithmetic over metrics, not {message_text(text)}",
                 path,
                 'write formula: "50*fp + 2000*fn"',
             )
             return None
         sql = _quote_metrics(text, lambda name: name in self or name in _reserved_names(self._task))
-        row = read_expression(text, path, self._found, lambda _: compile_row(sql))
+        row = read_expression(text, path, self._findings, lambda _: compile_row(sql))
         if row is None:
             return None
         if row.kind not in {"number", "unknown"}:
-            self._found.add(f"'{text}' is no number: it is a {row.kind}", path)
+            self._findings.add(f"'{text}' is no number: it is a {row.kind}", path)
         if not row.columns:
-            self._found.add(f"'{text}' names no metric", path)
+            self._findings.add(f"'{text}' names no metric", path)
         operands = [(name, self._single(name, path)) for name in row.columns]
         if any(is_across_slices(metric) for _, metric in operands):
-            self._found.add("a metric over slices cannot stand in a formula", path)
+            self._findings.add("a metric over slices cannot stand in a formula", path)
         named = tuple((name, metric) for name, metric in operands if metric is not None)
         return Formula(**facts, expression=text, sql=sql, operands=named)
 
@@ -193,31 +195,33 @@ class CustomMetrics:
         metric = self._metric(text, path)
         if metric is not None and metric.by_class:
             msg = f"'{metric.text}' has a value for each class, and one is needed"
-            self._found.add(msg, path, "use average=macro, micro or weighted")
+            self._findings.add(msg, path, "use average=macro, micro or weighted")
         return metric
 
     def _over(self, facts: dict[str, Any], value: Any) -> Custom | None:
         path = (*facts["path"], "over")
         hint = "write over: {slice_set: season, metric: points, agg: mean}"
-        if not self._found.is_mapping(value, path, hint):
+        if not self._findings.is_mapping(value, path, hint):
             return None
-        self._found.unknown_keys(value, ("slice_set", "metric", "agg"), path)
+        self._findings.unknown_keys(value, ("slice_set", "metric", "agg"), path)
         if not {"slice_set", "metric"} <= set(value):
-            self._found.add("over needs slice_set and metric", path, hint)
+            self._findings.add("over needs slice_set and metric", path, hint)
             return None
         agg = value.get("agg", "mean")
         if agg not in OVER:
-            self._found.add(f"agg must be one of {', '.join(OVER)}, not {message_text(agg)}", (*path, "agg"))
+            self._findings.add(
+                f"agg must be one of {', '.join(OVER)}, not {message_text(agg)}", (*path, "agg")
+            )
         if not isinstance(value["slice_set"], str):
-            self._found.add(
+            self._findings.add(
                 f"slice_set must be the name of a slice set, not {message_text(value['slice_set'])}",
                 (*path, "slice_set"),
             )
         metric = self._single(value["metric"], (*path, "metric"))
         if is_across_slices(metric):
-            self._found.add("a metric over slices cannot be put over slices again", (*path, "metric"))
+            self._findings.add("a metric over slices cannot be put over slices again", (*path, "metric"))
         if metric is not None and agg == "worst" and metric.direction not in {"higher", "lower"}:
-            self._found.add(
+            self._findings.add(
                 f"'{metric.text}' has no worse side",
                 (*path, "agg"),
                 "use min or max, or give the metric a direction",

@@ -48,11 +48,11 @@ class Metrics:
 class MetricReader:
     """Reads the metrics of one suite: its own definitions are known by name."""
 
-    def __init__(self, task: str, found: Findings, defaults: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, task: str, findings: Findings, defaults: Mapping[str, Any] | None = None) -> None:
         self._task = task
-        self._found = found
+        self._findings = findings
         self._defaults = {key: value for key, value in (defaults or {}).items() if value in _VALUES[key]}
-        self._definitions = CustomMetrics(task, found, self.read)
+        self._definitions = CustomMetrics(task, findings, self.read)
         self._of_texts: dict[str, Metric] = {}
 
     def read_all(self, value: Any, *, parts: Sequence[tuple[str, ...]] = ()) -> Metrics:
@@ -68,10 +68,10 @@ class MetricReader:
             value = [value]
         if not isinstance(value, (list, tuple)) or not value:
             msg = f"metrics must be a list with at least one metric, not {message_text(value)}"
-            self._found.add(msg, ("metrics",), "write metrics: [accuracy, {f_beta: {beta: 2}}]")
+            self._findings.add(msg, ("metrics",), "write metrics: [accuracy, {f_beta: {beta: 2}}]")
             return Metrics(None)
         self._definitions.gather(value)
-        before = len(self._found.problems)
+        before = len(self._findings.problems)
         out: dict[str, Metric] = {}
         slices: dict[str, list[tuple[str, ...] | None]] = {}
         for index, entry in self._whole(value):
@@ -80,7 +80,7 @@ class MetricReader:
             if metric is not None:
                 out.setdefault(metric.text, metric)
                 slices.setdefault(metric.text, []).append(self._slices(entry, path))
-        sound = len(self._found.problems) == before
+        sound = len(self._findings.problems) == before
         return Metrics(tuple(out.values()) if sound else None, _restrictions(slices))
 
     def _whole(self, value: Any) -> Any:
@@ -92,7 +92,7 @@ class MetricReader:
                 yield from ((index, entry) for entry in _each_rank(value[index]))
                 index += 1
             else:
-                say_torn(torn[0], ("metrics", index), self._found)
+                say_torn(torn[0], ("metrics", index), self._findings)
                 index += torn[1]
 
     def _entry(self, entry: Any, path: SuitePath) -> Metric | None:
@@ -112,7 +112,7 @@ class MetricReader:
         names = [value] if isinstance(value, str) else value
         if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
             msg = f"slices must be a slice set or a list of them, not {message_text(value)}"
-            self._found.add(msg, (*path, "slices"))
+            self._findings.add(msg, (*path, "slices"))
             return None
         return None if "all" in names else tuple(name for name in names if name != "overall")
 
@@ -121,12 +121,12 @@ class MetricReader:
         rule = metric.chosen_threshold
         if rule is None or rule.constant is not None:
             hint = "such as max(f1), min(expected_cost(cost_fp=1, cost_fn=5)) or at(recall=0.9)"
-            self._found.add("select_on needs a threshold that is chosen from rows", path, hint)
+            self._findings.add("select_on needs a threshold that is chosen from rows", path, hint)
             return None
         if not isinstance(condition, str):
-            self._found.add(f"select_on must be an SQL condition, not {message_text(condition)}", path)
+            self._findings.add(f"select_on must be an SQL condition, not {message_text(condition)}", path)
             return None
-        check_predicate(condition, path, self._found)
+        check_predicate(condition, path, self._findings)
         return dataclasses.replace(metric, threshold=dataclasses.replace(rule, select_on=condition))  # type: ignore[call-arg]
 
     def read(self, value: Any, path: SuitePath) -> Metric | None:
@@ -137,9 +137,9 @@ class MetricReader:
             )
             if stranger is not None:
                 msg = f"'{stranger.text}' is a metric of task '{stranger.task}', not of '{self._task or value.task}'"
-                self._found.add(msg, path)
+                self._findings.add(msg, path)
             elif type(value) not in registry.classes(value.task):
-                _check_class(value, path, self._found)
+                _check_class(value, path, self._findings)
             return value
         try:
             if isinstance(value, str):
@@ -150,9 +150,9 @@ class MetricReader:
                 return self._from_mapping(value, path)
             self._say_no_metric(value, path)
         except (TextError, RuleError, registry.UnknownMetricError) as error:
-            self._found.add(str(error), path, error.hint)
+            self._findings.add(str(error), path, error.hint)
         except ParameterError as error:
-            self._found.add(str(error), (*path, *_parameter_place(value, error.parameter)))
+            self._findings.add(str(error), (*path, *_parameter_place(value, error.parameter)))
         return None
 
     def _of_text(self, text: str, path: SuitePath) -> Metric | None:
@@ -172,7 +172,7 @@ class MetricReader:
         ((name, parameters),) = value.items()
         if parameters is not None and not isinstance(parameters, Mapping):
             msg = f"the parameters of '{name}' must be a mapping, not {message_text(parameters)}"
-            self._found.add(msg, (*path, name), self._text_hint(name, [parameters]))
+            self._findings.add(msg, (*path, name), self._text_hint(name, [parameters]))
             return None
         remaining = dict(parameters or {})
         condition = remaining.pop("select_on", None)
@@ -189,16 +189,16 @@ class MetricReader:
         known = next((keys for key, keys in _FORMS.items() if key in value), None)
         if known is None:
             hint = "write {recall_at_precision: {precision: 0.9}} or recall_at_precision(precision=0.9)"
-            self._found.add("a metric as a mapping has one key, its name", path, hint)
+            self._findings.add("a metric as a mapping has one key, its name", path, hint)
             return
-        self._found.unknown_keys(value, known, path)
+        self._findings.unknown_keys(value, known, path)
 
     def _say_no_metric(self, value: Any, path: SuitePath) -> None:
         """Note an entry other than a metric; a name with parameters behind it is written as a text."""
         listed = isinstance(value, (list, tuple)) and len(value) > 0
         hint = self._text_hint(value[0], value[1:]) if listed else None
         msg = f"a metric is a text such as precision(threshold=0.3), not {message_text(value)}"
-        self._found.add(msg, path, hint)
+        self._findings.add(msg, path, hint)
 
     def _text_hint(self, name: Any, values: Sequence[Any]) -> str | None:
         from plmetrics.suite.sections.metric_hints import parts_hint
@@ -216,7 +216,7 @@ class MetricReader:
         for key, value in parameters.items():
             if isinstance(value, Call):
                 if key != "threshold":
-                    self._found.add(f"{name}: {key} cannot be {value}", path, "give a number or a word")
+                    self._findings.add(f"{name}: {key} cannot be {value}", path, "give a number or a word")
                     return None
                 parameters[key] = self._rule(value, path)
         return _create(self._task, name, parameters, tuple(self._definitions), self._defaults)
@@ -250,7 +250,7 @@ class MetricReader:
 
         rule = read_rule(call, metric_of)
         if rule.select_on is not None:
-            check_predicate(rule.select_on, path, self._found)
+            check_predicate(rule.select_on, path, self._findings)
         return rule
 
 

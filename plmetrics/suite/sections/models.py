@@ -92,8 +92,8 @@ def _with_expressions(raw: Mapping[str, Any], findings: Findings) -> Mapping[str
         if not isinstance(roles, Mapping):
             return roles
         texts = {role: roles.get(role) for role in ("label", "weight")}
-        found = {role: _expression(spec, (*path, role), findings) for role, spec in texts.items()}
-        expressions = {role: text for role, text in found.items() if text is not None}
+        texts_by_role = {role: _expression(spec, (*path, role), findings) for role, spec in texts.items()}
+        expressions = {role: text for role, text in texts_by_role.items() if text is not None}
         columns = {role: text.translate(_NAMED) for role, text in expressions.items()}
         derived.update({columns[role]: text for role, text in expressions.items()})
         return {**roles, **columns} if columns else roles
@@ -250,15 +250,15 @@ def _level(text: Any) -> Any:
 
 
 def _one_kind(model: ModelColumns, task: str, path: SuitePath, findings: Findings) -> bool:
-    given = [kind for kind in PREDICTION_KINDS if getattr(model, kind) is not None]
+    kinds_of_model = [kind for kind in PREDICTION_KINDS if getattr(model, kind) is not None]
     allowed = PREDICTS.get(task, PREDICTION_KINDS)
     listed = " or ".join(_form(kind) for kind in allowed)
-    wrong = [kind for kind in given if kind not in allowed]
+    wrong = [kind for kind in kinds_of_model if kind not in allowed]
     if wrong:
         others = " or ".join(f"'{other}'" for other, kinds in PREDICTS.items() if wrong[0] in kinds)
         msg = f"a model of task '{task}' has no {wrong[0]}: it belongs to task {others}"
         findings.add(msg, (*path, wrong[0]), f"write {listed}")
-    elif len(given) != 1:
+    elif len(kinds_of_model) != 1:
         names = " and ".join(allowed) if len(allowed) < 3 else ", ".join(allowed)
         findings.add(f"a model has exactly one of {names}", path, f"write {listed}")
     elif (words := _wrong_threshold(model, task)) is not None:

@@ -42,7 +42,7 @@ _Path = Annotated[dict[DocumentName, Column], Field(min_length=1, max_length=1)]
 
 
 class MlflowOutput(Strict):
-    """Where a run is logged in MLflow."""
+    """Server, experiment and names of a run in MLflow."""
 
     experiment: Column = Field(description="Name of the experiment; it is made if there is none.")
     uri: Column | None = Field(
@@ -55,7 +55,7 @@ class MlflowOutput(Strict):
 
 
 class Output(Strict):
-    """Where results go, paths relative to the suite's folder. ${VAR} is replaced in all of it."""
+    """Destinations of results, paths relative to the suite's folder. ${VAR} is replaced in all of it."""
 
     directory: Column = Field(
         default="runs",

@@ -35,7 +35,7 @@ MOST_ROWS = 10**12
 
 
 class OrOne:
-    """List, or its single item in its place, if that is a text."""
+    """List, or a single text in its place."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return no_info_before_validator_function(_as_tuple, handler(source))
@@ -182,7 +182,7 @@ class Section(Strict):
 
     @classmethod
     def read(cls, value: Any, path: SuitePath, problems: Findings, read_metric: ReadMetric) -> Self | None:
-        """Section from plain values, with `metric` as the reader of texts; None, which is noted, if it is wrong."""
+        """Section from plain values, its metric by `read_metric`; None, with a problem noted, if it is invalid."""
         if cls.switch and isinstance(value, bool):
             return cls() if value else None
         metric = value.get("metric") if isinstance(value, Mapping) else None

@@ -1,4 +1,4 @@
-"""Checked suite as plain values that make the same suite again, for records that outlive a run."""
+"""Checked suite as plain values, read back as an equal suite: for records that outlive a run."""
 
 from __future__ import annotations
 

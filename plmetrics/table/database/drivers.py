@@ -160,7 +160,7 @@ def mysql_batches(address: str, query: str) -> Iterator[pa.RecordBatchReader]:
 
 
 def _converters() -> dict[Any, Any]:
-    """Converters of the driver: numbers of bits, and none of other values, which are cast."""
+    """Converters of the driver: integers for BIT columns, text for all others, which are cast later."""
     from pymysql.constants import FIELD_TYPE
     from pymysql.converters import encoders
 

@@ -155,7 +155,7 @@ class _Translation:
         return self._or_other(kind(this=side, expression=constant), _operand(column), of)
 
     def _or_other(self, condition: Any, column: Any, of: int) -> Any:
-        """Condition that lets values of another type pass, possible in columns of SQLite."""
+        """Condition or another type of value: columns of SQLite may mix types."""
         from sqlglot import exp
 
         if self._kind != "sqlite":

@@ -1,4 +1,4 @@
-"""Rows of a query: read once, in one statement, into a parquet file that is removed after use.
+"""Rows of a query, read in one statement into a temporary parquet file.
 
 A database has no second reading of the same rows: they may change between two scans, which a run needs.
 """
@@ -184,7 +184,7 @@ def _types(schema: pa.Schema) -> pl.Schema:
 
 
 def _chosen(types: pl.Schema, needed: Callable[[pl.Schema], Collection[str]], *, rows: bool) -> list[str]:
-    """Columns to read; all of them, if names differ in capitals alone, which databases may equate."""
+    """Columns to read; all of them if names differ in case alone, as databases may ignore case."""
     if len({name.casefold() for name in types}) < len(types):
         return list(types)
     columns = needed(types)

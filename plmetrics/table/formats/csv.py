@@ -185,8 +185,8 @@ def _uneven(rows: Sequence[UnevenRow], names: int) -> tuple[str, str]:
     if first.fields is None:
         return f"{place} opens a quote that is never closed", UPSTREAM
     fields = "1 field" if first.fields == 1 else f"{first.fields:,} fields"
-    rest = f" (and {more:,} more {'row' if more == 1 else 'rows'})" if more else ""
-    message = f"{place} has {fields}, but the header names {names:,}{rest}"
+    suffix = f" (and {more:,} more {'row' if more == 1 else 'rows'})" if more else ""
+    message = f"{place} has {fields}, but the header names {names:,}{suffix}"
     return message, _CUT_OFF if first.fields < names else "quote values that contain commas"
 
 
@@ -206,7 +206,7 @@ def inferred_rows(files: Sequence[SourceFile]) -> int | None:
 
 @contextmanager
 def _complaining(file: SourceFile, complaints: Complaints) -> Iterator[None]:
-    """Context that turns an error of a file into a complaint."""
+    """Context manager: an error of a file becomes a complaint."""
     try:
         yield
     except OSError as error:
@@ -244,7 +244,7 @@ def _header(file: SourceFile, complaints: Complaints) -> list[str] | None:
 
 
 def _told_apart(names: Sequence[str]) -> list[str]:
-    """Unique column names: repeated ones have a number each, so that none is read by mistake."""
+    """Unique column names: repeated ones get a number each, so that none is read by mistake."""
     counts, occurrences = Counter(names), Counter[str]()
     apart = []
     for name in names:

@@ -88,8 +88,8 @@ def _partition_values(
     actions: pl.DataFrame, key: str, names: Mapping[str, str], schema: pl.Schema
 ) -> pl.Expr:
     """Values of a partition column by file; a column of nulls alone is stored nowhere."""
-    known = (_PARTITION + name for name in (key, names.get(key, key)))
-    column = next((name for name in known if name in actions.columns), None)
+    columns = (_PARTITION + name for name in (key, names.get(key, key)))
+    column = next((name for name in columns if name in actions.columns), None)
     if column is None:
         return pl.lit(None, dtype=pl.String).alias(key)
     return (pl.col(column).cast(schema[key]) if names else pl.col(column)).alias(key)
@@ -123,7 +123,7 @@ def _partitions(values: pl.DataFrame) -> Partitions:
 
 
 def _stand_in_paths(values: pl.DataFrame, schema: pl.Schema) -> bool:
-    """Whether the folder names of all files agree with the log, so that a scan reads the values there."""
+    """Whether the folder names of all files agree with the log, as a scan reads partition values there."""
     texts = values.with_columns(pl.col(schema.names()).cast(pl.String))
     return all(
         [(key, None if text == NULL else unquote(text)) for key, text in partition_pairs(row[FILE_PATH])]

@@ -69,17 +69,17 @@ def uneven_rows(stream: Readable, fields: int) -> list[UnevenRow]:
 
 def _pieces(stream: Readable) -> Iterator[tuple[bytes, int]]:
     """File in pieces: bytes, and the length of whole rows in them. The last row may end within quotes."""
-    rest = b""
-    while block := stream.read(max(_PIECE, len(rest))):
-        block = rest + block
+    tail = b""
+    while block := stream.read(max(_PIECE, len(tail))):
+        block = tail + block
         end = _end_of_rows(block)
         if end:
             yield block, end
-        rest = block[end:]
-        if len(rest) > _LONGEST_ROW:
+        tail = block[end:]
+        if len(tail) > _LONGEST_ROW:
             break
-    if rest:
-        yield rest + b"\n", len(rest) + 1
+    if tail:
+        yield tail + b"\n", len(tail) + 1
 
 
 def _end_of_rows(block: bytes) -> int:
@@ -116,7 +116,7 @@ def _uneven_rows(block: bytes, length: int, fields: int) -> tuple[int, list[Unev
 
 
 def _suspects(separators: NDArray[np.bool_], starts: NDArray[np.int64], expected: int) -> NDArray[np.int64]:
-    """The rows with another number of separators. Small counts add up fastest; the total tells whether they wrap."""
+    """Rows with another number of separators: counts modulo 256 first, exact ones if those disagree."""
     if not len(starts):
         return starts
     small = np.add.reduceat(separators.view(np.uint8), starts, dtype=np.uint8)

@@ -55,7 +55,7 @@ class Partitions:
         return rows.join(values.lazy(), on=FILE_PATH, how="left", maintain_order="left")
 
     def read_by_scan(self) -> Partitions:
-        """Partitions for a scan that reads them by itself, if no other folder of a path looks like one."""
+        """Partitions left to the scan of Polars, unless another folder of a path looks like one."""
         count = len(self.schema)
         return replace(
             self,

@@ -63,7 +63,7 @@ def inspect_objects(
     files: Sequence[SourceFile], endings: Collection[str], complaints: Complaints
 ) -> tuple[SourceFile, ...]:
     """Nonempty files of known ending; complaints take the others."""
-    kept = []
+    objects = []
     for file in files:
         if ending_of(file.name, endings) is None:
             hint = f"data files end in {', '.join(endings)}"
@@ -73,8 +73,8 @@ def inspect_objects(
                 file.path, "is empty (0 bytes)", "the program that writes it may have stopped halfway"
             )
         else:
-            kept.append(file)
-    return tuple(kept)
+            objects.append(file)
+    return tuple(objects)
 
 
 def _expand(

@@ -84,8 +84,8 @@ def assert_same(joint, apart):
                 )
             else:
                 assert found[column].equals(wanted[column]), column
-    if apart.kept is not None:
-        assert joint.kept.units.equals(apart.kept.units)
+    if apart.replicates is not None:
+        assert joint.replicates.units.equals(apart.replicates.units)
 
 
 def test_bad_rows_are_told_as_without_counts(monkeypatch):

@@ -217,7 +217,7 @@ def test_two_runs_of_one_population_differ_by_chance(unit: str | None, rows_of_a
 )
 def test_units_behind_shares(units: int, groups: int, blocks: int, alike: bool, expected: float) -> None:
     side = Side("", pl.DataFrame(), None, units=units, groups=groups)
-    assert independent_units(side, blocks, alike=alike) == expected
+    assert independent_units(side, blocks, unit_weight=alike) == expected
 
 
 def test_units_behind_shares_of_weighted_rows() -> None:
@@ -226,5 +226,7 @@ def test_units_behind_shares_of_weighted_rows() -> None:
     weight, block = draw.exponential(size=50_000), draw.integers(0, 1000, 50_000)
     sums = np.bincount(block, weights=weight)
     blocks = int(sums.sum() ** 2 / (sums**2).sum())
-    found = independent_units(Side("", pl.DataFrame(), None, units=50_000, groups=1000), blocks, alike=False)
+    found = independent_units(
+        Side("", pl.DataFrame(), None, units=50_000, groups=1000), blocks, unit_weight=False
+    )
     assert found == pytest.approx(weight.sum() ** 2 / (weight**2).sum(), rel=0.15)

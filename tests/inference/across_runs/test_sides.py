@@ -216,16 +216,16 @@ def test_fewer_replicates_are_the_first_of_more() -> None:
 
 def test_what_is_kept_and_when(monkeypatch: pytest.MonkeyPatch) -> None:
     frame = run_pairs_table(500)
-    assert evaluated(frame, {"m": "old"}, uncertainty={"keep": False}).kept is None
-    assert plm.evaluate(frame, label="y", models="old", metrics=["log_loss"]).kept is None
-    few = evaluated(frame, {"m": "old"}).kept
+    assert evaluated(frame, {"m": "old"}, uncertainty={"keep": False}).replicates is None
+    assert plm.evaluate(frame, label="y", models="old", metrics=["log_loss"]).replicates is None
+    few = evaluated(frame, {"m": "old"}).replicates
     assert few is not None
     assert few.rows["replicates"].list.len().unique().to_list() == [60]
     monkeypatch.setattr("plmetrics.inference.across_runs.retained_replicates.FEW", 60 * few.rows.height - 1)
     many = evaluated(frame, {"m": "old"})
-    assert many.kept is None
+    assert many.replicates is None
     for asked in ({"uncertainty": {"keep": True}}, {"compare": {"run": many}}):
-        kept = evaluated(frame, {"m": "old"}, **asked).kept
+        kept = evaluated(frame, {"m": "old"}, **asked).replicates
         assert kept is not None
         assert kept.rows.equals(few.rows)
 

@@ -100,10 +100,10 @@ def _sizes(number: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def _squared_errors(errors: Array) -> Array:
     """Squares of standard errors; unknown ones are as the others of the series are on average, 0 if none is known."""
-    known = np.isfinite(errors)
-    squares = np.where(known, errors, 0.0) ** 2
-    mean = squares.sum(axis=1, keepdims=True) / np.maximum(known.sum(axis=1, keepdims=True), 1)
-    return np.where(known, squares, mean)
+    finite = np.isfinite(errors)
+    squares = np.where(finite, errors, 0.0) ** 2
+    mean = squares.sum(axis=1, keepdims=True) / np.maximum(finite.sum(axis=1, keepdims=True), 1)
+    return np.where(finite, squares, mean)
 
 
 def without_season(values: Array, season: NDArray[np.int64], period: int) -> Array:
@@ -175,12 +175,12 @@ def noise_variance(values: Array, variance: Array) -> Array:
     changes = _most_changes(values)
     squares = np.diff(values) ** 2
     squares = np.minimum(squares, np.sort(squares, axis=1)[:, -1 - changes, None])
-    known = variance[:, 1:] + variance[:, :-1]
-    precise = 1 / (known + np.median(squares, axis=1, keepdims=True) + _TINY)
+    variance_of_steps = variance[:, 1:] + variance[:, :-1]
+    precise = 1 / (variance_of_steps + np.median(squares, axis=1, keepdims=True) + _TINY)
     total = precise.sum(axis=1)
     shared = (precise * squares).sum(axis=1) / total
     correlation = _correlation(values)
-    surplus = shared / (1 - correlation) - (precise * known).sum(axis=1) / total
+    surplus = shared / (1 - correlation) - (precise * variance_of_steps).sum(axis=1) / total
     inflation = (1 + correlation) / (1 - correlation)
     together = (variance + np.maximum(surplus / 2, 0)[:, None]) * inflation[:, None]
     finest: Array = (_RESOLUTION * np.abs(values).max(axis=1, keepdims=True)) ** 2 + _TINY

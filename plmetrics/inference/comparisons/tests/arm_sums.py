@@ -44,8 +44,8 @@ class Moments:
             np.where(np.isfinite(part), part, 0.0)
             for part in (np.atleast_1d(np.asarray(values, dtype=np.float64)) for values in (n, mean, sd))
         )
-        given = size - 1 if freedom is None else np.where(np.isfinite(freedom), freedom, 0.0)
-        return cls(size, means, spreads, np.maximum(given, 1.0))
+        degrees = size - 1 if freedom is None else np.where(np.isfinite(freedom), freedom, 0.0)
+        return cls(size, means, spreads, np.maximum(degrees, 1.0))
 
     @property
     def of_mean(self) -> Array:

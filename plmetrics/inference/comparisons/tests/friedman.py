@@ -169,11 +169,11 @@ def iman_davenport_of(ranking: ModelRanks, *, tie_correction: bool = True) -> Te
     freedom = (k - 1.0, (k - 1.0) * (blocks - 1.0))
     if plain.statistic is None:
         return TestResult("iman_davenport", df=freedom, n=blocks, status=plain.status)
-    rest = blocks * (k - 1.0) - plain.statistic
-    if rest <= 1e-9:
+    residual = blocks * (k - 1.0) - plain.statistic
+    if residual <= 1e-9:
         note = "the models stand in the same order in every block"
         return TestResult("iman_davenport", df=freedom, n=blocks, status=NO_VARIANCE, note=note)
-    statistic = (blocks - 1.0) * plain.statistic / rest
+    statistic = (blocks - 1.0) * plain.statistic / residual
     p = float(fdtrc(*freedom, statistic))
     return TestResult("iman_davenport", statistic, p, df=freedom, n=blocks, note=plain.note)
 

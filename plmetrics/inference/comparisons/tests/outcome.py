@@ -243,7 +243,7 @@ def run_starts(*ordered: NDArray[np.generic]) -> Codes:
 
 
 def round_digits(values: Array) -> Array:
-    """Values rounded to about ten digits, equal for numbers that differ by rounding alone.
+    """Values rounded to about ten digits: equal for numbers apart by rounding alone.
 
     >>> round_digits(np.array([0.3 - 0.2, 0.4 - 0.3])).tolist() == round_digits(np.array([0.1, 0.1])).tolist()
     True

@@ -22,11 +22,11 @@ def power_of_proportions(share_a: Array, share_b: Array, n_a: Array, n_b: Array,
     """Power of the two-sided test of two shares; NaN without variance."""
     pooled = (share_a * n_a + share_b * n_b) / np.maximum(n_a + n_b, 1)
     size_a, size_b = np.maximum(n_a, 1), np.maximum(n_b, 1)
-    alike = np.sqrt(share_variance(pooled) * (1 / size_a + 1 / size_b))
-    apart = share_variance(share_a) / size_a + share_variance(share_b) / size_b
-    sound = (np.minimum(n_a, n_b) > 0) & (apart > 0)
-    root = np.sqrt(np.where(sound, apart, 1.0))
-    return where(sound, ndtr((abs(share_a - share_b) - ndtri((1 + level) / 2) * alike) / root))
+    null_error = np.sqrt(share_variance(pooled) * (1 / size_a + 1 / size_b))
+    variance = share_variance(share_a) / size_a + share_variance(share_b) / size_b
+    sound = (np.minimum(n_a, n_b) > 0) & (variance > 0)
+    root = np.sqrt(np.where(sound, variance, 1.0))
+    return where(sound, ndtr((abs(share_a - share_b) - ndtri((1 + level) / 2) * null_error) / root))
 
 
 def power_of_means(effect: Array, n_a: Array, n_b: Array, level: float) -> Array:

@@ -68,7 +68,7 @@ def ks_2samp(a: Any, b: Any, *, method: str = "auto") -> TestResult:
 
 
 def _exact(apart: int, n_a: int, n_b: int) -> float:
-    """1 - the probability that a random order of both samples stays within `apart` / (n_a n_b) at each step.
+    """Exact p-value: 1 - P(a random order of both samples stays within `apart` / (n_a n_b) at each step).
 
     The chance to stand at each (i, j) is carried along diagonals i + j, so that it does not overflow.
     """

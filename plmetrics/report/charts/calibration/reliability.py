@@ -108,19 +108,21 @@ def _marks(panel: Panel, level: float, corp: pl.DataFrame) -> list[Chart]:
 
 def _isotonic(panel: Panel, corp: pl.DataFrame) -> list[Chart]:
     """The isotonic regression of labels on scores, where the result has it."""
-    own = panel.series.rows(corp)
-    if own.is_empty():
+    points = panel.series.rows(corp)
+    if points.is_empty():
         return []
-    line = base(own.select("x", "y", k=pl.int_range(pl.len()))).mark("line", color=SERIES[1], strokeWidth=1.6)
+    line = base(points.select("x", "y", k=pl.int_range(pl.len()))).mark(
+        "line", color=SERIES[1], strokeWidth=1.6
+    )
     return [line.encode(x=channel(**panel.x), y=channel(**panel.y), order=channel("k:Q"))]
 
 
 def _calibration_range(frame: pl.DataFrame, level: float) -> pl.DataFrame:
-    """Where rates of bins of this size lie if scores are the true rates; of weighted rows it is not known."""
-    known = frame.filter(pl.col("n").is_not_null(), pl.col("n") > 0)
-    rows, rate = known["n"].to_numpy(), known["x"].clip(0, 1).to_numpy()
+    """Range of rates in bins of this size for calibrated scores, unknown for weighted rows."""
+    counted = frame.filter(pl.col("n").is_not_null(), pl.col("n") > 0)
+    rows, rate = counted["n"].to_numpy(), counted["x"].clip(0, 1).to_numpy()
     low, high = (_binomial_quantile(share, rows, rate) for share in ((1 - level) / 2, (1 + level) / 2))
-    return known.select("x", lo=pl.Series(low / rows), hi=pl.Series(high / rows))
+    return counted.select("x", lo=pl.Series(low / rows), hi=pl.Series(high / rows))
 
 
 def _binomial_quantile(share: float, rows: Array, rate: Array) -> Array:

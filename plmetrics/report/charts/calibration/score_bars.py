@@ -34,7 +34,7 @@ def sides_of(curves: pl.DataFrame) -> pl.DataFrame:
 
 
 def bars_of(rows: pl.DataFrame, height: str) -> pl.DataFrame:
-    """Bars of `sides_of`, from `x` to `x2` and from 0 to `y`, which is below 0 for negatives."""
+    """Bars of `sides_of`, from `x` to `x2` and from 0 to `y`, negative for the negative class."""
     sign = pl.when(pl.col("side") == POSITIVE).then(1.0).otherwise(-1.0)
     colors = {POSITIVE: SERIES[0], NEGATIVE: LIGHT["faint"]}
     return rows.filter(pl.col(height).is_not_null()).select(

@@ -93,12 +93,12 @@ def cliques(ranks: Sequence[float], limit: float) -> list[tuple[int, int]]:
     >>> cliques([1.0, 1.5, 2.6, 4.0], 1.2)
     [(0, 1), (1, 2)]
     """
-    found: list[tuple[int, int]] = []
+    groups: list[tuple[int, int]] = []
     for first, rank in enumerate(ranks):
         last = max(place for place in range(first, len(ranks)) if ranks[place] - rank < limit)
-        if last > first and (not found or last > found[-1][1]):
-            found.append((first, last))
-    return found
+        if last > first and (not groups or last > groups[-1][1]):
+            groups.append((first, last))
+    return groups
 
 
 def _panel(ranks: pl.DataFrame, groups: Sequence[tuple[int, int]], limit: float) -> object:

@@ -35,8 +35,8 @@ def matrix(cells: pl.DataFrame, name: str) -> PanelGrid:
     cell = base(boxes.select("x", "x2", "y", "y2", "fill")).mark(
         "rect", stroke=LIGHT["paper"], strokeWidth=2, opacity=1
     )
-    own = boxes.filter(pl.col("x") == pl.col("y")).select("x", "x2", "y", "y2")
-    frame = base(own).mark("rect", fill=None, stroke=LIGHT["ink"], strokeWidth=1.2, opacity=1)
+    diagonal = boxes.filter(pl.col("x") == pl.col("y")).select("x", "x2", "y", "y2")
+    frame = base(diagonal).mark("rect", fill=None, stroke=LIGHT["ink"], strokeWidth=1.2, opacity=1)
     box: dict[str, Any] = {"x": x, "x2": "x2:Q", "y": y, "y2": "y2:Q"}
     layers = [
         cell.encode(**box, fill=channel("fill:N", scale=None, legend=None)),

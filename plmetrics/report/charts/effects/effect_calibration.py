@@ -57,9 +57,9 @@ def draw(selection: Selection) -> Figure:
         ),
     ]
     title = title_of("Effects by tenth of the predicted one", series)
-    told = bars.height > 0
+    has_intervals = bars.height > 0
     subtitle = (
-        f"bars: {level_words(selection)} intervals" if told else "",
+        f"bars: {level_words(selection)} intervals" if has_intervals else "",
         size_words(selection, series),
     )
     chart = add_title(layer_charts(*layers), title, subtitle, PANEL + 40, PANEL)

@@ -65,7 +65,7 @@ def _gain(selection: Selection, curve: str, metric: str, name: str, side: str) -
 
 
 def _ends(points: pl.DataFrame) -> list[dict[str, Any]]:
-    """Where the curves of each slice end: at the effect on all its rows."""
+    """Ends of the curves of each slice: the effect on all its rows."""
     last = points.filter(pl.col("y").is_not_null()).sort("x").group_by("slice", maintain_order=True).last()
     return last.rows(named=True)
 

@@ -134,7 +134,7 @@ def _four_fifths(gap: Gap) -> float | None:
 
 
 def _zone(limit: float, domain: tuple[float, float]) -> list[Chart]:
-    """Where a group has less than four fifths of the largest value."""
+    """Zone of values below four fifths of the largest."""
     if limit <= domain[0]:
         return []
     return zone(Limit(limit, fails_below=True), domain, opacity=0.1, strokeDash=[4, 4])

@@ -20,8 +20,8 @@ def prevalence_of(selection: Selection, series: Series) -> dict[str, float]:
     `prevalence`, and the curve `reliability` as the mean of its bins.
     """
     sources = (_from_metrics(selection), _from_pr(selection), _from_bins(selection))
-    known = pl.concat(sources).unique([*KEYS], keep="first", maintain_order=True)
-    return dict(series.rows(known).select("s", "prevalence").iter_rows())
+    shares = pl.concat(sources).unique([*KEYS], keep="first", maintain_order=True)
+    return dict(series.rows(shares).select("s", "prevalence").iter_rows())
 
 
 def _from_metrics(selection: Selection) -> pl.DataFrame:

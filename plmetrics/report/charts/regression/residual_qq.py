@@ -50,7 +50,7 @@ _PLACES = 121
 
 
 def _normal_range(selection: Selection, series: Series) -> pl.DataFrame | None:
-    """Where the quantiles of as many normal values lie, by the beta distribution of their ranks.
+    """Range of the quantiles of equally many normal values, by the beta distribution of their ranks.
 
     None where series differ in their rows, or rows have weights.
     """

@@ -39,11 +39,11 @@ def draw(selection: Selection) -> Figure:
     spread = selection.rows(selection.summary.curves.filter(curve="residual_quantiles"), optional=True)
     shown, notes = by_model(means)
     names, alone = model_names(shown), len(shown) == 1
-    kept = pl.concat([means, spread]).join(pl.concat(shown.values()), on=["model", "slice"], how="semi")
-    x = span(kept["x"])
-    y = span(kept["y"], kept["lower"], kept["upper"], include=[0.0])
+    visible = pl.concat([means, spread]).join(pl.concat(shown.values()), on=["model", "slice"], how="semi")
+    x = span(visible["x"])
+    y = span(visible["y"], visible["lower"], visible["upper"], include=[0.0])
     panels = [
-        _panel(kept.filter(model=model, slice=text), x, y, "" if alone else name)
+        _panel(visible.filter(model=model, slice=text), x, y, "" if alone else name)
         for (model, text), name in zip(shown, names, strict=True)
     ]
     title = "Residuals by prediction" + (f": {names[0]}" if alone else "")
@@ -54,7 +54,7 @@ def draw(selection: Selection) -> Figure:
     )
     drawn = rows_of_panels(panels, PANEL + 60, SMALL_PANEL + 90, spacing=24)
     chart = add_title(drawn.chart, title, subtitle, drawn.width, frame="bounds")
-    return Figure(chart, kept, title, _finding(title, names, shown.values()), notes)
+    return Figure(chart, visible, title, _finding(title, names, shown.values()), notes)
 
 
 def _panel(points: pl.DataFrame, x: tuple[float, float], y: tuple[float, float], name: str) -> Chart:

@@ -146,8 +146,8 @@ def _legend(parts: Sequence[pl.DataFrame], tests: pl.DataFrame) -> str:
     looks = {look for part in parts for look in part["look"].unique()}
     words = []
     if "worse" in looks:
-        rest = "the rest" if tests["contrast"][0] == "rest" else "all rows"
-        words.append(f"orange square: worse than {rest} ({test_words(tests)})")
+        reference = "the rest" if tests["contrast"][0] == "rest" else "all rows"
+        words.append(f"orange square: worse than {reference} ({test_words(tests)})")
     elif tests.is_empty():
         words.append("no slice is tested (compare.slices)")
     if "small" in looks:

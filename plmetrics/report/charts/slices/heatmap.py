@@ -88,11 +88,11 @@ def _cells(
         "\N{MIDDLE DOT}" if row["value"] is None else minus(number(row["value"]))
         for row in cells.iter_rows(named=True)
     ]
-    few = (pl.coalesce("blocks", "n") < FEW_UNITS).fill_null(value=False) | pl.col("value").is_null()
+    small = (pl.coalesce("blocks", "n") < FEW_UNITS).fill_null(value=False) | pl.col("value").is_null()
     return cells.with_columns(
         c=pl.when(pl.col("k") == 0).then(3).otherwise(shade).fill_null(3),
         v=pl.Series(texts, dtype=pl.String),
-        small=few & (pl.col("k") > 0),
+        small=small & (pl.col("k") > 0),
     )
 
 
@@ -115,11 +115,11 @@ def _notes(models: Sequence[str], metrics: Sequence[str]) -> tuple[str, ...]:
 
 def _finding(title: str, cells: pl.DataFrame) -> str:
     """Summary in words: the numbers of worse and better cells, and the worst of them."""
-    told = cells.filter(pl.col("small").not_(), pl.col("k") > 0)
-    worse, better = told.filter(pl.col("c") < 3).sort("z"), told.filter(pl.col("c") > 3)
+    values = cells.filter(pl.col("small").not_(), pl.col("k") > 0)
+    worse, better = values.filter(pl.col("c") < 3).sort("z"), values.filter(pl.col("c") > 3)
     first = "; ".join(
         f"{short(row['metric'])} in {short(row['slice'], 60)}: {row['v']}"
         for row in worse.head(5).iter_rows(named=True)
     )
-    counts = f"{worse.height} of {plural(told.height, 'value')} worse than those of all rows, {better.height} better"
+    counts = f"{worse.height} of {plural(values.height, 'value')} worse than those of all rows, {better.height} better"
     return f"{title}. {counts}{': ' + first if first else ''}."

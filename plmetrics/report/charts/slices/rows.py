@@ -305,7 +305,7 @@ def _texts(
 
 
 def _limit(text: str | None, room: float | None) -> float:
-    """Where the renderer cuts a text, 0 for nowhere: it measures one with a limit twice as often."""
+    """Width limit of a text for the renderer, 0 for none: it measures a limited text twice as often."""
     return 0.0 if text is None or room is None or _BOLDEST * text_width(text) < room else room
 
 

@@ -58,8 +58,8 @@ def chosen_slices(selection: Selection, table: pl.DataFrame) -> pl.DataFrame:
 
 def look_of_slices(value: str, units: str) -> pl.Expr:
     """Style of a slice's row: undefined, worse, small or plain; `units` is the column of independent units."""
-    few = pl.coalesce(units, "n") < FEW_UNITS
-    cases = {"undefined": pl.col(value).is_null(), "worse": pl.col("reading") == "worse", "small": few}
+    small = pl.coalesce(units, "n") < FEW_UNITS
+    cases = {"undefined": pl.col(value).is_null(), "worse": pl.col("reading") == "worse", "small": small}
     return first_word(cases, "plain")
 
 
@@ -95,8 +95,8 @@ def group_by_set(slices: pl.DataFrame, column: str) -> pl.DataFrame:
 def with_slice_labels(slices: pl.DataFrame) -> pl.DataFrame:
     """The slices with `t`, their values where all of a set are of the same columns, else their texts."""
     columns = pl.col("slice_values").list.eval(pl.element().struct.field("column")).list.join(", ")
-    alike = columns.n_unique().over("slice_set") == 1
-    shorter = slices.select("slice", "slice_values", alike=alike).rows()
+    same_columns = columns.n_unique().over("slice_set") == 1
+    shorter = slices.select("slice", "slice_values", alike=same_columns).rows()
     texts = [_fitting(_values(values) if same else text) for text, values, same in shorter]
     named = slices.with_columns(t=pl.Series(_apart(texts), dtype=pl.String))
     return with_classes(named) if "class" in slices.columns else named

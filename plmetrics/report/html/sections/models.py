@@ -37,8 +37,8 @@ def models(summary: Summary) -> PageSection:
     footnotes, bests = Footnotes(), clear_bests(summary)
 
     def cell(metric: str, name: str) -> Cell:
-        made = value_cell(values.get((metric, name)), footnotes=footnotes)
-        return replace(made, kind="best") if (metric, name) in bests else made
+        content = value_cell(values.get((metric, name)), footnotes=footnotes)
+        return replace(content, kind="best") if (metric, name) in bests else content
 
     caption = "All rows" + (", with intervals" if summary.level is not None else "")
     marked = [BEST] if bests else []
@@ -82,7 +82,7 @@ def _metric(summary: Summary, label: str, values: dict[tuple[str, str], dict[str
 
 
 def _ranking(summary: Summary, names: list[str]) -> tuple[str | None, list[str], list[str]]:
-    """First metric with a better side that is no total, the models by it, and its words."""
+    """Leading metric with a preferred direction, the models ranked by it, and the words for both."""
     metric = primary_metric(summary)
     if metric is None:
         return None, names, []
