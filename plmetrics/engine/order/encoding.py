@@ -110,12 +110,16 @@ class Encoder:
 
     def order(self, frame: pl.DataFrame) -> Codes | None:
         """Sort keys of rows, and of counts, by cell in memory; None for a single cell."""
-        cells = {cube.cells: number for number, cube in enumerate(self._plan.cubes) if cube.codes}
-        most = max(cells, default=1)  # the cube that has most of them
-        if most <= 1:
+        if self.finest_cube is None:
             return None
-        code = self._cells(frame, cells[most])
+        code = self._cells(frame, self.finest_cube)
         return np.argsort(code, kind="stable" if code.itemsize <= _RADIX_BYTES else None)
+
+    @property
+    def finest_cube(self) -> int | None:
+        """Number of the cube with most cells; None where none has several."""
+        cells = {cube.cells: number for number, cube in enumerate(self._plan.cubes) if cube.codes}
+        return cells[max(cells)] if max(cells, default=1) > 1 else None
 
     def _cells(self, frame: pl.DataFrame, number: int) -> NDArray[Any]:
         return _numbers(frame[cell_column(number)], _smallest(self._plan.cubes[number].cells))

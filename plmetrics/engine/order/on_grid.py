@@ -17,6 +17,7 @@ import numpy as np
 
 from plmetrics.core.threads import begin, parallel_map, processors, steps
 from plmetrics.engine.memory.budget import counting_room
+from plmetrics.engine.order.cell_runs import regroup
 from plmetrics.engine.order.encoding import FINE_SHARE, Encoder, Group, count_type, few_rows, in_order
 from plmetrics.engine.order.parts import GridPart, PartSizes
 from plmetrics.engine.order.score_bins import by_quantile, wanted_bins
@@ -220,6 +221,8 @@ class GridCounts:
                 self._encoded_rows += encoded
             else:
                 self._encoded_rows = None
+        if self._encoded_rows and self._encoder.finest_cube is not None:
+            self._encoded_rows = regroup(self._encoded_rows, self._encoder.finest_cube)
         parallel_map(methodcaller("finish"), list(tallies.values()))
         return tallies
 

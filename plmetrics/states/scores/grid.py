@@ -37,6 +37,9 @@ BinKind = Literal["fine", "ends", "coarse", "joint"] | Binning
 UNBLOCKED: frozenset[str | Binning] = frozenset({"fine", "ends", "joint"})
 """The kinds that are counted of all blocks together."""
 _LONG_RUN = 512
+_WAITING_RUNS = 16
+"""Runs wait where so many of them are fewer rows than the slice has counts."""
+
 _FEW_WAITING = 1 << 14
 """At most so many rows of a slice wait where values wait with them."""
 
@@ -61,8 +64,8 @@ def shape(bins: BinKind, edges: Array, slices: int, channels: int = 2) -> tuple[
 class GridTally:
     """Counts `[slice, block, bin, channel]` of the slices, or cells, from `first` on.
 
-    Keys of rows of one slice wait until there are as many of them as counts: then they are counted by one pass over
-    both. `finish` counts what still waits. With an `exponent` what rows weigh is added so that their order does not
+    Keys of short runs of one slice wait until there are as many of them as counts: then they are counted by one pass
+    over both. `finish` counts what still waits. With an `exponent` what rows weigh is added so that their order does not
     show: no value is further from 0 than about 2 to that power. Totals are in parts then, the `digits`, which add.
     """
 
@@ -77,6 +80,7 @@ class GridTally:
         self._parts = None if exponent is None else SplitSums(counts, exponent)
         self._waiting: dict[int, WaitingRows] = {}
         self._size = self._patience = math.prod(counts.shape[1:])
+        self._long = self._patience // _WAITING_RUNS
         self._width = math.prod(counts.shape[2:])
 
     def add(self, rows: PlacedRows, members: Members) -> None:
@@ -107,6 +111,9 @@ class GridTally:
         """Count rows of one slice after another, now or later."""
         channels = list(self._channels(rows, self._keys(rows, self._places(rows, runs), self._size)))
         for member, run in runs:
+            if run.stop - run.start >= self._long:
+                self._count_run(member, [channel.take(run) for channel in channels])
+                continue
             if member not in self._waiting:
                 self._waiting[member] = WaitingRows(channels, self._patience)
             waiting = self._waiting[member]
@@ -258,7 +265,7 @@ class BinnedTally(GridTally):
         super().__init__(first, counts, exponent)
         self._binning = binning
         self._width = counts.shape[2]
-        self._patience = min(self._size // _WAITING_SHARE, _FEW_WAITING)
+        self._patience = self._long = min(self._size // _WAITING_SHARE, _FEW_WAITING)
 
     def finish(self) -> None:
         """Add the counts of positives to those of negatives, for the weight of a bin, and put channels last."""
