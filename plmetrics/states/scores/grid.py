@@ -65,8 +65,8 @@ class GridTally:
     """Counts `[slice, block, bin, channel]` of the slices, or cells, from `first` on.
 
     Keys of short runs of one slice wait until there are as many of them as counts: then they are counted by one pass
-    over both. `finish` counts what still waits. With an `exponent` what rows weigh is added so that their order does not
-    show: no value is further from 0 than about 2 to that power. Totals are in parts then, the `digits`, which add.
+    over both. `finish` counts what still waits. With an `exponent` what rows weigh is added so that their order does
+    not show: no value is further from 0 than about 2 to that power. Totals are in parts then, the `digits`, which add.
     """
 
     _by_slice: ClassVar[bool] = False
