@@ -6,7 +6,7 @@ A long run is counted by a few calls. Many short ones take as many calls each, a
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import chain, pairwise
+from itertools import accumulate, pairwise
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -37,24 +37,18 @@ def regroup(batches: Sequence[EncodedRows], cube: int) -> list[EncodedRows]:
     members = [part.cells[cube] for part in batches]
     rows, number = sum(part.rows for part in members), sum(len(part.code) for part in members)
     by_runs = not any(part.weight or part.outcome is not None for part in batches)
-    if not by_runs or number * _LEAST_RUN > rows or len({frozenset(part.place) for part in batches}) > 1:
+    columns = {(frozenset(part.place), frozenset(part.held)) for part in batches}
+    if not by_runs or number * _LEAST_RUN > rows or len(columns) > 1:
         return list(batches)
     runs = sorted(_runs(members), key=itemgetter(0))
-    codes = {
-        other: [part.cells[other].each() for part in batches] for other in batches[0].cells if other != cube
-    }
-    columns = [*_columns(batches), *codes.values()]
-    scratch = np.empty(rows * max(arrays[0].itemsize for arrays in columns), dtype=np.uint8)
-    for arrays in columns:
+    codes = [{other: each.spread(each.code) for other, each in part.cells.items()} for part in batches]
+    arrays_of_columns = [*_columns(batches), *([part[other] for part in codes] for other in codes[0])]
+    scratch = np.empty(rows * max(arrays[0].itemsize for arrays in arrays_of_columns), dtype=np.uint8)
+    for arrays in arrays_of_columns:
         _rearrange(arrays, runs, scratch)
-    cells = zip(_members(runs, [part.rows for part in members]), *codes.values(), strict=True)
     return [
-        replace(
-            part,
-            cells={cube: first}
-            | {other: Members.of(code) for other, code in zip(codes, others, strict=True)},
-        )
-        for part, (first, *others) in zip(batches, cells, strict=True)
+        replace(part, cells={other: Members.of(code) for other, code in of_part.items()})
+        for part, of_part in zip(batches, codes, strict=True)
     ]
 
 
@@ -77,20 +71,5 @@ def _rearrange(arrays: Arrays, runs: Runs, scratch: NDArray[np.uint8]) -> None:
     rows, kind = sum(map(len, arrays)), arrays[0].dtype
     ordered = scratch[: rows * kind.itemsize].view(kind)
     np.concatenate([arrays[batch][run] for _, batch, run in runs], out=ordered)
-    for array, (first, last) in zip(arrays, _spans(map(len, arrays)), strict=True):
+    for array, (first, last) in zip(arrays, pairwise(accumulate(map(len, arrays), initial=0)), strict=True):
         array[:] = ordered[first:last]
-
-
-def _members(runs: Runs, sizes: Sequence[int]) -> Iterator[Members]:
-    """Cells of the rows of each batch once these are in order."""
-    codes, lengths = np.array([(code, run.stop - run.start) for code, _, run in runs]).T
-    code = np.unique(codes)
-    ends = np.cumsum(np.bincount(np.searchsorted(code, codes), weights=lengths)).astype(np.int64)
-    for first, last in _spans(sizes):
-        cells = slice(np.searchsorted(ends, first, side="right"), np.searchsorted(ends, last) + 1)
-        starts = np.append(0, ends)[:-1][cells].clip(first) - first
-        yield Members(code[cells], starts.astype(np.min_scalar_type(last - first)), last - first)
-
-
-def _spans(sizes: Any) -> Iterator[tuple[int, int]]:
-    return pairwise(chain([0], np.cumsum([*sizes]).tolist()))

@@ -68,6 +68,11 @@ def test_what_is_not_counted_by_runs_stays() -> None:
     weighted = [replace(part, weight={"w": np.ones(part.rows)}) for part in batches([20_000, 20_000], 2)]
     expected = rows_of(weighted)
     assert np.array_equal(rows_of(regroup(weighted, 2)), expected)
+    first, second = batches(
+        [20_000, 20_000], 2
+    )  # a mask stands only where some rows of a batch have no number
+    first.held.pop("b")
+    assert regroup([first, second], 2) == [first, second]
     first, second = batches([20_000, 20_000], 2)
     second.place.pop("a")
     assert regroup([first, second], 2) == [first, second]
