@@ -20,7 +20,7 @@ _NUMBERS = (
     "share_reference share_current "
     "sampling_error labelled mean_labelled mean_unlabelled standardised "
     "always_valid_p mann_whitney_p superiority shift shift_lower shift_upper lift lift_lower lift_upper cohen_d effect "
-    "power minimum_effect"
+    "power minimum_effect at_least at_most band_lower band_upper"
 )
 """Columns of floats, in whatever table."""
 
@@ -75,7 +75,8 @@ COMPARISONS_SCHEMA = table_schema(
 )
 
 GATES_SCHEMA = table_schema(
-    "gate verdict model slice observed lower upper rule level metric status slice_set class bound key note"
+    "gate verdict model slice observed lower upper rule level metric status slice_set class bound at_least at_most "
+    "band_lower band_upper baseline scale key note"
 )
 
 CURVES_SCHEMA = table_schema("model slice curve x y lower upper threshold n slice_set class")

@@ -102,6 +102,10 @@ class Rule:
         sides = ((">", self.low), ("<", self.high))
         return [(f"{sign}{equal}", limit) for sign, limit in sides if limit is not None]
 
+    def limits(self) -> dict[str, float | None]:
+        """Columns of the table `gates` with the limits; the ends of a band are of each row, see `BAND_ENDS`."""
+        return {"at_least": self.low, "at_most": self.high}
+
     def verdict(self) -> pl.Expr:
         """pass, fail, inconclusive or skipped, from the columns observed, lower and upper.
 

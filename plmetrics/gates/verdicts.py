@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Literal
 import polars as pl
 
 from plmetrics.core.results import GATES_SCHEMA, gate_table, in_schema
-from plmetrics.gates.rules import RULE_COLUMNS, band_limits, gate_key, lacks_interval, rule_of, verdict_by
+from plmetrics.gates.rules import (
+    BAND_ENDS,
+    RULE_COLUMNS,
+    band_limits,
+    gate_key,
+    lacks_interval,
+    rule_of,
+    verdict_by,
+)
 from plmetrics.gates.sufficiency import (
     SIZE_COLUMNS,
     Coverage,
@@ -140,6 +148,11 @@ def _judge(rows: pl.DataFrame, history: pl.DataFrame | None) -> pl.DataFrame:
         "lower",
         "upper",
         "bound",
+        "at_least",
+        "at_most",
+        pl.col(BAND_ENDS).replace([float("-inf"), float("inf")], None),
+        pl.col("@against").alias("baseline"),
+        pl.when(pl.col("@against").is_not_null()).then("scale").alias("scale"),
         "key",
     ).select(list(GATES_SCHEMA))
 
@@ -151,6 +164,9 @@ def _gate_frame(gates: Sequence[Gate], rules: Sequence[Rule], evidence: Evidence
         "@name": pl.String,
         "key": pl.String,
         "rule": pl.String,
+        "at_least": pl.Float64,
+        "at_most": pl.Float64,
+        "@against": pl.String,
         "level": pl.String,
         "@consecutive": pl.Int64,
         "rival": pl.String,
@@ -162,19 +178,19 @@ def _gate_frame(gates: Sequence[Gate], rules: Sequence[Rule], evidence: Evidence
         [
             {
                 "@gate": number,
-                "@name": gate.name or f"{gate.subject.text} {text}",
+                "@name": gate.name or f"{gate.subject.text} {rule.text}",
                 "key": gate_key(gate, rule),
-                "rule": text,
+                "rule": rule.text,
+                "@against": rule.against,
                 "level": gate.level,
                 "@consecutive": rule.consecutive,
                 "rival": gate.rival,
             }
             | _about(gate)
+            | rule.limits()
             | rule.columns()
             | size_columns(gate, evidence.coverage)
-            for number, (gate, rule, text) in enumerate(
-                zip(gates, rules, [rule.text for rule in rules], strict=True)
-            )
+            for number, (gate, rule) in enumerate(zip(gates, rules, strict=True))
         ],
         schema=schema,
     )
@@ -252,7 +268,8 @@ def _correct(rows: pl.DataFrame, rules: Sequence[Rule], suite: Suite) -> pl.Data
 def _with_bands(rows: pl.DataFrame, suite: Suite, evidence: Evidence) -> pl.DataFrame:
     """The rows with the band of each, in words, too; all null where the rule has none."""
     nothing = pl.lit(None, pl.String)
-    without = rows.with_columns(band=nothing, band_status=nothing, band_note=nothing)
+    open_ends = dict.fromkeys(BAND_ENDS, pl.lit(None, pl.Float64))
+    without = rows.with_columns(band=nothing, band_status=nothing, band_note=nothing, **open_ends)
     by_band: dict[tuple[BandKey, str], list[int]] = {}
     for number, gate in enumerate(suite.gates):
         if gate.within is not None:

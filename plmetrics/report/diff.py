@@ -97,13 +97,18 @@ def _gates(diff: Diff, width: int) -> list[Text]:
         observed = (
             f"{number_or_missing(row['before_observed'])} -> {number_or_missing(row['after_observed'])}"
         )
-        cells.append([Text(printable(row["gate"])), *_place(row), verdicts, Text(observed, FAINT)])
+        cells.append([Text(printable(check_name(row))), *_place(row), verdicts, Text(observed, FAINT)])
     columns = [Column("gate"), Column("model"), Column("slice"), Column("verdict"), Column("observed")]
     return (
         heading("Gates", width=width)
         + table_or_stack(columns, cells, width)
         + _omission_lines(len(rows), width)
     )
+
+
+def check_name(row: Row) -> str:
+    """The gate of a check, with its earlier rule where the limits moved."""
+    return str(row["gate"]) if row["before_rule"] is None else f"{row['gate']} (was {row['before_rule']})"
 
 
 def _values(diff: Diff, width: int) -> list[Text]:

@@ -78,6 +78,43 @@ def test_json_and_csv_and_python_agree(invoke: Any, made: Path) -> None:
     assert [row["change"] for row in rows] == found.metrics["change"].to_list()
 
 
+def test_a_gate_whose_limit_moved_is_the_same_gate(made: Path, invoke: Any, tmp_path: Path) -> None:
+    """Also where its name has the limit in it; the other limit of the metric is a gate of its own."""
+    write_scores(tmp_path, 0.5, 0)
+    limits = (
+        "{metric: roc_auc, at_least: 0.62}",
+        "{metric: roc_auc, at_most: 0.99}",
+        "{metric: recall, at_least: 0}",
+    )
+    start = SUITE[: SUITE.index("  - {")]
+    (tmp_path / "nightly.yaml").write_text(start + "".join(f"  - {limit}\n" for limit in limits))
+    plm.run(tmp_path / "nightly.yaml", output=tmp_path / "now")
+    sides = (home(made, "old"), str(tmp_path / "now" / "nightly"))
+    gates = plm.diff(*sides).gates.select("gate", "change", "before_rule", "before", "after")
+    assert gates.rows() == [
+        ("roc_auc >= 0.62", "rule", ">= 0.6", "pass", "pass"),
+        ("roc_auc <= 0.99", "new", None, None, "pass"),
+        ("recall >= 0", "new", None, None, "pass"),
+    ]
+    assert "roc_auc >= 0.62 (was >= 0.6)" in invoke("diff", *sides).out
+
+
+def test_gates_that_share_a_key_are_paired_by_name(tmp_path: Path) -> None:
+    """Two limits of a metric, one to warn and one to fail: neither is taken for the other."""
+    write_scores(tmp_path, 0.5, 0)
+    start = SUITE[: SUITE.index("  - {")]
+    for name, warns in (("first", 0.61), ("then", 0.63)):
+        rules = f"  - {{metric: roc_auc, at_least: 0.6}}\n  - {{metric: roc_auc, at_least: {warns}, level: warn}}\n"
+        (tmp_path / "nightly.yaml").write_text(start + rules)
+        plm.run(tmp_path / "nightly.yaml", output=tmp_path / name)
+    gates = plm.diff(tmp_path / "first" / "nightly", tmp_path / "then" / "nightly").gates
+    assert dict(gates.select("gate", "change").rows()) == {
+        "roc_auc >= 0.6": "same",
+        "roc_auc >= 0.63": "new",
+        "roc_auc >= 0.61": "gone",
+    }
+
+
 def test_results_in_memory_can_be_compared(made: Path) -> None:
     frame = pl.DataFrame({"y": [0, 1] * 40, "p": [0.3, 0.4] * 40})
     one, other = (

@@ -92,8 +92,26 @@ def test_what_a_row_says(table: Table) -> None:
         "status": "ok",
         "class": None,
         "bound": None,
+        "at_least": 0.5,
+        "at_most": None,
+        "band_lower": None,
+        "band_upper": None,
+        "baseline": None,
+        "scale": None,
         "key": "good enough: score",
         "note": "12 units",
+    }
+
+
+def test_a_row_has_the_limits_of_its_rule_as_numbers(table: Table) -> None:
+    """As written, without the room for rounding; a margin is a limit on the scale of the comparison."""
+    table.gate(against="b", better_than=0.1, scale="ratio").difference(1.2)
+    row = table.row()
+    assert {name: row[name] for name in ("at_least", "at_most", "baseline", "scale")} == {
+        "at_least": 1.1,
+        "at_most": None,
+        "baseline": "b",
+        "scale": "ratio",
     }
 
 

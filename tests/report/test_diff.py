@@ -20,6 +20,7 @@ METRICS = pl.Schema(
 GATES = pl.Schema(
     dict.fromkeys(("gate", "metric", "model", "slice_set", "slice", "level", "before", "after"), pl.String)
     | {
+        "before_rule": pl.String,
         "before_observed": pl.Float64,
         "after_observed": pl.Float64,
         "change": pl.String,

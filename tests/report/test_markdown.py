@@ -140,7 +140,7 @@ def test_nothing_but_names() -> None:
 
 
 def test_failing_checks_come_worst_first() -> None:
-    def row(name: str, observed: float | None, rule: str, **more: Any) -> dict[str, Any]:
+    def row(name: str, observed: float | None, **more: Any) -> dict[str, Any]:
         usual = {
             "gate": name,
             "verdict": "fail",
@@ -149,20 +149,21 @@ def test_failing_checks_come_worst_first() -> None:
             "slice": "all",
             "slice_set": "overall",
         }
-        values = usual | {"observed": observed, "rule": rule, "status": "ok"} | more
+        values = usual | {"observed": observed, "status": "ok"} | more
         return {column: values.get(column) for column in GATES_SCHEMA}
 
     from plmetrics.report.sections.gates import gate_checks
 
     rows = [
-        row("none", None, ">= 0.9"),
-        row("near", 0.89, ">= 0.9"),
-        row("far", 0.3, ">= 0.9"),
-        row("above", 2.7, "<= 0.9"),
-        row("sure", 0.85, ">= 0.9 by interval (holm), 3 runs in a row", lower=0.84, upper=0.86),
-        row("difference", -0.02, "difference to a >= 3 b >= -0.01"),
-        row("passed", 0.1, ">= 0.0", verdict="pass"),
-        row("soft", 0.0, ">= 0.9", level="warn"),
+        row("none", None, at_least=0.9),
+        row("near", 0.89, at_least=0.9),
+        row("far", 0.3, at_least=0.9),
+        row("above", 2.7, at_most=0.9),
+        row("sure", 0.85, at_least=0.9, lower=0.84, upper=0.86),
+        row("difference", -0.02, at_least=-0.01, baseline="a >= 3 b"),
+        row("outside", 0.75, band_lower=0.8, band_upper=0.9),
+        row("passed", 0.1, at_least=0.0, verdict="pass"),
+        row("soft", 0.0, at_least=0.9, level="warn"),
     ]
     order = [check["gate"] for check in gate_checks(pl.DataFrame(rows, schema=GATES_SCHEMA))]
-    assert order == ["sure", "above", "difference", "far", "near", "none", "soft", "passed"]
+    assert order == ["sure", "above", "difference", "far", "outside", "near", "none", "soft", "passed"]

@@ -95,6 +95,7 @@ def _gate(rows: pl.DataFrame) -> dict[str, Any]:
         "slice_set": "overall",
         "slice": "all",
         "observed": worst["observed"],
+        "at_most": worst["limit"],
         "rule": f"{sign} {number_text(worst['limit'])}",
         "verdict": "fail" if failed else worst["verdict"],
         "status": "ok" if worst["observed"] is not None else _UNDEFINED.get(worst["check"], "no_rows"),

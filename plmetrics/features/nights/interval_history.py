@@ -27,6 +27,7 @@ from plmetrics.core.threads import parallel_map
 from plmetrics.features.nights.calendar import Calendar
 from plmetrics.features.nights.history_selection import FOLDERS, every_of
 from plmetrics.features.nights.manifests import Manifests
+from plmetrics.gates.rules import BAND_ENDS
 from plmetrics.runs.folder import table_file
 from plmetrics.runs.history.previous_runs import complete_runs
 from plmetrics.runs.reading import AbsentRun, RunFault
@@ -68,9 +69,6 @@ _VALUES = (
 _FACTS = ("interval", "start", "end", "verdict", "accepted", "run_id")
 _NEEDED = frozenset({"model", "slice_set", "slice", "metric", "value", "n", "status", "verdict", "level"})
 _PART = "part"
-_BAND = ("band_lower", "band_upper")
-_BAND_RULE = r"(?:^| )within \S+ sd of [^:]*: (.+)$"
-"""How `gates.bands` writes the rule of a gate with its ends."""
 _Tables: TypeAlias = tuple[pl.DataFrame, pl.DataFrame]
 
 
@@ -230,7 +228,8 @@ def _estimates(tables: Sequence[tuple[int, _Tables]]) -> pl.DataFrame:
     outcomes = gates.with_columns(verdict=pl.when(warns).then(pl.lit("warn")).otherwise("verdict"))
     estimates = first_rows(metrics, _PART).select(_PART, *_VALUES, value_status="status")
     worst = outcomes.sort(rank, maintain_order=True).with_columns(gate_verdict="verdict")
-    return _with_gates(_with_gates(estimates, worst, ("gate_verdict",)), _control_bands(gates), _BAND)
+    banded = gates.filter(pl.any_horizontal(pl.col(BAND_ENDS).is_not_null()))
+    return _with_gates(_with_gates(estimates, worst, ("gate_verdict",)), banded, BAND_ENDS)
 
 
 def _with_gates(estimates: pl.DataFrame, gates: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
@@ -247,16 +246,6 @@ def _with_gates(estimates: pl.DataFrame, gates: pl.DataFrame, columns: Sequence[
         joined = joined.join(renamed, on=keys, how="left", nulls_equal=True, maintain_order="left")
     known = (pl.coalesce(f"{name}keyed", f"{name}older").alias(name) for name in columns)
     return joined.select(*estimates.columns, *known)
-
-
-def _control_bands(gates: pl.DataFrame) -> pl.DataFrame:
-    """Gates with control bands, with the ends of these; one of them may be open."""
-    ends = pl.col("rule").str.extract(_BAND_RULE, 1)
-    number = r"(-?[\d.]+(?:e[-+]?\d+)?)"
-    return gates.filter(ends.is_not_null()).with_columns(
-        band_lower=ends.str.extract(rf"^(?:\[|>= ){number}", 1).cast(pl.Float64),
-        band_upper=ends.str.extract(rf"(?:, |^<= ){number}", 1).cast(pl.Float64),
-    )
 
 
 def _together(tables: Sequence[tuple[int, pl.DataFrame]], schema: pl.Schema) -> pl.DataFrame:

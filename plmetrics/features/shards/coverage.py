@@ -73,6 +73,7 @@ class UnitCoverage:
             "slice_set": "overall",
             "slice": "all",
             "rule": f">= {self.least:g}",
+            "at_least": self.least,
             "observed": self.share,
             "verdict": "pass" if self.share >= self.least else "fail",
             "status": "ok",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plmetrics.report.charts.texts import clean
-from plmetrics.report.diff import CHANGES
+from plmetrics.report.diff import CHANGES, check_name
 from plmetrics.report.html.blocks import Cell, PageHead, PageSection, Table, estimate_cell, value_cell, words
 from plmetrics.report.html.rendering import page_text
 from plmetrics.report.numbers import estimate, plural
@@ -46,7 +46,7 @@ def _gates(diff: Diff) -> PageSection:
     columns = ("gate", "model", "slice", "before", "after", "observed before", "observed after")
     cells = [
         [
-            words(row["gate"]),
+            words(check_name(row)),
             *_place(row),
             *(words(row[side], str(row[side])) for side in _SIDES),
             *(estimate_cell(estimate(row[f"{side}_observed"]), row[f"{side}_observed"]) for side in _SIDES),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from itertools import groupby
 from math import inf
@@ -43,7 +42,6 @@ _STYLES = {
 }
 _QUIET = frozenset({"pass", "skipped"})
 _SHOWN_EACH = 3
-_LIMIT = re.compile(r"([<>])=? (-?(?:inf|[0-9][0-9.]*(?:e[-+]?[0-9]+)?))(?=$| and | by interval|,)")
 _MOST = 60
 
 Row = dict[str, Any]
@@ -81,18 +79,17 @@ def _severity(row: Row) -> float:
     observed, lower, upper = row["observed"], row["lower"], row["upper"]
     if row["outcome"] in _QUIET or observed is None:
         return 0.0
+    lowest, highest = (
+        [row[name] for name in names if row[name] is not None]
+        for names in (("at_least", "band_lower"), ("at_most", "band_upper"))
+    )
     beyond = max(
-        ((limit - observed) * (1 if sign == ">" else -1) for sign, limit in _limits(row["rule"])), default=0.0
+        [limit - observed for limit in lowest] + [observed - limit for limit in highest], default=0.0
     )
     unit = (upper - lower) / 2 if lower is not None and upper is not None else 0.0
     if not 0 < unit < inf:
-        unit = max((abs(limit) for _, limit in _limits(row["rule"])), default=1.0) or 1.0
+        unit = max((abs(limit) for limit in lowest + highest), default=1.0) or 1.0
     return beyond / unit
-
-
-def _limits(rule: str) -> list[tuple[str, float]]:
-    """Limits in the text of a rule, behind the name of the compared value."""
-    return [(sign, float(limit)) for sign, limit in _LIMIT.findall(rule)]
 
 
 def _common_notes(rows: list[Row]) -> tuple[list[Row], list[str]]:

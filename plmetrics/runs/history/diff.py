@@ -34,7 +34,9 @@ if TYPE_CHECKING:
     from plmetrics.inference.across_runs.sides import PairedRuns
     from plmetrics.runs.outcome import Outcome
 
-GATE_KEYS = ("gate", "metric", "model", "slice_set", "slice")
+_IDENTITY = "@identity"
+_CHECK = ("metric", "model", "slice_set", "slice", "class")
+_RULE = ("at_least", "at_most", "baseline", "scale")
 _PAIRED = "both runs are of the same units: differences are paired"
 _COSMETIC = frozenset({"name", "output", "memory", "data"})
 _CHANGED = ("beyond_interval", "value", "status", "new", "gone")
@@ -49,7 +51,9 @@ class Diff:
     `lower` to `upper`, `moved` (the difference in half widths of that interval; without intervals, relative to the
     larger value), the statuses and numbers of rows, and `change`: beyond_interval, value (it differs, and has no
     interval), status, new, gone, within_interval or same. The first five of these count as `changed`. Rows stand in
-    the order of how far they moved. `gates` has a row per check of either run. `notes` say what the runs do not share.
+    the order of how far they moved. `gates` has a row per check of either run, whose `change` is new, gone, verdict,
+    rule (its limits alone moved) or same; `before_rule` is the earlier rule where limits moved. `notes` say what the
+    runs do not share.
     """
 
     before: str
@@ -113,19 +117,37 @@ def _metrics(both: pl.DataFrame, runs: PairedRuns | None, level: float) -> pl.Da
 
 
 def _gates(before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
+    """Checks of either run, paired by the keys of their gates, and by names where a key is of several gates."""
+    several = pl.concat([_several(before), _several(after)]).unique()
+    earlier, now = (_with_identity(table, several) for table in (before, after))
     new, gone = pl.col("here|b").is_null(), pl.col("here").is_null()
     differs = pl.col("verdict|b").ne_missing(pl.col("verdict"))
-    change = first_word({"new": new, "gone": gone, "verdict": differs}, "same")
-    return align(after, before, GATE_KEYS).select(
-        *GATE_KEYS,
+    moved = pl.any_horizontal(pl.col(f"{name}|b").ne_missing(pl.col(name)) for name in _RULE)
+    change = first_word({"new": new, "gone": gone, "verdict": differs, "rule": moved}, "same")
+    return align(now, earlier, (_IDENTITY, *_CHECK)).select(
+        pl.coalesce("gate", "gate|b").alias("gate"),
+        *_CHECK,
         pl.coalesce("level", "level|b").alias("level"),
+        pl.coalesce("rule", "rule|b").alias("rule"),
+        pl.when(moved & ~new & ~gone).then("rule|b").alias("before_rule"),
         pl.col("verdict|b").alias("before"),
         pl.col("verdict").alias("after"),
         pl.col("observed|b").alias("before_observed"),
         pl.col("observed").alias("after_observed"),
         change.alias("change"),
-        (differs | new | gone).alias("changed"),
+        (differs | new | gone | moved).alias("changed"),
     )
+
+
+def _several(gates: pl.DataFrame) -> pl.DataFrame:
+    """Keys that several gates of a run share, such as of two limits of a metric."""
+    shared = gates.filter(pl.struct("key", *_CHECK).is_duplicated())
+    return shared.select("key").unique()
+
+
+def _with_identity(gates: pl.DataFrame, several: pl.DataFrame) -> pl.DataFrame:
+    by_name = pl.col("key").is_null() | pl.col("key").is_in(several["key"].implode())
+    return gates.with_columns(pl.when(by_name).then("gate").otherwise("key").alias(_IDENTITY))
 
 
 def _difference() -> list[pl.Expr]:

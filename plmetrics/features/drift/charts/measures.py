@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from plmetrics.core.errors import Problem
-from plmetrics.report.charts.comparisons.gate_limits import Limit, zone
+from plmetrics.report.charts.comparisons.gate_limits import limits_of, zone
 from plmetrics.report.charts.figure import Figure
 from plmetrics.report.charts.panels import column_of_panels
 from plmetrics.report.charts.selection import NothingToDraw
@@ -29,12 +28,12 @@ from plmetrics.report.charts.texts import short
 from plmetrics.report.numbers import count, number, p_value, plural
 
 if TYPE_CHECKING:
+    from plmetrics.report.charts.comparisons.gate_limits import Limit
     from plmetrics.report.charts.grammar import Chart
     from plmetrics.report.charts.selection import Selection
 
 MOST_ROWS = 60
 _SHIFTS = ("mean", "variance", "quantile")
-_LIMIT = re.compile(r"^(>=|<=) (-?[\d.]+(?:e[-+]?\d+)?)$")
 _TEXTS = (
     Texts("c1", "value", 70),
     Texts("c2", "reference \N{RIGHTWARDS ARROW} current", 150),
@@ -114,10 +113,9 @@ def _limits(selection: Selection, part: pl.DataFrame) -> list[Limit]:
     rows = selection.summary.gates.filter(
         pl.col("metric") == part["measure"][0],
         pl.col("gate").str.starts_with("drift: ") | pl.col("model").is_null(),
+        pl.col("scale").is_null(),
     )
-    matches = [_LIMIT.match(rule) for rule in rows["rule"].unique(maintain_order=True)]
-    limits = [Limit(float(match[2]), fails_below=match[1] == ">=") for match in matches if match is not None]
-    return list(dict.fromkeys(limits))
+    return limits_of(rows)
 
 
 def _label(row: dict[str, Any]) -> str:

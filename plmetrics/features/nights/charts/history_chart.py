@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ from plmetrics.features.nights.change_points.history_levels import change_lines,
 from plmetrics.features.nights.charts.history_marks import HEIGHT, WIDTH, axes, draw_panel
 from plmetrics.features.nights.history_selection import OVERALL, select
 from plmetrics.features.nights.interval_history import CURRENT, DAMAGED, MISSING, read_history
+from plmetrics.report.charts.comparisons.gate_limits import limits_of
 from plmetrics.report.charts.figure import Figure
 from plmetrics.report.charts.grammar import chart_title
 from plmetrics.report.charts.marks import MOST_SERIES, add_title
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from plmetrics.features.nights.interval_history import History
+    from plmetrics.report.charts.comparisons.gate_limits import Limit
     from plmetrics.report.charts.selection import Selection
 
 LAST = 60
@@ -33,7 +34,6 @@ _MOST_METRICS = 4
 _MOST_MOVES = 2
 _KEYS = ("metric", "class", "slice_set", "slice")
 _RINGED = "ringed: a gate failed"
-_LIMIT = re.compile(r"(>=|<=) (-?[\d.]+(?:e[-+]?\d+)?)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ def _subjects(
     """Panels, and the number of slices without one: those with the worst last values are drawn, the worst first."""
     names = values["metric"].unique(maintain_order=True).to_list()
     judged = set(history.gates["metric"])
-    gated = [name for name in names if name in judged or any(_limits_of(history.gates, name, OVERALL))]
+    gated = [name for name in names if name in judged or any(_limits(history.gates, name, OVERALL))]
     asked = names if metric is not None else (gated or names[:1])
     parts = values.filter(
         pl.col("metric").is_in(asked[:1] if by_slice else asked[:_MOST_METRICS])
@@ -163,7 +163,7 @@ def _panels(
     height = HEIGHT if len(subjects) == 1 else side * 0.7
     charts = []
     for place, (subject, part) in enumerate(zip(subjects, drawn, strict=True)):
-        limits = _limits_of(history.gates, subject.metric, subject.slice_set)
+        limits = _limits(history.gates, subject.metric, subject.slice_set)
         # Slices share the axis of the value, so that they can be compared.
         ranged = pl.concat(drawn) if by_slice else part
         x, y = axes(ranged, shown, zone, limits, small=side < WIDTH)
@@ -221,8 +221,7 @@ def _finding(title: str, drawn: Sequence[pl.DataFrame], places: pl.DataFrame, mo
     return f"{title}, {_span(places)}. {'; '.join(words[:12])}.{moved}{failures}"
 
 
-def _limits_of(gates: pl.DataFrame, metric: str, slice_set: str) -> list[tuple[str, float]]:
-    """Limits of gates on values of a metric, each with its rule."""
-    rules = gates.filter(pl.col("metric") == metric, pl.col("slice_set") == slice_set)["rule"]
-    matches = (_LIMIT.match(rule) for rule in rules.drop_nulls().unique(maintain_order=True))
-    return [(match[0], float(match[2])) for match in matches if match]
+def _limits(gates: pl.DataFrame, metric: str, slice_set: str) -> list[Limit]:
+    """Limits of gates on values of a metric."""
+    of_metric = (pl.col("metric") == metric) & (pl.col("slice_set") == slice_set)
+    return limits_of(gates.filter(of_metric, pl.col("scale").is_null()))

@@ -26,6 +26,7 @@ from plmetrics.report.charts.theme import LIGHT, SERIES
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from plmetrics.report.charts.comparisons.gate_limits import Limit
     from plmetrics.report.charts.grammar import Chart
 
 WIDTH, HEIGHT = 560, 230
@@ -34,7 +35,7 @@ _TICK = 70
 
 
 def axes(
-    rows: pl.DataFrame, shown: pl.Series, zone: str, limits: Sequence[tuple[str, float]], *, small: bool
+    rows: pl.DataFrame, shown: pl.Series, zone: str, limits: Sequence[Limit], *, small: bool
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """The channels of time and of the value; times are those of the clocks of a zone."""
     places = _wall(shown, zone).to_list()
@@ -50,7 +51,7 @@ def axes(
         "axis": options(format=form, values=places[::every], grid=False),
     }
     columns = (rows[name] for name in ("value", "lower", "upper", "band_lower", "band_upper"))
-    domain = span(*columns, include=[value for _, value in limits])
+    domain = span(*columns, include=[limit.value for limit in limits])
     return x, value_axis("y", None, domain, ticks=nice_ticks(domain, 5))
 
 
@@ -60,7 +61,7 @@ def draw_panel(
     zone: str,
     x: dict[str, Any],
     y: dict[str, Any],
-    limits: Sequence[tuple[str, float]],
+    limits: Sequence[Limit],
     *,
     width: float,
     height: float,
@@ -130,14 +131,19 @@ def _bars(points: pl.DataFrame, x: dict[str, Any], y: dict[str, Any]) -> list[Ch
     return [rule.encode(x=channel(**x), stroke=channel("ink:N", scale=None, legend=None), **ends(y))]
 
 
-def _limits(limits: Sequence[tuple[str, float]], x: dict[str, Any], y: dict[str, Any]) -> list[Chart]:
+def _limits(limits: Sequence[Limit], x: dict[str, Any], y: dict[str, Any]) -> list[Chart]:
     """A dashed line a limit of a gate, with its rule."""
     if not limits:
         return []
     left, right = x["scale"]["domain"]
     rows = base(
         pl.DataFrame(
-            {"x": left, "end": right, "y": [value for _, value in limits], "t": [rule for rule, _ in limits]}
+            {
+                "x": left,
+                "end": right,
+                "y": [limit.value for limit in limits],
+                "t": [limit.text for limit in limits],
+            }
         )
     )
     places = {"x": channel(**x), "y": channel(**y)}

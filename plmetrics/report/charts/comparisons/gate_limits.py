@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from plmetrics.core.names import number_text
 from plmetrics.report.charts.grammar import base
 from plmetrics.report.charts.theme import LIGHT
 
 if TYPE_CHECKING:
     from plmetrics.report.charts.grammar import Chart
     from plmetrics.report.summary import Summary
-
-_LIMIT = re.compile(r"(>=|<=|>|<) (-?[\d.]+(?:e[-+]?\d+)?)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +23,23 @@ class Limit:
     value: float
     fails_below: bool
 
+    @property
+    def text(self) -> str:
+        """The limit as a rule."""
+        return f"{'>=' if self.fails_below else '<='} {number_text(self.value)}"
+
+
+def limits_of(gates: pl.DataFrame) -> list[Limit]:
+    """The limits of rows of the table `gates`, each once."""
+    ends = gates.select("at_least", "at_most").unique(maintain_order=True).rows()
+    limits = [
+        Limit(limit, fails_below=fails_below)
+        for row in ends
+        for limit, fails_below in zip(row, (True, False), strict=True)
+        if limit is not None
+    ]
+    return list(dict.fromkeys(limits))
+
 
 def gate_limits(summary: Summary, differences: pl.DataFrame) -> list[Limit]:
     """The limits of gates on differences of a metric, those of its rows' models, baselines and slices."""
@@ -33,18 +48,10 @@ def gate_limits(summary: Summary, differences: pl.DataFrame) -> list[Limit]:
         pl.col("metric") == first["metric"],
         pl.col("model").is_in(differences["model"].to_list()),
         pl.col("slice_set").is_in(differences["slice_set"].unique().to_list()),
-        pl.col("rule").str.starts_with("difference to "),
+        pl.col("baseline").is_in(differences["baseline"].unique().to_list()),
+        pl.col("scale") == "difference",
     )
-    limits = []
-    for rule in rows["rule"].unique(maintain_order=True):
-        for baseline in differences["baseline"].unique(maintain_order=True):
-            prefix = f"difference to {baseline} "
-            if rule.startswith(prefix):
-                limits += [
-                    Limit(float(number), fails_below=sign.startswith(">"))
-                    for sign, number in _LIMIT.findall(rule.removeprefix(prefix))
-                ]
-    return list(dict.fromkeys(limits))
+    return limits_of(rows)
 
 
 def zone(limit: Limit, domain: tuple[float, float], opacity: float = 0.13, **line_style: Any) -> list[Chart]:
