@@ -14,7 +14,7 @@ from rich.text import Text
 from plmetrics.core.names import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from plmetrics.report.numbers import ValueText
 
@@ -87,20 +87,28 @@ def table(
         widths[0] = 0
     titles = ["" if above else columns[0].title, *(column.title for column in columns[1:])]
     lines = _table_line(columns, [Text(title, FAINT) for title in titles], widths, width)
-    for row in rows:
+    for row in _labelled_once(rows) if above else rows:
         lines += _table_line(columns, row, widths, width)
     return lines
 
 
 def table_or_stack(columns: Sequence[Column], rows: Sequence[Sequence[Text]], width: int) -> list[Text]:
-    """The table, or each row as its label and the other cells below it."""
+    """The table, or each label with the other cells of its rows below it."""
     lines = table(columns, rows, width)
     if lines is not None:
         return lines
     lines = []
-    for label, *cells in rows:
+    for label, *cells in _labelled_once(rows):
         lines += stack(label, cells, width)
     return lines
+
+
+def _labelled_once(rows: Sequence[Sequence[Text]]) -> Iterator[Sequence[Text]]:
+    """Rows for labels on lines of their own: without the label of the row before."""
+    before = None
+    for label, *cells in rows:
+        yield [Text() if label == before else label, *cells]
+        before = label
 
 
 def stack(label: Text, pieces: Iterable[Text], width: int) -> list[Text]:

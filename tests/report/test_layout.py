@@ -42,6 +42,23 @@ def test_a_long_label_stands_above_its_row() -> None:
     ]
 
 
+@pytest.mark.parametrize("width", [24, 10])
+def test_a_label_above_its_rows_stands_there_once(width: int) -> None:
+    """In a table and, where there is no room for one, in a stack; a label that comes back is written again."""
+    long = "label " * 3
+    rows = [
+        [Text(label.strip()), Text(value)]
+        for label, value in ((long, "1"), (long, "2"), ("x", "3"), (long, "4"))
+    ]
+    lines = plain(table_or_stack([Column("what"), Column("the value")], rows, width))
+    places = [[i for i, line in enumerate(lines) if line.strip() == value] for value in "1234"]
+    labels = [
+        i for i, line in enumerate(lines) if "label" in line and (i == 0 or "label" not in lines[i - 1])
+    ]
+    assert len(labels) == 2
+    assert labels[0] < places[0][0] < places[1][0] < places[2][0] < labels[1] < places[3][0]
+
+
 def test_optional_columns_go_first_then_the_table() -> None:
     assert plain(table(COLUMNS, ROWS[1:], 16)) == [
         "  metric  value",
