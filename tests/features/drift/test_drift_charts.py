@@ -65,6 +65,23 @@ def test_a_failed_gate_is_orange_beyond_its_limit(result):
     assert len(failed) == 1
 
 
+def test_a_gate_that_failed_by_p_value_is_orange():
+    """Its limit is none of the axis, the measured value is what it failed on."""
+    drift = {
+        "reference": rows(2000, 0.0),
+        "columns": ["age"],
+        "gates": [{"measure": "ks_2samp", "p_at_least": 0.01}],
+        "measures": ["ks_2samp"],
+    }
+    shifted = plm.evaluate(rows(1500, 0.6), label="y", models="p", metrics=["recall"], drift=drift)
+    assert shifted.gates.filter(verdict="fail").height == 1
+    marks = marks_of(shifted.plot.drift())
+    orange = [mark for mark in marks if mark.kind == "symbol" and mark.attributes.get("fill") == "#d55e00"]
+    start, slope = axis_scale(marks, number=0)
+    failed = shifted.drift.filter(pl.col("p_adjusted") < 0.01)["value"]
+    assert [round(start + slope * mark.x, 2) for mark in orange] == [round(value, 2) for value in failed]
+
+
 def test_outlines_have_the_shares_of_both_windows(result):
     figure = result.plot.drift_histograms()
     marks = marks_of(figure)

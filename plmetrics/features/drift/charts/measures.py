@@ -102,10 +102,18 @@ def _panel(selection: Selection, part: pl.DataFrame, *, titled: bool) -> Chart:
 
 
 def _look(selection: Selection, part: pl.DataFrame) -> pl.Expr:
-    """Orange where a gate failed on the very value: others may have limits of their own."""
+    """Orange where a gate failed on the very value or p value: others may have limits of their own."""
     failed = selection.summary.gates.filter(metric=part["measure"][0], verdict="fail")
-    keys = pl.struct("slice", "value").is_in(failed.select("slice", value="observed").to_struct().implode())
-    return look_where("x", keys, "worse")
+    judged = [
+        pl.struct("slice", number).is_in(
+            rows.select("slice", pl.col("observed").alias(number)).to_struct().implode()
+        )
+        for number, rows in (
+            ("value", failed.filter(pl.col("scale").is_null())),
+            ("p_adjusted", failed.filter(pl.col("scale") == "p_value")),
+        )
+    ]
+    return look_where("x", pl.any_horizontal(judged), "worse")
 
 
 def _limits(selection: Selection, part: pl.DataFrame) -> list[Limit]:
