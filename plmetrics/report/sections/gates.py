@@ -194,7 +194,7 @@ def observed_text(row: Row) -> ValueText:
     """Observed value of a check, with its interval, or the range of several."""
     together = row.get("together")
     if together is None:
-        signed = row["rule"].startswith(("difference", "relative change"))
+        signed = row["scale"] in {"difference", "relative_change"}
         return estimate(row["observed"], row["lower"], row["upper"], status=row["status"], signed=signed)
     if not together:
         return ValueText("-", f"({row['status']})")
