@@ -276,7 +276,7 @@ class _Sum:
             rows = rows_of_tests(run.plan)
             tables["comparisons"] = comparisons_with_tests(tables, analysis, rows, ordered)
         source, counts = run.plan.view.source, context.counts
-        restored = Run(source, run.plan, run.aggregated, counts, analysis=analysis, state=self.total)
+        restored = Run(source, run.plan, counts, analysis=analysis, state=self.total)
         with arithmetic(), damage_errors(places):
             outputs = [
                 feature.run(restored)

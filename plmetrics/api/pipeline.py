@@ -78,7 +78,7 @@ def _run_stages(
         suite = request.suite
     with watch.stage("aggregate"), reading(source, *inputs):
         aggregated, (counted, large_numbers), scores = _aggregate(plan)
-    run = Run(source, plan, aggregated, context.counts, counted)
+    run = Run(source, plan, context.counts, counted)
     outputs = list(_feature_outputs("aggregate", run, watch, context))
     arithmetic = aggregated.arithmetic
     with watch.stage("order"), reading(source), arithmetic():

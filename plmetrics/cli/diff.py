@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 import sys
-from enum import StrEnum
 from pathlib import Path  # noqa: TC003 (typer reads the annotations)
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from typer import Argument, Option
 
-from plmetrics.cli.options import Debug, HtmlFile, TableFormat
+from plmetrics.cli.options import Debug, HtmlFile, TableFormat  # noqa: TC001 (typer reads the annotations)
 from plmetrics.cli.terminal.completion import run_folders
 from plmetrics.cli.terminal.console import wants_color, width, write_html, write_result
 from plmetrics.cli.terminal.guard import guard
 
 if TYPE_CHECKING:
     from plmetrics.runs.history.diff import Diff
-
-
-class FailOn(StrEnum):
-    """Findings with a failing exit code."""
-
-    change = "change"
 
 
 def diff(
@@ -42,13 +35,13 @@ def diff(
         ),
     ],
     fail_on: Annotated[
-        FailOn | None,
+        Literal["change"] | None,
         Option("--fail-on", help="Exit with 3 if a value, a status, a gate or the set of rows changed."),
     ] = None,
     form: Annotated[
         TableFormat,
         Option("--format", help="text for people, json for programs, csv for the table of values."),
-    ] = TableFormat.text,
+    ] = "text",
     debug: Debug = False,
     html: HtmlFile = None,
 ) -> None:
@@ -66,12 +59,12 @@ def diff(
         from plmetrics.runs.failure import GATE_FAILED, OK
 
         changes = inspection.diff(before, after)
-        exit_code = GATE_FAILED if fail_on is FailOn.change and changes.changed else OK
+        exit_code = GATE_FAILED if fail_on == "change" and changes.changed else OK
         if html is not None:
             from plmetrics.report.html.difference import diff_html
 
             write_html(diff_html(changes), html)
-        if html is None or form is TableFormat.json:
+        if html is None or form == "json":
             write_result(_text(changes, form, exit_code))
         raise typer.Exit(exit_code)
 
@@ -80,8 +73,8 @@ def _text(changes: Diff, form: TableFormat, exit_code: int) -> str:
     from plmetrics.report.diff import diff_csv, diff_json, diff_text
 
     match form:
-        case TableFormat.json:
+        case "json":
             return diff_json(changes, exit_code)
-        case TableFormat.csv:
+        case "csv":
             return diff_csv(changes)
     return diff_text(changes, width(), color=wants_color(sys.stdout))

@@ -19,7 +19,7 @@ def explain(
     no_data: Annotated[
         bool, Option("--no-data", help="Do not look at the data: no numbers of slices, units and rows.")
     ] = False,
-    form: Annotated[OutcomeFormat, Option("--format", help="text or json.")] = OutcomeFormat.text,
+    form: Annotated[OutcomeFormat, Option("--format", help="text or json.")] = "text",
     debug: Debug = False,
 ) -> None:
     """Show what a run would read, group and hold.
@@ -36,7 +36,7 @@ def explain(
             bound_suite(suite, overrides(settings), progress, data=not no_data) as request,
         ):
             plan = explanation.explain(request, data=not no_data)
-        if form is OutcomeFormat.json:
+        if form == "json":
             write_result(explain_json(plan))
         else:
             write_result(explain_text(plan, width(), color=wants_color(sys.stdout)))

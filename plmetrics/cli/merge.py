@@ -12,7 +12,6 @@ from plmetrics.cli.options import (
     Debug,
     FailOnWords,
     Quiet,
-    ReportFormat,
     ResultFormat,
     SkipIfEmpty,
     exit_policy,
@@ -78,7 +77,7 @@ def merge(
     ] = 1.0,
     fail_on: FailOnWords = None,
     skip_if_empty: SkipIfEmpty = False,
-    form: ResultFormat = ReportFormat.text,
+    form: ResultFormat = "text",
     debug: Debug = False,
     quiet: Quiet = False,
 ) -> None:

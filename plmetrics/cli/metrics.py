@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from plmetrics.cli.options import Debug, ReportFormat
+from plmetrics.cli.options import Debug, ReportFormat  # noqa: TC001 (typer reads the annotations)
 from plmetrics.cli.terminal.completion import metric_names
 from plmetrics.cli.terminal.console import wants_color, width, write_result
 from plmetrics.cli.terminal.guard import UsageError, guard
@@ -42,7 +42,7 @@ def metrics(
     ] = None,
     form: Annotated[
         ReportFormat, Option("--format", help="text, json, csv, or markdown: the table of the documentation.")
-    ] = ReportFormat.text,
+    ] = "text",
     debug: Debug = False,
 ) -> None:
     """List the metrics, or show the card of one."""
@@ -52,7 +52,7 @@ def metrics(
         if goal and "list" in goal:
             from plmetrics.report.catalogue import goals_json, goals_text
 
-            write_result(goals_json() if form is ReportFormat.json else goals_text())
+            write_result(goals_json() if form == "json" else goals_text())
             return
         if task is not None and task not in registry.tasks():
             raise UsageError.unknown(task, registry.tasks(), "task")
@@ -136,11 +136,11 @@ def _output(chosen: Sequence[type[Metric]], form: ReportFormat, *, card: bool) -
     from plmetrics.report.catalogue import csv_text, markdown_text
 
     match form:
-        case ReportFormat.json:
+        case "json":
             return _json(chosen)
-        case ReportFormat.csv:
+        case "csv":
             return csv_text(chosen)
-        case ReportFormat.markdown:
+        case "markdown":
             return markdown_text(chosen)
     return _text(chosen, card=card)
 

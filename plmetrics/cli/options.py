@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from typer import Argument, Option
 
@@ -57,29 +56,9 @@ ReplaceFile = Annotated[bool, Option("--force", help="Replace a file that is the
 Debug = Annotated[bool, Option("--debug", help="Show the traceback of an error.")]
 
 
-class TableFormat(StrEnum):
-    """Output format of a table."""
-
-    text = "text"
-    json = "json"
-    csv = "csv"
-
-
-class ReportFormat(StrEnum):
-    """Output format of a result."""
-
-    text = "text"
-    json = "json"
-    csv = "csv"
-    markdown = "markdown"
-
-
-class OutcomeFormat(StrEnum):
-    """Output format of the outcome of a command without a table."""
-
-    text = "text"
-    json = "json"
-
+TableFormat: TypeAlias = Literal["text", "json", "csv"]
+ReportFormat: TypeAlias = Literal["text", "json", "csv", "markdown"]
+OutcomeFormat: TypeAlias = Literal["text", "json"]
 
 Outcome = Annotated[OutcomeFormat, Option("--format", help="text for people, json for programs.")]
 ResultFormat = Annotated[
@@ -167,37 +146,27 @@ def check_slice_sets(sets: Sequence[str] | None, known: Sequence[str]) -> tuple[
 
 
 def label_texts(labels: Sequence[str] | None) -> dict[str, str]:
-    """Texts by name of `--label`.
-
-    Raises:
-        UsageError: one has no name or no `=`.
-    """
-    pairs = dict(label.partition("=")[::2] for label in labels or ())
-    wrong = [
-        Problem(f"--label {label}: expected KEY=VALUE", hint="--label git=abc123")
-        for label in labels or ()
-        if not label.partition("=")[1] or not label.partition("=")[0]
-    ]
-    if wrong:
-        raise UsageError(wrong)
-    return pairs
+    """Texts by name of `--label`."""
+    return _by_key(labels, "--label", "git=abc123")
 
 
 def overrides(settings: Sequence[str] | None) -> dict[str, str]:
-    """Keys and texts of `--set`, the last one of a key in force.
+    """Keys and texts of `--set`, the last one of a key in force."""
+    return _by_key(settings, "--set", "uncertainty.replicates=200")
+
+
+def _by_key(texts: Sequence[str] | None, option: str, example: str) -> dict[str, str]:
+    """Values of an option KEY=VALUE by key.
 
     Raises:
         UsageError: one has no key or no `=`.
     """
-    pairs = {}
-    wrong = []
-    for setting in settings or ():
-        key, equals, value = setting.partition("=")
-        if not key.strip() or not equals:
-            wrong.append(
-                Problem(f"--set {setting}: expected KEY=VALUE", hint="--set uncertainty.replicates=200")
-            )
-        pairs[key.strip()] = value
+    parts = [text.partition("=") for text in texts or ()]
+    wrong = [
+        Problem(f"{option} {''.join(part)}: expected KEY=VALUE", hint=f"{option} {example}")
+        for part in parts
+        if not part[0].strip() or not part[1]
+    ]
     if wrong:
         raise UsageError(wrong)
-    return pairs
+    return {key.strip(): value for key, _, value in parts}

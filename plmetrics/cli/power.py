@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
-from plmetrics.cli.options import Debug, Outcome, OutcomeFormat
+from plmetrics.cli.options import Debug, Outcome  # noqa: TC001 (typer reads the annotations)
 from plmetrics.cli.terminal.console import write_result
 from plmetrics.cli.terminal.guard import guard, usage
 
@@ -34,7 +34,7 @@ def power(
     ] = None,
     icc: Annotated[float, Option(help="Correlation of outcomes within such a cluster.")] = 0.0,
     cluster_cv: Annotated[float, Option(help="Standard deviation of cluster sizes over their mean.")] = 0.0,
-    form: Outcome = OutcomeFormat.text,
+    form: Outcome = "text",
     debug: Debug = False,
 ) -> None:
     """Compute the number of units an experiment needs.
@@ -56,7 +56,7 @@ def power(
             level=level,
             clusters=Clusters(cluster_size or 1.0, icc, cluster_cv) if grouped else None,
         )
-        write_result(_text(plan) if form is OutcomeFormat.text else json.dumps(asdict(plan), indent=2) + "\n")
+        write_result(_text(plan) if form == "text" else json.dumps(asdict(plan), indent=2) + "\n")
 
 
 def _text(plan: PowerPlan) -> str:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from typer import Argument, Option
 
@@ -18,22 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import polars as pl
-
-
-class Missing(StrEnum):
-    """Treatment of missing values."""
-
-    error = "error"
-    drop = "drop"
-
-
-class Correction(StrEnum):
-    """Correction of p values for their number."""
-
-    holm = "holm"
-    bonferroni = "bonferroni"
-    benjamini_hochberg = "benjamini_hochberg"
-    none = "none"
 
 
 Table = Annotated[str, Argument(metavar="DATA", help="A file, folder or glob of outcomes.")]
@@ -86,8 +69,10 @@ Share = Annotated[
     list[str] | None,
     Option(metavar="ARM=SHARE", help="The planned share of an arm; for all of them or for none."),
 ]
-Corrected = Annotated[Correction, Option(help="For how many tests there are.")]
-OnMissing = Annotated[Missing, Option(help="Refuse missing values, or leave them out.")]
+Correction = Annotated[
+    Literal["holm", "bonferroni", "benjamini_hochberg", "none"], Option(help="For how many tests there are.")
+]
+Missing = Annotated[Literal["error", "drop"], Option(help="Refuse missing values, or leave them out.")]
 Ranks = Annotated[bool, Option("--ranks/--no-ranks", help="Mann-Whitney tests, which count every value.")]
 Shifts = Annotated[bool, Option("--shifts", help="Shifts of values by Hodges and Lehmann, with intervals.")]
 Reproducible = Annotated[
@@ -117,12 +102,12 @@ def readout(
     mde: Effect = None,
     mixture: Mixture = None,
     share: Share = None,
-    correction: Corrected = Correction.holm,
-    missing: OnMissing = Missing.error,
+    correction: Correction = "holm",
+    missing: Missing = "error",
     ranks: Ranks = True,
     shifts: Shifts = False,
     reproducible: Reproducible = False,
-    form: Form = TableFormat.text,
+    form: Form = "text",
     debug: Debug = False,
 ) -> None:
     """Compare the arms of an experiment with its control.
@@ -151,14 +136,14 @@ def readout(
                 mde=mde,
                 mixture=mixture,
                 shares=_shares(share),
-                correction=correction.value,
-                missing=missing.value,
+                correction=correction,
+                missing=missing,
                 ranks=ranks,
                 shifts=shifts,
                 reproducible=reproducible,
             )
         write_result(_output(table, form))
-        in_report = _MISMATCH if form is TableFormat.text else ()
+        in_report = _MISMATCH if form == "text" else ()
         say_warnings(text for text in words if not text.startswith(in_report))
 
 
@@ -167,9 +152,9 @@ def _output(table: pl.DataFrame, form: TableFormat) -> str:
     from plmetrics.report.export import indented_json
 
     match form:
-        case TableFormat.json:
+        case "json":
             return indented_json(table.to_dicts())
-        case TableFormat.csv:
+        case "csv":
             return table.write_csv()
     return readout_text(table, width(), color=wants_color(sys.stdout))
 

@@ -10,7 +10,6 @@ from typer import Option
 from plmetrics.cli.options import (
     Debug,
     HtmlFile,
-    ReportFormat,
     ResultFormat,
     RunPath,
     SliceSets,
@@ -24,7 +23,7 @@ from plmetrics.core.errors import Problem
 
 def report(
     run: RunPath,
-    form: ResultFormat = ReportFormat.text,
+    form: ResultFormat = "text",
     debug: Debug = False,
     quiet: Annotated[bool, Option("--quiet", "-q", help="Only the verdict and the gates.")] = False,
     html: HtmlFile = None,
@@ -55,7 +54,7 @@ def report(
             write_html(html_text(summarise(result)), html)
             if show:
                 typer.launch(html.resolve().as_uri())
-        if html is None or form is ReportFormat.json:
+        if html is None or form == "json":
             sets = check_slice_sets(slices, result.metrics["slice_set"].unique(maintain_order=True).to_list())
             write_result(result_text(result, form, quiet=quiet, slices=sets))
         say_warnings([*result.notes, *result.record.get("warnings", ())])

@@ -16,7 +16,6 @@ from plmetrics.cli.options import (
     Labels,
     OutputFolder,
     Quiet,
-    ReportFormat,
     ResultFormat,
     Settings,
     SkipIfEmpty,
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from plmetrics.api.result import Result
+    from plmetrics.cli.options import ReportFormat
     from plmetrics.runs.exit_policy import ExitPolicy
     from plmetrics.runs.outcome import Outcome
 
@@ -44,7 +44,7 @@ def run(
     suite: SuiteFile,
     output: OutputFolder = None,
     settings: Settings = None,
-    form: ResultFormat = ReportFormat.text,
+    form: ResultFormat = "text",
     debug: Debug = False,
     quiet: Quiet = False,
     slices: SliceSets = None,
@@ -145,11 +145,11 @@ def result_text(
 ) -> str:
     """A result as it is printed."""
     match form:
-        case ReportFormat.json:
+        case "json":
             from plmetrics.report.export import to_json
 
             return to_json(result, result.folder, exit_code)
-        case ReportFormat.csv:
+        case "csv":
             from plmetrics.core.names import printable
             from plmetrics.report.export import to_csv
 
@@ -160,7 +160,7 @@ def result_text(
     from plmetrics.report.terminal import render
 
     place = None if result.folder is None else shown_path(result.folder)
-    if form is ReportFormat.markdown:
+    if form == "markdown":
         return to_markdown(summarise(result, place))
     return render(
         summarise(result, place), width(), color=wants_color(sys.stdout), brief=quiet, slices=slices
@@ -170,7 +170,7 @@ def result_text(
 def warn(result: Result, form: ReportFormat) -> None:
     """Print warnings; those of gates if the result lacks them."""
     say_warnings(result.record.get("warnings", ()))
-    if form in {ReportFormat.text, ReportFormat.markdown}:
+    if form in {"text", "markdown"}:
         return
     counted = Counter(result.gates.select("gate", "level", "verdict").rows())
     say_warnings(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from enum import StrEnum
+from inspect import Parameter, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from typer import Argument, Option
 
@@ -16,29 +16,21 @@ from plmetrics.cli.terminal.progress import Progress
 from plmetrics.core.errors import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 
-class Method(StrEnum):
-    """Assignment of rows to folds."""
-
-    k_fold = "k_fold"
-    stratified = "stratified"
-    grouped = "grouped"
-    stratified_grouped = "stratified_grouped"
-    repeated = "repeated"
-    leave_one_group_out = "leave_one_group_out"
-    nested = "nested"
-    time_ordered = "time_ordered"
-    holdout = "holdout"
-
-
-class TrainingWindow(StrEnum):
-    """Training window of a split in time."""
-
-    expanding = "expanding"
-    sliding = "sliding"
-
+Method: TypeAlias = Literal[
+    "k_fold",
+    "stratified",
+    "grouped",
+    "stratified_grouped",
+    "repeated",
+    "leave_one_group_out",
+    "nested",
+    "time_ordered",
+    "holdout",
+]
+"""The functions of `plmetrics.splits`."""
 
 Rows = Annotated[str, Argument(metavar="DATA", help="A file, folder or glob of rows.")]
 Dealt = Annotated[Method, Option(help="Method of dealing rows.")]
@@ -70,7 +62,9 @@ Share = Annotated[
 Repeats = Annotated[int | None, Option(help="repeated: how many repetitions [10].")]
 Inner = Annotated[int | None, Option(help="nested: how many inner folds [5].")]
 Time = Annotated[str | None, Option(metavar="COLUMN", help="time_ordered: the column of time.")]
-Trained = Annotated[TrainingWindow | None, Option(help="time_ordered: what to train on [expanding].")]
+Trained = Annotated[
+    Literal["expanding", "sliding"] | None, Option(help="time_ordered: what to train on [expanding].")
+]
 Train = Annotated[str | None, Option(metavar="SPAN", help="time_ordered: length of a sliding train window.")]
 Test = Annotated[str | None, Option(metavar="SPAN", help="time_ordered: length of a test window.")]
 Gap = Annotated[
@@ -97,27 +91,8 @@ OPTIONS = (
 """Those that say how rows are dealt."""
 
 
-_TAKES: Mapping[Method, tuple[str, ...]] = {
-    Method.k_fold: ("folds", "key", "seed", "exact", "name"),
-    Method.stratified: ("folds", "label", "key", "seed", "exact", "name"),
-    Method.grouped: ("folds", "group", "seed", "mixed", "name"),
-    Method.stratified_grouped: ("folds", "label", "group", "seed", "mixed", "name"),
-    Method.repeated: ("folds", "repeats", "label", "group", "key", "seed", "name", "long"),
-    Method.leave_one_group_out: ("group", "name"),
-    Method.nested: ("folds", "inner", "label", "group", "key", "seed", "name", "long"),
-    Method.time_ordered: (
-        *("folds", "time", "window", "train", "test", "gap", "purge", "until", "name", "long"),
-    ),
-    Method.holdout: ("share", "label", "key", "seed", "exact", "name"),
-}
-_NEEDS: Mapping[Method, tuple[str, ...]] = {
-    Method.stratified: ("label",),
-    Method.grouped: ("group",),
-    Method.stratified_grouped: ("label", "group"),
-    Method.leave_one_group_out: ("group",),
-    Method.time_ordered: ("time",),
-}
-_OTHERWISE = {(Method.nested, "folds"): "outer", (Method.time_ordered, "folds"): "splits"}
+_FOLDS = ("outer", "splits")
+"""What functions call the option `folds`, where not by its name."""
 
 
 def split(
@@ -168,38 +143,44 @@ def _write(data: str, output: Path, method: Method, choices: Mapping[str, Any], 
     refuse_existing(output, force=force)
     with usage(), Progress(sys.stderr) as progress:
         progress("split the table")
-        split_files.write_split(data, output, method.value, arguments)
+        split_files.write_split(data, output, method, arguments)
 
 
 def _arguments(method: Method, choices: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of the function, once the options fit the method."""
+    parameters = parameters_of(method)
     problems = [
-        Problem(f"--{option} is not for method {method}", hint=f"it takes {_option_list(_TAKES[method])}")
+        Problem(f"--{option} is not for method {method}", hint=f"it takes {_option_list(parameters)}")
         for option in choices
-        if option not in _TAKES[method]
+        if option not in parameters
     ]
     problems += [
         Problem(f"method {method} needs --{option}")
-        for option in _NEEDS.get(method, ())
-        if option not in choices
+        for option, parameter in parameters.items()
+        if parameter.default is Parameter.empty and option not in choices
     ]
     if problems:
         raise UsageError(problems)
     readers: Mapping[str, Callable[[Any], Any]] = {
         "share": _share,
-        "window": str,
-        "train": _span,
-        "test": _span,
-        "gap": _span,
-        "purge": _span,
+        **dict.fromkeys(("train", "test", "gap", "purge"), _span),
     }
     return {
-        _OTHERWISE.get((method, option), option): readers[option](value) if option in readers else value
+        parameters[option].name: readers[option](value) if option in readers else value
         for option, value in choices.items()
     }
 
 
-def _option_list(options: tuple[str, ...]) -> str:
+def parameters_of(method: Method) -> dict[str, Parameter]:
+    """The parameters of a method's function, by option."""
+    from plmetrics.features.splits import splitters
+
+    parameters = signature(getattr(splitters, method)).parameters.values()
+    options = {"folds" if part.name in _FOLDS else part.name: part for part in parameters}
+    return {option: part for option, part in options.items() if option in OPTIONS}
+
+
+def _option_list(options: Iterable[str]) -> str:
     return ", ".join(f"--{option}" for option in options)
 
 

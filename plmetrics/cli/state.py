@@ -49,7 +49,7 @@ def state(
         str | None, Option(metavar="ID", help="The state of one unit; the beginning of its id will do.")
     ] = None,
     plan: PlanFile = None,
-    form: Outcome = OutcomeFormat.text,
+    form: Outcome = "text",
     debug: Debug = False,
     quiet: Annotated[bool, Option("--quiet", "-q", help="No progress.")] = False,
 ) -> None:
@@ -93,7 +93,7 @@ def _write_paths(
     files: Sequence[str | Place], form: OutcomeFormat, warnings: Sequence[str], *, several: bool
 ) -> None:
     """Write the paths of states, a line each, or as the outcome of the command in JSON."""
-    if form is not OutcomeFormat.json:
+    if form != "json":
         write_result("".join(f"{file if isinstance(file, str) else shown_path(file)}\n" for file in files))
         return
     from plmetrics.report.export import json_text

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from typer import Argument, Option
 
@@ -16,13 +15,6 @@ from plmetrics.core.errors import Problem
 
 if TYPE_CHECKING:
     from plmetrics.features.advice.suggestion import Suggestion
-
-
-class AdviceFormat(StrEnum):
-    """Output format of the advice."""
-
-    yaml = "yaml"
-    json = "json"
 
 
 def suggest(
@@ -48,8 +40,9 @@ def suggest(
     cost_fn: Annotated[float | None, Option(metavar="COST", help="Cost of a false negative.")] = None,
     ask: Annotated[bool, Option("--ask", help="Ask for what is not given; questions go to stderr.")] = False,
     form: Annotated[
-        AdviceFormat, Option("--format", help="yaml: a suite with reasons; json: the advice as data.")
-    ] = AdviceFormat.yaml,
+        Literal["yaml", "json"],
+        Option("--format", help="yaml: a suite with reasons; json: the advice as data."),
+    ] = "yaml",
     debug: Debug = False,
 ) -> None:
     """Suggest metrics for a table, with reasons.
@@ -61,7 +54,7 @@ def suggest(
         if goal and "list" in goal:
             from plmetrics.report.catalogue import goals_json, goals_text
 
-            write_result(goals_json() if form is AdviceFormat.json else goals_text())
+            write_result(goals_json() if form == "json" else goals_text())
             return
         if data is None:
             raise UsageError(Problem("DATA is missing", hint="name a file, folder or glob of predictions"))
@@ -79,7 +72,7 @@ def suggest(
         with Progress(sys.stderr) as progress:
             progress("look at the table")
             proposal = suggestion.suggest(data, **answers.arguments)
-        write_result(proposal.text if form is AdviceFormat.yaml else _json(proposal))
+        write_result(proposal.text if form == "yaml" else _json(proposal))
 
 
 def _json(proposal: Suggestion) -> str:

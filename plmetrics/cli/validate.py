@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from plmetrics.cli.options import Debug, Outcome, OutcomeFormat, Settings, SuiteFile, overrides
+from plmetrics.cli.options import Debug, Outcome, Settings, SuiteFile, overrides
 from plmetrics.cli.terminal.console import say_warnings, write_result
 from plmetrics.cli.terminal.guard import guard
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def validate(
-    suite: SuiteFile, settings: Settings = None, form: Outcome = OutcomeFormat.text, debug: Debug = False
+    suite: SuiteFile, settings: Settings = None, form: Outcome = "text", debug: Debug = False
 ) -> None:
     """Check a suite and its columns on zero rows.
 
@@ -24,7 +24,7 @@ def validate(
         from plmetrics.report.export import json_text
 
         report = inspection.validate(suite, set=overrides(settings))
-        if form is OutcomeFormat.json:
+        if form == "json":
             head = {"status": "complete", "exit_code": 0, "name": report.suite.name, "folder": None}
             write_result(json_text(head | {"warnings": list(report.warnings)}))
         else:

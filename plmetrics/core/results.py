@@ -185,10 +185,6 @@ def first_rows(metrics: pl.DataFrame, *further: str) -> pl.DataFrame:
     return metrics.filter(identity.rle_id().is_first_distinct())
 
 
-ALWAYS = ("metrics", "comparisons", "gates", "curves")
-"""The tables that every version has written."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultTables:
     """The tables of a result, all of them, with all their columns, also without rows.

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import polars as pl
+from deltalake import DeltaTable, write_deltalake
+from deltalake.exceptions import CommitFailedError, DeltaError
 
-from plmetrics.core.errors import EnvironmentFault, Problem, needs_extra
+from plmetrics.core.errors import EnvironmentFault, Problem
 from plmetrics.exports.protocol import output_path
 from plmetrics.exports.tidy import run_tables
 from plmetrics.runs.files import environment_faults
@@ -67,9 +69,6 @@ class DeltaTarget:
 
     def _runs_of_interval(self, run: EndedRun, tables: Mapping[str, pl.DataFrame]) -> set[str | None]:
         """Runs with stored rows for a run's interval; None for missing rows."""
-        from deltalake import DeltaTable
-        from deltalake.exceptions import DeltaError
-
         runs: set[str | None] = set()
         for name, frame in tables.items():
             table, stored = self.folder / name, set[str | None]()
@@ -97,15 +96,10 @@ def _runs_in(files: pl.DataFrame, run: EndedRun) -> set[str | None]:
 
 def delta_target(loaded: LoadedSuite, path: str) -> DeltaTarget:
     """The target of `output.delta`."""
-    with needs_extra("delta", "writing Delta tables"):
-        import deltalake  # noqa: F401
     return DeltaTarget(output_path(loaded, path, ("output", "delta")))
 
 
 def _replace(table: Path, frame: pl.DataFrame, predicate: str) -> None:
-    from deltalake import write_deltalake
-    from deltalake.exceptions import CommitFailedError, DeltaError
-
     for attempt in range(1, _ATTEMPTS + 1):
         try:
             write_deltalake(

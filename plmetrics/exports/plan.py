@@ -6,7 +6,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from plmetrics.core.errors import EnvironmentFault, PlmetricsError, Problem, errors_at
+from plmetrics.core.errors import EnvironmentFault, PlmetricsError, Problem, errors_at, needs_extra
 from plmetrics.core.names import function_of
 from plmetrics.exports.protocol import EndedRun, output_path
 from plmetrics.runs.failure import attach_folder
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 _AGAIN = "once it can be written, run the suite again: results of the same interval are replaced"
 TARGETS = {
-    "database": "plmetrics.exports.database.target:database_target",
-    "delta": "plmetrics.exports.delta_tables:delta_target",
-    "mlflow": "plmetrics.exports.mlflow_run:mlflow_target",
+    "database": ("plmetrics.exports.database:database_target", "writing to a database"),
+    "delta": ("plmetrics.exports.delta_tables:delta_target", "writing Delta tables"),
+    "mlflow": ("plmetrics.exports.mlflow_run:mlflow_target", "logging to MLflow"),
 }
-"""By key in `output` the function that makes a target of it. Results are written in this order."""
+"""By key in `output`, which is the extra that it takes, what makes a target of it. They are written in this order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,11 +136,13 @@ def _exports_of(loaded: LoadedSuite) -> Exports:
                 place = ("output", "also", index, name)
                 copies.append((name, output_path(loaded, path, place), place))
     targets = {}
-    for key, function in TARGETS.items():
+    for key, (function, purpose) in TARGETS.items():
         value: Any = getattr(output, key)
         if value is not None:
             with errors_at("output", key):
-                targets[key] = cast("Target", function_of(function)(loaded, value))
+                with needs_extra(key, purpose):
+                    target_of = function_of(function)
+                targets[key] = cast("Target", target_of(loaded, value))
     return Exports(loaded, tuple(dict.fromkeys(names)), tuple(copies), targets)
 
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.core.names import is_path
+from plmetrics.runs.folder import moment_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from datetime import datetime
 
     from plmetrics.core.names import SuitePath
     from plmetrics.runs.outcome import Outcome
@@ -55,7 +56,7 @@ class EndedRun:
     def interval(self) -> tuple[datetime, datetime] | None:
         """Start and end of the run's interval, in UTC; None for a run without one."""
         stated = self.record.get("interval")
-        return None if stated is None else (_moment(stated["start"]), _moment(stated["end"]))
+        return None if stated is None else (moment_of(stated["start"]), moment_of(stated["end"]))
 
     @property
     def key(self) -> str:
@@ -67,17 +68,12 @@ class EndedRun:
     @property
     def started(self) -> datetime:
         """Start time of the run."""
-        return _moment(self.record["started"])
+        return moment_of(self.record["started"])
 
     @property
     def finished(self) -> datetime:
         """End time of the run."""
-        return _moment(self.record["finished"])
-
-
-def _moment(text: str) -> datetime:
-    moment = datetime.fromisoformat(text)
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+        return moment_of(self.record["finished"])
 
 
 class Target(Protocol):

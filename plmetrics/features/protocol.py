@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from plmetrics.core.errors import Problem
     from plmetrics.core.names import SuitePath
     from plmetrics.core.results import Json
-    from plmetrics.engine.aggregate.aggregation import Aggregates
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import Request, TableView
     from plmetrics.engine.run_plan import RunPlan
@@ -50,15 +49,14 @@ if TYPE_CHECKING:
 class Run:
     """A run, as features read it.
 
-    `source` is the table, `plan` the constants of the run, `aggregated` the sums of its scan, `counted` the counts
-    of features from that scan, and `counts` earlier counts that features read in place of tables, by key. From the
-    stage `order` on there are the subject of the estimates, `analysis`, and the values of ordered metrics. `state` is
-    the one that a run without rows was restored from.
+    `source` is the table, `plan` the constants of the run, `counted` the counts of features from the scan of its sums,
+    and `counts` earlier counts that features read in place of tables, by key. From the stage `order` on there are the
+    subject of the estimates, `analysis`, and the values of ordered metrics. `state` is the one that a run without rows
+    was restored from.
     """
 
     source: Source
     plan: RunPlan
-    aggregated: Aggregates
     counts: Mapping[str, object]
     counted: Mapping[str, object] = field(default_factory=dict)
     analysis: Analysis | None = None

@@ -249,22 +249,15 @@ def correct(comparisons: pl.DataFrame, correction: str, family: str) -> pl.DataF
     Returns:
         The same rows in the same order, with `family`, `family_size` and `p_adjusted`.
     """
-    from plmetrics.inference.comparisons.correction import adjust
+    from plmetrics.inference.comparisons.correction import adjust_families
 
     if comparisons.is_empty():
         return comparisons
     ranked = pl.col("scale") == MEAN_RANK
     label = _family() if family == "metric" else pl.when(ranked).then(_family()).otherwise(_family_of_suite())
-    table = comparisons.with_columns(label.alias("family")).with_row_index("@row")
-    adjusted: list[pl.DataFrame] = []
-    for part in table.partition_by("family", maintain_order=True):
-        p_values = part["p_value"].to_numpy()
-        defined = int(np.isfinite(p_values).sum())
-        method = "none" if part["scale"][0] == MEAN_RANK else correction
-        values = pl.Series("p_adjusted", adjust(p_values, method)).fill_nan(None)
-        size = pl.lit(defined, dtype=pl.Int64).alias("family_size")
-        adjusted.append(part.with_columns(values, size))
-    return pl.concat(adjusted).sort("@row").select(list(COMPARISONS_SCHEMA))
+    table = adjust_families(comparisons, label, correction)
+    uncorrected = pl.when(ranked).then("p_value").otherwise("p_adjusted").alias("p_adjusted")
+    return table.with_columns(uncorrected).select(list(COMPARISONS_SCHEMA))
 
 
 def with_nearness(comparisons: pl.DataFrame, nearness: pl.DataFrame, level: float) -> pl.DataFrame:

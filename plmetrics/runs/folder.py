@@ -339,3 +339,13 @@ def _facts_of(content: bytes) -> FileFacts:
 def moment_text(moment: datetime) -> str:
     """A moment as records write it, to the millisecond."""
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def moment_of(text: str) -> datetime:
+    """Moment of a text in a record, in UTC; without a zone it is meant so.
+
+    Raises:
+        ValueError: it says no moment.
+    """
+    moment = datetime.fromisoformat(text)
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)

@@ -22,16 +22,8 @@ class Outcome(Protocol):
         """A row per model, slice and metric."""
 
     @property
-    def comparisons(self) -> pl.DataFrame:
-        """A row per contrast."""
-
-    @property
     def gates(self) -> pl.DataFrame:
         """A row per rule, model and slice."""
-
-    @property
-    def curves(self) -> pl.DataFrame:
-        """A row per point."""
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:

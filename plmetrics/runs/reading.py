@@ -6,7 +6,6 @@ import hashlib
 import io
 import json
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -18,13 +17,14 @@ from plmetrics.core.results import FURTHER_COLUMNS, TABLES, ResultTables, in_sch
 from plmetrics.runs.documents import POINTER, Shape, misfit
 from plmetrics.runs.documents import RECORD as RECORD_SHAPE
 from plmetrics.runs.files import json_bytes, names_in, sizes_in, write_atomic
-from plmetrics.runs.folder import LATEST, check_name, table_file
+from plmetrics.runs.folder import LATEST, check_name, moment_of, table_file
 from plmetrics.runs.record import SCHEMA_VERSION
 from plmetrics.runs.work_folder import RECORD
 from plmetrics.table.files import shown_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from datetime import datetime
 
     from plmetrics.catalogue.metric import Metric
     from plmetrics.inference.across_runs.retained_replicates import RunReplicates
@@ -69,19 +69,9 @@ class StoredRun:
         Raises:
             RunFault: the table is absent, cannot be read, or is not as it was written.
         """
-        path = self.folder / table_file(name)
-        try:
-            content = path.read_bytes()
-            # Records of earlier versions have no hash.
-            expected = self.record.get("tables", {}).get(name, {}).get("sha256")
-            if expected is not None and hashlib.sha256(content).hexdigest() != expected:
-                raise RunFault(
-                    Problem(f"{shown_path(path)} is damaged: it does not fit its hash in {RECORD}")
-                )
-            return pl.read_parquet(io.BytesIO(content))
-        except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-            reason = str(error).strip().split("\n")[0]
-            raise RunFault(Problem(f"{shown_path(path)} cannot be read: {reason}")) from error
+        # Records of earlier versions have no hash.
+        expected = self.record.get("tables", {}).get(name, {}).get("sha256")
+        return read_table(self.folder / table_file(name), expected, RECORD)
 
     def results(self) -> StoredResult:
         """All tables, in the columns of this version.
@@ -182,6 +172,22 @@ class StoredResult(ResultTables):
         return Suite.model_construct(name=name, task=task, metrics=metrics, **sections)
 
 
+def read_table(path: Place, expected: str | None, source: str) -> pl.DataFrame:
+    """A result table, whose SHA-256 is `expected` by `source`; None if that does not say it.
+
+    Raises:
+        RunFault: the table is absent, cannot be read, or is not as it was written.
+    """
+    try:
+        content = path.read_bytes()
+        if expected is not None and hashlib.sha256(content).hexdigest() != expected:
+            raise RunFault(Problem(f"{shown_path(path)} is damaged: it does not fit its hash in {source}"))
+        return pl.read_parquet(io.BytesIO(content))
+    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        reason = str(error).strip().split("\n")[0]
+        raise RunFault(Problem(f"{shown_path(path)} cannot be read: {reason}")) from error
+
+
 def open_run(path: Place) -> StoredRun:
     """Read a run by its folder or its run.json, or the latest run of a suite's folder.
 
@@ -265,8 +271,7 @@ def ended_at(record: Mapping[str, Any]) -> datetime:
     Raises:
         ValueError: it says no such moment.
     """
-    moment = datetime.fromisoformat(record["finished"])
-    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+    return moment_of(record["finished"])
 
 
 def _pointer_target(pointer: Place) -> Place:

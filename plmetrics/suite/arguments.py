@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from plmetrics.core.errors import ConfigError, PlmetricsError, Problem
 from plmetrics.core.names import did_you_mean
 from plmetrics.features.registry import FEATURES, feature
-from plmetrics.suite.reader import suite_from_mapping
+from plmetrics.suite.reader import SUITE_KEYS, suite_from_mapping
+from plmetrics.suite.sections.basics import Columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -19,29 +20,12 @@ if TYPE_CHECKING:
     from plmetrics.suite.keywords import Arguments
     from plmetrics.suite.model import Suite
 
-_ROLES = ("label", "weight", "query", "document", "unit", "treatment", "fold")
+_ROLES = tuple(key for key in Columns.model_fields if key != "label_columns")
 _DATA = ("where", "missing", "path")
-_SUITE = (
-    "task",
-    "positive",
-    "classes",
-    "models",
-    "calibrate",
-    "baseline",
-    "metrics",
-    "undefined",
-    "ties",
-    "derive",
-    "slices",
-    "min_rows",
-    "max_slices",
-    "gates",
-    "curves",
-    "exact",
-    "reproducible",
-    "memory",
-    "name",
-)
+_SECTIONS = ("columns", "data", "uncertainty", "compare", "output", "notify")
+"""Keys of a suite that are no arguments of their own, or are read apart."""
+
+_SUITE = tuple(key for key in SUITE_KEYS if key not in _SECTIONS)
 _HEADING = re.compile(r"(\w+: |)(.*)", re.DOTALL)
 _KNOWN = (*_ROLES, *_DATA, *_SUITE, *FEATURES, "compare", "uncertainty", "seed")
 

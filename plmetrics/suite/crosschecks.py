@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from plmetrics.core.names import SuitePath
     from plmetrics.suite.mentions import SuiteMentions
     from plmetrics.suite.problems import Findings
-    from plmetrics.suite.sections.basics import Curve
+    from plmetrics.suite.sections.basics import Curve, Data
     from plmetrics.suite.sections.gates import Gate
 
 Add = Callable[..., None]
@@ -83,11 +83,9 @@ def check(fields: Mapping[str, Any], names: SuiteMentions, problems: Findings) -
         msg = "thresholds: resampled chooses one threshold anew, and task 'multilabel' has one for each class"
         add(msg, ("uncertainty", "thresholds"), "leave thresholds out: they stay as they were chosen")
     _roles(fields, add)
-    _trec(fields, add)
-    _database(fields, add)
+    if fields.get("data") is not None:
+        _sources(fields["data"], fields["task"], add)
     _label_sets(fields, add)
-    _partitions(fields, add)
-    _spark(fields, add)
     _metric_slices(fields, names, add)
     listed = dict.fromkeys(metric.text for metric in fields.get("metrics") or ())
     for index, gate in _sound(fields["gates"]):
@@ -104,15 +102,28 @@ def check(fields: Mapping[str, Any], names: SuiteMentions, problems: Findings) -
             add(f"{key} belongs to task {' or '.join(map(repr, tasks))}", (key,))
 
 
-def _trec(fields: Mapping[str, Any], add: Add) -> None:
-    """TREC files are rankings, and stand alone."""
-    data = fields.get("data")
-    if data is None or data.trec is None:
-        return
-    if fields["task"] and fields["task"] != "ranking":
+def _sources(data: Data, task: str, add: Add) -> None:
+    """Check of the source of the rows: it stands alone, and some belong to rankings."""
+    leave_out = "leave one of them out"
+    if data.trec is not None and task not in {"", "ranking"}:
         add("trec files are rankings", ("data", "trec"), "write task: ranking")
-    if data.path is not None:
-        add("path and trec both say where the rows are", ("data", "path"), "leave one of them out")
+    if data.query is not None and data.database is None:
+        add("query needs the database that is asked", ("data", "query"), 'write database: "${DATABASE_URL}"')
+    if data.database is not None and data.query is None:
+        add("database needs a query", ("data", "database"), "write query: SELECT * FROM scores")
+    for source, others in (("trec", ("path",)), ("database", ("path", "trec"))):
+        for key in others if getattr(data, source) is not None else ():
+            if getattr(data, key) is not None:
+                add(f"{key} and {source} both say where the rows are", ("data", key), leave_out)
+    for key in ("path", "trec", "database", "long", "partitioned_by") if data.spark is not None else ():
+        if getattr(data, key) is not None:
+            add(f"{key} does not go with a Spark table", ("data", key), leave_out)
+    if data.partitioned_by is not None and task not in {"", "ranking"}:
+        msg = "partitioned_by: query belongs to task 'ranking'"
+        add(msg, ("data", "partitioned_by"), "leave it out")
+    elif data.partitioned_by is not None and (data.trec is not None or data.database is not None):
+        msg = "partitioned_by says how rows lie in files, of which these have none"
+        add(msg, ("data", "partitioned_by"), "leave it out")
 
 
 def _label_sets(fields: Mapping[str, Any], add: Add) -> None:
@@ -134,42 +145,6 @@ def _label_sets(fields: Mapping[str, Any], add: Add) -> None:
     asked = [*fields["sections"], *(key for key in ("calibrate", "baseline") if fields.get(key))]
     for key in (key for key in asked if key in _ONE_LABEL):
         add(f"{key} reads one label a row, and task 'multilabel' has several", (key,), f"leave {key} out")
-
-
-def _database(fields: Mapping[str, Any], add: Add) -> None:
-    """A database and its query come together, and alone."""
-    data = fields.get("data")
-    if data is None or data.database is data.query is None:
-        return
-    if data.database is None:
-        add("query needs the database that is asked", ("data", "query"), 'write database: "${DATABASE_URL}"')
-    if data.query is None:
-        add("database needs a query", ("data", "database"), "write query: SELECT * FROM scores")
-    for key in ("path", "trec"):
-        if getattr(data, key) is not None:
-            add(f"{key} and database both say where the rows are", ("data", key), "leave one of them out")
-
-
-def _partitions(fields: Mapping[str, Any], add: Add) -> None:
-    """Only rows of rankings belong together."""
-    data = fields.get("data")
-    if data is None or data.partitioned_by is None:
-        return
-    path, hint = ("data", "partitioned_by"), "leave it out"
-    if fields["task"] and fields["task"] != "ranking":
-        add("partitioned_by: query belongs to task 'ranking'", path, hint)
-    elif data.trec is not None or data.database is not None:
-        add("partitioned_by says how rows lie in files, of which these have none", path, hint)
-
-
-def _spark(fields: Mapping[str, Any], add: Add) -> None:
-    """Check of a Spark table: the only source, with a row for each forecast."""
-    data = fields.get("data")
-    if data is None or data.spark is None:
-        return
-    for key in ("path", "trec", "database", "long", "partitioned_by"):
-        if getattr(data, key) is not None:
-            add(f"{key} does not go with a Spark table", ("data", key), "leave one of them out")
 
 
 def _roles(fields: Mapping[str, Any], add: Add) -> None:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from plmetrics.suite.sections.basics import SliceSet
     from plmetrics.suite.sections.section import Section, Strict
 
-_KEYS = tuple(key for key in Suite.model_fields if key not in {"metric_slices", "sections"})
+SUITE_KEYS = tuple(key for key in Suite.model_fields if key not in {"metric_slices", "sections"})
 _SECTIONS: Mapping[str, type[Strict]] = MappingProxyType(
     {"data": Data, "columns": Columns, "uncertainty": Uncertainty, "compare": Compare, "output": Output}
 )
@@ -59,7 +59,7 @@ _UNITS |= {"kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}
 
 def suite_keys() -> tuple[str, ...]:
     """The keys of a suite, those of features among them."""
-    return (*_KEYS, *FEATURES)
+    return (*SUITE_KEYS, *FEATURES)
 
 
 def suite_from_mapping(

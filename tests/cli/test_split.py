@@ -2,13 +2,13 @@ from __future__ import annotations
 
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import polars as pl
 import pytest
 
 import plmetrics as plm
-from plmetrics.cli.split import _NEEDS, _TAKES, Method
+from plmetrics.cli.split import OPTIONS, Method, parameters_of
 
 TABLE = pl.DataFrame({"id": range(40), "y": [i % 2 for i in range(40)], "g": [i // 4 for i in range(40)]})
 
@@ -114,8 +114,10 @@ def test_where_a_file_cannot_be(
 
 
 def test_every_method_has_its_function_and_options() -> None:
-    assert {method.value for method in Method} == set(plm.splits.__all__) == {*_TAKES}
-    assert all(set(needed) <= set(_TAKES[method]) for method, needed in _NEEDS.items())
+    assert set(get_args(Method)) == set(plm.splits.__all__)
+    options = [parameters_of(method) for method in get_args(Method)]
+    assert {option for of_method in options for option in of_method} == set(OPTIONS)
+    assert all({"name"} < of_method.keys() for of_method in options)
 
 
 @pytest.mark.parametrize("options", [("--by-hash", "--key", "id"), ()], ids=["by hash", "exact"])

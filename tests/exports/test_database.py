@@ -18,9 +18,8 @@ from exports.examples import of_interval
 from polars.testing import assert_frame_equal
 
 from plmetrics.core.errors import EnvironmentFault
-from plmetrics.exports.database.address import open_engine
-from plmetrics.exports.database.schema import PREFIX, database_tables
-from plmetrics.exports.database.target import DatabaseTarget
+from plmetrics.exports.database import DatabaseTarget, open_engine
+from plmetrics.exports.database_schema import PREFIX, database_tables
 from plmetrics.exports.protocol import EndedRun
 from plmetrics.exports.tidy import RESULTS, RUN_KEYS
 
@@ -243,7 +242,7 @@ def schema_of(address: str) -> str:
 def test_a_file_that_another_process_locks_is_a_fault(
     tmp_path: Path, ended: EndedRun, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr("plmetrics.exports.database.address._PATIENCE", 0.2)
+    monkeypatch.setattr("plmetrics.exports.database._PATIENCE", 0.2)
     address = f"sqlite:///{tmp_path / 'results.db'}"
     target(address).write(ended)
     with open_engine(target(address).url).connect() as other:

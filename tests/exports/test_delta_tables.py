@@ -148,7 +148,6 @@ def test_a_table_without_statistics_is_written_once(tmp_path: Path, ended: Ended
 def test_a_conflict_that_stays_is_a_fault(
     tmp_path: Path, ended: EndedRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import deltalake
     from deltalake.exceptions import CommitFailedError
 
     attempts = []
@@ -157,7 +156,7 @@ def test_a_conflict_that_stays_is_a_fault(
         attempts.append(1)
         raise CommitFailedError("a concurrent transaction changed the table")
 
-    monkeypatch.setattr(deltalake, "write_deltalake", conflict)
+    monkeypatch.setattr("plmetrics.exports.delta_tables.write_deltalake", conflict)
     monkeypatch.setattr("plmetrics.exports.delta_tables._PAUSE", 0.0)
     with pytest.raises(EnvironmentFault, match="metrics: a concurrent transaction changed the table"):
         DeltaTarget(tmp_path).write(ended)

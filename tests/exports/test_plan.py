@@ -150,16 +150,22 @@ def test_programs_are_told_where_the_results_are(suite_file: Callable[..., Path]
 
 
 @pytest.mark.parametrize(
-    ("output", "package"), [({"database": "sqlite:///a.db"}, "sqlalchemy"), ({"delta": "lake"}, "deltalake")]
+    ("output", "package", "module"),
+    [
+        ({"database": "sqlite:///a.db"}, "sqlalchemy", "plmetrics.exports.database"),
+        ({"delta": "lake"}, "deltalake", "plmetrics.exports.delta_tables"),
+    ],
 )
 def test_a_missing_extra_is_named_before_the_run(
     suite_file: Callable[..., Path],
     tmp_path: Path,
     output: dict[str, str],
     package: str,
+    module: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     file = suite_file(output)
+    monkeypatch.delitem(sys.modules, module, raising=False)
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(plm.EnvironmentFault, match=f"needs the extra '{next(iter(output))}'"):
         plm.run(file)

@@ -10,9 +10,7 @@ import polars as pl
 import pytest
 
 from plmetrics.core.results import (
-    ALWAYS,
     COMPARISONS_SCHEMA,
-    CURVES_SCHEMA,
     GATES_SCHEMA,
     METRICS_SCHEMA,
     TABLES,
@@ -245,12 +243,10 @@ def result() -> SimpleNamespace:
         "rows": dict(made.record["rows"]),
         "verdict": "fail",
     }
+    tables = {name: schema.to_frame() for name, schema in TABLES.items()}
+    tables |= {"metrics": made.metrics, "comparisons": made.comparisons, "gates": made.gates}
     return ResultOfTables(
-        metrics=made.metrics,
-        comparisons=made.comparisons,
-        gates=made.gates,
-        curves=CURVES_SCHEMA.to_frame(),
-        **{name: schema.to_frame() for name, schema in TABLES.items() if name not in ALWAYS},
+        **tables,
         verdict="fail",
         record=record,
         folder=None,

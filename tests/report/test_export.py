@@ -10,7 +10,6 @@ from types import SimpleNamespace
 import polars as pl
 import pytest
 
-from plmetrics.cli.options import ReportFormat
 from plmetrics.cli.run import result_text
 from plmetrics.core.results import TABLES
 from plmetrics.report.export import to_csv, to_json
@@ -70,8 +69,8 @@ def test_no_export_writes_control_characters_to_a_terminal(
     changed = type(result)(**vars(result) | {"folder": None})
     changed.metrics = result.metrics.with_columns(slice=pl.lit(evil))
     assert {row["slice"] for row in json.loads(to_json(changed))["metrics"]} == {evil}
-    assert evil in result_text(changed, ReportFormat.csv, quiet=True)
+    assert evil in result_text(changed, "csv", quiet=True)
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
-    for form in (ReportFormat.csv, ReportFormat.json):
+    for form in ("csv", "json"):
         text = result_text(changed, form, quiet=True)
         assert all(character == "\n" or character.isprintable() for character in text)

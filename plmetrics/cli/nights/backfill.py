@@ -11,7 +11,6 @@ from plmetrics.cli.options import (
     Debug,
     FailOnWords,
     Outcome,
-    OutcomeFormat,
     OutputFolder,
     Settings,
     SkipIfEmpty,
@@ -42,7 +41,7 @@ def backfill(
     settings: Settings = None,
     fail_on: FailOnWords = None,
     skip_if_empty: SkipIfEmpty = False,
-    form: Outcome = OutcomeFormat.text,
+    form: Outcome = "text",
     debug: Debug = False,
 ) -> None:
     """Evaluate many intervals of a suite, one after another.

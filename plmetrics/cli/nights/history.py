@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import io
 import sys
-from enum import StrEnum
 from pathlib import Path  # noqa: TC003 (typer reads the annotations)
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from typer import Argument, Option
 
@@ -22,13 +21,7 @@ if TYPE_CHECKING:
     from plmetrics.features.nights.interval_history import History
 
 
-class HistoryFormat(StrEnum):
-    """Output format of a history."""
-
-    text = "text"
-    json = "json"
-    csv = "csv"
-    parquet = "parquet"
+HistoryFormat: TypeAlias = Literal["text", "json", "csv", "parquet"]
 
 
 def history(
@@ -61,7 +54,7 @@ def history(
     form: Annotated[
         HistoryFormat,
         Option("--format", help="text for people; json, csv, and parquet in a file for programs."),
-    ] = HistoryFormat.text,
+    ] = "text",
     output: Annotated[
         Path | None,
         Option("--output", metavar="FILE", readable=False, help="Write a file and print nothing."),
@@ -74,7 +67,7 @@ def history(
     A suite without intervals has its runs by time.
     """
     with guard(debug=debug, json=form == "json"):
-        if form is HistoryFormat.parquet and output is None:
+        if form == "parquet" and output is None:
             raise UsageError(Problem("--format parquet needs a file", hint="--output history.parquet"))
         from plmetrics.features.nights.change_points.history_levels import read_rows
         from plmetrics.features.nights.history_selection import OVERALL, home_of
@@ -93,13 +86,13 @@ def _content(values: History, rows: pl.DataFrame, form: HistoryFormat) -> bytes:
     from plmetrics.features.nights.history_report import history_csv, history_json, history_text
 
     match form:
-        case HistoryFormat.parquet:
+        case "parquet":
             buffer = io.BytesIO()
             rows.write_parquet(buffer)
             return buffer.getvalue()
-        case HistoryFormat.csv:
+        case "csv":
             return history_csv(rows).encode()
-        case HistoryFormat.json:
+        case "json":
             return history_json(values, rows).encode()
     return history_text(values, rows, width(), color=wants_color(sys.stdout)).encode()
 

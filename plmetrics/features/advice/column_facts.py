@@ -74,6 +74,11 @@ class ColumnFacts:
         """The range, as text."""
         return f"{short_text(self.low)} to {short_text(self.high)}"
 
+    @property
+    def words(self) -> str:
+        """The column in a few words."""
+        return f"{self.distinct:,} {self.kind}, {self.span}"
+
 
 def column_facts(rows: pl.LazyFrame, columns: Iterable[str], *, exact: bool) -> dict[str, ColumnFacts]:
     """Facts of some columns from one scan; without `exact` the numbers of different values are estimates."""

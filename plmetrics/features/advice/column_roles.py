@@ -158,7 +158,7 @@ def question(message: str, candidates: Sequence[ColumnFacts], option: str) -> Am
             Problem(f"{message}: none has a fitting type", hint=f"name one with {option} COLUMN")
         )
     listed = name_list([column.name or _NAMELESS for column in candidates], _SHOWN)
-    seen = "; ".join(_description(column) for column in candidates[:2])
+    seen = "; ".join(f"{column.name or _NAMELESS} holds {column.words}" for column in candidates[:2])
     guesses = " or ".join(f"{option} {column.name or _NAMELESS}" for column in candidates[:2])
     return AmbiguousRoles(Problem(f"{message}: {listed}", hint=f"name it: {guesses} ({seen})"))
 
@@ -184,10 +184,6 @@ def are_shares_of_one(sample: pl.DataFrame, columns: Sequence[str]) -> bool:
     total = sample.select(pl.sum_horizontal(pl.col(columns).fill_nan(None).cast(pl.Float64))).to_series()
     ends = sample.select(pl.min_horizontal(columns).min().alias("low")).item()
     return bool(((total - 1).abs() < _TOLERANCE).all()) and ends is not None and ends >= 0
-
-
-def _description(column: ColumnFacts) -> str:
-    return f"{column.name or _NAMELESS} holds {column.distinct:,} {column.kind}, {column.span}"
 
 
 def _is_weight(column: ColumnFacts) -> bool:

@@ -163,7 +163,7 @@ def _task(sample: TableSample, roles: Roles) -> str:
 
 
 def _columns(sample: TableSample, fits: Callable[[ColumnFacts], bool]) -> dict[str, str]:
-    return {name: description(column) for name, column in sample.sampled.items() if fits(column)}
+    return {name: column.words for name, column in sample.sampled.items() if fits(column)}
 
 
 def _is_any(column: ColumnFacts) -> bool:
@@ -172,11 +172,6 @@ def _is_any(column: ColumnFacts) -> bool:
 
 def _is_key(column: ColumnFacts) -> bool:
     return column.distinct > 1 and not column.dtype.is_float()
-
-
-def description(column: ColumnFacts) -> str:
-    """A column in a few words."""
-    return f"{column.distinct:,} {column.kind}, {column.span}"
 
 
 def _overview(sample: TableSample) -> str:

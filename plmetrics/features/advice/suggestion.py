@@ -28,20 +28,18 @@ from plmetrics.features.advice.table_task import recognised_roles
 from plmetrics.table.opening import open_source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     import polars as pl
 
     from plmetrics.catalogue.advice.goals import Goal
     from plmetrics.features.advice.column_facts import ColumnFacts
-    from plmetrics.features.advice.column_roles import Facts
     from plmetrics.features.advice.metric_choice import Advice
     from plmetrics.features.advice.table_roles import Roles
     from plmetrics.suite import python_types
     from plmetrics.table.source import Source
 
     Costs = tuple[float | None, float | None]
-    Guess = Callable[[pl.DataFrame, Facts, Wishes], Roles]
 
 _NO_PATH = "predictions.parquet"
 _SIGNED = "${URL}"
@@ -88,7 +86,7 @@ def starter(data: str, folder: Path, label: str | None = None, scores: Sequence[
     """
     wishes = Wishes(label=label, scores=tuple(scores))
     look = TableSample.of(data)
-    table = look.table(folder, recognised_roles, wishes)
+    table = look.table(folder, wishes)
     usual = table.task in {"binary", "regression"} and not table.roles.models
     chosen = _first_metrics(table) if usual else _plain_metrics(look, table)
     return suite_text(table, _FIRST, chosen)
@@ -149,7 +147,7 @@ def suggest(
     wishes = Wishes(task=task, label=label, scores=named, query=query, treatment=treatment)
     place = Path.cwd() if folder is None else Path(folder)
     look = TableSample.of(data)
-    table = look.table(place, recognised_roles, wishes)
+    table = look.table(place, wishes)
     roles, note = _available(table.roles)
     table = replace(table, roles=roles)
     if costs != (None, None) and table.task != "binary":
@@ -195,7 +193,7 @@ class TableSample:
                 raise AbsentDataError(msg)
             return cls(data, source, rows, column_facts(rows.lazy(), rows.columns, exact=True))
 
-    def table(self, folder: Path, guess: Guess, wishes: Wishes) -> TableDescription:
+    def table(self, folder: Path, wishes: Wishes) -> TableDescription:
         """The table with guessed roles; all rows are read for the facts of their columns.
 
         Raises:
@@ -203,7 +201,7 @@ class TableSample:
         """
         with reading(self.source):
             with list_advice(self.rows):
-                roles = guess(self.rows, self.sampled, wishes)
+                roles = recognised_roles(self.rows, self.sampled, wishes)
             facts = column_facts(self.source.frame, roles.columns, exact=False)
         # An estimate may take two values for one, so it counts for no less than what the sample holds.
         least = {name: max(column.distinct, self.sampled[name].distinct) for name, column in facts.items()}

@@ -12,7 +12,7 @@ from plmetrics.features.drift.drift_measures import NULL_SHARE, Measure, measure
 from plmetrics.features.drift.drift_section import TESTS, Drift
 from plmetrics.features.drift.histogram_table import column_histograms, histogram_table
 from plmetrics.features.drift.sides import Sides
-from plmetrics.inference.comparisons.correction import adjust
+from plmetrics.inference.comparisons.correction import adjust_families
 from plmetrics.inference.comparisons.tests.two_samples import (
     Array,
     SampleMoments,
@@ -28,8 +28,6 @@ from plmetrics.inference.comparisons.tests.two_samples import (
 from plmetrics.inference.tables import ResultRows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from plmetrics.core.segments import Segments
     from plmetrics.features.drift.counts import DriftCounts
     from plmetrics.suite.model import Suite
@@ -275,12 +273,4 @@ def _correct(table: pl.DataFrame, correction: str) -> pl.DataFrame:
     """Rows with p values adjusted in their families; only tests have one."""
     tested = pl.col("p_status") != "no_test"
     label = pl.concat_str([pl.col("measure"), pl.lit(" / "), pl.col("slice_set")])
-    table = table.with_columns(pl.when(tested).then(label).alias("family")).with_row_index("@row")
-    parts: Sequence[pl.DataFrame] = table.partition_by("family", maintain_order=True)
-    adjusted = []
-    for part in parts:
-        p_values = part["p_value"].cast(pl.Float64).to_numpy()
-        size = None if part["family"][0] is None else int(np.isfinite(p_values).sum())
-        values = pl.Series("p_adjusted", adjust(p_values, correction)).fill_nan(None)
-        adjusted.append(part.with_columns(values, pl.lit(size, dtype=pl.Int64).alias("family_size")))
-    return pl.concat(adjusted).sort("@row").select(list(DRIFT_SCHEMA))
+    return adjust_families(table, pl.when(tested).then(label), correction).select(list(DRIFT_SCHEMA))

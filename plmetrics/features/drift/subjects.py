@@ -35,7 +35,6 @@ class Subject:
     subject: Literal["score", "label", "column"]
     column: str
     kind: Kind
-    path: SuitePath
     model: str | None = None
     part: str = ""
 
@@ -54,13 +53,13 @@ def subjects_of(
         for part, column in roles.models[name].columns.items():
             classes = name in roles.hard or (task == "multiclass" and part == "prediction")
             kind: Kind = "category" if classes else "number"
-            yield Subject("score", column, kind, ("models", name), name, part)
+            yield Subject("score", column, kind, name, part)
     if spec.label:
         kind = "category" if task in {"binary", "multiclass"} else "number"
-        yield Subject("label", roles.label, kind, ("columns", "label"))
+        yield Subject("label", roles.label, kind)
     for place, column in enumerate(dict.fromkeys(spec.columns)):
-        path: SuitePath = (*_PATH, "columns", place)
-        yield Subject("column", column, common_kind(column, current.schema, there, path), path)
+        kind = common_kind(column, current.schema, there, (*_PATH, "columns", place))
+        yield Subject("column", column, kind)
 
 
 def common_kind(name: str, schema: pl.Schema, there: pl.Schema, path: SuitePath) -> Kind:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from plmetrics.core.errors import ConfigError, DataError, Problem
+from plmetrics.core.errors import Collected, ConfigError, DataError, Problem
 from plmetrics.core.names import did_you_mean
 from plmetrics.table.prediction_columns import require
 
@@ -66,9 +66,7 @@ def outcome_columns(schema: pl.Schema, outcomes: Sequence[ArmOutcome]) -> dict[s
     columns = {}
     for index, outcome in enumerate(outcomes):
         for part, (column, role) in outcome.columns().items():
-            dtype = require(schema, column, role, (role,))
-            if not (dtype.is_numeric() or dtype == pl.Boolean):
-                raise DataError(_not_numbers(column, role, dtype, (role,)))
+            _require_numbers(schema, column, role, (role,))
             columns[part_column(part, index)] = pl.col(column).cast(pl.Float64)
     return columns
 
@@ -87,31 +85,29 @@ def check_columns(
             named = ("ratios" if outcome.quantile is None else "quantiles", outcome.name)
             place = ("covariates",) if role == "covariate" else named
             needs.setdefault(column, (role, ("experiment", *place)))
-    problems: list[Problem] = []
+    collected = Collected()
     for column, (role, path) in needs.items():
         if column not in known:
-            problems += _column_problems(schema, column, role, path)
+            with collected.step():
+                _require_numbers(schema, column, role, path, pl.Null)
     for name in strata:
-        if name not in schema:
-            problems += _column_problems(schema, name, "stratum", ("experiment", "strata"))
-    if problems:
-        raise DataError(problems)
+        with collected.step():
+            require(schema, name, "stratum", ("experiment", "strata"))
+    collected.settle()
 
 
-def _column_problems(schema: pl.Schema, column: str, role: str, path: tuple[str, ...]) -> tuple[Problem, ...]:
-    """Problems of the column of a number."""
-    try:
-        dtype = require(schema, column, role, path)
-    except DataError as error:
-        return error.problems
-    if dtype.is_numeric() or dtype in {pl.Boolean, pl.Null}:
-        return ()
-    return (_not_numbers(column, role, dtype, path),)
+def _require_numbers(
+    schema: pl.Schema, column: str, role: str, path: tuple[str, ...], *others: type[pl.DataType]
+) -> None:
+    """Check that a column has numbers or booleans, or one of other types.
 
-
-def _not_numbers(column: str, role: str, dtype: pl.DataType, path: tuple[str, ...]) -> Problem:
-    msg = f"column '{column}' ({role}) is of type {dtype}, but must hold numbers or booleans"
-    return Problem(msg, path)
+    Raises:
+        DataError: it is absent or of a wrong type.
+    """
+    dtype = require(schema, column, role, path)
+    if not dtype.is_numeric() and dtype not in (pl.Boolean, *others):
+        msg = f"column '{column}' ({role}) is of type {dtype}, but must hold numbers or booleans"
+        raise DataError(Problem(msg, path))
 
 
 def is_sound(outcome: ArmOutcome, index: int) -> pl.Expr:

@@ -11,7 +11,7 @@ import polars as pl
 from plmetrics.core.results import EXPERIMENT_SCHEMA
 from plmetrics.core.special import chdtrc
 from plmetrics.diagnostics.treatment_balance import APART, CLEAR
-from plmetrics.inference.comparisons.correction import adjust
+from plmetrics.inference.comparisons.correction import adjust_families
 from plmetrics.inference.comparisons.tests.arm_sums import (
     Moments,
     cohen_effects,
@@ -75,7 +75,8 @@ class Plan:
 def readout_table(experiment: ExperimentSums, plan: Plan) -> pl.DataFrame:
     """Row per outcome, slice and arm, and one comparison of the arms' sizes with the plan."""
     frames = [_of_outcome(experiment, sums, plan) for sums in experiment.sums]
-    table = _correct(pl.concat(frames), plan.correction)
+    family = pl.when(pl.col("p_value").is_not_null()).then("slice_set")
+    table = adjust_families(pl.concat(frames), family, plan.correction).select(list(EXPERIMENT_SCHEMA))
     return pl.concat([table, _sample_ratio(experiment, plan)])
 
 
@@ -303,23 +304,6 @@ def _to_frame(columns: Mapping[str, Any], height: int) -> pl.DataFrame:
             series = series.to_frame().select(pl.when(pl.col(name).is_finite()).then(pl.col(name)))[name]
         framed.append(series.cast(dtype))
     return pl.DataFrame(framed)
-
-
-def _correct(table: pl.DataFrame, correction: str) -> pl.DataFrame:
-    """Table with p values corrected for all outcomes, arms and slices of one slice set."""
-    p = table["p_value"].cast(pl.Float64).fill_null(float("nan")).to_numpy()
-    sets = table["slice_set"].to_numpy()
-    adjusted, sizes = np.full(len(p), np.nan), np.zeros(len(p), dtype=np.int64)
-    for name in dict.fromkeys(sets):
-        family = sets == name
-        adjusted[family] = adjust(p[family], correction)
-        sizes[family] = int(np.isfinite(p[family]).sum())
-    defined = pl.col("p_value").is_not_null()
-    return table.with_columns(
-        pl.Series("p_adjusted", adjusted).fill_nan(None),
-        pl.when(defined).then(pl.col("slice_set")).alias("family"),
-        pl.when(defined).then(pl.Series("family_size", sizes)).alias("family_size"),
-    )
 
 
 def _sample_ratio(experiment: ExperimentSums, plan: Plan) -> pl.DataFrame:

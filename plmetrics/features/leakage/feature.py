@@ -8,6 +8,7 @@ from plmetrics.core.errors import errors_at
 from plmetrics.engine.step import Step
 from plmetrics.features.leakage.leakage_section import Leakage
 from plmetrics.features.protocol import Feature, FeatureTable, Outputs
+from plmetrics.suite.sections.section import HANDED_OVER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -38,9 +39,6 @@ class LeakageFeature(Feature):
 
     def refusal(self, suite: Suite) -> str | None:
         """Reason against a state: values of attributes are too many, and a frame is no file for another process."""
-        from plmetrics.features.leakage.leakage_section import Leakage
-        from plmetrics.suite.sections.section import HANDED_OVER
-
         spec = Leakage.of(suite)
         if spec.attributes:
             return "leakage's attributes are judged by each of their values, which a state does not hold"
@@ -50,8 +48,6 @@ class LeakageFeature(Feature):
 
     def table(self, suite: Suite, argument: Any, base: Path | None) -> Source | None:
         """The training table."""
-        from plmetrics.features.leakage.leakage_section import Leakage
-        from plmetrics.suite.sections.section import HANDED_OVER
         from plmetrics.table.opening import open_source
 
         train = Leakage.of(suite).train

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
-import io
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -28,9 +27,9 @@ from plmetrics.features.nights.calendar import Calendar
 from plmetrics.features.nights.history_selection import FOLDERS, every_of
 from plmetrics.features.nights.manifests import Manifests
 from plmetrics.gates.rules import BAND_ENDS
-from plmetrics.runs.folder import table_file
+from plmetrics.runs.folder import moment_of, table_file
 from plmetrics.runs.history.previous_runs import complete_runs
-from plmetrics.runs.reading import AbsentRun, RunFault
+from plmetrics.runs.reading import AbsentRun, RunFault, read_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -269,16 +268,7 @@ def _listed_table(manifests: Manifests, manifest: Manifest, name: str, schema: p
     facts = manifest.files.get(place)
     if facts is None:
         raise RunFault(Problem(f"{place} is not in the manifest"))
-    try:
-        content = (manifests.home / place).read_bytes()
-    except OSError as error:
-        raise RunFault(Problem(f"{place} cannot be read: {error.strerror}")) from error
-    if hashlib.sha256(content).hexdigest() != facts.get("sha256"):
-        raise RunFault(Problem(f"{place} is damaged: it does not fit its hash in the manifest"))
-    try:
-        table = pl.read_parquet(io.BytesIO(content))
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        raise RunFault(Problem(f"{place} cannot be read")) from error
+    table = read_table(manifests.home / place, facts["sha256"], "the manifest")
     return _conform_table(table, place, schema)
 
 
@@ -312,8 +302,8 @@ def _gap_rows(gaps: Sequence[Interval], lost: set[str]) -> pl.DataFrame:
 def _part_of_interval(home: Place, manifest: Manifest, status: str) -> _Part:
     facts = {
         "interval": manifest.interval,
-        "start": datetime.fromisoformat(manifest.start).astimezone(UTC),
-        "end": datetime.fromisoformat(manifest.end).astimezone(UTC),
+        "start": moment_of(manifest.start),
+        "end": moment_of(manifest.end),
         "verdict": manifest.verdict,
         "accepted": manifest.is_accepted,
         "run_id": manifest.run,
@@ -353,8 +343,6 @@ def _part_of_run(run: StoredRun) -> _Part:
 
 
 def _moment(text: object) -> datetime | None:
-    try:
-        moment = datetime.fromisoformat(str(text))
-    except ValueError:
-        return None
-    return moment.astimezone(UTC) if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+    with suppress(ValueError):
+        return moment_of(str(text))
+    return None

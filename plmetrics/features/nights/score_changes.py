@@ -243,16 +243,12 @@ class FineScores:
         part = self._part(number, model, "coarse")
         size, modulus = part.size, self.states[0].head.blocks or 0
         counts = np.zeros((len(slices), modulus if size[0] else 0, *size))
-        for saved in self.states if counts.size else ():
-            place = saved.head.number("scores", (number,), model, "coarse")
-            keys, named = saved.head.number("blocks"), saved.head.number("slices", (number,))
-            if place is None or keys is None or named is None:
+        for saved, rows, codes in self._rows(number, model, "coarse", slices.values) if counts.size else ():
+            keys = saved.head.number("blocks")
+            if keys is None:
                 continue
             to = (blocks_in(saved.of(keys)) % np.uint64(modulus)).astype(np.int64)
-            codes = matching_rows(saved.values(named), slices.values)
-            rows = saved.of(place)
-            wanted = PieceRows.of(rows.filter(pl.Series(codes).gather(rows[CELL]) >= 0))
-            for slots, entries in wanted.in_blocks(size[0] * size[1], to, modulus, codes):
+            for slots, entries in rows.in_blocks(size[0] * size[1], to, modulus, codes):
                 np.add.at(counts.reshape(-1), slots, entries)
         return part.totals(counts)
 
@@ -266,15 +262,19 @@ class FineScores:
         self, number: int, model: str, values: pl.DataFrame, width: int
     ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.generic]]]:
         """Slots and counts of the slices of a set with such values, a few at a time and state by state."""
+        for _, rows, codes in self._rows(number, model, "fine", values):
+            yield from rows.entries(width, codes)
+
+    def _rows(
+        self, number: int, model: str, bins: str, values: pl.DataFrame
+    ) -> Iterator[tuple[SavedState, PieceRows, NDArray[np.int64]]]:
+        """Each state with its counts of the slices of a set with such values, and the places of its slices in these."""
         for saved in self.states:
-            place = saved.head.number("scores", (number,), model, "fine")
+            place = saved.head.number("scores", (number,), model, bins)
             named = saved.head.number("slices", (number,))
-            if place is None or named is None:
-                continue
-            to = matching_rows(saved.values(named), values)
-            rows = saved.of(place)
-            wanted = rows.filter(pl.Series(to).gather(rows[CELL]) >= 0)
-            yield from PieceRows.of(wanted).entries(width, to)
+            if place is not None and named is not None:
+                codes, rows = matching_rows(saved.values(named), values), saved.of(place)
+                yield saved, PieceRows.of(rows.filter(pl.Series(codes).gather(rows[CELL]) >= 0)), codes
 
 
 def _is_part_of(part: Part, sets: Collection[int]) -> bool:

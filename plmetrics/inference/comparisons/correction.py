@@ -6,6 +6,7 @@ from math import isnan
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from plmetrics.core.errors import ConfigError
@@ -74,6 +75,25 @@ def adjusted(p_values: Any, *, method: Correction = "holm") -> list[float | None
         msg = "p_values must be one column of numbers from 0 to 1"
         raise ConfigError(msg)
     return [None if isnan(value) else value for value in adjust(values, method).tolist()]
+
+
+def adjust_families(table: pl.DataFrame, family: pl.Expr, correction: str) -> pl.DataFrame:
+    """Table with `family`, `family_size` and `p_adjusted`: the p values of each family are adjusted together.
+
+    Null p values stay null and do not count; rows without a family have no size.
+
+    >>> table = pl.DataFrame({"slice_set": ["a", "a", "b"], "p_value": [0.01, 0.04, 0.03]})
+    >>> adjust_families(table, pl.col("slice_set"), "bonferroni").select("family_size", "p_adjusted").rows()
+    [(2, 0.02), (2, 0.08), (1, 0.03)]
+    """
+    table = table.with_columns(family.alias("family")).with_row_index("@row")
+    parts = []
+    for part in table.partition_by("family", maintain_order=True):
+        p_values = part["p_value"].cast(pl.Float64).to_numpy()
+        size = None if part["family"][0] is None else int(np.isfinite(p_values).sum())
+        values = pl.Series("p_adjusted", adjust(p_values, correction)).fill_nan(None)
+        parts.append(part.with_columns(values, pl.lit(size, dtype=pl.Int64).alias("family_size")))
+    return pl.concat(parts).sort("@row").drop("@row")
 
 
 def _benjamini_hochberg(p: Array) -> Array:

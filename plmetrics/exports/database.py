@@ -8,19 +8,36 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
+from sqlalchemy import URL, create_engine, delete, func, insert, make_url, select
+from sqlalchemy.dialects import mysql, postgresql, sqlite
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy.pool import NullPool
 
-from plmetrics.core.errors import EnvironmentFault, Problem, needs_extra
+from plmetrics.core.errors import ConfigError, EnvironmentFault, Problem, needs_extra
+from plmetrics.exports.database_schema import PLACE, database_tables, prepare_tables
+from plmetrics.exports.protocol import output_path
 from plmetrics.exports.tidy import run_tables
+from plmetrics.table.database.drivers import address_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from sqlalchemy import URL, Connection, Engine, Select, Table
-    from sqlalchemy.exc import DBAPIError
+    from sqlalchemy import Connection, Engine, Select, Table
 
     from plmetrics.exports.protocol import EndedRun
     from plmetrics.suite.yaml.load import LoadedSuite
 
+_DRIVERS = {
+    "postgresql": "postgresql+psycopg",
+    "postgres": "postgresql+psycopg",
+    "mysql": "mysql+pymysql",
+    "mariadb": "mariadb+pymysql",
+    "sqlite": "sqlite",
+}
+_EXAMPLE = "write an address such as postgresql://user:password@host/name, or sqlite:///metrics.db"
+_PATH = ("output", "database")
+_TIMEOUT = 10
+_PATIENCE = 30
 _BATCH = 5000
 _ATTEMPTS = 8
 _PAUSE = 0.1
@@ -39,8 +56,6 @@ class DatabaseTarget:
     @property
     def description(self) -> str:
         """The database, without password and options."""
-        from plmetrics.exports.database.address import shown_address
-
         return f"the database {shown_address(self.url)}"
 
     def write(self, run: EndedRun) -> None:
@@ -49,10 +64,6 @@ class DatabaseTarget:
         Raises:
             EnvironmentFault: the server cannot be reached, refuses, or goes away.
         """
-        from sqlalchemy.exc import DBAPIError, SQLAlchemyError
-
-        from plmetrics.exports.database.address import driver_words, open_engine
-
         assert run.result is not None
         tables = run_tables(run, run.result)
         engine = open_engine(self.url)
@@ -71,18 +82,12 @@ class DatabaseTarget:
 
 def database_target(loaded: LoadedSuite, address: str) -> DatabaseTarget:
     """The target of `output.database`. Nothing is connected yet."""
-    with needs_extra("database", "writing to a database"):
-        import sqlalchemy  # noqa: F401
-    from plmetrics.exports.database.address import open_engine, read_address
-
     url = read_address(loaded, address)
     open_engine(url)
     return DatabaseTarget(url)
 
 
 def _write(engine: Engine, run: EndedRun, frames: Mapping[str, pl.DataFrame]) -> None:
-    from plmetrics.exports.database.schema import PLACE, database_tables, prepare_tables
-
     tables = database_tables()
     with engine.begin() as connection:
         prepare_tables(connection, tables)
@@ -101,8 +106,6 @@ def _write(engine: Engine, run: EndedRun, frames: Mapping[str, pl.DataFrame]) ->
 
 def _stored_run(table: Table, run: EndedRun) -> Select[Any]:
     """Id of the run with stored rows for the interval."""
-    from sqlalchemy import select
-
     return select(table.c.run_id).where(table.c.suite == run.name, table.c.run_key == run.key)
 
 
@@ -110,20 +113,14 @@ def _put_run(connection: Connection, table: Table, row: Mapping[str, Any]) -> No
     keys = [column.name for column in table.primary_key]
     changes = {name: value for name, value in row.items() if name not in keys}
     if connection.dialect.name in {"mysql", "mariadb"}:
-        from sqlalchemy.dialects import mysql
-
         connection.execute(mysql.insert(table).values(row).on_duplicate_key_update(changes))
         return
-    from sqlalchemy.dialects import postgresql, sqlite
-
     dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
     insert = dialect.insert(table).values(row)
     connection.execute(insert.on_conflict_do_update(index_elements=keys, set_=changes))
 
 
 def _replace(connection: Connection, table: Table, run: EndedRun, frame: pl.DataFrame) -> None:
-    from sqlalchemy import delete, func, insert, select
-
     of_run = (table.c.suite == run.name) & (table.c.run_key == run.key)
     # A deletion of nothing would lock the gap that other intervals are inserted into, in MariaDB.
     if connection.scalar(select(func.count()).select_from(table).where(of_run)):
@@ -160,3 +157,52 @@ def _is_transient(error: DBAPIError) -> bool:
     first = next(iter(error.orig.args), None)
     made_meanwhile = isinstance(first, str) and any(words in first for words in _RACES)
     return made_meanwhile or not _TRANSIENT.isdisjoint({getattr(error.orig, "sqlstate", None), first})
+
+
+def read_address(loaded: LoadedSuite, text: str) -> URL:
+    """The address of a database, with a driver; a file of SQLite is relative to the suite's folder.
+
+    Raises:
+        ConfigError: it is none, or of a database that is not supported. Nothing of the text is in the message, as it
+            may hold a password.
+    """
+    try:
+        url = make_url(text)
+    except (ArgumentError, ValueError):
+        raise address_error(_PATH, _EXAMPLE) from None
+    backend = url.get_backend_name()
+    if backend not in _DRIVERS:
+        msg = "the database must be PostgreSQL, MariaDB, MySQL or SQLite"
+        raise ConfigError(Problem(msg, _PATH, _EXAMPLE))
+    if "+" not in url.drivername:
+        url = url.set(drivername=_DRIVERS[backend])
+    if backend != "sqlite":
+        return url
+    if not url.database or url.database.startswith((":", "file:")):
+        raise ConfigError(Problem("the database must be a file", _PATH, "write sqlite:///metrics.db"))
+    return url.set(database=str(output_path(loaded, url.database, _PATH)))
+
+
+def open_engine(url: URL) -> Engine:
+    """Engine with a connection per use, and no open one otherwise.
+
+    Raises:
+        EnvironmentFault: the driver is not installed.
+    """
+    sqlite = url.get_backend_name() == "sqlite"
+    patience = {"timeout": _PATIENCE} if sqlite else {"connect_timeout": _TIMEOUT}
+    arguments: dict[str, Any] = {key: value for key, value in patience.items() if key not in url.query}
+    with needs_extra("database", "writing to a database"):
+        return create_engine(url, poolclass=NullPool, hide_parameters=True, connect_args=arguments)
+
+
+def shown_address(url: URL) -> str:
+    """An address without driver, password and options."""
+    return url.set(drivername=url.get_backend_name(), query={}).render_as_string(hide_password=True)
+
+
+def driver_words(url: URL, error: BaseException) -> str:
+    """Message of a driver on one line, without the password."""
+    text = " ".join(str(error).split())
+    password = str(url.password or "")
+    return text.replace(password, "***") if password else text

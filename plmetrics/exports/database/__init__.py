@@ -1,1 +1,0 @@
-"""The tables of results in a database."""
