@@ -10,14 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from plmetrics.core.results import (
-    ALWAYS,
-    COMPARISONS_SCHEMA,
-    CURVES_SCHEMA,
-    GATES_SCHEMA,
-    METRICS_SCHEMA,
-    TABLES,
-)
+from plmetrics.core.results import GATES_SCHEMA, METRICS_SCHEMA, TABLES
 
 
 @dataclass(frozen=True)
@@ -70,15 +63,13 @@ def make_result(verdict: str = "pass", folder: Path | None = None, **changes: An
         sections={},
     )
     keys = {
+        **{name: schema.to_frame() for name, schema in TABLES.items()},
         "metrics": row(
             METRICS_SCHEMA, **place, value=0.75, interval_status="not_requested", n=9, status="ok"
         ),
-        "comparisons": COMPARISONS_SCHEMA.to_frame(),
         "gates": row(GATES_SCHEMA, **place, **gate, verdict=verdict)
         if verdict != "none"
         else GATES_SCHEMA.to_frame(),
-        "curves": CURVES_SCHEMA.to_frame(),
-        **{name: schema.to_frame() for name, schema in TABLES.items() if name not in ALWAYS},
         "others": {},
         "verdict": verdict,
         "suite": suite,
