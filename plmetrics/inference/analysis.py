@@ -313,7 +313,7 @@ def _metric_columns(
     if not methods:
         yield metric_columns(model, metric, part.judged[model], None, hard=hard)
         return
-    from plmetrics.inference.intervals.forms import interval_of
+    from plmetrics.inference.intervals.ladder import interval_of
 
     for chosen in methods:
         estimates_of_model = part.of_kind[chosen.replicates][model]

@@ -97,6 +97,6 @@ def _backend(on: On, address: str | None, cpus: int | None) -> Backend:
         if not (detail or address):
             raise ConfigError(Problem("dask needs the address of its scheduler", ("engine", "on"), _WRITE))
         return dask_backend(detail or str(address), cpus)
-    from plmetrics.runners.inline import InlineBackend
+    from plmetrics.runners.pool import InlineBackend
 
     return InlineBackend()

@@ -1,14 +1,15 @@
-"""Runner over any backend: a bounded number of calls in flight, and retries after a crash of a worker."""
+"""Runner over any backend, with a bounded number of calls in flight and retries after a crash; and this process."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter, deque
 from concurrent.futures import Future
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Self
 
 from plmetrics.runners.protocol import Crash, Receipt, RunnerTask
-from plmetrics.runners.worker import receipt_of
+from plmetrics.runners.worker import call, receipt_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -80,3 +81,29 @@ class PoolRunner:
             refusal: Future[str] = Future()
             refusal.set_exception(error)
             return refusal
+
+
+class InlineBackend:
+    """Synchronous calls in this process."""
+
+    window = 1
+    retries = 0
+
+    def begin(self, task: str, jobs: int) -> None:
+        """Nothing: there is no other process."""
+
+    def submit(self, task: str, text: str) -> Future[str]:
+        """Call a task at once."""
+        future: Future[str] = Future()
+        try:
+            future.set_result(json.dumps({"receipt": call(task, text)}))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+    def is_crash(self, error: BaseException) -> bool:  # noqa: ARG002 (there is no other process)
+        """Never: the worker is this process."""
+        return False
+
+    def close(self, *, cancel: bool) -> None:
+        """Nothing is running."""

@@ -17,10 +17,13 @@ from plmetrics.engine.aggregate.totals import (
     DIGEST,
     cells_of,
     centres_of,
+    counted_columns,
+    counted_rows,
     moments,
     row_count,
     summed_in,
     sums_of,
+    tells_counts,
     totals,
 )
 from plmetrics.engine.inquiry import answer, constant_question, gather
@@ -130,8 +133,6 @@ def sum_cubes(
         frames = [side_by_side([next(parts) for _ in group]) for group in groups]
         rows = next(parts, None)
         if rows is not None and not groups:
-            from plmetrics.engine.aggregate.row_counts import counted_rows
-
             frames, rows = counted_rows(plan, rows)
     rows = None if rows is None else plan.request.arithmetic.rows(rows)
     refuse_bad(plan, frames[0])
@@ -154,8 +155,6 @@ def sums_scan(run_plan: RunPlan, *, digested: bool = False) -> tuple[list[list[p
     does, recentres = families(run_plan.request), any(run_plan.centres.values())
     rows: list[pl.LazyFrame] = []
     if brings_rows(run_plan):
-        from plmetrics.engine.aggregate.row_counts import counted_columns, tells_counts
-
         if tells_counts(run_plan):
             plan = rows_plan(run_plan, further=counted_columns(run_plan))
             return [], Step("aggregate", (plan,), does, at_least=recentres)

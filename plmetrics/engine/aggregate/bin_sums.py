@@ -2,13 +2,31 @@
 
 from __future__ import annotations
 
+import math
+from functools import partial
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
-from plmetrics.engine.aggregate.bin_rows import BinRows
-from plmetrics.engine.aggregate.bin_values import bin_values, bins_of, key_number, run_tables, table_jobs
+from plmetrics.core.exact_sums import FIXED, LEFT
+from plmetrics.core.hashing import block_key
+from plmetrics.core.threads import parallel_map
+from plmetrics.engine.aggregate.bin_tally import PLACE, BinTally
+from plmetrics.engine.aggregate.bin_values import (
+    bin_values,
+    bins_of,
+    is_class,
+    key_number,
+    number_column,
+    run_tables,
+    table_jobs,
+)
+from plmetrics.engine.aggregate.row_plan import BLOCK as ROW_BLOCK
+from plmetrics.engine.aggregate.row_plan import cell_column
 from plmetrics.engine.aggregate.totals import cells_of
+from plmetrics.engine.memory.budget import counting_room
+from plmetrics.engine.streaming import batch_sink
 from plmetrics.states.bin_sums import (
     BINS,
     BY_QUERY,
@@ -21,16 +39,30 @@ from plmetrics.states.bin_sums import (
     end_expressions,
 )
 from plmetrics.states.queries import QUERY_NAME
-from plmetrics.states.state_format import CELL
-from plmetrics.table.prediction_columns import plain_column
-from plmetrics.table.slices import Cube
+from plmetrics.states.state_format import BLOCK, CELL
+from plmetrics.table.checks import valid_column
+from plmetrics.table.prediction_columns import UNIT, plain_column
+from plmetrics.table.slices import LOOKUP_CELLS, Cube
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
     from plmetrics.engine.aggregate.bin_values import Job
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.bin_sums import Name
     from plmetrics.table.slices import Slices
+
+    Whole = NDArray[np.int64]
+
+_BATCH_ROWS, _LEAST_ROWS = 1_000_000, 1 << 16
+_NUMBER = 8
+_BATCH_COPIES = 4
+"""A batch is there while the next ones are read, and with the bins of its rows."""
+_SPARSE = 4
+"""Arrays of more places than so many a row are a waste."""
 
 
 def bin_sums(plan: RunPlan) -> Question[BinSums]:
@@ -92,3 +124,158 @@ def _by_slice(plan: RunPlan, job: Job, frame: pl.DataFrame) -> pl.DataFrame:
     cube = _cube(plan, job.slices)
     codes = cube.slice_codes(job.slices, cells_of(cube, frame))
     return frame.drop(cube.columns).with_columns(pl.Series(CELL, codes)).filter(pl.Series(codes >= 0))
+
+
+class BinRows:
+    """Sums of some tables, each of one model and the slices of one set, and their scan."""
+
+    def __init__(self, plan: RunPlan, jobs: Sequence[Job]) -> None:
+        self._plan = plan
+        self._jobs = jobs
+        self._bins = {
+            (job.model, key): bins_of(plan.bin_edges, job.model, key)
+            for job in jobs
+            for key in job.table.keys
+            if not is_class(key)
+        }
+        self._values: dict[str, pl.Expr] = {}
+        self._sources = self._distinct_values()
+        self._shapes = [self._shape(job) for job in jobs]
+        self._tallies = self._empty_tallies()
+        self._codes: dict[tuple[int, int], Whole] = {}
+
+    def plans(self) -> list[pl.LazyFrame]:
+        """Scan, with batches added on arrival; none without tables."""
+        if not self._jobs:
+            return []
+        rows = self._plan.table.frame.select(self._row_columns())
+        width = _NUMBER * _BATCH_COPIES * len(rows.collect_schema())
+        fit = counting_room(self._plan.request.suite) // width
+        return [batch_sink(rows, min(_BATCH_ROWS, max(_LEAST_ROWS, fit)), self._add)]
+
+    def frames(self) -> Iterator[tuple[Job, pl.DataFrame]]:
+        """The sums of each table by slice, bins and block."""
+        for job, shape, tally in zip(self._jobs, self._shapes, self._tallies, strict=True):
+            frame, bins = tally.frame(), len(job.table.keys)
+            names = [CELL, *BINS[:bins], BLOCK][: len(shape)]
+            types = [pl.Int64, *[pl.UInt32] * bins, pl.UInt64][: len(shape)]
+            places = np.unravel_index(frame[PLACE].to_numpy(), shape)
+            keys = [
+                pl.Series(name, place).cast(kind)
+                for name, place, kind in zip(names, places, types, strict=True)
+            ]
+            yield job, frame.drop(PLACE).with_columns(keys)
+
+    def _distinct_values(self) -> list[dict[str, str]]:
+        """Row columns of the sums of each table, by name: tables of a model share them."""
+        columns: dict[tuple[str, str], str] = {}
+        sources = []
+        for job in self._jobs:
+            source = {}
+            for name, value in bin_values(self._plan, job.model, job.table).items():
+                column = columns.setdefault((job.model, name.rsplit("|", 1)[-1]), name)
+                self._values.setdefault(column, value)
+                source[name] = column
+                if column in self._plan.addition.exact:
+                    source |= {f"{kind}{name}": f"{kind}{column}" for kind in (FIXED, LEFT)}
+            sources.append(source)
+        return sources
+
+    def _row_columns(self) -> list[pl.Expr]:
+        """Unique numbers of rows to bin and to add, with their cells and blocks."""
+        plan = self._plan
+        numbers = {
+            number_column(job.model, key): key_number(plan, job.model, key)
+            for job in self._jobs
+            for key in job.table.keys
+        }
+        values = {name: value.cast(pl.Float64) for name, value in self._values.items()}
+        columns = [number.alias(name) for name, number in numbers.items()]
+        columns += [part.fill_null(0) for part in plan.addition.parts(values)]
+        for cube in dict.fromkeys(plan.cube_of(job.slices) for job in self._jobs):
+            columns.append(plan.cubes[cube].cell().alias(cell_column(cube)))
+        if plan.request.suite.per_model:
+            columns += [
+                pl.col(valid_column(model)) for model in dict.fromkeys(job.model for job in self._jobs)
+            ]
+        if plan.blocks is not None and any(job.table.blocks for job in self._jobs):
+            columns.append(block_key(pl.col(UNIT), plan.blocks.modulus).alias(ROW_BLOCK))
+        return columns
+
+    def _shape(self, job: Job) -> tuple[int, ...]:
+        """Numbers of slices and bins, and of blocks if known."""
+        classes = len(self._plan.request.classes)
+        shape = [len(job.slices)]
+        shape += [classes if is_class(key) else self._bins[job.model, key].size for key in job.table.keys]
+        blocks = self._plan.blocks
+        if job.table.blocks and blocks is not None and blocks.modulus is not None:
+            shape.append(blocks.modulus)
+        return tuple(shape)
+
+    def _empty_tallies(self) -> list[BinTally]:
+        """Tallies with arrays where these have room, the smallest first."""
+        room = counting_room(self._plan.request.suite)
+        tallies: dict[int, BinTally] = {}
+        for place in sorted(range(len(self._jobs)), key=lambda place: math.prod(self._shapes[place])):
+            size, names = math.prod(self._shapes[place]), self._sources[place]
+            taken = size * _NUMBER * (1 + len(names))
+            dense = (
+                taken <= room and size <= _SPARSE * self._plan.rows.read and self._placed(self._jobs[place])
+            )
+            room -= taken if dense else 0
+            whole = [name for name in names if name.startswith((FIXED, LEFT))]
+            keys = (PLACE,) if self._placed(self._jobs[place]) else (PLACE, BLOCK)
+            tallies[place] = BinTally(names, whole, size if dense else None, keys)
+        return [tallies[place] for place in range(len(self._jobs))]
+
+    def _placed(self, job: Job) -> bool:
+        """Whether places tell the block of a row, too."""
+        return not job.table.blocks or len(self._shape(job)) > len(job.table.keys) + 1
+
+    def _add(self, batch: pl.DataFrame) -> None:
+        """Add the rows of a batch, model by model."""
+        parallel_map(partial(self._add_model, batch), list(dict.fromkeys(job.model for job in self._jobs)))
+
+    def _add_model(self, batch: pl.DataFrame, model: str) -> None:
+        rows = batch.filter(pl.col(valid_column(model))) if self._plan.request.suite.per_model else batch
+        bins = {
+            key: numbers.places(rows[number_column(model, key)].to_numpy())
+            for (of_model, key), numbers in self._bins.items()
+            if of_model == model
+        }
+        for job, shape, source, tally in zip(
+            self._jobs, self._shapes, self._sources, self._tallies, strict=True
+        ):
+            if job.model != model:
+                continue
+            codes = self._slice_codes(job, rows)
+            place = codes.copy()
+            for key, size in zip(job.table.keys, shape[1:], strict=False):
+                place *= size
+                place += rows[number_column(model, key)].to_numpy() if is_class(key) else bins[key]
+            keys: dict[str, NDArray[np.int64 | np.uint64]] = {PLACE: place}
+            if job.table.blocks:
+                block = rows[ROW_BLOCK].to_numpy()
+                if self._placed(job):
+                    place *= shape[-1]
+                    place += block.astype(np.int64)
+                else:
+                    keys[BLOCK] = block
+            members = None if codes.min(initial=0) >= 0 else np.flatnonzero(codes >= 0)
+            values = {name: rows[column].to_numpy() for name, column in source.items()}
+            if members is not None:
+                keys, values = (
+                    {name: part[members] for name, part in parts.items()} for parts in (keys, values)
+                )
+            tally.add(keys, values)
+
+    def _slice_codes(self, job: Job, rows: pl.DataFrame) -> Whole:
+        """The number of each row's slice in a set, -1 where it is in none."""
+        number = self._plan.cube_of(job.slices)
+        cube, cells = self._plan.cubes[number], rows[cell_column(number)].to_numpy()
+        if cube.cells > LOOKUP_CELLS:
+            return cube.slice_codes(job.slices, cells)
+        if (job.number, job.first) not in self._codes:
+            self._codes[job.number, job.first] = cube.slice_codes(job.slices, np.arange(cube.cells))
+        codes: Whole = self._codes[job.number, job.first][cells]
+        return codes

@@ -8,17 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from plmetrics.engine.aggregate.row_plan import BLOCK
+from plmetrics.engine.aggregate.row_plan import BLOCK, POSITIVE
 from plmetrics.states.moments import CENTRE, Centres, Moment
-from plmetrics.states.sums import (
-    EVERY,
-    POSITIVE_ROWS,
-    SCORED,
-    Total,
-    as_tuple,
-    null_non_finite,
-    sum_column,
-)
+from plmetrics.states.sums import EVERY, POSITIVE_ROWS, SCORED, Total, as_tuple, null_non_finite, sum_column
 from plmetrics.table.checks import SCORED as IN_SCORED
 from plmetrics.table.checks import VALID, bad_rows, scored_column, valid_column
 from plmetrics.table.prediction_columns import part_column, score_column
@@ -33,8 +25,15 @@ if TYPE_CHECKING:
     from plmetrics.states.sums import Atom, Rows
     from plmetrics.table.slices import Cube
 
-
 _ROWS = "rows"
+DIGEST = "@digest"
+CELL = "@cell"
+_FROM_ROWS = {
+    "n": pl.len(),
+    "positives": pl.col(POSITIVE).sum(),
+    "bad": (~pl.col(VALID)).sum(),
+}
+"""The totals that the columns of rows tell."""
 
 
 def summed_in(plan: RunPlan, cube: Cube) -> list[Metric]:
@@ -285,5 +284,24 @@ def _complete(
                 columns[name] = columns[f"{prefix}{total}"] - columns[sum_column(model, other.key, prefix)]
 
 
-DIGEST = "@digest"
-CELL = "@cell"
+def tells_counts(plan: RunPlan) -> bool:
+    """Whether rows for ordered metrics contain all counts of a run: rows without weight, in one cell."""
+    request = plan.request
+    if request.weighted or plan.view.roles.treatment is not None or not request.orders_scores:
+        return False
+    if plan.blocks is not None or any(cube.columns for cube in plan.cubes) or len(plan.cubes) > 1:
+        return False
+    sums = totals(plan, summed_in(plan, plan.cubes[0]))
+    return all(total.name in _FROM_ROWS for total in sums)
+
+
+def counted_columns(plan: RunPlan) -> list[str]:
+    """Columns for counts beside those of rows for ordered metrics."""
+    return [VALID] if plan.request.suite.data.missing == "error" else []
+
+
+def counted_rows(plan: RunPlan, rows: pl.DataFrame) -> tuple[list[pl.DataFrame], pl.DataFrame]:
+    """The sums of the one cube, and the rows for ordered metrics."""
+    names = [total.name for total in totals(plan, summed_in(plan, plan.cubes[0]))]
+    counts = rows.select(_FROM_ROWS[name].cast(pl.Int64).alias(name) for name in names)
+    return [counts], rows.drop(counted_columns(plan))

@@ -172,7 +172,7 @@ def _slice_sets(suite: Suite, schema: pl.Schema, collected: Collected) -> list[S
 def _checked_roles(suite: Suite, raw: pl.LazyFrame, schema: pl.Schema, roles: RoleColumns) -> RoleColumns:
     """The roles with the columns of a label of several, after a check of all columns."""
     if suite.task == "multilabel":
-        from plmetrics.engine.binding.label_sets import label_columns
+        from plmetrics.engine.binding.labels import label_columns
 
         roles = replace(roles, label_columns=label_columns(suite, schema, roles.classes))
     prediction_table(raw, schema, roles)

@@ -36,7 +36,7 @@ def predicted_models(suite: Suite, schema: pl.Schema) -> dict[str, PredictionCol
         with collected.step():
             columns = model.columns() or _with_prefix(name, model, suite, schema)
             if suite.task == "multilabel" and model.prediction is not None:
-                from plmetrics.engine.binding.label_sets import prediction_by_class
+                from plmetrics.engine.binding.labels import prediction_by_class
 
                 columns = prediction_by_class(model.prediction, suite)
             out[name] = PredictionColumns(

@@ -17,19 +17,25 @@ import numpy as np
 
 from plmetrics.core.threads import begin, parallel_map, processors, steps
 from plmetrics.engine.memory.budget import counting_room
-from plmetrics.engine.order.cell_runs import regroup
-from plmetrics.engine.order.encoding import FINE_SHARE, Encoder, Group, count_type, few_rows, in_order
+from plmetrics.engine.order.encoding import (
+    FINE_SHARE,
+    Encoder,
+    Group,
+    count_type,
+    few_rows,
+    in_order,
+    regroup,
+)
 from plmetrics.engine.order.parts import GridPart, PartSizes
 from plmetrics.engine.order.score_bins import by_quantile, wanted_bins
 from plmetrics.states.complements import complement_codes
 from plmetrics.states.scores.bin_lookup import FixedBins
 from plmetrics.states.scores.grid import (
     ArmsTally,
+    BinnedTally,
     CoarseTally,
     EndsTally,
-    FixedTally,
     GridTally,
-    QuantileTally,
     zero_counts,
 )
 from plmetrics.states.scores.placed_rows import PlacedRows
@@ -123,8 +129,7 @@ class GridCounts:
 
             weighted = self.orderings[name].weight is not None
             slices = len(self._plan.slices[index]) if complement_of is None else 1
-            fine = self._fine_counts(name, index, complement_of)
-            fine = np.zeros(0) if fine is None else fine[:, 0]
+            fine = self._fine_counts(name, index, complement_of)[:, 0]
             coarse = partial(self._coarse_bins, name, index, 0, slices, complement_of)
             edges, ends = self.locators[name].edges, self._ends(name, index, complement_of)
             across = self.orderings[name].across
@@ -148,14 +153,14 @@ class GridCounts:
         ends = self._slice_counts(name, index if complement_of is None else 0, "ends")
         return None if ends is None else ends[:, 0, 0]
 
-    def _fine_counts(self, name: str, index: int, complement_of: int | None = None) -> Array | None:
-        """Counts of a slice set on fine bins; for a complement those of all rows less its own."""
+    def _fine_counts(self, name: str, index: int, complement_of: int | None = None) -> Array:
+        """Counts of a slice set on fine bins, if any; for a complement those of all rows less its own."""
         counts = self._slice_counts(name, index, "fine")
-        if complement_of is None or counts is None:
+        if counts is None:
+            return np.zeros((0, 1))
+        if complement_of is None:
             return counts
-        total = self._slice_counts(name, 0, "fine")
-        assert total is not None
-        complement: Array = np.maximum(total - counts[complement_of], 0)
+        complement: Array = np.maximum(self._fine_counts(name, 0) - counts[complement_of], 0)
         return complement
 
     def _slice_counts(
@@ -329,11 +334,9 @@ class GridCounts:
         if self.orderings[part.ordering].across is not None and part.bins != "fine":
             return self._joint_tally(part, first, counts, power)
         if isinstance(part.bins, Binning):
-            if table is not None:
-                return QuantileTally(first, counts, part.bins, table, power)
             edges = self.locators[part.ordering].edges
-            bins = FixedBins.of_places(part.bins.uniform_edges(), edges)
-            return FixedTally(first, counts, part.bins, bins, power)
+            bins = FixedBins.of_places(part.bins.uniform_edges(), edges) if table is None else table
+            return BinnedTally(first, counts, part.bins, bins, power)
         if arms:
             return ArmsTally(first, counts, table, power)
         return GridTally(first, counts, power) if table is None else CoarseTally(first, counts, table, power)
@@ -361,7 +364,6 @@ class GridCounts:
         assert isinstance(part.bins, Binning)
         assert part.group.index is not None
         fine = self._fine_counts(part.ordering, part.group.index, complement_of)
-        assert fine is not None
         some = fine if complement_of is not None else fine[part.first : part.last]
         return quantile_bins(some[:, 0], part.bins.bins)
 
@@ -371,14 +373,11 @@ class GridCounts:
         """Lookup of the coarse bin of each fine bin, in some slices of a set or in the complement of one."""
         slices, equal = self._plan.slices[index], self.orderings[name].equal_bins
         if complement_of is not None:
-            complement = self._fine_counts(name, index, complement_of)
-            assert complement is not None
-            return coarse_bins(complement[:, 0], 1, equal)
+            return coarse_bins(self._fine_counts(name, index, complement_of)[:, 0], 1, equal)
         if self._plan.grids is not None:
             grid = self._plan.grids[name]
             return grid.coarse(self._plan.number_of(slices), slices)[first:last]
-        fine = self._slice_counts(name, index, "fine")
-        assert fine is not None
+        fine = self._fine_counts(name, index)
         batches = [fine[low:high, 0] for low, high in steps(first, last, _SLICES_AT_ONCE)]
         return np.concatenate(parallel_map(partial(coarse_bins, slices=len(slices), equal=equal), batches))
 

@@ -12,7 +12,7 @@ from plmetrics.core.results import EXPERIMENT_SCHEMA
 from plmetrics.core.special import chdtrc
 from plmetrics.diagnostics.treatment_balance import APART, CLEAR
 from plmetrics.inference.comparisons.correction import adjust_families
-from plmetrics.inference.comparisons.tests.arm_sums import (
+from plmetrics.inference.comparisons.tests.arms import (
     Moments,
     cohen_effects,
     lift_tests,
@@ -199,7 +199,7 @@ def _at_this_look(test: TestOutcomes, experiment: ExperimentSums, plan: Plan) ->
     """Test at the current size, for looks at planned sizes with error spending."""
     if plan.spending is None:
         return None
-    from plmetrics.inference.comparisons.spending import look_shares, sequential_tests
+    from plmetrics.inference.comparisons.tests.sequential import look_shares, sequential_tests
 
     units = float(experiment.sizes.sum())
     shares = look_shares(units, plan.spending.planned, plan.spending.looks)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from plmetrics.core.results import DECOMPOSITION_SCHEMA
 from plmetrics.inference.chunks import chunk_of
-from plmetrics.inference.comparisons.paired_bootstrap import Difference, paired_difference
+from plmetrics.inference.comparisons.paired_bootstrap import Difference, difference_from_zero
 from plmetrics.inference.estimate import Estimate, effective_blocks
 from plmetrics.inference.metric_values import value_or_nan
 from plmetrics.inference.records import end_to_end
@@ -80,6 +80,11 @@ class SetMetric:
     metric: Metric
     named: str
     own: Metric
+
+    def columns(self, contrast: str, model: str | None, baseline: str | None) -> dict[str, str | None]:
+        """The columns that all rows of a change share."""
+        subject = {"metric": self.metric.text, "class": self.named or None, "slice_set": self.slice_set}
+        return {"contrast": contrast, "model": model, "baseline": baseline, **subject}
 
 
 def subjects(suite: Suite) -> Iterator[SetMetric]:
@@ -273,25 +278,16 @@ class _Models:
             )
         absent = self._analysis.replication.refused(self._subject.metric)
         kind = self._kind or "bootstrap"
-        ok, blocks_of_values = np.full(value.shape, "ok", dtype=object), np.repeat(blocks[index], 3)
-        zeros = None if replicates is None else np.zeros_like(replicates)
-        number = Estimate(value, ok, blocks_of_values, replicates, (), None, kind)
-        zero = Estimate(np.zeros_like(value), ok, blocks_of_values, zeros, (), None, kind)
-        return paired_difference(number, zero, equal=sure, level=self._analysis.level, absent=absent)
+        ok = np.full(value.shape, "ok", dtype=object)
+        number = Estimate(value, ok, np.repeat(blocks[index], 3), replicates, (), None, kind)
+        return difference_from_zero(number, equal=sure, level=self._analysis.level, absent=absent)
 
     def _rows(
         self, names: Sequence[str], values: Sequence[Any], parts: Sequence[str], difference: Difference
     ) -> pl.DataFrame:
-        subject = self._subject
-        constant = {
-            "contrast": "model",
-            "model": self._models[1],
-            "baseline": self._models[0],
-            "metric": subject.metric.text,
-            "class": subject.named or None,
-            "slice_set": subject.slice_set,
-        }
-        return part_rows(constant, names, values, parts, difference)
+        baseline, model = self._models
+        shared = self._subject.columns("model", model, baseline)
+        return part_rows(shared, names, values, parts, difference)
 
 
 def _with_chunk(

@@ -24,6 +24,7 @@ from plmetrics.inference.across_runs.decomposition import (
 )
 from plmetrics.inference.across_runs.retained_replicates import sharing
 from plmetrics.inference.across_runs.sides import NOT_IN_RUN, Side, aligned_metrics, sample
+from plmetrics.inference.comparisons.independent import satterthwaite
 from plmetrics.inference.comparisons.paired_bootstrap import Difference, student_statistic, student_test
 from plmetrics.inference.sums import ModelSums
 
@@ -106,14 +107,7 @@ class _Runs:
         self._subject = subject
         self._masses = [masses_of(side.masses, subject, model) for side in sides]
         self._level, self._note = level_and_note
-        self._about = {
-            "contrast": "run",
-            "model": model,
-            "baseline": sides[0].name,
-            "metric": subject.metric.text,
-            "class": subject.named or None,
-            "slice_set": subject.slice_set,
-        }
+        self._about = subject.columns("run", model, sides[0].name)
 
     def frame(self) -> pl.DataFrame:
         """Its rows: three of each slice, then three of all together."""
@@ -204,7 +198,7 @@ class _Runs:
 
         Values of slices are independent; their shares add up to 1 and are not, so that `together` has their errors.
         """
-        slices = [_combine_errors(error, freedom, 0) for error, freedom in errors_and_freedom]
+        slices = [satterthwaite(error, freedom) for error, freedom in errors_and_freedom]
         totals = []
         for part, (error, freedom) in zip(PARTS[:2], errors_and_freedom, strict=False):
             of_values = (numbers[:2].reshape(-1) for numbers in (error, freedom))
@@ -212,8 +206,8 @@ class _Runs:
                 np.append(error_of_slice, more)[:, None]
                 for error_of_slice, more in zip(of_values, together[part], strict=True)
             ]
-            totals.append(_combine_errors(totals_of_parts[0], totals_of_parts[1], 0))
-        totals.append(_combine_errors(*last, 0))
+            totals.append(satterthwaite(totals_of_parts[0], totals_of_parts[1]))
+        totals.append(satterthwaite(*last))
         error, freedom = (
             np.append(
                 np.stack([error_of_slice[place] for error_of_slice in slices], axis=-1).reshape(-1),
@@ -234,12 +228,11 @@ class _Runs:
             status[:] = "not_requested"
         else:
             half[sure], status[sure] = 0.0, "ok"
-        half[status != "ok"] = np.nan
-        method = np.where(status == "ok", "t", "").astype(object)
-        method[status != "ok"] = None
         blocks, ok = freedom.astype(np.int64), np.full(value.shape, "ok", dtype=object)
-        t = student_statistic(value, error, p)
-        return Difference(value, value - half, value + half, error, p, blocks, method, status, ok, t)
+        p_and_t = p, student_statistic(value, error, p)
+        return Difference.by_student(
+            value, (value - half, value + half), error, p_and_t, blocks, (status, ok)
+        )
 
     def _refused(self, status: str, note: str | None) -> pl.DataFrame:
         nothing = Difference.without_intervals(np.full(1, np.nan), status, "undefined_value")
@@ -314,14 +307,6 @@ def independent_units(side: Side, blocks: int, *, unit_weight: bool) -> float:
     if blocks >= side.groups:
         return float(side.units)
     return float(min(side.units, side.groups * blocks // (side.groups - blocks)))
-
-
-def _combine_errors(error: Array, freedom: Array, axis: int) -> tuple[Array, Array]:
-    """The error of a sum of independent numbers, and Satterthwaite's degrees of freedom."""
-    squares = error * error
-    total = squares.sum(axis=axis)
-    shares = (squares * squares / np.maximum(freedom, 1.0)).sum(axis=axis)
-    return np.sqrt(total), np.divide(total * total, shares, out=np.ones_like(total), where=shares > 0)
 
 
 def decomposition_masses(analysis: Analysis, suite: Suite) -> list[RecordedMasses]:

@@ -14,7 +14,7 @@ what the shares of the slices do by themselves.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,9 +24,15 @@ from numpy.typing import NDArray
 from plmetrics.core.results import DECOMPOSITION_SCHEMA
 from plmetrics.inference.across_runs.comparisons import NOTE
 from plmetrics.inference.across_runs.decomposition import PARTS, part_rows
-from plmetrics.inference.across_runs.mixtures import SlicedPair, replicate_worths, weighted_worths
-from plmetrics.inference.across_runs.owen import Coalitions, OwenValues, Steps
-from plmetrics.inference.comparisons.paired_bootstrap import Difference, paired_difference
+from plmetrics.inference.across_runs.mixtures import (
+    Coalitions,
+    OwenValues,
+    SlicedPair,
+    Steps,
+    replicate_worths,
+    weighted_worths,
+)
+from plmetrics.inference.comparisons.paired_bootstrap import Difference, difference_from_zero
 from plmetrics.inference.estimate import Estimate, effective_blocks
 from plmetrics.inference.weights import draw_weights
 
@@ -114,7 +120,7 @@ def _of_columns(change: SlicedChange, subjects: Sequence[SetMetric]) -> Iterator
             continue
         status = np.full(len(names), "ok", dtype=object)
         yield part_rows(
-            _constants(change.constants, subject),
+            subject.columns("run", **change.constants),
             ["all"] * len(names),
             [[]] * len(names),
             [f"mix|{name}" for name in names],
@@ -131,7 +137,12 @@ def refused_decomposition(
     missing, why = np.full(1, np.nan), np.full(1, status, dtype=object)
     return pl.concat(
         part_rows(
-            _constants(constants, subject), ["all"], [[]], ["total"], _without_intervals(missing, why), note
+            subject.columns("run", **constants),
+            ["all"],
+            [[]],
+            ["total"],
+            _without_intervals(missing, why),
+            note,
         )
         for subject in subjects
     )
@@ -164,7 +175,7 @@ def _rows(
     ok = status == "ok"
     errors = np.append(np.stack([_or_missing(part) for part in parts], axis=-1).reshape(-1), [np.nan] * 3)
     return part_rows(
-        _constants(change.constants, subject),
+        subject.columns("run", **change.constants),
         [name for name in [*change.names, "all"] for _ in SLICE_PARTS],
         [pairs for pairs in [*change.values, []] for _ in SLICE_PARTS],
         [*SLICE_PARTS] * len(change.names) + [*PARTS],
@@ -179,27 +190,14 @@ def _or_missing(part: OwenValues) -> Array:
     return np.full(part.value.shape, np.nan) if part.error is None else part.error
 
 
-def _constants(constants: Mapping[str, str | None], subject: SetMetric) -> dict[str, str | None]:
-    return {
-        **constants,
-        "contrast": "run",
-        "metric": subject.metric.text,
-        "class": subject.named or None,
-        "slice_set": subject.slice_set,
-    }
-
-
 def _difference(value: Array, status: Texts, variation: Variation | None, level: float | None) -> Difference:
     """Parts with their intervals, where they were resampled."""
     if level is None or variation is None:
         return _without_intervals(value, status, "not_requested" if level is None else "not_estimable")
     replicates = variation.deviations + value
-    blocks, zeros = variation.blocks, np.zeros_like(value)
-    part = Estimate(value, status, blocks, replicates, ())
-    nothing = Estimate(zeros, np.full(value.shape, "ok", dtype=object), blocks, np.zeros_like(replicates), ())
     sure = (np.abs(value) <= _ROUNDING) & (np.abs(variation.deviations) <= _ROUNDING).all(axis=0)
-    part = replace(part, value=np.where(sure, 0.0, value))
-    return paired_difference(part, nothing, equal=sure, level=level)
+    part = Estimate(np.where(sure, 0.0, value), status, variation.blocks, replicates, ())
+    return difference_from_zero(part, equal=sure, level=level)
 
 
 def _note(change: SlicedChange, steps: Steps, *, undefined: bool, lacks: bool) -> str | None:

@@ -80,7 +80,7 @@ def independent_difference(
     """
     first, second = model.estimate, baseline.estimate
     blocks = np.minimum(model.blocks, baseline.blocks)
-    errors, move = (model.error, baseline.error), 0.0
+    errors, move = [model.error, baseline.error], 0.0
     if scale == "difference":
         status = np.where(first.status != "ok", first.status, second.status).astype(object)
         difference = first.value - second.value
@@ -88,12 +88,14 @@ def independent_difference(
     else:
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             difference = first.value / second.value
-        errors = _relative(model.error, first.value), _relative(baseline.error, second.value)
+        errors = [_relative(model.error, first.value), _relative(baseline.error, second.value)]
         status = ratio_status(first, second, difference)
         centre = log_estimate(first).value - log_estimate(second).value
         move = 1.0 if scale == "relative_change" else 0.0
     ok = status == "ok"
-    error, freedom = _satterthwaite(errors, (model.blocks, baseline.blocks))
+    error, freedom = satterthwaite(
+        np.stack(errors), np.array([model.blocks, baseline.blocks], np.float64) - 1
+    )
     half, p = student_test(centre, error, freedom, level)
     interval_status = _interval_status(model, baseline, ok, half)
     ends = centre - half, centre + half
@@ -104,20 +106,13 @@ def independent_difference(
         std_error = np.abs(difference) * np.hypot(*relative)
     # An end beyond all numbers says nothing of the ratio.
     interval_status[(interval_status == "ok") & ~np.isfinite(ends[1])] = "degenerate"
-    none = interval_status != "ok"
-    method = np.full(none.shape, "t", dtype=object)
-    method[none] = None
-    return Difference(
+    return Difference.by_student(
         np.where(ok, difference - move, np.nan),
-        np.where(none, np.nan, ends[0] - move),
-        np.where(none, np.nan, ends[1] - move),
+        (ends[0] - move, ends[1] - move),
         np.where(ok & np.isfinite(std_error), std_error, np.nan),
-        np.where(none, np.nan, p),
+        (p, student_statistic(centre, error, p)),
         blocks,
-        method,
-        interval_status,
-        status,
-        np.where(none, np.nan, student_statistic(centre, error, p)),
+        (interval_status, status),
     )
 
 
@@ -127,16 +122,12 @@ def _relative(error: Array, value: Array) -> Array:
     return out
 
 
-def _satterthwaite(
-    errors: tuple[Array, Array], blocks: tuple[NDArray[np.int64], NDArray[np.int64]]
-) -> tuple[Array, Array]:
-    """The standard error of a difference and its degrees of freedom, at least 1 where there is an error."""
-    first, second = (error * error for error in errors)
-    free_first, free_second = (np.maximum(number - 1.0, 1.0) for number in blocks)
-    both = first + second
-    shares = first * first / free_first + second * second / free_second
-    freedom = np.divide(both * both, shares, out=np.ones_like(both), where=shares > 0)
-    return np.sqrt(both), freedom
+def satterthwaite(error: Array, freedom: Array) -> tuple[Array, Array]:
+    """The error of a sum of independent numbers `[number, ...]`, and its degrees of freedom: 1 without an error."""
+    squares = error * error
+    total = squares.sum(axis=0)
+    shares = (squares * squares / np.maximum(freedom, 1.0)).sum(axis=0)
+    return np.sqrt(total), np.divide(total * total, shares, out=np.ones_like(total), where=shares > 0)
 
 
 def _interval_status(model: Sample, baseline: Sample, ok: NDArray[np.bool_], half: Array) -> Texts:

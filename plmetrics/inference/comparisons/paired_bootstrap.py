@@ -56,6 +56,24 @@ class Difference:
         number = np.zeros(difference.shape, dtype=np.int64) if blocks is None else blocks
         return cls(difference, nothing, nothing, nothing, nothing, number, none, reasons, statuses, nothing)
 
+    @classmethod
+    def by_student(
+        cls,
+        difference: Array,
+        ends: tuple[Array, Array],
+        std_error: Array,
+        p_and_t: tuple[Array, Array],
+        blocks: NDArray[np.int64],
+        statuses: tuple[Texts, Texts],
+    ) -> Difference:
+        """Differences with t intervals where the first of both statuses, that of intervals, is "ok"."""
+        interval_status, status = statuses
+        none = interval_status != "ok"
+        lower, upper, p, t = (np.where(none, np.nan, values) for values in (*ends, *p_and_t))
+        method = np.full(none.shape, "t", dtype=object)
+        method[none] = None
+        return cls(difference, lower, upper, std_error, p, blocks, method, interval_status, status, t)
+
     def refuse(self, where: Flags, status: str) -> Difference:
         """The comparison without any number where its sides cannot be compared, for a reason."""
         reasons = np.where(where & (self.status == "ok"), status, self.status).astype(object)
@@ -131,14 +149,20 @@ def paired_difference(
     t = student_statistic(difference, error, p)
     if p_value == "percentile" and model.kind == "bootstrap":
         p, t = _percentile_p(replicates), np.full(p.shape, np.nan)
-    none = interval_status != "ok"
     for statistic, sure in ((half, 0.0), (p, 1.0), (std_error, 0.0)):
         statistic[ok & equal] = sure
-    half[none], p[none], t[none | equal] = np.nan, np.nan, np.nan
-    method = np.full(none.shape, "t", dtype=object)
-    method[none] = None
+    t[equal] = np.nan
     ends = difference - half, difference + half
-    return Difference(difference, *ends, std_error, p, blocks, method, interval_status, status, t)
+    return Difference.by_student(difference, ends, std_error, (p, t), blocks, (interval_status, status))
+
+
+def difference_from_zero(
+    estimate: Estimate, *, equal: Flags, level: float, absent: str = "not_requested"
+) -> Difference:
+    """The estimate itself as a difference, from 0; the arguments are those of `paired_difference`."""
+    replicates = None if estimate.replicates is None else np.zeros_like(estimate.replicates)
+    zero = replace(estimate, value=np.zeros_like(estimate.value), replicates=replicates)
+    return paired_difference(estimate, zero, equal=equal, level=level, absent=absent)
 
 
 def distance(estimate: Estimate) -> Estimate:
@@ -212,21 +236,14 @@ def paired_ratio(
     )
     # An end beyond all numbers, as few replicates give it, says nothing of the ratio.
     interval_status[(interval_status == "ok") & ~np.isfinite(upper)] = "degenerate"
-    none = interval_status != "ok"
-    method = log_difference.method.copy()
-    method[none] = None
-    move = 1.0 if relative else 0.0
-    return Difference(
+    move, blocks = (1.0 if relative else 0.0), log_difference.blocks
+    return Difference.by_student(
         np.where(ok, ratio - move, np.nan),
-        np.where(none, np.nan, lower - move),
-        np.where(none, np.nan, upper - move),
-        np.where(ok & (log_difference.blocks >= 2) & np.isfinite(std_error), std_error, np.nan),
-        np.where(none, np.nan, log_difference.p_value),
-        log_difference.blocks,
-        method,
-        interval_status,
-        status,
-        np.where(none, np.nan, log_difference.statistic),
+        (lower - move, upper - move),
+        np.where(ok & (blocks >= 2) & np.isfinite(std_error), std_error, np.nan),
+        (log_difference.p_value, log_difference.statistic),
+        blocks,
+        (interval_status, status),
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.inference.estimate import effective_blocks
-from plmetrics.inference.intervals.percentile import quantiles
+from plmetrics.inference.intervals.percentile import percentile
 from plmetrics.inference.intervals.spread import UNDEFINED_SHARE
 from plmetrics.inference.weights import drawn_counts, exact_in_single, exact_occupied_blocks
 
@@ -104,15 +104,33 @@ def band(
     x = reading.x(points)[retained]
     starts = np.flatnonzero(np.append(True, np.diff(x) != 0)[: len(x)])
     value, top = reading.value(points)[retained[starts]], reading.most(points)[retained[starts]]
-    ends = np.empty((2, len(starts)))
-    step = max(1, _AT_ONCE // len(hits))
-    for low in range(0, len(starts), step):
-        part = slice(low, low + step)
-        drawn = reading.drawn(x[starts[part]], hits, alarms)
-        moved = np.clip(drawn[1:] + (value[part] - drawn[0]), 0.0, top[part])
-        ends[:, part] = quantiles(moved, ((1 - level) / 2, (1 + level) / 2))
+    ends = pointwise_band(
+        x[starts], value, lambda some: reading.drawn(some, hits, alarms), len(hits), level, top
+    )
     lower, upper = np.repeat(ends, np.diff(starts, append=len(x)), axis=1)
     return lower, upper
+
+
+def pointwise_band(
+    x: Array,
+    value: Array,
+    drawn: Callable[[Array], Array],
+    replicates: int,
+    level: float,
+    most: Array | None = None,
+) -> tuple[Array, Array]:
+    """The ends at each x: percentiles of replicates there, moved by (value - that of the coarse bins of all rows).
+
+    `drawn` reads all of so many replicates at some x, that of all rows first. With `most` they lie from 0 to that.
+    """
+    ends = np.empty((2, len(x)))
+    step = max(1, _AT_ONCE // replicates)
+    for low in range(0, len(x), step):
+        part = slice(low, low + step)
+        read = drawn(x[part])
+        moved = read[1:] + (value[part] - read[0])
+        ends[:, part] = percentile(moved if most is None else np.clip(moved, 0.0, most[part]), level)
+    return ends[0], ends[1]
 
 
 @dataclass(frozen=True, slots=True)

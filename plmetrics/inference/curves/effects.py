@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.catalogue.uplift.bin_bounds import TargetedTotals
-from plmetrics.inference.curves.bands import interpolate
+from plmetrics.inference.curves.bands import interpolate, pointwise_band
 from plmetrics.inference.curves.thinning import thin
 from plmetrics.inference.estimate import effective_blocks
-from plmetrics.inference.intervals.percentile import quantiles
+from plmetrics.inference.intervals.percentile import percentile
 from plmetrics.inference.intervals.spread import UNDEFINED_SHARE
 from plmetrics.inference.metric_values import channel_view, score_view
 from plmetrics.inference.weights import resample
@@ -134,8 +134,7 @@ def _band(
     moved = effect - _effect(counts.sum(axis=0))
     effects = _effect(resample(weights, counts[None])[0]) + moved
     alone = effective_blocks((counts[..., 0].T, counts[..., 1].T)) < 2
-    ends = np.asarray(quantiles(effects, ((1 - level) / 2, (1 + level) / 2)))
-    return np.where(alone, np.nan, ends)
+    return np.where(alone, np.nan, percentile(effects, level))
 
 
 def _effect(counts: Array) -> Array:
@@ -147,7 +146,6 @@ def _effect(counts: Array) -> Array:
 
 
 _LEAST_BLOCKS = 2
-_AT_ONCE = 1 << 20
 
 
 def drawn_arms(sliced: SlicedScores, weights: Array) -> Iterator[Array | None]:
@@ -176,14 +174,7 @@ def effect_band(
     """
     totals = TargetedTotals(channel_view(np.moveaxis(drawn, -1, 0), ARMS, {}))
     shares, values = (_from_nobody(each) for each in (totals.share, gained(totals)))
-    ends = np.empty((2, len(x)))
-    step = max(1, _AT_ONCE // len(drawn))
-    for low in range(0, len(x), step):
-        part = slice(low, low + step)
-        read = interpolate(x[part], shares, values)
-        moved = read[1:] + (y[part] - read[0])
-        ends[:, part] = quantiles(moved, ((1 - level) / 2, (1 + level) / 2))
-    return ends[0], ends[1]
+    return pointwise_band(x, y, lambda some: interpolate(some, shares, values), len(drawn), level)
 
 
 def _from_nobody(values: Array) -> Array:

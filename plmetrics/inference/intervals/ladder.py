@@ -1,16 +1,30 @@
-"""The ladder: the form of interval of an estimate, slice by slice, and the reason without one."""
+"""The interval of an estimate, slice by slice, by the method of its metric, and the reason without one."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plmetrics.inference.intervals.closed_forms import hanley_mcneil_score, normal, wilson
+from plmetrics.inference.intervals.closed_forms import (
+    area_error,
+    chi2,
+    clopper_pearson,
+    delong,
+    delong_error,
+    delong_logit,
+    hanley_mcneil,
+    hanley_mcneil_score,
+    logit,
+    normal,
+    share_error,
+    wilson,
+)
 from plmetrics.inference.intervals.percentile import (
+    acceleration,
     basic,
     bca,
     centred_interval,
@@ -19,16 +33,18 @@ from plmetrics.inference.intervals.percentile import (
     percentile,
 )
 from plmetrics.inference.intervals.spread import Spread, replicate_spread
-from plmetrics.inference.intervals.student import scale_of, student
+from plmetrics.inference.intervals.student import IDENTITY, on_scale, scale_of, student
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from plmetrics.catalogue.needs import Bounds, ValueKind
-    from plmetrics.inference.estimate import Estimate
+    from plmetrics.inference.estimate import Estimate, ReplicateKind
+    from plmetrics.inference.intervals.methods import IntervalMethod
 
 Array = NDArray[np.float64]
 Texts = NDArray[np.object_]
+Ends = tuple[Array, Array]
 
 FEW_BLOCKS = 400
 """Below this many blocks, percentiles of replicates are too narrow and Student's quantiles take over.
@@ -44,6 +60,8 @@ _END_TOLERANCE = 1e-12
 _CENTRED = {"ratio": centred_ratio, "minimum": centred_minimum}
 _CLIPPED = ("basic", "normal", "bca")
 """Forms whose ends may both lie beyond an end of the range: nothing is left of such an interval."""
+_ONE_NUMBER = 1e-10
+"""Rows whose numbers differ by less than this share of their mean are one number in double precision."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,24 +121,53 @@ def interval(
     described = replicate_spread(estimate.replicates, np.abs(estimate.value))
     form = "percentile" if form == "bca" and acceleration is None else form
     minimum = FEW_BLOCKS if smooth else FEW_BLOCKS_OF_JUMPS
-    method, status = _rungs(estimate, described, kind, form, minimum)
-    lower, upper = np.full(estimate.value.shape, np.nan), np.full(estimate.value.shape, np.nan)
-    for name in dict.fromkeys(method[status == "ok"]):
-        index = np.flatnonzero((method == name) & (status == "ok"))
-        centre = _CENTRED.get(kind.name, centred_interval)
+    method = np.full(estimate.value.shape, form, dtype=object)
+    if form == "auto":
+        method[:] = kind.resampling_form
+        method[(method == "percentile") & (estimate.blocks < minimum)] = "t"
+    centre = _CENTRED.get(kind.name, centred_interval)
+
+    def ends(name: str, index: NDArray[np.int64]) -> Ends:
         part = estimate.take(index)
         if name == "bca":
             assert acceleration is not None
-            ends = _bca_ends(part, acceleration[index], level, method, index)
-        else:
-            ends = _ends(name, part, described.std_error[index], kind.bounds, level, centre)
-        lower[index], upper[index] = (np.clip(end, *kind.bounds) for end in ends)
-    lost = (status == "ok") & ~(np.isfinite(lower) & np.isfinite(upper))
-    lost |= np.isin(method.astype(str), _CLIPPED) & (status == "ok") & ~(lower < upper)
-    status[lost] = "degenerate"
+            return _bca_ends(part, acceleration[index], level, method, index)
+        return _ends(name, part, described.std_error[index], kind.bounds, level, centre)
+
+    return on_rungs(estimate, described, kind, method, ends)
+
+
+def on_rungs(
+    estimate: Estimate,
+    described: Spread,
+    kind: ValueKind,
+    method: Texts,
+    ends: Callable[[str, NDArray[np.int64]], Ends],
+) -> Intervals:
+    """Intervals by the method of each slice, where no rung before it decides: 3 first, so that 1 has the last word.
+
+    `ends` gives those of a method in some slices; it may change their method.
+    """
+    value, blocks = estimate.value, estimate.blocks
+    status = np.full(value.shape, "ok", dtype=object)
+    flat = described.constant | at_end(value, kind)
+    if kind.end_form is None:
+        status[flat] = "degenerate"
+    else:
+        method[flat & (method != "clopper_pearson")] = kind.end_form
+    status[described.too_many_undefined] = "undefined_replicates"
+    status[blocks < 2] = "too_few_units"
+    status[~np.isfinite(value)] = "undefined_value"
+    lower, upper = np.full((2, *value.shape), np.nan)
+    for name in dict.fromkeys(method[status == "ok"]):
+        index = np.flatnonzero((method == name) & (status == "ok"))
+        lower[index], upper[index] = (np.clip(end, *kind.bounds) for end in ends(name, index))
+    lost = ~(np.isfinite(lower) & np.isfinite(upper))
+    lost |= np.isin(method.astype(str), _CLIPPED) & ~(lower < upper)
+    status[lost & (status == "ok")] = "degenerate"
     none = status != "ok"
     lower[none], upper[none], method[none] = np.nan, np.nan, None
-    std_error = np.where((estimate.blocks < 2) | (status == "undefined_value"), np.nan, described.std_error)
+    std_error = np.where((blocks < 2) | ~np.isfinite(value), np.nan, described.std_error)
     return Intervals(lower, upper, std_error, method, status, described.undefined)
 
 
@@ -132,29 +179,9 @@ def without(shape: tuple[int, ...], reason: str) -> Intervals:
     return Intervals(nothing, nothing, nothing, method, status, np.zeros(shape, dtype=np.int64))
 
 
-def _rungs(
-    estimate: Estimate, described: Spread, kind: ValueKind, form: str, minimum: int
-) -> tuple[Texts, Texts]:
-    """Method and status of each slice: rung 4 first, then 3 to 1, so that the first has the last word."""
-    method = np.full(estimate.value.shape, form, dtype=object)
-    status = np.full(estimate.value.shape, "ok", dtype=object)
-    if form == "auto":
-        method[:] = kind.resampling_form
-        method[(method == "percentile") & (estimate.blocks < minimum)] = "t"
-    flat = described.constant | at_end(estimate.value, kind)
-    if kind.end_form is None:
-        status[flat] = "degenerate"
-    else:
-        method[flat] = kind.end_form
-    status[described.too_many_undefined] = "undefined_replicates"
-    status[estimate.blocks < 2] = "too_few_units"
-    status[~np.isfinite(estimate.value)] = "undefined_value"
-    return method, status
-
-
 def _bca_ends(
     estimate: Estimate, acceleration: Array, level: float, method: Texts, index: NDArray[np.int64]
-) -> tuple[Array, Array]:
+) -> Ends:
     """Ends of `bca`; without a finite correction those of `percentile`, under that name."""
     assert estimate.replicates is not None
     lower, upper = bca(estimate.value, estimate.replicates, acceleration, level)
@@ -182,16 +209,15 @@ def _ends(
     std_error: Array,
     bounds: Bounds,
     level: float,
-    centre: Callable[..., tuple[Array, Array]],
-) -> tuple[Array, Array]:
+    centre: Callable[..., Ends],
+) -> Ends:
     value, replicates = estimate.value, estimate.replicates
     assert replicates is not None
     if name == "wilson":
         return wilson(share_of(value, (0.0, 1.0)), reduce(np.minimum, estimate.sizes), level)
     if name == "hanley_mcneil_score":
-        low, width = bounds[0], bounds[1] - bounds[0]
-        ends = hanley_mcneil_score(share_of(value, bounds), estimate.sizes[0], estimate.sizes[-1], level)
-        return low + width * ends[0], low + width * ends[1]
+        area, sizes = share_of(value, bounds), (estimate.sizes[0], estimate.sizes[-1])
+        return in_range(hanley_mcneil_score(area, *sizes, level), bounds)
     if name == "centred":
         return centre(value, replicates, estimate.deviations, bounds[0], level)
     if name == "t":
@@ -201,7 +227,152 @@ def _ends(
     return basic(value, replicates, level) if name == "basic" else percentile(replicates, level)
 
 
+def in_range(shares: Ends, bounds: Bounds) -> Ends:
+    """Values at positions in a range, from 0 to 1: the inverse of `share_of`."""
+    low, width = bounds[0], bounds[1] - bounds[0]
+    return low + width * shares[0], low + width * shares[1]
+
+
 def share_of(value: Array, bounds: Bounds) -> Array:
     """Position of a value in its range, from 0 to 1, exactly 0 or 1 for an end up to rounding."""
     share = (value - bounds[0]) / (bounds[1] - bounds[0])
     return np.where(share <= _END_TOLERANCE, 0.0, np.where(share >= 1 - _END_TOLERANCE, 1.0, share))
+
+
+def interval_of(
+    estimates: Mapping[ReplicateKind | None, Estimate],
+    chosen: IntervalMethod,
+    *,
+    kind: ValueKind,
+    level: float,
+) -> Intervals:
+    """The interval of each slice by a method.
+
+    That of the bootstrap is the ladder's. Of the others, the first rung that holds decides: an undefined value, fewer
+    than 2 blocks, or a replicate that is undefined give no interval; a value at an end of its range, or one that no
+    block moves, that of `wilson` for proportions and of `hanley_mcneil_score` for ROC areas, else none (`degenerate`);
+    then comes the form. Ends never leave the range.
+
+    Args:
+        estimates: the same estimate with each kind of replicates that the method reads.
+        chosen: the method.
+        kind: what kind of value the metric has, and its range.
+        level: two-sided confidence level, such as 0.95.
+
+    >>> from plmetrics.catalogue.needs import ValueKind
+    >>> from plmetrics.inference.estimate import Estimate
+    >>> from plmetrics.inference.intervals.methods import IntervalMethod
+    >>> share = Estimate(np.array([0.75]), np.array(["ok"]), np.array([200]), None, (np.array([200.0]),))
+    >>> kind = ValueKind("proportion", (0.0, 1.0))
+    >>> found = interval_of({None: share}, IntervalMethod("wilson"), kind=kind, level=0.95)
+    >>> found.lower.round(3), found.upper.round(3), found.std_error.round(4)
+    (array([0.686]), array([0.805]), array([0.0306]))
+    """
+    estimate = estimates[chosen.replicates]
+    if chosen.refused:
+        return without(estimate.value.shape, chosen.refused)
+    if chosen.replicates == "bootstrap":
+        return interval(
+            estimate,
+            kind=kind,
+            level=level,
+            form=chosen.form,
+            smooth=chosen.smooth,
+            acceleration=_acceleration(estimates) if chosen.form == "bca" else None,
+        )
+    if chosen.replicates is not None and estimate.replicates is None:
+        return without(estimate.value.shape, "not_estimable")
+    return _Analytic(estimate, chosen, kind, level).interval()
+
+
+def _acceleration(estimates: Mapping[ReplicateKind | None, Estimate]) -> Array | None:
+    """Acceleration of a bca interval; None where blocks cannot be left out."""
+    left_out = estimates.get("jackknife")
+    if left_out is None or left_out.replicates is None:
+        return None
+    return acceleration(left_out.replicates, left_out.value, left_out.groups)
+
+
+class _Analytic:
+    """One form for all slices of an estimate."""
+
+    def __init__(self, estimate: Estimate, chosen: IntervalMethod, kind: ValueKind, level: float) -> None:
+        self._estimate = estimate
+        self._form = chosen.form
+        self._kind = kind
+        self._bounds = kind.bounds
+        self._level = level
+        value = estimate.value
+        if estimate.replicates is None:
+            error, none = self._closed_error(), np.zeros(value.shape, dtype=np.bool_)
+            self._described = Spread(none.astype(np.int64), error, error == 0, none)
+            return
+        self._described = replicate_spread(
+            estimate.replicates, np.abs(value), estimate.kind, value, estimate.groups
+        )
+        if estimate.row_error is not None and estimate.rows is not None:
+            self._read_rows(estimate, estimate.row_error, estimate.rows)
+
+    def _read_rows(self, estimate: Estimate, error: Array, rows: NDArray[np.int64]) -> None:
+        """Standard error and degrees of freedom from the sums of rows, if they have them.
+
+        Replicates of numbers that are large beside their differences seem constant where sums around a centre are not.
+        """
+        differ = error * np.sqrt(rows) > _ONE_NUMBER * np.abs(estimate.value)
+        constant = self._described.constant & ~differ
+        exact = np.isfinite(error) & ~constant & ~at_end(estimate.value, self._kind)
+        std_error = np.where(exact, error, self._described.std_error)
+        self._described = replace(self._described, constant=constant, std_error=std_error)
+        self._estimate = replace(estimate, blocks=np.where(exact, rows, estimate.blocks))
+
+    def interval(self) -> Intervals:
+        """The interval of each slice."""
+        method = np.full(self._estimate.value.shape, self._form, dtype=object)
+        return on_rungs(self._estimate, self._described, self._kind, method, self._ends)
+
+    def _ends(self, name: str, index: NDArray[np.int64]) -> Ends:
+        estimate, error = self._estimate.take(index), self._described.std_error[index]
+        if (self._kind.is_share and estimate.replicates is None) or name == "wilson":
+            return self._of_share(name, estimate)
+        if (self._kind.is_area and estimate.replicates is None) or name == "hanley_mcneil_score":
+            return in_range(self._of_area(name, estimate), self._bounds)
+        value, size = estimate.value, reduce(np.minimum, estimate.sizes) if estimate.sizes else error
+        if name == "logit":
+            return logit(value, size, self._level)
+        if name == "chi2":
+            return chi2(value, size, self._level)
+        scale = IDENTITY if name == "t" else scale_of(self._bounds)
+        return on_scale(value, error, estimate.blocks, scale, self._level)
+
+    def _of_share(self, name: str, estimate: Estimate) -> Ends:
+        value, size = share_of(estimate.value, (0.0, 1.0)), reduce(np.minimum, estimate.sizes)
+        if name == "clopper_pearson":
+            return clopper_pearson(value, size, self._level)
+        if name == "normal":
+            return normal(value, share_error(value, size), self._level)
+        return wilson(value, size, self._level)
+
+    def _of_area(self, name: str, estimate: Estimate) -> Ends:
+        area, sizes = share_of(estimate.value, self._bounds), (estimate.sizes[0], estimate.sizes[-1])
+        if name == "hanley_mcneil_score":
+            return hanley_mcneil_score(area, *sizes, self._level)
+        if name == "hanley_mcneil":
+            return hanley_mcneil(area, *sizes, self._level)
+        assert estimate.placements is not None
+        if name == "delong":
+            return delong(area, estimate.placements, self._level)
+        return delong_logit(area, estimate.placements, sizes, self._level)
+
+    def _closed_error(self) -> Array:
+        """Standard error to go with a closed form."""
+        value, sizes = self._estimate.value, self._estimate.sizes
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if self._kind.is_area:
+                width = self._bounds[1] - self._bounds[0]
+                if self._form.startswith("delong") and self._estimate.placements is not None:
+                    return width * delong_error(self._estimate.placements)
+                return width * area_error(share_of(value, self._bounds), sizes[0], sizes[-1])
+            rows = reduce(np.minimum, sizes)
+            size = np.where(rows > 0, rows, np.nan)
+            error: Array = value / np.sqrt(2 * size) if self._form == "chi2" else share_error(value, size)
+        return error

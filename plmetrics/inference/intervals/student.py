@@ -17,10 +17,6 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-
-__all__ = ["block_factor", "student"]
-
-
 _FURTHEST = 20.0
 """Distance from the value on a logarithmic scale beyond which a replicate is at an end but for rounding."""
 

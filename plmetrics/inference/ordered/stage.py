@@ -80,7 +80,7 @@ def _paired_areas(
     analysis: Analysis, model: str, baseline: str, of_set: Callable[[int], SlicedScores]
 ) -> OrderedByPlace:
     """By slice set the difference of two models' areas, with the variances of placements, under the baseline's name."""
-    from plmetrics.states.paired_areas import paired_areas
+    from plmetrics.states.joint_counts import paired_areas
 
     out: OrderedByPlace = {}
     for index, _ in _sets_with_slices(analysis):

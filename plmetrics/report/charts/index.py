@@ -22,7 +22,7 @@ CHARTS: Mapping[str, Entry] = {
     "pr": Entry("ranking.pr", curves=("pr",)),
     "gain": Entry("ranking.curve_charts", curves=("gain",), function="gain"),
     "lift": Entry("ranking.curve_charts", curves=("lift",), function="lift"),
-    "ks": Entry("ranking.ks", curves=("roc",)),
+    "ks": Entry("ranking.threshold_charts", curves=("roc",), function="ks"),
     "cost": Entry("ranking.curve_charts", curves=("cost",), function="cost"),
     "confusion": Entry(
         "decisions.confusion", "metrics", curves=("confusion",), where="metric = 'tp' OR metric LIKE 'tp(%'"
@@ -30,22 +30,27 @@ CHARTS: Mapping[str, Entry] = {
     "net_benefit": Entry("decisions.net_benefit", curves=("net_benefit",)),
     "reliability": Entry("calibration.reliability", curves=("reliability",)),
     "score_histogram": Entry("calibration.score_histogram", curves=("score_histogram",)),
-    "thresholds": Entry("ranking.thresholds", curves=("pr",)),
+    "thresholds": Entry("ranking.threshold_charts", curves=("pr",), function="thresholds"),
     "forest": Entry("slices.forest", "metrics", where="slice_set != 'overall'"),
-    "residuals": Entry("regression.residuals", curves=("residual_prediction",)),
-    "residual_histogram": Entry("regression.residual_histogram", curves=("residual_histogram",)),
-    "residual_qq": Entry("regression.residual_qq", curves=("residual_qq",)),
-    "conditional": Entry(
-        "regression.conditional",
-        curves=("conditional_label", "conditional_prediction", "conditional_recall"),
+    "residuals": Entry("tasks.regression", curves=("residual_prediction",), function="residuals"),
+    "residual_histogram": Entry(
+        "tasks.regression", curves=("residual_histogram",), function="residual_histogram"
     ),
-    "uplift": Entry("effects.gain", curves=("uplift",), function="uplift"),
-    "qini": Entry("effects.gain", curves=("qini",), function="qini"),
-    "effect_calibration": Entry("effects.effect_calibration", curves=("effect_calibration",)),
+    "residual_qq": Entry("tasks.regression", curves=("residual_qq",), function="residual_qq"),
+    "conditional": Entry(
+        "tasks.regression",
+        curves=("conditional_label", "conditional_prediction", "conditional_recall"),
+        function="conditional",
+    ),
+    "uplift": Entry("tasks.effects", curves=("uplift",), function="uplift"),
+    "qini": Entry("tasks.effects", curves=("qini",), function="qini"),
+    "effect_calibration": Entry(
+        "tasks.effects", curves=("effect_calibration",), function="effect_calibration"
+    ),
     "heatmap": Entry("slices.heatmap", "metrics", where="slice_set != 'overall'"),
     "differences": Entry("comparisons.differences", "comparisons", where="contrast IN ('model', 'run')"),
     "fairness": Entry(
-        "fairness.groups",
+        "tasks.fairness",
         "metrics",
         where="slice = 'all' AND slice_set <> 'overall' AND metric LIKE '%by=%'",
         groups=True,
@@ -54,8 +59,8 @@ CHARTS: Mapping[str, Entry] = {
         "comparisons.critical_difference", "comparisons", where="scale = 'mean_rank'"
     ),
     "query_differences": Entry("comparisons.query_differences", curves=("query_differences",)),
-    "coverage": Entry("forecasts.coverage", curves=("coverage",)),
-    "pit": Entry("forecasts.pit", curves=("pit_histogram",)),
+    "coverage": Entry("tasks.forecasts", curves=("coverage",), function="coverage"),
+    "pit": Entry("tasks.forecasts", curves=("pit_histogram",), function="pit"),
     "slice_differences": Entry(
         "slices.slice_differences", "comparisons", where="contrast IN ('rest', 'slice')"
     ),

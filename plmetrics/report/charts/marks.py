@@ -349,11 +349,5 @@ def point_label(x: float, y: float, text: str, side: Side, color: str = LIGHT["i
 
 def remark(canvas: Canvas, places: Sequence[tuple[float, float]], text: str, sides: Sequence[Side]) -> Chart:
     """A word about a reference line, at the first of these places where nothing is drawn."""
-    return point_label(*_spot(canvas, places, text, sides), LIGHT["mute"], fontStyle="italic")
-
-
-def _spot(
-    canvas: Canvas, places: Sequence[tuple[float, float]], text: str, sides: Sequence[Side]
-) -> tuple[float, float, str, Side]:
     x, y, side = canvas.spot(places, text, sides)
-    return x, y, text, side
+    return point_label(x, y, text, side, LIGHT["mute"], fontStyle="italic")

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.inference.curves.thinning import thin
-from plmetrics.report.charts.marks import MOST_SERIES
+from plmetrics.report.charts.figure import Figure
+from plmetrics.report.charts.marks import MOST_SERIES, add_title
 from plmetrics.report.charts.texts import in_line, short
 from plmetrics.report.leaderboard import ranked_models
 from plmetrics.report.numbers import count, omission, row_estimate
@@ -16,6 +17,7 @@ from plmetrics.report.numbers import count, omission, row_estimate
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from plmetrics.report.charts.grammar import Chart
     from plmetrics.report.charts.selection import Selection
 
 MOST_POINTS = 200
@@ -79,6 +81,19 @@ class Series:
         return table.join(
             _labels_of_keys(self.keys, self.labels), on=KEYS, nulls_equal=True, maintain_order="left"
         )
+
+    def figure(
+        self,
+        chart: Chart,
+        title: str,
+        subtitle: Sequence[str],
+        description: str,
+        width: float,
+        height: float | None = None,
+    ) -> Figure:
+        """A chart of these series with its title, subtitle and size."""
+        titled = add_title(chart, title, subtitle, width, height)
+        return Figure(titled, self.drawn, title, description, self.notes)
 
 
 def series_of(

@@ -10,6 +10,7 @@ from rich.text import Text
 from plmetrics.core.names import printable
 from plmetrics.report.layout import FAINT, Column, align, heading, join_blocks, remarks, table_or_stack, wrap
 from plmetrics.report.numbers import number, plural, row_estimate
+from plmetrics.report.sections.differences import rival
 from plmetrics.report.sections.overall import metric_of_class
 
 if TYPE_CHECKING:
@@ -31,9 +32,10 @@ def decomposition(summary: Summary, width: int) -> list[Text]:
 
 def _block(part: pl.DataFrame, width: int) -> list[Text]:
     first = part.row(0, named=True)
-    other = f"run {first['baseline']}" if first["contrast"] == "run" else first["baseline"]
     title = f"{metric_of_class(first)} over {printable(first['slice_set'])}"
-    lines = heading(title, f"{printable(first['model'])} against {printable(other)}, what moved", width)
+    lines = heading(
+        title, f"{printable(first['model'])} against {printable(rival(first))}, what moved", width
+    )
     by_slice: dict[str, dict[str, dict[str, Any]]] = {}
     for row in part.iter_rows(named=True):
         by_slice.setdefault(row["slice"], {})[row["part"]] = row

@@ -71,6 +71,12 @@ def is_tested(comparisons: pl.DataFrame) -> bool:
     return bool(comparisons["p_value"].is_not_null().any())
 
 
+def reading_counts(comparisons: pl.DataFrame) -> str:
+    """The number of comparisons with each reading, in words."""
+    counts = Counter(comparisons["reading"])
+    return ", ".join(f"{counts[reading]} {reading}" for reading in READINGS if counts[reading])
+
+
 def _remark(summary: Summary, scale: str, *, tested: bool) -> str:
     """Remark beside the title of comparisons: their scale, and the correction of their p values."""
     word = scale.replace("_", " ")
@@ -99,12 +105,8 @@ def _lines(rows: list[Row], width: int, *, tested: bool) -> list[Text]:
 
 
 def _in_slices(frame: pl.DataFrame, width: int) -> list[Text]:
-    rows = frame.filter(pl.col("p_value").is_not_null()).rows(named=True)
-    if not rows:
-        return []
-    counts = Counter(row["reading"] for row in rows)
-    parts = ", ".join(f"{counts[outcome]} {outcome}" for outcome in READINGS if counts[outcome])
-    return remarks([f"in slices: {parts}"], width)
+    tested = frame.filter(pl.col("p_value").is_not_null())
+    return [] if tested.is_empty() else remarks([f"in slices: {reading_counts(tested)}"], width)
 
 
 def _reading_cells(row: Row) -> list[Text]:

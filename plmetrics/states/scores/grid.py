@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from itertools import chain
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -69,7 +69,7 @@ class GridTally:
     not show: no value is further from 0 than about 2 to that power. Totals are in parts then, the `digits`, which add.
     """
 
-    _by_slice: ClassVar[bool] = False
+    _by_slice: bool = False
     """Whether bins differ from slice to slice."""
 
     def __init__(self, first: int, counts: NDArray[Any], exponent: int | None = None) -> None:
@@ -255,15 +255,24 @@ class ArmsTally(GridTally):
 class BinnedTally(GridTally):
     """Counts on the bins of a `Binning`, with its channels.
 
+    `bins` are at fixed edges, or of equal weight, made of fine ones by a table for each slice `[slice, fine bin]`.
+
     Until they are finished channels lie one after another, `[slice, channel, block, bin]`: what is added to one at a
-    time is near the processor then. Subclasses give the bin of each row.
+    time is near the processor then.
     """
 
     def __init__(
-        self, first: int, counts: NDArray[Any], binning: Binning, exponent: int | None = None
+        self,
+        first: int,
+        counts: NDArray[Any],
+        binning: Binning,
+        bins: FixedBins | NDArray[np.uint16],
+        exponent: int | None = None,
     ) -> None:
         super().__init__(first, counts, exponent)
         self._binning = binning
+        self._bins = bins
+        self._by_slice = isinstance(bins, np.ndarray)
         self._width = counts.shape[2]
         self._patience = self._long = min(self._size // _WAITING_SHARE, _FEW_WAITING)
 
@@ -276,6 +285,13 @@ class BinnedTally(GridTally):
             of_channels[0] += of_channels[1]
             of_slice[:] = np.moveaxis(of_channels.copy(), 0, -1)
 
+    def _place(self, rows: PlacedRows, number: Codes | int) -> NDArray[Any]:
+        if isinstance(self._bins, np.ndarray):
+            places: NDArray[Any] = self._bins[number, rows.place >> 1]
+            return places
+        assert rows.score is not None
+        return self._bins.bins(rows.score, rows.place)
+
     def _channels(self, rows: PlacedRows, key: NDArray[Any]) -> Iterator[Channel]:
         """The first two together, then sums of scores and of distances."""
         score, positive = rows.score, rows.place & 1
@@ -287,46 +303,6 @@ class BinnedTally(GridTally):
         yield Channel(0, key + positive * key.dtype.type(size), rows.weight)
         for number, values in enumerate(sums, 2):
             yield Channel(number * size, key, values if rows.weight is None else values * rows.weight)
-
-
-class FixedTally(BinnedTally):
-    """Counts on bins at fixed edges."""
-
-    def __init__(
-        self,
-        first: int,
-        counts: NDArray[Any],
-        binning: Binning,
-        bins: FixedBins,
-        exponent: int | None = None,
-    ) -> None:
-        super().__init__(first, counts, binning, exponent)
-        self._bins = bins
-
-    def _place(self, rows: PlacedRows, number: Codes | int) -> NDArray[Any]:  # noqa: ARG002
-        assert rows.score is not None
-        return self._bins.bins(rows.score, rows.place)
-
-
-class QuantileTally(BinnedTally):
-    """Counts on bins of equal weight, made of fine ones by a table for each slice `[slice, fine bin]`."""
-
-    _by_slice = True
-
-    def __init__(
-        self,
-        first: int,
-        counts: NDArray[Any],
-        binning: Binning,
-        table: NDArray[np.uint16],
-        exponent: int | None = None,
-    ) -> None:
-        super().__init__(first, counts, binning, exponent)
-        self._table = table
-
-    def _place(self, rows: PlacedRows, number: Codes | int) -> NDArray[Any]:
-        places: NDArray[Any] = self._table[number, rows.place >> 1]
-        return places
 
 
 def zero_counts(size: tuple[int, ...], dtype: type, spare: NDArray[Any] | None = None) -> NDArray[Any]:

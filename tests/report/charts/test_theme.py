@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from plmetrics.report.charts.decisions import confusion_cells
+from plmetrics.report.charts.decisions import confusion
 from plmetrics.report.charts.theme import DARK, LIGHT
 
 THEMES = {"light": LIGHT, "dark": DARK}
@@ -67,8 +67,8 @@ def test_series_are_told_apart_by_all_eyes(theme, eye):
 @pytest.mark.parametrize("theme", THEMES)
 def test_numbers_in_cells_are_read(theme):
     colors = THEMES[theme]
-    for number in range(len(confusion_cells.EDGES) + 1):
-        ink = "paper" if number >= confusion_cells.FROM_PAPER else "ink"
+    for number in range(len(confusion.EDGES) + 1):
+        ink = "paper" if number >= confusion.FROM_PAPER else "ink"
         assert contrast(colors[ink], colors[f"share-{number}"]) >= 4.5, number
 
 

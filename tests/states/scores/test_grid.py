@@ -15,8 +15,8 @@ from plmetrics.inference.metric_values import score_view
 from plmetrics.inference.ordered.metrics import ordered_values
 from plmetrics.states.scores.bin_lookup import FixedBins, Keys, locator_at
 from plmetrics.states.scores.grid import (
+    BinnedTally,
     CoarseTally,
-    FixedTally,
     GridTally,
     shape,
 )
@@ -133,7 +133,7 @@ def test_rows_that_wait_hold_no_batches():
     fixed = Binning(4, distances=True)
     fine = GridTally(0, np.zeros((2, 1, *shape("fine", locator.edges, 2))))
     bins = FixedBins.of_places(fixed.uniform_edges(), locator.edges)
-    binned = FixedTally(0, np.zeros((2, 300, *shape(fixed, locator.edges, 2))), fixed, bins)
+    binned = BinnedTally(0, np.zeros((2, 300, *shape(fixed, locator.edges, 2))), fixed, bins)
     for tally, channels in ((fine, 2), (binned, 1)):
         tracemalloc.start()
         for _ in range(batches):
@@ -154,7 +154,7 @@ def test_tallies_add_up_over_batches_and_slices():
         counts = np.zeros((slices, 5, *shape(bins, locator.edges, SLICES)))
         if bins == "fine":
             return GridTally(first, counts)
-        return FixedTally(first, counts, bins, FixedBins.of_places(bins.uniform_edges(), locator.edges))
+        return BinnedTally(first, counts, bins, FixedBins.of_places(bins.uniform_edges(), locator.edges))
 
     for bins in ("fine", Binning(4), Binning(4, distances=True)):
         whole = tally(bins, 0, SLICES)
@@ -187,7 +187,7 @@ def test_rows_of_one_slice_in_a_row_count_as_mixed_ones_do(kind, weighted):
         made = np.zeros((SLICES, 5, *shape(bins, locator.edges, SLICES)))
         tally = GridTally(0, made)
         if kind == "fixed":
-            tally = FixedTally(0, made, binning, FixedBins.of_places(binning.uniform_edges(), locator.edges))
+            tally = BinnedTally(0, made, binning, FixedBins.of_places(binning.uniform_edges(), locator.edges))
         if kind == "coarse":
             coarse = (np.arange(len(locator.edges) + 1) // np.array([[1], [2], [3]])).astype(np.uint16)
             tally = CoarseTally(0, made, coarse)

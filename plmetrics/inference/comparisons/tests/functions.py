@@ -3,7 +3,6 @@
 from plmetrics.inference.comparisons.correction import adjusted
 from plmetrics.inference.comparisons.posteriors import Posterior, bayesian_signed_rank, correlated_t
 from plmetrics.inference.comparisons.shifts import hodges_lehmann
-from plmetrics.inference.comparisons.spending import GroupSequential, group_sequential
 from plmetrics.inference.comparisons.tests.arms import (
     cohen_d,
     lift,
@@ -20,11 +19,15 @@ from plmetrics.inference.comparisons.tests.delong import (
     delong_joint,
     delong_two_samples,
 )
-from plmetrics.inference.comparisons.tests.diebold_mariano import diebold_mariano
 from plmetrics.inference.comparisons.tests.friedman import friedman, iman_davenport, mean_ranks, nemenyi
 from plmetrics.inference.comparisons.tests.mcnemar import mcnemar, mcnemar_from_counts
 from plmetrics.inference.comparisons.tests.outcome import TestResult
-from plmetrics.inference.comparisons.tests.paired_t import corrected_resampled_t, five_by_two_cv_f, paired_t
+from plmetrics.inference.comparisons.tests.paired_t import (
+    corrected_resampled_t,
+    diebold_mariano,
+    five_by_two_cv_f,
+    paired_t,
+)
 from plmetrics.inference.comparisons.tests.permutation import qini_permutation
 from plmetrics.inference.comparisons.tests.power import (
     power_means,
@@ -39,7 +42,7 @@ from plmetrics.inference.comparisons.tests.samples import (
     psi,
     wasserstein,
 )
-from plmetrics.inference.comparisons.tests.sequential import always_valid
+from plmetrics.inference.comparisons.tests.sequential import GroupSequential, always_valid, group_sequential
 from plmetrics.inference.comparisons.tests.wilcoxon import wilcoxon
 
 __all__ = [

@@ -1,18 +1,29 @@
-"""An anytime-valid test, for any number of looks."""
+"""Sequential tests: an anytime-valid one for any number of looks, and group sequential ones for planned looks.
+
+In a group sequential plan the two-sided error is spent, at each look, as far as a function says for the share of the
+planned information that is there, and the limit of |z| is what spends just that, given all limits before.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import pairwise
+from math import e
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from plmetrics.core.errors import ConfigError
+from plmetrics.core.errors import ConfigError, Problem
+from plmetrics.core.special import ndtr, ndtri
 from plmetrics.inference.comparisons.tests.outcome import (
     NO_VARIANCE,
     TestOutcomes,
     TestResult,
     level_of,
     numbers,
+    one_of,
     optional_number,
     positive,
     same_length,
@@ -21,7 +32,16 @@ from plmetrics.inference.comparisons.tests.outcome import (
 )
 
 if TYPE_CHECKING:
-    from plmetrics.inference.comparisons.tests.outcome import Array
+    from collections.abc import Sequence
+
+Array = NDArray[np.float64]
+SPENDING = ("obrien_fleming", "pocock")
+_LARGEST = 10.0
+"""No limit lies above it: nothing to speak of is spent beyond."""
+_NODES, _PER_STEP, _MOST_NODES = 60, 12, 1500
+_ERRORS = np.exp(np.linspace(np.log(1e-12), np.log(0.999), 60))
+"""The two-sided errors between which a p value is interpolated."""
+_LEAST_STEP = 1e-4
 
 
 def always_valid(estimate: Any, std_error: Any, *, mixture: float, level: float = 0.95) -> TestResult:
@@ -99,3 +119,173 @@ def always_valid_tests(
         estimate + half,
         std_error,
     )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupSequential:
+    """Looks of a plan: the share of the information at each, the error spent by then, and limits of |z|.
+
+    `p_value` is NaN where no statistics are given; `stopped` is the number of the first look, from 1, whose statistic
+    reaches its limit, None if none does.
+    """
+
+    information: Array
+    spent: Array
+    limits: Array
+    p_value: Array
+    stopped: int | None = None
+
+
+def spent_error(information: Array, error: float, spending: str) -> Array:
+    """Spent part of a two-sided error at a share of the planned information.
+
+    >>> spent_error(np.array([0.5, 1.0]), 0.05, "obrien_fleming").round(5).tolist()
+    [0.00305, 0.05]
+    """
+    t = np.minimum(information, 1.0)
+    if spending == "pocock":
+        return np.asarray(error * np.log1p((e - 1.0) * t), dtype=np.float64)
+    return np.asarray(4.0 * ndtr(-ndtri(1.0 - error / 4.0) / np.sqrt(t)), dtype=np.float64)
+
+
+def group_sequential(
+    information: Any, z: Any = None, *, spending: str = "obrien_fleming", level: float = 0.95
+) -> GroupSequential:
+    """Limits of |z| for the looks at an experiment, at one level over all of them.
+
+    Args:
+        information: the share of the planned information, such as of the units, at each look, ascending; the last
+            planned one is 1, and what is beyond counts as 1.
+        z: the statistic at each look so far, for p values.
+        spending: obrien_fleming (little at first) or pocock (about equal limits), as Lan and DeMets have them.
+        level: two-sided level of all looks together.
+
+    Returns:
+        Looks with their limits. An estimate less and plus limit x standard error is an interval that holds at all looks
+        together; the p value of a look is the smallest error at which it would stop.
+
+    Raises:
+        ConfigError: shares do not ascend from above 0, or there are more statistics than looks.
+
+    Sources: Lan and DeMets (1983), Discrete sequential boundaries for clinical trials, Biometrika 70(3); Jennison and
+    Turnbull (1989), Interim analyses: the repeated confidence interval approach, JRSS B 51(3).
+
+    >>> import plmetrics as plm
+    >>> plan = plm.tests.group_sequential([0.2, 0.4, 0.6, 0.8, 1.0], [1.1, 2.6, 2.9])
+    >>> plan.limits.round(3).tolist(), plan.stopped
+    ([4.877, 3.357, 2.68, 2.29, 2.031], 3)
+    """
+    shares = _shares(information)
+    one_of(spending, "spending", *SPENDING)
+    error = 1.0 - level_of(level)
+    limits = sequential_limits(shares, error, spending)
+    p = np.full(len(shares), np.nan)
+    stopped = None
+    if z is not None:
+        statistics = numbers(z, "z")
+        if len(statistics) > len(shares):
+            msg = f"z has {len(statistics)} statistics, and information {len(shares)} looks"
+            raise ConfigError(msg)
+        for look, statistic in enumerate(statistics):
+            p[look] = sequential_p_values(shares[: look + 1], np.array([statistic]), spending)[0]
+        reached = np.flatnonzero(np.abs(statistics) >= limits[: len(statistics)])
+        stopped = int(reached[0]) + 1 if len(reached) else None
+    return GroupSequential(shares, spent_error(shares, error, spending), limits, p, stopped)
+
+
+def sequential_limits(shares: Array, error: float, spending: str) -> Array:
+    """Limit of |z| at each look, from the spent two-sided error."""
+    spent = spent_error(shares, error, spending) / 2.0
+    steps = np.diff(spent, prepend=0.0)
+    limits = np.full(len(shares), _LARGEST)
+    nodes, mass, before = np.zeros(1), np.ones(1), 0.0
+    for look, share in enumerate(shares):
+        spread = np.sqrt(share - before)
+        limits[look] = _limit(nodes, mass, spread, np.sqrt(share), steps[look])
+        end = limits[look] * np.sqrt(share)
+        if look + 1 == len(shares):
+            break
+        following, width = _nodes(end, spread, shares[look:])
+        distance = (following[:, None] - nodes) / spread
+        mass = width * (np.exp(-0.5 * distance**2) @ mass) / (spread * np.sqrt(2.0 * np.pi))
+        nodes, before = following, share
+    return limits
+
+
+def sequential_p_values(shares: Array, z: Array, spending: str) -> Array:
+    """Smallest two-sided error with a stop at the last look, for many statistics."""
+    limits, nominal = _limits_by_error(tuple(shares.tolist()), spending)
+    size = np.abs(z)
+    p: Array = 2.0 * ndtr(-np.interp(size, limits, nominal))
+    return np.where(np.isnan(size), np.nan, np.where(size < limits[0], 1.0, p))
+
+
+@lru_cache(maxsize=8)
+def _limits_by_error(shares: tuple[float, ...], spending: str) -> tuple[Array, Array]:
+    """Limits of the last look, ascending, and those of a single look: almost a line."""
+    limits = [sequential_limits(np.array(shares), float(error), spending)[-1] for error in _ERRORS]
+    order = np.argsort(limits)
+    return np.array(limits)[order], np.asarray(ndtri(1.0 - _ERRORS / 2.0))[order]
+
+
+def sequential_tests(test: TestOutcomes, shares: Array, spending: str, level: float) -> TestOutcomes:
+    """The last look at many comparisons of one plan, from their estimates and standard errors."""
+    estimate, error = np.asarray(test.estimate), np.asarray(test.std_error)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = np.where(error > 0, estimate / error, np.nan)
+    half = sequential_limits(shares, 1.0 - level_of(level), spending)[-1] * error
+    tested = np.isfinite(test.p_value)
+    p = np.where(tested & np.isfinite(z), sequential_p_values(shares, z, spending), test.p_value)
+    return replace(test, p_value=p, lower=estimate - half, upper=estimate + half)
+
+
+def look_shares(units: float, planned: float, earlier: Sequence[float]) -> Array:
+    """The share of the planned units at each earlier look, as far as it had fewer than there are now, and at this.
+
+    Raises:
+        ConfigError: an earlier look was the last one of the plan.
+    """
+    before = sorted({float(size) for size in earlier if size < units})
+    if before and before[-1] >= planned:
+        msg = (
+            f"the look at {before[-1]:,.0f} units was the last of the {planned:,.0f} that were planned, and spent "
+            f"the error: none is left for {units:,.0f}"
+        )
+        raise ConfigError(
+            Problem(msg, ("looks",), "read that look; an experiment that goes on has a plan of its own")
+        )
+    shares: Array = np.minimum(np.array([*before, units]) / planned, 1.0)
+    return shares
+
+
+def _shares(information: Any) -> Array:
+    """Shares of the information, ascending; sizes beyond the plan end it."""
+    shares = numbers(np.atleast_1d(information), "information")
+    if len(shares) == 0 or shares[0] <= 0 or any(later <= first for first, later in pairwise(shares)):
+        msg = "information must be shares above 0, each larger than the one before"
+        raise ConfigError(msg)
+    shares = np.minimum(shares, 1.0)
+    if len(shares) > 1 and np.diff(shares).min() < _LEAST_STEP:
+        msg = f"looks must be {_LEAST_STEP:g} of the planned information apart, and none follows the last"
+        raise ConfigError(msg)
+    return shares
+
+
+def _limit(nodes: Array, mass: Array, spread: float, root: float, step: float) -> float:
+    """Limit of z with an upward exit probability of `step`, by bisection."""
+    low, high = 0.0, _LARGEST
+    for _ in range(60):
+        middle = (low + high) / 2.0
+        leaving = float(ndtr((nodes - middle * root) / spread) @ mass)
+        low, high = (middle, high) if leaving > step else (low, middle)
+    return high
+
+
+def _nodes(end: float, spread: float, shares: Array) -> tuple[Array, Array]:
+    """Simpson's nodes and weights from -end to end, close enough for the narrowest step from here on."""
+    ahead = min(spread, *np.sqrt(np.diff(shares))) if len(shares) > 1 else spread
+    number = 2 * int(min(_MOST_NODES, max(_NODES, _PER_STEP * end / ahead))) + 1
+    weights = np.full(number, 2.0)
+    weights[1::2] = 4.0
+    weights[[0, -1]] = 1.0
+    return np.linspace(-end, end, number), weights * (2.0 * end / (number - 1) / 3.0)

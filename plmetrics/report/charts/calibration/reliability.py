@@ -9,16 +9,15 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plmetrics.core import special
-from plmetrics.report.charts.calibration.score_bars import (
+from plmetrics.report.charts.calibration.score_histogram import (
     bars_of,
     mirror_bars,
     mirrored_axis,
     reach,
     sides_of,
 )
-from plmetrics.report.charts.figure import Figure
 from plmetrics.report.charts.grammar import base, channel, layer_charts, options, vconcat
-from plmetrics.report.charts.marks import PANEL, add_title, axis, ends, reference, remark, unit
+from plmetrics.report.charts.marks import PANEL, axis, ends, reference, remark, unit
 from plmetrics.report.charts.panels import Panel, panels
 from plmetrics.report.charts.series import series_of
 from plmetrics.report.charts.theme import LIGHT, SERIES
@@ -26,6 +25,7 @@ from plmetrics.report.charts.words import finding, level_words, metric_of, title
 from plmetrics.report.numbers import count, plural, row_estimate
 
 if TYPE_CHECKING:
+    from plmetrics.report.charts.figure import Figure
     from plmetrics.report.charts.grammar import Chart
     from plmetrics.report.charts.selection import Selection
     from plmetrics.report.charts.series import Series
@@ -55,13 +55,8 @@ def draw(selection: Selection) -> Figure:
         upper = panel(Panel(series, bare, y)).properties(width=PANEL, height=PANEL)
         chart, width = vconcat(upper, histogram, spacing=14), PANEL
     title = title_of("Reliability", series)
-    return Figure(
-        add_title(chart, title, _subtitle(selection, series, corp), width),
-        series.drawn,
-        title,
-        finding(title, metric_of(selection, "ece") or "", series, selection),
-        series.notes,
-    )
+    words = finding(title, metric_of(selection, "ece") or "", series, selection)
+    return series.figure(chart, title, _subtitle(selection, series, corp), words, width)
 
 
 def _of_slices(selection: Selection, table: pl.DataFrame) -> pl.DataFrame:

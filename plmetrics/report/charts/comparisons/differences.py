@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -30,6 +30,7 @@ from plmetrics.report.charts.slices.slice_differences import (
     difference_finding,
     difference_legend,
     difference_rows,
+    opponent,
 )
 from plmetrics.report.charts.texts import short
 from plmetrics.report.charts.words import direction_words
@@ -59,7 +60,8 @@ def draw(selection: Selection) -> Figure:
         _panel(selection, part, several=several, titled=index == 0)
         for index, part in enumerate(shown.partition_by("metric", "class", maintain_order=True))
     ]
-    title = "Differences" if several else f"Differences to {_opponent(shown.row(0, named=True))}"
+    against = opponent(shown["contrast"][0], shown["baseline"][0])
+    title = "Differences" if several else f"Differences to {against}"
     notes = omission(len(rows) - len(shown), "difference", "comparisons")
     chart = column_of_panels(panels)
     limited = any(gate_limits(selection.summary, part) for part in shown.partition_by("metric"))
@@ -90,10 +92,6 @@ def _comparisons(selection: Selection) -> pl.DataFrame:
         hint = "name a baseline when you evaluate: compare={'baseline': 'champion'}"
         raise NothingToDraw(Problem("no models were compared", hint=hint))
     return rows
-
-
-def _opponent(row: dict[str, Any]) -> str:
-    return ("run " if row["contrast"] == "run" else "") + short(row["baseline"], 60)
 
 
 def _panel(selection: Selection, part: pl.DataFrame, *, several: bool, titled: bool) -> Chart:

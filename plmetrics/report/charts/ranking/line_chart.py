@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.report.charts.figure import Figure
 from plmetrics.report.charts.grammar import layer_charts
-from plmetrics.report.charts.marks import PANEL, add_title, lines
+from plmetrics.report.charts.marks import PANEL, lines
 from plmetrics.report.charts.operating import dots, operating_points
 from plmetrics.report.charts.panels import panels
 from plmetrics.report.charts.words import (
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from plmetrics.report.charts.figure import Figure
     from plmetrics.report.charts.grammar import Chart
     from plmetrics.report.charts.panels import Panel
     from plmetrics.report.charts.placement import Canvas
@@ -85,13 +85,8 @@ class LineChart:
             *self.notes,
             "" if chosen is None else dot_words(chosen),
         )
-        return Figure(
-            add_title(drawn.chart, title, subtitle, drawn.width),
-            series.drawn,
-            title,
-            self._description(title, series, selection),
-            series.notes,
-        )
+        words = self._description(title, series, selection)
+        return series.figure(drawn.chart, title, subtitle, words, drawn.width)
 
     def _description(self, title: str, series: Series, selection: Selection) -> str:
         if self.fact is not None:

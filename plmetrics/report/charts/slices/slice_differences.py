@@ -55,14 +55,14 @@ def by_slice(selection: Selection, rows: pl.DataFrame) -> Figure:
     """A row a slice, a panel a model: differences of a metric, all to one baseline."""
     rows = chosen_slices(selection, selection.metric_rows(rows))
     first = rows.row(0, named=True)
-    contrast, opponent, metric = first["contrast"], first["baseline"], first["metric"]
-    rows = rows.filter(contrast=contrast, baseline=opponent)
+    contrast, baseline, metric = first["contrast"], first["baseline"], first["metric"]
+    rows = rows.filter(contrast=contrast, baseline=baseline)
     models = rows["model"].unique(maintain_order=True).to_list()
     shown = models[:MOST_SERIES]
     slices = rows.filter(model=shown[0]).unique(KEYS, keep="first", maintain_order=True)
     order = group_by_set(with_slice_labels(largest(slices)), "difference")
     parts = [_rows(order, rows.filter(model=model)) for model in shown]
-    title = f"{short(metric, 60)} by slice: difference to {_opponent(contrast, opponent)}"
+    title = f"{short(metric, 60)} by slice: difference to {opponent(contrast, baseline)}"
     notes = omission(len(models) - len(shown), "model", "comparisons")
     drawn = pl.concat(parts).filter(_ROWS)
     subtitle = (
@@ -75,7 +75,8 @@ def by_slice(selection: Selection, rows: pl.DataFrame) -> Figure:
     return Figure(chart, drawn.select(columns), title, difference_finding(title, drawn), notes)
 
 
-def _opponent(contrast: str, baseline: str) -> str:
+def opponent(contrast: str, baseline: str) -> str:
+    """What slices or models are compared with, in words."""
     if contrast == "rest":
         return "all other rows"
     if contrast == "slice":
@@ -85,16 +86,9 @@ def _opponent(contrast: str, baseline: str) -> str:
 
 def _rows(order: pl.DataFrame, differences: pl.DataFrame) -> pl.DataFrame:
     mine = differences.unique(KEYS, keep="first", maintain_order=True)
-    rows = order.join(mine, on=KEYS, how="left", nulls_equal=True, maintain_order="left")
-    headers = rows.filter(~_ROWS)
-    rows = pl.concat([difference_rows(rows.filter(_ROWS)), headers], how="diagonal")
-    # Headers have no slice: they go back to their places by those of the order.
-    return (
-        order.select("slice_set", "slice", "class", "t", place=pl.int_range(pl.len()))
-        .join(rows, on=[*KEYS, "t"], how="left", nulls_equal=True, maintain_order="left")
-        .drop("place")
-        .with_columns(k=pl.int_range(pl.len()))
-    )
+    places = order.with_columns(k=pl.int_range(pl.len()))
+    rows = places.join(mine, on=KEYS, how="left", nulls_equal=True, maintain_order="left")
+    return pl.concat([difference_rows(rows.filter(_ROWS)), rows.filter(~_ROWS)], how="diagonal").sort("k")
 
 
 def difference_rows(rows: pl.DataFrame) -> pl.DataFrame:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from plmetrics.inference.comparisons.readings import READINGS
 from plmetrics.report.html.blocks import Cell, PageSection, Table, value_cell, words
 from plmetrics.report.html.sections.features import shown_table
 from plmetrics.report.numbers import p_value, plural
@@ -15,6 +13,7 @@ from plmetrics.report.sections.differences import (
     MOST_PAIRS,
     adjustment,
     is_tested,
+    reading_counts,
     rival,
     tested_p,
     usual_tests,
@@ -68,9 +67,7 @@ def _by_metric(summary: Summary, frame: pl.DataFrame) -> list[Table]:
             [words(row["model"]), words(row["baseline"]), *_difference(row, tested=tested)]
             for row in rows.iter_rows(named=True)
         ]
-        counts = Counter(part["reading"].drop_nulls().to_list())
-        readings = ", ".join(f"{counts[word]} {word}" for word in READINGS if counts[word])
-        notes = [readings, *_p_words(summary, tested=tested)]
+        notes = [reading_counts(part), *_p_words(summary, tested=tested)]
         if part.height > _MOST_PAIRS:
             left = plural(part.height - _MOST_PAIRS, "more comparison")
             notes.append(f"{left} in the table comparisons")

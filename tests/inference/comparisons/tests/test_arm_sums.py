@@ -12,7 +12,7 @@ from statsmodels.stats.proportion import (
     proportions_ztest,
 )
 
-from plmetrics.inference.comparisons.tests.arm_sums import (
+from plmetrics.inference.comparisons.tests.arms import (
     Moments,
     cohen_effects,
     lift_tests,

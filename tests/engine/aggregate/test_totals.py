@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import plmetrics as plm
-from plmetrics.engine.aggregate import row_counts as counted
+from plmetrics.engine.aggregate import aggregation as counted
 
 
 @pytest.fixture

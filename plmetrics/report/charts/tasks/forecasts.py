@@ -1,4 +1,4 @@
-"""The histogram of the probability integral transform: flat where forecasts are calibrated."""
+"""Charts of forecasts: coverage of intervals, and the histogram of the probability integral transform."""
 
 from __future__ import annotations
 
@@ -14,30 +14,69 @@ from plmetrics.report.charts.marks import (
     SMALL_PANEL,
     add_title,
     axis,
+    canvas_of,
+    lines,
     nice_ticks,
+    note,
     reference,
     unit,
 )
 from plmetrics.report.charts.panels import model_panel, rows_of_panels
-from plmetrics.report.charts.series import by_model, model_names
+from plmetrics.report.charts.series import by_model, model_names, series_of
 from plmetrics.report.charts.theme import LIGHT, SERIES
-from plmetrics.report.numbers import count
+from plmetrics.report.charts.words import band_words, size_words, title_of
+from plmetrics.report.numbers import count, number
 
 if TYPE_CHECKING:
     from plmetrics.report.charts.grammar import Chart
     from plmetrics.report.charts.selection import Selection
+    from plmetrics.report.charts.series import Series
 
 _Z = 1.96
 _CLEAR = 0.1
 
 
-def draw(selection: Selection) -> Figure:
+def coverage(selection: Selection) -> Figure:
+    """A line a model; on the diagonal intervals hold as many labels as they should."""
+    series = series_of(selection, selection.curve("coverage"))
+    x = unit("x", "Nominal level of the interval")
+    y = unit("y", "Share of labels in it (best on the diagonal)")
+    canvas = canvas_of(series.frame, x, y, PANEL, PANEL)
+    if canvas is not None:
+        canvas.line([0, 1], [0, 1])
+    chart = layer_charts(
+        reference([(0, 0), (1, 1)]),
+        note(0.62, 0.62, "as promised", dx=8, dy=14),
+        lines(series.frame, x, y, series.labels, "top-left", canvas=canvas),
+    )
+    title = title_of("Coverage", series)
+    subtitle = (
+        "below the line: intervals are too narrow; above: too wide",
+        band_words(selection, series, "the share at each level"),
+        size_words(selection, series),
+    )
+    return series.figure(chart, title, subtitle, _coverage_finding(title, series), PANEL, PANEL)
+
+
+def _coverage_finding(title: str, series: Series) -> str:
+    """Summary in words: the largest deviation of each model from nominal coverage."""
+    words = []
+    for part in series.frame.partition_by("s", maintain_order=True):
+        away = part.with_columns(away=part["y"] - part["x"]).drop_nulls("away")
+        if away.is_empty():
+            continue
+        row = away[int(away["away"].abs().arg_max() or 0)].row(0, named=True)
+        words.append(f"{row['s'] or 'the forecast'}: {number(row['y'])} at a level of {number(row['x'])}")
+    return f"{title}. Farthest from the diagonal: {'; '.join(words)}."
+
+
+def pit(selection: Selection) -> Figure:
     """Panel per model: share of labels by bin over the expected one, 1, with its range by chance."""
     curve = selection.curve("pit_histogram")
     shown, notes = by_model(curve.with_columns(low=2 * pl.col("x") - pl.col("threshold")))
     parts, names, alone = list(shown.values()), model_names(shown), len(shown) == 1
     top = max(2.0, max(float(part["y"].max() or 0.0) for part in parts) * 1.08)  # type: ignore[arg-type]
-    panels = [_panel(part, top, "" if alone else name) for part, name in zip(parts, names, strict=True)]
+    panels = [_pit_panel(part, top, "" if alone else name) for part, name in zip(parts, names, strict=True)]
     title = "Probability integral transform" + (f": {names[0]}" if alone else "")
     rows = parts[0]["n"].sum()
     subtitle = (
@@ -46,12 +85,12 @@ def draw(selection: Selection) -> Figure:
         *notes,
     )
     drawn = rows_of_panels(panels, PANEL + 40, SMALL_PANEL + 80)
-    words = "; ".join(f"{name}: {reading(part)}" for name, part in zip(names, parts, strict=True))
+    words = "; ".join(f"{name}: {pit_shape(part)}" for name, part in zip(names, parts, strict=True))
     chart = add_title(drawn.chart, title, subtitle, drawn.width, frame="bounds")
     return Figure(chart, pl.concat(parts).drop("low"), title, f"{title}. {words}.", notes)
 
 
-def reading(bins: pl.DataFrame) -> str:
+def pit_shape(bins: pl.DataFrame) -> str:
     """The shape of a histogram in words, where its outer bins and halves differ from 1 by a tenth or more."""
     width = bins["threshold"] - bins["low"]
     share = bins["y"] * width
@@ -68,7 +107,7 @@ def reading(bins: pl.DataFrame) -> str:
     return ", ".join(words) or "about flat"
 
 
-def _panel(bins: pl.DataFrame, top: float, name: str) -> Any:
+def _pit_panel(bins: pl.DataFrame, top: float, name: str) -> Any:
     x = unit("low", "Transform of the label")
     y = axis("y", "Share over what is expected", (0, top), ticks=nice_ticks((0, top), 5))
     bars = bins.select("low", "y", high="threshold", zero=pl.lit(0.0))

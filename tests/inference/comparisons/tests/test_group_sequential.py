@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import multivariate_normal, norm
 
 import plmetrics as plm
-from plmetrics.inference.comparisons.spending import look_shares, sequential_limits
+from plmetrics.inference.comparisons.tests.sequential import look_shares, sequential_limits
 
 FIFTHS = [0.2, 0.4, 0.6, 0.8, 1.0]
 

@@ -7,7 +7,7 @@ from references.svg_marks import axis_scale, marks_of
 from scipy.stats import norm
 
 import plmetrics as plm
-from plmetrics.report.charts.forecasts.pit import reading
+from plmetrics.report.charts.tasks.forecasts import pit_shape
 
 pytest.importorskip("altair", reason="charts need the extra report")
 pytest.importorskip("vl_convert", reason="charts need the extra report")
@@ -65,7 +65,7 @@ def test_the_shape_is_said_in_words(result):
     slope = pl.DataFrame(
         {"low": edges[:-1], "threshold": edges[1:], "x": edges[:-1] + 0.05, "y": np.linspace(1.9, 0.1, 10)}
     )
-    assert reading(slope) == "labels lie low in the forecasts"
+    assert pit_shape(slope) == "labels lie low in the forecasts"
 
 
 def test_models_have_panels_of_the_transform(result):

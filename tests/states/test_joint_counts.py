@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plmetrics.states.joint_counts import JointTally, joint_shape
-from plmetrics.states.paired_areas import paired_areas
+from plmetrics.states.joint_counts import JointTally, joint_shape, paired_areas
 from plmetrics.states.scores.placed_rows import Members, PlacedRows
 
 

@@ -1,1 +1,0 @@
-"""Charts of effects of a treatment."""

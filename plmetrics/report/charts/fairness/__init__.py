@@ -1,1 +1,0 @@
-"""Charts of fairness between groups."""

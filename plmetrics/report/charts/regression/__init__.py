@@ -1,1 +1,0 @@
-"""Charts of errors of numbers."""
