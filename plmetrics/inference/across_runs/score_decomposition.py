@@ -24,14 +24,8 @@ from numpy.typing import NDArray
 from plmetrics.core.results import DECOMPOSITION_SCHEMA
 from plmetrics.inference.across_runs.comparisons import NOTE
 from plmetrics.inference.across_runs.decomposition import PARTS, part_rows
-from plmetrics.inference.across_runs.mixtures import (
-    Coalitions,
-    OwenValues,
-    SlicedPair,
-    Steps,
-    replicate_worths,
-    weighted_worths,
-)
+from plmetrics.inference.across_runs.mixtures import SlicedPair, replicate_worths, weighted_worths
+from plmetrics.inference.across_runs.owen import Coalitions, OwenValues, Steps
 from plmetrics.inference.comparisons.paired_bootstrap import Difference, difference_from_zero
 from plmetrics.inference.estimate import Estimate, effective_blocks
 from plmetrics.inference.weights import draw_weights

@@ -31,9 +31,10 @@ from plmetrics.inference.comparisons.counted_areas import area_tests, has_areas
 from plmetrics.inference.comparisons.fold_tests import fold_tests, outer_folds
 from plmetrics.inference.comparisons.rank_tests import rank_tests
 from plmetrics.inference.comparisons.tests.delong import delong_tests, placements
+from plmetrics.inference.comparisons.tests.diebold_mariano import diebold_mariano_tests
 from plmetrics.inference.comparisons.tests.mcnemar import mcnemar_tests
 from plmetrics.inference.comparisons.tests.outcome import Array, TestOutcomes, run_starts, statuses
-from plmetrics.inference.comparisons.tests.paired_t import diebold_mariano_tests, t_tests
+from plmetrics.inference.comparisons.tests.paired_t import t_tests
 from plmetrics.inference.comparisons.tests.sequential import always_valid_tests
 from plmetrics.inference.comparisons.tests.wilcoxon import wilcoxon_tests
 from plmetrics.inference.tables import DELONG, TESTS

@@ -14,7 +14,8 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 import plmetrics as plm
 from plmetrics.inference.across_runs import mixtures
 from plmetrics.inference.across_runs.decomposition import SetMetric
-from plmetrics.inference.across_runs.mixtures import Coalitions, SlicedPair, Steps, bin_starts
+from plmetrics.inference.across_runs.mixtures import SlicedPair, bin_starts
+from plmetrics.inference.across_runs.owen import Coalitions, Steps
 from plmetrics.inference.across_runs.score_decomposition import SlicedChange, score_decomposition
 from plmetrics.suite.sections.uncertainty import Uncertainty
 

@@ -19,12 +19,12 @@ from plmetrics.inference.comparisons.tests.delong import (
     delong_joint,
     delong_two_samples,
 )
+from plmetrics.inference.comparisons.tests.diebold_mariano import diebold_mariano
 from plmetrics.inference.comparisons.tests.friedman import friedman, iman_davenport, mean_ranks, nemenyi
 from plmetrics.inference.comparisons.tests.mcnemar import mcnemar, mcnemar_from_counts
 from plmetrics.inference.comparisons.tests.outcome import TestResult
 from plmetrics.inference.comparisons.tests.paired_t import (
     corrected_resampled_t,
-    diebold_mariano,
     five_by_two_cv_f,
     paired_t,
 )
