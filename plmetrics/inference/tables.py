@@ -256,15 +256,13 @@ def correct(comparisons: pl.DataFrame, correction: str, family: str) -> pl.DataF
     ranked = pl.col("scale") == MEAN_RANK
     label = _family() if family == "metric" else pl.when(ranked).then(_family()).otherwise(_family_of_suite())
     table = comparisons.with_columns(label.alias("family")).with_row_index("@row")
-    adjusted: list[pl.DataFrame] = []
+    adjusted, sizes = np.empty(table.height), np.empty(table.height, dtype=np.int64)
     for part in table.partition_by("family", maintain_order=True):
-        p_values = part["p_value"].to_numpy()
-        defined = int(np.isfinite(p_values).sum())
+        p_values, rows = part["p_value"].to_numpy(), part["@row"].to_numpy()
         method = "none" if part["scale"][0] == MEAN_RANK else correction
-        values = pl.Series("p_adjusted", adjust(p_values, method)).fill_nan(None)
-        size = pl.lit(defined, dtype=pl.Int64).alias("family_size")
-        adjusted.append(part.with_columns(values, size))
-    return pl.concat(adjusted).sort("@row").select(list(COMPARISONS_SCHEMA))
+        adjusted[rows], sizes[rows] = adjust(p_values, method), np.isfinite(p_values).sum()
+    columns = pl.Series("p_adjusted", adjusted, nan_to_null=True), pl.Series("family_size", sizes)
+    return table.with_columns(columns).select(list(COMPARISONS_SCHEMA))
 
 
 def with_nearness(comparisons: pl.DataFrame, nearness: pl.DataFrame, level: float) -> pl.DataFrame:

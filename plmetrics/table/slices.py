@@ -81,11 +81,12 @@ class SliceSet:
         return len(self.keys) == 1 and self.keys[0].kind == "tags"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Slices:
     """Nonempty slices of one set: a frame of key values, one row a slice, in result order.
 
-    `left_out` are key values that occur, too, but are excluded: rows that hold them need a cell of their own.
+    `left_out` are key values that occur, too, but are excluded: rows that hold them need a cell of their own. Texts are
+    made once, since every result table has them.
     """
 
     slice_set: SliceSet
@@ -102,6 +103,10 @@ class Slices:
 
     def texts(self) -> list[str]:
         """The `slice` column of the results."""
+        return list(self._texts)
+
+    @cached_property
+    def _texts(self) -> list[str]:
         if not self.slice_set.keys:
             return ["all"]
         if self.slice_set.is_predicate:
@@ -131,7 +136,7 @@ class Slices:
             return [[{"column": self.slice_set.name, "value": self._predicate}]]
         return [
             [{"column": key.label, "value": text} for key, text in zip(self.slice_set.keys, row, strict=True)]
-            for row in zip(*self._plain_by_key(), strict=True)
+            for row in zip(*self._plain_by_key, strict=True)
         ]
 
     def pair_lists(self) -> pl.Series:
@@ -141,7 +146,7 @@ class Slices:
         texts = pl.DataFrame(
             [
                 pl.Series(str(place), values, dtype=pl.String)
-                for place, values in enumerate(self._plain_by_key())
+                for place, values in enumerate(self._plain_by_key)
             ]
         )
         structs = [
@@ -150,10 +155,13 @@ class Slices:
         ]
         return texts.select(pl.concat_list(structs)).to_series().cast(SLICE_VALUES)
 
+    @cached_property
     def _plain_by_key(self) -> list[list[str | None]]:
         """The value of each key as a text by itself, of every slice."""
         return [
-            [key.plain(value) for value in plain_values(column, key.label)]
+            column.to_list()
+            if column.dtype == pl.String
+            else [key.plain(value) for value in plain_values(column, key.label)]
             for _, key, column in self._columns()
         ]
 
@@ -231,7 +239,7 @@ class KeyCodes:
                 return cls(key, values, low if fits else None)
         return cls(key, values)
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Number of codes, the one for null included."""
         if self.first is None:
