@@ -24,7 +24,7 @@ from plmetrics.core.slice_texts import quote, slice_place
 from plmetrics.table.slice_keys import Codes, SliceKey, TagMembers, place_in, value_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -113,14 +113,10 @@ class Slices:
             return [f"{quote(self.slice_set.name)}={quote(self._predicate)}"]
         named = [
             [f"{label}={key.text(value)}" for value in plain_values(column, key.label)]
-            for label, key, column in self._columns()
+            for key, column in zip(self.slice_set.keys, self.values, strict=True)
+            for label in [quote(key.label)]
         ]
         return [", ".join(row) for row in zip(*named, strict=True)]
-
-    def _columns(self) -> Iterator[tuple[str, SliceKey, pl.Series]]:
-        """The keys with their names in texts, and their values."""
-        for key, column in zip(self.slice_set.keys, self.values, strict=True):
-            yield quote(key.label), key, column
 
     @property
     def _predicate(self) -> str:
@@ -143,12 +139,8 @@ class Slices:
         """The pairs as a column: lists of structs."""
         if not self.slice_set.keys or self.slice_set.is_predicate:
             return pl.Series(self.pairs(), dtype=SLICE_VALUES)
-        texts = pl.DataFrame(
-            [
-                pl.Series(str(place), values, dtype=pl.String)
-                for place, values in enumerate(self._plain_by_key)
-            ]
-        )
+        columns = {str(place): values for place, values in enumerate(self._plain_by_key)}
+        texts = pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
         structs = [
             pl.struct(pl.lit(key.label).alias("column"), pl.col(str(place)).alias("value"))
             for place, key in enumerate(self.slice_set.keys)
@@ -162,7 +154,7 @@ class Slices:
             column.to_list()
             if column.dtype == pl.String
             else [key.plain(value) for value in plain_values(column, key.label)]
-            for _, key, column in self._columns()
+            for key, column in zip(self.slice_set.keys, self.values, strict=True)
         ]
 
 
