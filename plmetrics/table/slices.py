@@ -24,7 +24,7 @@ from plmetrics.core.slice_texts import quote, slice_place
 from plmetrics.table.slice_keys import Codes, SliceKey, TagMembers, place_in, value_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -81,11 +81,12 @@ class SliceSet:
         return len(self.keys) == 1 and self.keys[0].kind == "tags"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Slices:
     """Nonempty slices of one set: a frame of key values, one row a slice, in result order.
 
-    `left_out` are key values that occur, too, but are excluded: rows that hold them need a cell of their own.
+    `left_out` are key values that occur, too, but are excluded: rows that hold them need a cell of their own. Texts are
+    made once, since every result table has them.
     """
 
     slice_set: SliceSet
@@ -102,20 +103,20 @@ class Slices:
 
     def texts(self) -> list[str]:
         """The `slice` column of the results."""
+        return list(self._texts)
+
+    @cached_property
+    def _texts(self) -> list[str]:
         if not self.slice_set.keys:
             return ["all"]
         if self.slice_set.is_predicate:
             return [f"{quote(self.slice_set.name)}={quote(self._predicate)}"]
         named = [
             [f"{label}={key.text(value)}" for value in plain_values(column, key.label)]
-            for label, key, column in self._columns()
+            for key, column in zip(self.slice_set.keys, self.values, strict=True)
+            for label in [quote(key.label)]
         ]
         return [", ".join(row) for row in zip(*named, strict=True)]
-
-    def _columns(self) -> Iterator[tuple[str, SliceKey, pl.Series]]:
-        """The keys with their names in texts, and their values."""
-        for key, column in zip(self.slice_set.keys, self.values, strict=True):
-            yield quote(key.label), key, column
 
     @property
     def _predicate(self) -> str:
@@ -131,30 +132,29 @@ class Slices:
             return [[{"column": self.slice_set.name, "value": self._predicate}]]
         return [
             [{"column": key.label, "value": text} for key, text in zip(self.slice_set.keys, row, strict=True)]
-            for row in zip(*self._plain_by_key(), strict=True)
+            for row in zip(*self._plain_by_key, strict=True)
         ]
 
     def pair_lists(self) -> pl.Series:
         """The pairs as a column: lists of structs."""
         if not self.slice_set.keys or self.slice_set.is_predicate:
             return pl.Series(self.pairs(), dtype=SLICE_VALUES)
-        texts = pl.DataFrame(
-            [
-                pl.Series(str(place), values, dtype=pl.String)
-                for place, values in enumerate(self._plain_by_key())
-            ]
-        )
+        columns = {str(place): values for place, values in enumerate(self._plain_by_key)}
+        texts = pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
         structs = [
             pl.struct(pl.lit(key.label).alias("column"), pl.col(str(place)).alias("value"))
             for place, key in enumerate(self.slice_set.keys)
         ]
         return texts.select(pl.concat_list(structs)).to_series().cast(SLICE_VALUES)
 
+    @cached_property
     def _plain_by_key(self) -> list[list[str | None]]:
         """The value of each key as a text by itself, of every slice."""
         return [
-            [key.plain(value) for value in plain_values(column, key.label)]
-            for _, key, column in self._columns()
+            column.to_list()
+            if column.dtype == pl.String
+            else [key.plain(value) for value in plain_values(column, key.label)]
+            for key, column in zip(self.slice_set.keys, self.values, strict=True)
         ]
 
 
@@ -231,7 +231,7 @@ class KeyCodes:
                 return cls(key, values, low if fits else None)
         return cls(key, values)
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Number of codes, the one for null included."""
         if self.first is None:

@@ -241,7 +241,7 @@ class AveragePrecision(Positives):
         hits = ops.cumulative(state.positive, descending=True)
         calls = hits + ops.cumulative(state.negative, descending=True)
         precision = ops.ratio(hits, calls, otherwise=0.0)
-        return ops.ratio(ops.total(state.positive * precision), ops.total(state.positive))
+        return ops.ratio(ops.total(state.positive * precision), state.positives)
 
     def bound(self, state: Any) -> Any:
         """Distance to the better of the best and the worst order within every bin.

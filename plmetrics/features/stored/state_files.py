@@ -8,7 +8,7 @@ import os
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -61,13 +61,19 @@ class AbsentState(StateFault, AbsentDataError):  # noqa: N818
 def state_bytes(head: Head, table: pl.DataFrame) -> tuple[bytes, str]:
     """The content of a state file, and its hash: SHA-256 of all of it, with a mark where the hash itself stands.
 
-    Counts of scores take far less room with zstd; sums of floats take as much, and are read sooner with lz4.
+    Counts of scores take far less room with zstd, of its lowest level about as much as of higher ones; sums of floats
+    take as much, and are read sooner with lz4.
     """
     text = head.text()
     mark = _mark(text)
     buffer = io.BytesIO()
-    kind: Literal["zstd", "lz4"] = "zstd" if head.numbers("scores") else "lz4"
-    table.write_parquet(buffer, metadata={_HEAD: text, _CONTENT: mark}, compression=kind)
+    scores = head.numbers("scores")
+    table.write_parquet(
+        buffer,
+        metadata={_HEAD: text, _CONTENT: mark},
+        compression="zstd" if scores else "lz4",
+        compression_level=1 if scores else None,
+    )
     content = buffer.getvalue()
     digest = hashlib.sha256(content).hexdigest()
     place = content.rindex(mark.encode())

@@ -86,14 +86,14 @@ def adjust_families(table: pl.DataFrame, family: pl.Expr, correction: str) -> pl
     >>> adjust_families(table, pl.col("slice_set"), "bonferroni").select("family_size", "p_adjusted").rows()
     [(2, 0.02), (2, 0.08), (1, 0.03)]
     """
-    table = table.with_columns(family.alias("family")).with_row_index("@row")
-    parts = []
-    for part in table.partition_by("family", maintain_order=True):
-        p_values = part["p_value"].cast(pl.Float64).to_numpy()
-        size = None if part["family"][0] is None else int(np.isfinite(p_values).sum())
-        values = pl.Series("p_adjusted", adjust(p_values, correction)).fill_nan(None)
-        parts.append(part.with_columns(values, pl.lit(size, dtype=pl.Int64).alias("family_size")))
-    return pl.concat(parts).sort("@row").drop("@row")
+    table = table.with_columns(family.alias("family"))
+    p_values = table["p_value"].cast(pl.Float64).to_numpy()
+    adjusted, sizes = np.empty(table.height), np.empty(table.height, dtype=np.int64)
+    for part in table.select("family").with_row_index("@row").partition_by("family", maintain_order=True):
+        rows = part["@row"].to_numpy()
+        adjusted[rows], sizes[rows] = adjust(p_values[rows], correction), np.isfinite(p_values[rows]).sum()
+    size = pl.when(pl.col("family").is_not_null()).then(pl.Series(sizes))
+    return table.with_columns(pl.Series("p_adjusted", adjusted, nan_to_null=True), size.alias("family_size"))
 
 
 def _benjamini_hochberg(p: Array) -> Array:
