@@ -297,3 +297,26 @@ def test_squares_too_large_for_a_double_overflow(reproducible: bool) -> None:
         0, named=True
     )
     assert (row["status"], row["p_value"], row["lower"]) == ("overflow", None, None)
+
+
+@pytest.mark.parametrize("reproducible", [False, True])
+def test_the_slice_of_nan_is_that_of_its_rows(reproducible: bool) -> None:
+    age = np.random.default_rng(2).choice([20.0, -0.0, 0.0, float("nan")], ROWS)
+    table = TABLE.with_columns(age=pl.Series(age))
+    options = {"quantile": {"median": ("spent", 0.5)}, "reproducible": reproducible}
+    by_slice = readout(table, ["spent", "bought"], by=["age"], **options)
+    for slice_, rows in (("age=0", table.filter(age=0.0)), ("age=nan", table.filter(pl.col("age").is_nan()))):
+        alone = readout(rows, ["spent", "bought"], **options).filter(pl.col("outcome").is_not_null())
+        there = by_slice.filter(slice=slice_)
+        columns = [
+            "outcome",
+            "arm",
+            "n",
+            "n_control",
+            "mean",
+            "difference",
+            "p_value",
+            "mann_whitney_p",
+            "status",
+        ]
+        assert_frame_equal(there.select(columns), alone.select(columns))
