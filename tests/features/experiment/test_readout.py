@@ -320,3 +320,30 @@ def test_the_slice_of_nan_is_that_of_its_rows(reproducible: bool) -> None:
             "status",
         ]
         assert_frame_equal(there.select(columns), alone.select(columns))
+
+
+def test_slice_sets_of_one_name_are_refused() -> None:
+    table = TABLE.with_columns(a="country", b="device", a_b="bought", overall="device")
+    with pytest.raises(plm.ConfigError, match="'a_b' is what another slice set is called"):
+        readout(table, by=["a_b", ["a", "b"]])
+    with pytest.raises(plm.ConfigError, match="'overall' is what all rows are called"):
+        readout(table, by="overall")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"by": None}, "by must be a column, or a list of columns, not None"),
+        ({"by": [["country", 3]]}, "by must be a column"),
+        ({"strata": 5}, "strata must be a column"),
+        ({"outcome": None}, "outcome must be a column"),
+        ({"arm": ["variant"]}, "arm must be a column, not"),
+        ({"unit": ["device"]}, "unit must be a column, not"),
+        ({"ratio": ["spent", "bought"]}, "ratio must be a mapping, not"),
+        ({"shares": [0.5, 0.5]}, "shares must be a mapping, not"),
+        ({"shares": {"A": "a", "B": 1, "C": 1}}, "shares must be numbers above 0"),
+    ],
+)
+def test_arguments_of_other_kinds_are_told_of(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(plm.ConfigError, match=words):
+        readout(TABLE, **options)
