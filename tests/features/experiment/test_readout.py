@@ -347,3 +347,22 @@ def test_slice_sets_of_one_name_are_refused() -> None:
 def test_arguments_of_other_kinds_are_told_of(options: dict[str, Any], words: str) -> None:
     with pytest.raises(plm.ConfigError, match=words):
         readout(TABLE, **options)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"covariate": "spent"},
+        {"covariate": {"spent": "spent"}},
+        {"ratio": {"rate": ("spent", "bought")}, "covariate": {"rate": ["spent", "bought"]}},
+    ],
+)
+def test_no_outcome_is_its_own_covariate(options: dict[str, Any]) -> None:
+    """The difference would be 0, with p 1."""
+    with pytest.raises(plm.ConfigError, match=r"is the outcome '(spent|rate)' itself"):
+        readout(TABLE, ["bought", "spent"], **options)
+
+
+def test_an_outcome_may_be_the_covariate_of_another() -> None:
+    found = readout(TABLE, ["bought", "spent"], covariate={"spent": "bought"})
+    assert set(found.filter(outcome="spent")["test"]) == {"cuped_t"}
