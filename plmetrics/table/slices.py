@@ -345,8 +345,7 @@ class Cube:
     def _listed_codes(self, slices: Slices) -> Codes:
         keys = slices.values.columns
         numbered = slices.values.with_row_index("@code")
-        listed = self._listing.select(keys)
-        joined = left_join(listed, numbered, keys)
+        joined = left_join(self._listing.select(keys), numbered, keys)
         return np.append(joined["@code"].cast(pl.Int64).fill_null(-1).to_numpy(), -1)
 
     @staticmethod
