@@ -13,6 +13,7 @@ from plmetrics.inference.chunks import EstimateColumns, chunks, concatenate_esti
 from plmetrics.inference.composite_estimates import WholeSet, across_slices
 from plmetrics.inference.estimates import Estimates
 from plmetrics.inference.subject import SliceEstimates
+from plmetrics.table.joins import left_join
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -117,9 +118,7 @@ def _places(slices: Slices, crossing: Slices) -> Numbers:
     """Number of the enclosing slice among some for each crossed slice, -1 if it is excluded."""
     keys = [key.column for key in slices.slice_set.keys]
     numbered = slices.values.with_row_index("@place")
-    joined = crossing.values.select(keys).join(
-        numbered, on=keys, how="left", nulls_equal=True, maintain_order="left"
-    )
+    joined = left_join(crossing.values.select(keys), numbered, keys)
     return joined["@place"].cast(pl.Int64).fill_null(-1).to_numpy()
 
 

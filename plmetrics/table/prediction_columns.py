@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
-from plmetrics.core.errors import DataError, Problem
+from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.core.names import did_you_mean, is_pattern, number_text
 from plmetrics.table.checks import Check
 
@@ -291,6 +292,19 @@ class RoleColumns:
         if weight is None:
             return None if self.weight is None else WEIGHT
         return weight_column(model) if weight else None
+
+
+def column_names(value: object, role: str, *, required: bool = False) -> tuple[str, ...]:
+    """Columns of an argument in Python: a name, or several.
+
+    Raises:
+        ConfigError: it is neither, or names none where one is required.
+    """
+    names = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, Iterable) else (value,)
+    if not all(isinstance(name, str) for name in names) or (required and not names):
+        msg = f"{role} must be a column, or a list of columns, not {value!r}"
+        raise ConfigError(Problem(msg, (role,)))
+    return names
 
 
 def require(schema: pl.Schema, name: str, role: str, path: tuple[str | int, ...]) -> pl.DataType:

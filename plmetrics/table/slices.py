@@ -21,6 +21,7 @@ from plmetrics.core.errors import DataError, Problem
 from plmetrics.core.names import WITHIN
 from plmetrics.core.results import SLICE_VALUES
 from plmetrics.core.slice_texts import quote, slice_place
+from plmetrics.table.joins import left_join
 from plmetrics.table.slice_keys import Codes, SliceKey, TagMembers, place_in, value_text
 
 if TYPE_CHECKING:
@@ -344,8 +345,7 @@ class Cube:
     def _listed_codes(self, slices: Slices) -> Codes:
         keys = slices.values.columns
         numbered = slices.values.with_row_index("@code")
-        listed = self._listing.select(keys)
-        joined = listed.join(numbered, on=keys, how="left", nulls_equal=True, maintain_order="left")
+        joined = left_join(self._listing.select(keys), numbered, keys)
         return np.append(joined["@code"].cast(pl.Int64).fill_null(-1).to_numpy(), -1)
 
     @staticmethod

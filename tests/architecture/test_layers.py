@@ -114,6 +114,31 @@ def test_only_engine_collects_and_only_cli_prints() -> None:
     assert not {one for one in named if one[2] == "print" and one[0] != "cli"}
 
 
+BY_VALUE = {
+    "plmetrics.table.joins": "what joins by values",
+    "plmetrics.table.formats.iceberg_deletes": "a semi-join, which finds NaN",
+    "plmetrics.features.cross_validation.fold_summaries": "a semi-join, which finds NaN",
+    "plmetrics.features.splits.hash_parts": "a semi-join, which finds NaN",
+    "plmetrics.inference.across_runs.sides": "names and texts of slices",
+    "plmetrics.inference.comparisons.tests.samples": "texts of values",
+    "plmetrics.features.nights.interval_history": "names and texts of slices",
+    "plmetrics.features.nights.change_points.history_levels": "names and texts of slices",
+}
+"""Modules that join by keys where null is one, and why they may: `table.joins` is for keys that may be NaN."""
+
+
+def test_keys_that_may_be_nan_are_joined_by_table_joins() -> None:
+    joining = {
+        name_of(path)
+        for path in MODULES
+        if layer_of(name_of(path)) in {"table", "states", "engine", "inference", "features"}
+        and ".charts." not in name_of(path)
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.keyword) and node.arg == "nulls_equal"
+    }
+    assert joining == set(BY_VALUE)
+
+
 def test_no_module_bears_the_name_of_a_public_function() -> None:
     top = {path.stem for path in PACKAGE.glob("*.py")} | {
         path.name for path in PACKAGE.iterdir() if path.is_dir()

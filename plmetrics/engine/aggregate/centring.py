@@ -26,6 +26,7 @@ from plmetrics.engine.inquiry import answer
 from plmetrics.engine.streaming import AGGREGATES_PER_NODE
 from plmetrics.states.moments import CENTRE, distant, means
 from plmetrics.states.sums import EVERY, SCORED, sum_by_place
+from plmetrics.table.joins import inner_join, left_join
 from plmetrics.table.prediction_columns import UNIT
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def _once(
     if not keys:
         return center.with_columns(sums.get_columns())
     renamed = sums.rename({name: f"{name}@new" for name in (*redone, *centres)})
-    joined = center.join(renamed, on=keys, how="left", nulls_equal=True, maintain_order="left")
+    joined = left_join(center, renamed, keys)
     return joined.select(
         pl.coalesce(f"{name}@new", name).alias(name) if f"{name}@new" in joined.columns else pl.col(name)
         for name in center.columns
@@ -151,7 +152,7 @@ def _moment_sums(
     if plan.blocks is not None:
         frame = frame.with_columns(block_key(pl.col(UNIT), plan.blocks.modulus).alias(BLOCK))
     rows = (
-        frame.join(centres.lazy(), on=keys, how="inner", nulls_equal=True)
+        inner_join(frame, centres.lazy(), keys, ordered=False)
         if keys
         else frame.join(centres.lazy(), how="cross")
     )
@@ -168,7 +169,7 @@ def _moment_sums(
     collected = pl.collect_all([rows.group_by(keys).agg(part) for part in parts])
     together = collected[0]
     for part in collected[1:]:
-        together = together.join(part, on=keys, nulls_equal=True) if keys else together.hstack(part)
+        together = inner_join(together, part, keys) if keys else together.hstack(part)
     return addition.totals(together).drop(_ROWS)
 
 

@@ -13,6 +13,7 @@ from plmetrics.core.errors import AbsentDataError, Collected, ConfigError, DataE
 from plmetrics.core.names import is_pattern, number_text
 from plmetrics.engine.binding.row_expressions import predicate
 from plmetrics.table.checks import not_numbers
+from plmetrics.table.joins import inner_join
 from plmetrics.table.prediction_columns import require
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ def _example(raw: pl.LazyFrame, by: Sequence[str], name: str) -> pl.LazyFrame:
     hashed = pl.col(name).hash()
     first = raw.group_by(by).agg((hashed.min() != hashed.max()).alias("@@differs")).filter("@@differs")
     first = first.select(by).sort(by, nulls_last=True).head(1)
-    rows = raw.select(*by, name).join(first, on=by, nulls_equal=True)
+    rows = inner_join(raw.select(*by, name), first, by, ordered=False)
     return rows.unique().sort(name, nulls_last=True)
 
 

@@ -14,7 +14,8 @@ import polars as pl
 
 from plmetrics.core import special
 from plmetrics.core.results import first_word
-from plmetrics.features.cross_validation.fold_values import GROUP, IDENTITY, left_join
+from plmetrics.features.cross_validation.fold_values import GROUP, IDENTITY
+from plmetrics.table.joins import left_join
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,6 +16,7 @@ from plmetrics.core.results import SLICE_VALUES, in_schema
 from plmetrics.features.cross_validation.cross_validation_section import AXES
 from plmetrics.inference.chunks import chunks
 from plmetrics.inference.estimates import Estimates
+from plmetrics.table.joins import inner_join, left_join
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -36,11 +37,6 @@ GROUP = [*IDENTITY, "configuration", "split", "x"]
 
 _CELL = "@cell"
 _VALUES = {"value": pl.Float64, "n": pl.Int64, "weight": pl.Float64, "status": pl.String, "note": pl.String}
-
-
-def left_join(frame: pl.DataFrame, other: pl.DataFrame, on: str | Sequence[str]) -> pl.DataFrame:
-    """Rows of a frame in their order, joined with another by their keys; a null is a key like others."""
-    return frame.join(other, on=on, how="left", nulls_equal=True, maintain_order="left")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +108,7 @@ class FoldSet:
         if numbers is None:
             cells = values.with_columns(pl.lit(0, dtype=pl.Int64).alias("@slice"))
         else:
-            cells = values.join(numbers, on=key_columns, how="inner", nulls_equal=True, maintain_order="left")
+            cells = inner_join(values, numbers, key_columns)
         for axis, key in self.axes.items():
             cells = _with_axis(cells, axis, key)
         absent = [axis for axis in AXES if axis not in self.axes]

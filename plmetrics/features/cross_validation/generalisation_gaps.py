@@ -21,11 +21,12 @@ import polars as pl
 from plmetrics.core.names import number_text
 from plmetrics.features.cross_validation.fold_slices import SPLITS
 from plmetrics.features.cross_validation.fold_summaries import outer_rows, summarise
-from plmetrics.features.cross_validation.fold_values import IDENTITY, left_join
+from plmetrics.features.cross_validation.fold_values import IDENTITY
 from plmetrics.inference.chunks import chunks, concatenate_estimates
 from plmetrics.inference.comparisons.paired_bootstrap import paired_difference
 from plmetrics.inference.contrasts import UNEQUAL_ROWS, same_size
 from plmetrics.inference.estimates import Estimates
+from plmetrics.table.joins import left_join
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

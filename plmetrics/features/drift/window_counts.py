@@ -21,6 +21,7 @@ from plmetrics.features.drift.counts import MOST_CATEGORIES
 from plmetrics.features.drift.description import Description
 from plmetrics.features.drift.windows import VALUE, current_window, key_type
 from plmetrics.states.state_format import CELL
+from plmetrics.table.joins import left_join
 from plmetrics.table.prediction_columns import WEIGHT
 
 if TYPE_CHECKING:
@@ -177,7 +178,7 @@ def _tally(frame: pl.DataFrame, cells: pl.DataFrame) -> Tally:
     """Counts of a plan by the number of a cell in place of the values of its keys."""
     keys = [name for name in cells.columns if name != CELL]
     if keys:
-        frame = frame.join(cells, on=keys, how="left", nulls_equal=True).drop(keys)
+        frame = left_join(frame, cells, keys, ordered=False).drop(keys)
     else:
         frame = frame.with_columns(pl.lit(0, dtype=pl.UInt32).alias(CELL))
     absent = {NUMBER: None, TEXT: None, OFFSET: 0.0, SQUARE: 0.0}
@@ -287,9 +288,7 @@ def union_of_cells(cells: Sequence[pl.DataFrame]) -> tuple[pl.DataFrame, list[pl
     every = pl.concat([frame.select(keys) for frame in comparable]).unique().sort(keys, nulls_last=True)
     every = every.with_row_index(CELL)
     new = every.rename({CELL: _NEW})
-    return every, [
-        frame.join(new, on=keys, how="left", nulls_equal=True).select(CELL, _NEW) for frame in comparable
-    ]
+    return every, [left_join(frame, new, keys).select(CELL, _NEW) for frame in comparable]
 
 
 def _comparable(cells: Sequence[pl.DataFrame], keys: Sequence[str]) -> Iterator[pl.DataFrame]:
@@ -323,7 +322,7 @@ def selection(summary: WindowCounts, needed: Description) -> WindowCounts:
         every = _cells(group, [group_cells])
         keyed = group_cells.select(CELL, *group)
         new = every.rename({CELL: _NEW})
-        numbered = keyed.join(new, on=list(group), how="left", nulls_equal=True) if group else None
+        numbered = left_join(keyed, new, group) if group else None
         moves.append(keyed.with_columns(pl.lit(0).alias(_NEW)) if numbered is None else numbered)
         cells.append(every)
         sources.append(source)

@@ -31,6 +31,7 @@ from plmetrics.features.experiment.moments import (
     value_counts,
 )
 from plmetrics.features.experiment.outcomes import COVARIATE, VALUE, centred_numbers, is_sound, part_column
+from plmetrics.table.joins import left_join
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -186,7 +187,7 @@ def _with_quantiles(
         index, _, number = indices.partition("|")
         if kind == "quantile" and int(number) == place:
             table = table.drop(f"mean|{index}", f"variance|{index}")
-            table = table.join(frame, on=keys, how="left", nulls_equal=True)
+            table = left_join(table, frame, keys)
     return table
 
 

@@ -23,6 +23,7 @@ from plmetrics.features.experiment.outcomes import (
     outcome_columns,
     part_column,
 )
+from plmetrics.table.joins import inner_join
 from plmetrics.table.prediction_columns import require
 from plmetrics.table.slice_keys import SliceKey, value_text
 from plmetrics.table.slices import Slices, SliceSet
@@ -153,7 +154,7 @@ def table_with_places(table: pl.DataFrame, place: pl.DataFrame) -> pl.DataFrame:
     keys = [column for column in place.columns if column not in {"@place", "@one"}]
     if not keys:
         return table.with_columns(pl.lit(place["@place"][0]).alias("@place"))
-    return table.join(place, on=keys, how="inner", nulls_equal=True, maintain_order="left")
+    return inner_join(table, place, keys)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from plmetrics.engine.arithmetic import exponents_in, largest
 from plmetrics.engine.inquiry import answer
 from plmetrics.engine.streaming import collected_frame, collected_frames
 from plmetrics.features.experiment.outcomes import COVARIATE, SIZES, VALUE, part_column
+from plmetrics.table.joins import inner_join, left_join
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -50,7 +51,7 @@ def exact_moments(
         around = [_by_unit(frame, [*keys, unit], powers) for keys, frame in zip(sets, around, strict=True)]
     squares = _squares(around, outcomes, sets)
     return [
-        _moments(frame.join(square, on=keys, nulls_equal=True), keys, outcomes)
+        _moments(inner_join(frame, square, keys), keys, outcomes)
         for keys, frame, square in zip(sets, ratios, squares, strict=True)
     ]
 
@@ -98,9 +99,7 @@ def _around(
     rows: pl.LazyFrame, outcomes: Outcomes, keys: Sequence[str], ratios: pl.DataFrame
 ) -> pl.LazyFrame:
     """Residual of each row about the ratio of its cell, null without one, and whether the row has a value."""
-    joined = rows.join(
-        ratios.lazy().select(*keys, pl.col(f"^{_RATIO}.*$")), on=keys, how="left", nulls_equal=True
-    )
+    joined = left_join(rows, ratios.lazy().select(*keys, pl.col(f"^{_RATIO}.*$")), keys, ordered=False)
     columns = [
         (
             pl.col(value) - pl.col(f"{_RATIO}{value}") * (pl.col(size) if SIZES[part] in numbers else 1.0)

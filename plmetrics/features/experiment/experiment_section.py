@@ -180,7 +180,8 @@ class ExperimentPlan(Section):
             _ = self.compared
         except ConfigError as error:
             for problem in error.problems:
-                problems.add(problem.message, (*_PATH, *problem.path), problem.hint)
+                (argument,) = problem.path
+                problems.add(problem.message, (*_PATH, f"{argument}s"), problem.hint)
             return
         self._check_quantiles(fields, problems)
         self._check_names(fields, problems)

@@ -165,11 +165,21 @@ def outcomes_of(
     adjusted = {name: _columns(parts) for name, parts in by_name.items()}
     means = [ArmOutcome(name, name, None, adjusted.get(name, ())) for name in columns]
     shares = [ArmOutcome(name, *parts, adjusted.get(name, ())) for name, parts in ratios.items()]
+    for compared in (*means, *shares):
+        _refuse_outcome_as_covariate(compared)
     return (
         *means,
         *shares,
         *(ArmOutcome(name, column, quantile=q) for name, (column, q) in quantiles.items()),
     )
+
+
+def _refuse_outcome_as_covariate(outcome: ArmOutcome) -> None:
+    """Refuse an outcome that would be adjusted by itself: all of the effect would be taken off."""
+    if outcome.covariate == tuple(filter(None, (outcome.value, outcome.size))):
+        msg = f"covariate: '{' / '.join(outcome.covariate)}' is the outcome '{outcome.name}' itself"
+        hint = "name a column that was known before the experiment; a mapping gives each outcome its own"
+        raise ConfigError(Problem(msg, ("covariate",), hint))
 
 
 def _pair(parts: Sequence[str], what: str) -> tuple[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
@@ -118,8 +118,15 @@ def readout(
     from plmetrics.features.experiment.outcomes import outcomes_of
     from plmetrics.features.experiment.readout_table import Plan, readout_table, readout_warnings
     from plmetrics.table.opening import open_source
+    from plmetrics.table.prediction_columns import column_names
 
-    outcomes = outcomes_of(outcome, ratio, covariate, quantile)
+    for role, column in (("arm", arm), ("unit", unit)):
+        if column is not None and not isinstance(column, str):
+            raise ConfigError(Problem(f"{role} must be a column, not {column!r}", (role,)))
+    for role, values in (("ratio", ratio), ("quantile", quantile), ("shares", shares)):
+        if values is not None and not isinstance(values, Mapping):
+            raise ConfigError(Problem(f"{role} must be a mapping, not {values!r}", (role,)))
+    outcomes = outcomes_of(column_names(outcome, "outcome"), ratio, covariate, quantile)
     if quantile and (strata or unit is not None):
         other = "strata" if strata else "unit"
         hint = "read them in a readout of their own"
@@ -138,9 +145,9 @@ def readout(
         clustered=unit is not None,
         stratified=bool(strata),
     )
-    columns = (strata,) if isinstance(strata, str) else tuple(strata)
+    columns, sets = column_names(strata, "strata"), _slice_sets(by)
     experiment = Experiment(
-        outcomes, arm, control, _slice_sets(by), unit, missing, ranks, reproducible, columns, shifts=shifts
+        outcomes, arm, control, sets, unit, missing, ranks, reproducible, columns, shifts=shifts
     )
     source = open_source(data)
     with reading(source):
@@ -153,9 +160,22 @@ def readout(
 
 
 def _slice_sets(by: Sequence[str | Sequence[str]]) -> dict[str, tuple[str, ...]]:
-    entries = [by] if isinstance(by, str) else by
-    sets = [(columns,) if isinstance(columns, str) else tuple(columns) for columns in entries]
-    return {"_".join(columns): columns for columns in sets if columns}
+    """Slice sets by the names of their columns.
+
+    Raises:
+        ConfigError: they are no columns, or two sets have one name, or that of all rows.
+    """
+    from plmetrics.table.prediction_columns import column_names
+
+    entries = [by] if isinstance(by, str) or not isinstance(by, Iterable) else by
+    sets: dict[str, tuple[str, ...]] = {}
+    for columns in filter(None, (column_names(entry, "by") for entry in entries)):
+        name = "_".join(columns)
+        if name == "overall" or sets.get(name, columns) != columns:
+            what = "all rows are" if name == "overall" else "another slice set is"
+            raise ConfigError(Problem(f"by: '{name}' is what {what} called", ("by",), "rename a column"))
+        sets[name] = columns
+    return sets
 
 
 def _inside(value: float, role: str) -> None:
@@ -208,6 +228,6 @@ def planned_shares(shares: Mapping[str, float] | None, sums: ExperimentSums) -> 
     if len(named) < len(sums.arms):
         msg = f"shares must be of all arms, which are {', '.join(sums.arms)}"
         raise ConfigError(Problem(msg, ("shares",)))
-    if any(not 0 < share < float("inf") for share in named.values()):
+    if any(not isinstance(share, (int, float)) or not 0 < share < float("inf") for share in named.values()):
         raise ConfigError(Problem("shares must be numbers above 0", ("shares",)))
     return named

@@ -163,7 +163,7 @@ def _raw_key(schema: pl.Schema, name: str, path: tuple[str | int, ...]) -> Slice
     value = pl.col(name)
     if isinstance(dtype, (pl.Categorical, pl.Enum)):
         value = value.cast(pl.String)
-    elif dtype.is_decimal() or dtype == pl.Float32:
+    elif dtype.is_decimal():
         value = value.cast(pl.Float64)
     if dtype.is_float():
         value = pl.when(value == 0).then(0.0).otherwise(value)
@@ -243,7 +243,7 @@ def _series(values: Sequence[Any], dtype: pl.DataType) -> pl.Series:
     if isinstance(dtype, (pl.Categorical, pl.Enum)):
         dtype = pl.String()
     elif dtype.is_decimal() or dtype.is_float():
-        return pl.Series([float(value) for value in values], dtype=pl.Float64)
+        return pl.Series([float(value) for value in values]).cast(dtype if dtype.is_float() else pl.Float64)
     physical = pl.Series([], dtype=dtype).to_physical().dtype
     return pl.Series(values, dtype=physical).cast(dtype)
 

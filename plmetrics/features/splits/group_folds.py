@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from plmetrics.core.errors import DataError, Problem
 from plmetrics.engine.streaming import collected_frame
 from plmetrics.features.splits.hash_parts import HASH
+from plmetrics.table.joins import left_join
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -110,12 +111,7 @@ def _matrix(counted: pl.DataFrame, group: Sequence[str], label: Sequence[str]) -
     if not label:
         return rows[:, None]
     classes = counted.select(label).unique().sort(label).with_row_index("@@code")
-    code = (
-        counted.select(label)
-        .join(classes, on=label, how="left", nulls_equal=True, maintain_order="left")["@@code"]
-        .to_numpy()
-        .astype(np.int64)
-    )
+    code = left_join(counted.select(label), classes, label)["@@code"].to_numpy().astype(np.int64)
     shape = (int(line[-1]) + 1 if len(line) else 0, classes.height)
     flat = np.bincount(line * shape[1] + code, weights=rows, minlength=shape[0] * shape[1])
     return flat.astype(np.int64).reshape(shape)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.core.hashing import FOLD_SALT, is_key, key_word, mix_expr, mix_int
 from plmetrics.engine.streaming import collected_frame
+from plmetrics.table.joins import left_join
 from plmetrics.table.prediction_columns import require
 
 if TYPE_CHECKING:
@@ -85,9 +86,7 @@ def with_parts(
     if not keys:
         places = table.select(cuts).row(0)
         return rows.with_columns(_part(hashed, [_word(edge) for edge in places]).alias(name))
-    joined = rows.with_columns(**keys).join(
-        table.lazy(), on=list(keys), how="left", nulls_equal=True, maintain_order="left"
-    )
+    joined = left_join(rows.with_columns(**keys), table.lazy(), list(keys))
     return joined.with_columns(_part(hashed, [pl.col(cut) for cut in cuts]).alias(name)).drop(*keys, *cuts)
 
 

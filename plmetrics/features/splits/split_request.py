@@ -17,7 +17,7 @@ from plmetrics.engine.streaming import collected_frame
 from plmetrics.features.splits.group_folds import with_group_folds
 from plmetrics.features.splits.hash_parts import fold_hash, with_parts
 from plmetrics.table.opening import open_source
-from plmetrics.table.prediction_columns import require
+from plmetrics.table.prediction_columns import column_names, require
 from plmetrics.table.source import ROW_KEY, Source, check_column_names
 
 Frame: TypeAlias = Any
@@ -81,24 +81,28 @@ def split_request(
     *,
     exact: bool = True,
     mixed: bool = False,
+    required: tuple[str, ...] = (),
 ) -> SplitRequest:
-    """The request, its columns checked.
+    """The request, its columns checked; `required` are the roles that must have one.
 
     Raises:
         AbsentDataError: there are no rows, which nobody looks at without `exact`.
-        ConfigError: the seed is no number, or a new column is in the data already.
+        ConfigError: the seed is no number, a new column is in the data already, or a role names no columns.
         DataError: a column is absent, or a row of a csv file is broken.
     """
     if isinstance(seed, bool) or not isinstance(seed, int):
         raise ConfigError(Problem(f"seed must be a whole number, not {seed!r}", ("seed",)))
+    named = {"key": key, "label": label, "group": group}
+    roles = {role: column_names(value, role, required=role in required) for role, value in named.items()}
     source = data if isinstance(data, Source) else open_source(data)
     for name in added:
+        if not isinstance(name, str):
+            raise ConfigError(Problem(f"name must be the name of a new column, not {name!r}", ("name",)))
         if name in source.schema:
             raise ConfigError(
                 Problem(f"column '{name}' is in the data already", ("name",), "name the new one otherwise")
             )
     check_column_names(added, ("name",))
-    roles = {"key": _columns(key), "label": _columns(label), "group": _columns(group)}
     for role, columns in roles.items():
         for column in columns:
             require(source.schema, column, role, (role,))
@@ -120,10 +124,6 @@ def check_not_empty(source: Source) -> None:
         raise AbsentDataError.without_rows(None)
 
 
-def _columns(value: Columns) -> tuple[str, ...]:
-    return (value,) if isinstance(value, str) else tuple(value)
-
-
 def number_of(value: int, role: str, least: int = 2) -> int:
     """A number of folds or the like, checked."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
@@ -135,7 +135,10 @@ def number_of(value: int, role: str, least: int = 2) -> int:
 
 def shares_of(share: float | Mapping[str, float]) -> dict[str, float]:
     """The share of each part; they add up to 1."""
-    shares = dict(share) if isinstance(share, Mapping) else {TEST: share, TRAIN: 1 - share}
+    number = isinstance(share, (int, float))
+    shares = (
+        dict(share) if isinstance(share, Mapping) else {TEST: share, TRAIN: 1 - share if number else share}
+    )
     sound = all(isinstance(part, (int, float)) and 0 < part < 1 for part in shares.values())
     if not sound or not math.isclose(sum(shares.values()), 1, abs_tol=_TOLERANCE):
         msg = f"shares must lie between 0 and 1 and add up to 1, not {share!r}"

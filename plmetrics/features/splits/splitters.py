@@ -114,7 +114,7 @@ def stratified(
     >>> folds.group_by("fold").agg(pl.len(), pl.col("y").sum()).sort("fold").rows()
     [(0, 3, 1), (1, 3, 1)]
     """
-    request = split_request(data, (name,), label=label, key=key, seed=seed, exact=exact)
+    request = split_request(data, (name,), label=label, key=key, seed=seed, exact=exact, required=("label",))
     with reading(request.source):
         return request.finished(request.dealt(request.rows, number_of(folds, "folds"), name), name)
 
@@ -147,7 +147,7 @@ def grouped(
     >>> plm.splits.grouped(frame, 2, group="customer")["fold"].to_list()
     [0, 0, 0, 1, 1, 1]
     """
-    request = split_request(data, (name,), group=group, seed=seed, mixed=mixed)
+    request = split_request(data, (name,), group=group, seed=seed, mixed=mixed, required=("group",))
     with reading(request.source):
         return request.finished(request.dealt(request.rows, number_of(folds, "folds"), name), name)
 
@@ -189,7 +189,9 @@ def stratified_grouped(
     >>> folds.group_by("fold").agg(pl.len(), pl.col("y").sum()).sort("fold").rows()
     [(0, 3, 1), (1, 3, 1)]
     """
-    request = split_request(data, (name,), label=label, group=group, seed=seed, mixed=mixed)
+    request = split_request(
+        data, (name,), label=label, group=group, seed=seed, mixed=mixed, required=("label", "group")
+    )
     with reading(request.source):
         return request.finished(request.dealt(request.rows, number_of(folds, "folds"), name), name)
 
@@ -214,7 +216,7 @@ def leave_one_group_out(data: Table, *, group: Columns, name: str = "fold") -> F
     >>> plm.splits.leave_one_group_out(frame, group="site")["fold"].to_list()
     [1, 0, 1, 2]
     """
-    request = split_request(data, (name,), group=group)
+    request = split_request(data, (name,), group=group, required=("group",))
     request.hashed()
     with reading(request.source):
         return request.finished(with_group_numbers(request.rows, request.group, name), name)

@@ -32,6 +32,7 @@ from plmetrics.states.moments import CENTRE
 from plmetrics.states.scores.run_grids import Cuts, ModelGrid, cuts_of, usual_cuts
 from plmetrics.states.scores.sorted_rows import CLASSES, Binning
 from plmetrics.states.state_format import BLOCK, BLOCKS, CELL, Builder, Part, frame_text
+from plmetrics.table.joins import left_join
 from plmetrics.table.prediction_columns import UNIT
 
 if TYPE_CHECKING:
@@ -171,7 +172,7 @@ def _sums(builder: Builder, plan: RunPlan, frames: Sequence[pl.DataFrame]) -> No
         builder.add(Part("cells", sets), cells)
         sums = frame.drop(BAD, strict=False).rename({ROW_BLOCK: BLOCK}, strict=False)
         if keys:
-            sums = sums.join(cells, on=keys, how="left", nulls_equal=True).drop(keys)
+            sums = left_join(sums, cells, keys, ordered=False).drop(keys)
         else:
             sums = sums.with_columns(pl.lit(0, dtype=pl.UInt32).alias(CELL))
         order = [name for name in (CELL, BLOCK) if name in sums.columns]

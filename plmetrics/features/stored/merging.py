@@ -14,6 +14,7 @@ from plmetrics.features.registry import features_in
 from plmetrics.features.stored.alignment import AlignedStates, StateReference, blocks_of, tables
 from plmetrics.features.stored.summation import add_parts
 from plmetrics.states.state_format import BLOCK, CELL, PART, Builder, Part, SavedState
+from plmetrics.table.joins import left_join
 from plmetrics.table.slices import order
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ def _renumber(
     for group, frame in zip(layouts, frames, strict=True):
         if frame is not None and columns:
             new = every.rename({CELL: _NEW})
-            renumbered = frame.join(new, on=columns, how="left", nulls_equal=True).sort(CELL)
+            renumbered = left_join(frame, new, columns).sort(CELL)
             group.numbers[place] = renumbered[_NEW].to_numpy().astype(np.int64)
         elif frame is not None:
             group.numbers[place] = np.zeros(frame.height, dtype=np.int64)

@@ -12,6 +12,7 @@ from plmetrics.inference.comparisons.tests.outcome import TestOutcomes
 from plmetrics.inference.comparisons.tests.paired_t import five_by_two, t_tests
 from plmetrics.inference.comparisons.tests.wilcoxon import wilcoxon_tests
 from plmetrics.suite.sections.compare import POSTERIORS, by_fold
+from plmetrics.table.joins import inner_join
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -96,7 +97,7 @@ class _Folds:
         keys = [*GROUP, *_FOLD]
         model_values = folds.filter(pl.col("model") == model).select(*keys, "value", "n")
         other = folds.filter(pl.col("model") == baseline).select(*keys, pl.col("value").alias("@other"))
-        both = model_values.join(other, on=keys, how="inner", nulls_equal=True, maintain_order="left")
+        both = inner_join(model_values, other, keys)
         groups = both.select(GROUP).unique(maintain_order=True)
         both = both.join(groups.with_row_index("@group"), on=GROUP, maintain_order="left")
         both = both.with_columns(

@@ -11,6 +11,7 @@ import polars as pl
 from plmetrics.states.scores.bin_lookup import locator_at
 from plmetrics.states.scores.coarse import bins_of_places, coarse_number, coarse_of_fine
 from plmetrics.states.scores.sliced_grid import quantile_bins
+from plmetrics.table.joins import left_join
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -85,7 +86,7 @@ def matching_rows(values: pl.DataFrame, table: pl.DataFrame) -> Codes:
     if not values.width:
         return np.zeros(values.height, dtype=np.int64)
     numbered = table.with_row_index("@row")
-    joined = values.join(numbered, on=values.columns, how="left", nulls_equal=True, maintain_order="left")
+    joined = left_join(values, numbered, values.columns)
     return joined["@row"].cast(pl.Int64).fill_null(-1).to_numpy()
 
 

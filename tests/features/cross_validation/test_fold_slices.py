@@ -200,3 +200,47 @@ def test_nan_in_columns_of_floats_is_no_fold() -> None:
     )
     summary = evaluated(None, rows).cross_validation
     assert summary.select("folds", "n", "note").row(0) == (2, 16, "8 rows have no fold")
+
+
+def test_the_slice_of_nan_has_folds() -> None:
+    random = np.random.default_rng(4)
+    frame = pl.DataFrame(
+        {
+            "y": random.integers(0, 2, 600),
+            "p": random.random(600),
+            "fold": random.integers(0, 3, 600),
+            "age": random.choice([20.0, 30.5, float("nan")], 600),
+        }
+    )
+    result = plm.evaluate(
+        frame,
+        label="y",
+        models="p",
+        metrics=["accuracy"],
+        slices={"age": "age"},
+        fold="fold",
+        cross_validation={"slices": ["age"]},
+    )
+    right = frame.with_columns(right=(pl.col("p") >= 0.5) == (pl.col("y") == 1))
+    for slice_, rows in (
+        ("age=20", right.filter(age=20.0)),
+        ("age=nan", right.filter(pl.col("age").is_nan())),
+    ):
+        of_fold = rows.group_by("fold").agg(pl.col("right").mean()).sort("fold")["right"].to_list()
+        assert result.folds.filter(slice=slice_)["value"].to_list() == pytest.approx(of_fold)
+        assert result.cross_validation.filter(slice=slice_)["mean"].to_list() == pytest.approx(
+            [np.mean(of_fold)]
+        )
+
+
+def test_the_slice_of_nan_among_many_slice_columns() -> None:
+    """Cells that are listed, since the crossing has too many."""
+    random = np.random.default_rng(0)
+    wide = {f"c{number}": random.permutation(np.arange(500.0)) for number in range(8)}
+    wide["c0"][:200] = np.nan
+    frame = pl.DataFrame({"y": [0, 1] * 250, "p": random.random(500), **wide})
+    result = plm.evaluate(
+        frame, label="y", models="p", metrics=["accuracy"], slices={"all_of_them": list(wide), "one": "c0"}
+    )
+    assert result.metrics.filter(slice_set="one", slice="c0=nan")["n"].to_list() == [200]
+    assert result.metrics.filter(slice_set="one")["n"].sum() == 500

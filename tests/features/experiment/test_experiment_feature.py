@@ -264,3 +264,9 @@ def test_an_experiment_leaves_a_run_folder(tmp_path: Path, monkeypatch: pytest.M
     for command in (["report", str(folder)], ["history", "runs/checkout"], ["explain", "checkout.yaml"]):
         again = CliRunner().invoke(app, command)
         assert again.exit_code == 0, (command, again.output)
+
+
+def test_an_outcome_that_is_its_own_covariate_is_told_at_its_key() -> None:
+    plan = {"arm": "variant", "control": "A", "outcomes": ["bought"], "covariates": "bought"}
+    with pytest.raises(plm.ConfigError, match=r"experiment\.covariates: .* is the outcome 'bought' itself"):
+        plm.evaluate({"variant": ["A", "B"], "bought": [0, 1]}, task="experiment", experiment=plan)

@@ -297,3 +297,72 @@ def test_squares_too_large_for_a_double_overflow(reproducible: bool) -> None:
         0, named=True
     )
     assert (row["status"], row["p_value"], row["lower"]) == ("overflow", None, None)
+
+
+@pytest.mark.parametrize("reproducible", [False, True])
+def test_the_slice_of_nan_is_that_of_its_rows(reproducible: bool) -> None:
+    age = np.random.default_rng(2).choice([20.0, -0.0, 0.0, float("nan")], ROWS)
+    table = TABLE.with_columns(age=pl.Series(age))
+    options = {"quantile": {"median": ("spent", 0.5)}, "reproducible": reproducible}
+    by_slice = readout(table, ["spent", "bought"], by=["age"], **options)
+    for slice_, rows in (("age=0", table.filter(age=0.0)), ("age=nan", table.filter(pl.col("age").is_nan()))):
+        alone = readout(rows, ["spent", "bought"], **options).filter(pl.col("outcome").is_not_null())
+        there = by_slice.filter(slice=slice_)
+        columns = [
+            "outcome",
+            "arm",
+            "n",
+            "n_control",
+            "mean",
+            "difference",
+            "p_value",
+            "mann_whitney_p",
+            "status",
+        ]
+        assert_frame_equal(there.select(columns), alone.select(columns))
+
+
+def test_slice_sets_of_one_name_are_refused() -> None:
+    table = TABLE.with_columns(a="country", b="device", a_b="bought", overall="device")
+    with pytest.raises(plm.ConfigError, match="'a_b' is what another slice set is called"):
+        readout(table, by=["a_b", ["a", "b"]])
+    with pytest.raises(plm.ConfigError, match="'overall' is what all rows are called"):
+        readout(table, by="overall")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"by": None}, "by must be a column, or a list of columns, not None"),
+        ({"by": [["country", 3]]}, "by must be a column"),
+        ({"strata": 5}, "strata must be a column"),
+        ({"outcome": None}, "outcome must be a column"),
+        ({"arm": ["variant"]}, "arm must be a column, not"),
+        ({"unit": ["device"]}, "unit must be a column, not"),
+        ({"ratio": ["spent", "bought"]}, "ratio must be a mapping, not"),
+        ({"shares": [0.5, 0.5]}, "shares must be a mapping, not"),
+        ({"shares": {"A": "a", "B": 1, "C": 1}}, "shares must be numbers above 0"),
+    ],
+)
+def test_arguments_of_other_kinds_are_told_of(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(plm.ConfigError, match=words):
+        readout(TABLE, **options)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"covariate": "spent"},
+        {"covariate": {"spent": "spent"}},
+        {"ratio": {"rate": ("spent", "bought")}, "covariate": {"rate": ["spent", "bought"]}},
+    ],
+)
+def test_no_outcome_is_its_own_covariate(options: dict[str, Any]) -> None:
+    """The difference would be 0, with p 1."""
+    with pytest.raises(plm.ConfigError, match=r"is the outcome '(spent|rate)' itself"):
+        readout(TABLE, ["bought", "spent"], **options)
+
+
+def test_an_outcome_may_be_the_covariate_of_another() -> None:
+    found = readout(TABLE, ["bought", "spent"], covariate={"spent": "bought"})
+    assert set(found.filter(outcome="spent")["test"]) == {"cuped_t"}

@@ -114,10 +114,22 @@ def test_the_planted_slice_is_found_with_null_as_a_value() -> None:
         ([-(2**62) + 2 * k for k in range(8)], {"bins": 2}, [f"(-inf, {7 - 2**62})", f"[{7 - 2**62}, inf)"]),
         ([float("inf"), float("-inf"), float("nan"), None], {"bins": 2}, ["-inf", "inf", "nan", "null"]),
         (pl.Series(["x", "z", "x", "z"], dtype=pl.Categorical), {}, ["x", "z"]),
+        (pl.Series([0.1, 0.2, None, 0.1], dtype=pl.Float32), {}, ["0.1", "0.2", "null"]),
+        (pl.Series([0.1, 0.2, float("nan"), 0.1], dtype=pl.Float16), {}, ["0.1", "0.2", "nan"]),
     ],
 )
 def test_codes_of_values(values: Any, spec: dict[str, Any], texts: list[str]) -> None:
     assert codes(values, **spec) == texts
+
+
+def test_values_of_32_bits_are_in_the_bins_of_the_decimals_they_stand_for() -> None:
+    """Of 0.9 in 32 bits too, which is less than 0.9 in 64."""
+    rows = table().with_columns(tenths=(pl.col("id") * 7 % 20 / 10))
+    asked = {"columns": ["tenths"], "level": 0.999999, "correction": "none", "min_rows": 2}
+    wide, _ = search(rows, asked, unit="id")
+    narrow, _ = search(rows.with_columns(pl.col("tenths").cast(pl.Float32)), asked, unit="id")
+    assert wide.height > 1
+    assert_frame_equal(narrow, wide, rel_tol=1e-9)
 
 
 def test_edges_have_no_more_decimals_than_they_need() -> None:

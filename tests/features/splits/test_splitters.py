@@ -382,3 +382,30 @@ def test_folds_by_time_are_the_same_in_every_unit(kind: Any) -> None:
         for unit, factor in (("ms", 1), ("us", 1_000), ("ns", 1_000_000))
     ]
     assert folds[0].to_list() == folds[1].to_list() == folds[2].to_list()
+
+
+@pytest.mark.parametrize("engine", ["in-memory", "streaming"])
+def test_a_stratum_of_nan_is_dealt_as_others_are(engine: Any) -> None:
+    """In a table that is sorted by the label, whichever engine collects the plan."""
+    labels = [0.0] * 30 + [1.0] * 30 + [float("nan")] * 30
+    rows = pl.LazyFrame({"y": labels, "id": range(90)}).sort("y")
+    folds = plm.splits.stratified(rows, 3, label="y", key="id").lazy().collect(engine=engine)
+    assert folds.group_by("y", "fold").len()["len"].to_list() == [10] * 9
+
+
+@pytest.mark.parametrize(
+    ("split", "options", "words"),
+    [
+        (plm.splits.grouped, {"group": []}, "group must be a column, or a list of columns, not"),
+        (plm.splits.stratified, {"label": ()}, "label must be a column"),
+        (plm.splits.stratified_grouped, {"label": "y", "group": None}, "group must be a column"),
+        (plm.splits.leave_one_group_out, {"group": []}, "group must be a column"),
+        (plm.splits.k_fold, {"key": 3}, "key must be a column"),
+        (plm.splits.k_fold, {"name": 3}, "name must be the name of a new column"),
+        (plm.splits.holdout, {"share": "0.2"}, "shares must lie between 0 and 1"),
+    ],
+)
+def test_columns_that_are_none_are_told_of(split: Any, options: dict[str, Any], words: str) -> None:
+    """Groups of no column would be single rows."""
+    with pytest.raises(plm.ConfigError, match=words):
+        split(made(30), **options)

@@ -1,0 +1,51 @@
+"""Joins by values, where null and NaN are keys like others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Literal
+
+Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
+
+_CONSTANT = "@@constant"
+
+
+def left_join(frame: Frame, other: Frame, on: str | Sequence[str], *, ordered: bool = True) -> Frame:
+    """Rows of a frame with the columns of another, which has each key once; in their order, if `ordered`.
+
+    >>> frame = pl.DataFrame({"key": [1.0, float("nan")]}).sort("key")
+    >>> left_join(frame, frame.with_row_index("place"), "key")["place"].to_list()
+    [0, 1]
+    """
+    return _join(frame, other, on, "left", "left" if ordered else "none")
+
+
+def inner_join(frame: Frame, other: Frame, on: str | Sequence[str], *, ordered: bool = True) -> Frame:
+    """Rows of a frame whose keys another has, with its columns; in their order, if `ordered`."""
+    return _join(frame, other, on, "inner", "left" if ordered else "none")
+
+
+def _join(
+    frame: Frame,
+    other: Frame,
+    on: str | Sequence[str],
+    how: Literal["left", "inner"],
+    order: Literal["left", "none"],
+) -> Frame:
+    """Join of two frames.
+
+    Where a single key is sorted, the in-memory engine of Polars merges the frames by `==`, and so finds no NaN: of two
+    keys, one of them constant, it does not.
+    """
+    keys: list[str] = [on] if isinstance(on, str) else list(on)
+    if len(keys) > 1 or not frame.collect_schema()[keys[0]].is_float():
+        return frame.join(other, on=keys, how=how, nulls_equal=True, maintain_order=order)
+    constant = pl.lit(0, dtype=pl.Int8).alias(_CONSTANT)
+    keyed, other_keyed = frame.with_columns(constant), other.with_columns(constant)
+    joined = keyed.join(other_keyed, on=[*keys, _CONSTANT], how=how, nulls_equal=True, maintain_order=order)
+    return joined.drop(_CONSTANT)
