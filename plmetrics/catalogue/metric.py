@@ -186,7 +186,7 @@ class Metric:
         hard = self.task == "binary" and parts == ("prediction",)
         return "a score" if hard and self.needs_score else None
 
-    def made(self, label: str) -> Mapping[str, pl.Expr]:  # noqa: ARG002
+    def derivations(self, label: str) -> Mapping[str, pl.Expr]:  # noqa: ARG002
         """Columns over several raw rows, by their names in its row expressions; `label` is the label's column."""
         return {}
 

@@ -32,7 +32,9 @@ def role_columns(view: TableView) -> dict[str, str]:
         if task in _OF_NUMBERS:
             pairs.append((predicted.label, f"label of model '{model}'"))
         if task in _OF_SCORES and model not in roles.hard:
-            parts = (column for part, column in predicted.columns.items() if part not in predicted.made)
+            parts = (
+                column for part, column in predicted.columns.items() if part not in predicted.derivations
+            )
             pairs += [(column, f"prediction of model '{model}'") for column in parts]
     return {column: role for column, role in reversed(pairs) if isinstance(column, str)}
 

@@ -84,7 +84,9 @@ def models_of_the_label(view: TableView) -> list[str]:
     return [
         f"model '{name}' reads the label, column '{roles.label}', as its prediction: its numbers say nothing"
         for name, model in roles.models.items()
-        if any(column == roles.label and part not in model.made for part, column in model.columns.items())
+        if any(
+            column == roles.label and part not in model.derivations for part, column in model.columns.items()
+        )
     ]
 
 
@@ -217,7 +219,7 @@ def _unreached_thresholds(plan: RunPlan, aggregated: Aggregates) -> list[str]:
     thresholds = dict.fromkeys(threshold_text(number) for number in numbers if number is not None)
     out = []
     for model, prefix in plan.populations().items():
-        for threshold in thresholds if not plan.view.roles.models[model].made else ():
+        for threshold in thresholds if not plan.view.roles.models[model].derivations else ():
             names = {part: f"{model}|{part}(threshold={threshold})" for part in ("tp", "fp")}
             has_calls = {part: state[name].any() for part, name in names.items() if name in state}
             if any(has_calls.values()):
@@ -237,7 +239,7 @@ def _scores(plan: RunPlan, rows: pl.DataFrame | None) -> dict[str, float]:
     score_columns = [
         score_column(name)
         for name, model in plan.view.roles.models.items()
-        if not model.made and "score" in model.columns and score_column(name) in rows.columns
+        if not model.derivations and "score" in model.columns and score_column(name) in rows.columns
     ]
     if not score_columns:
         return {}
@@ -314,7 +316,7 @@ def _facts(view: TableView) -> TableFacts | None:
         {
             name: dict(model.columns)
             for name, model in roles.models.items()
-            if not model.made and name in suite.models
+            if not model.derivations and name in suite.models
         },
         suite.positive,
         suite.columns.weight,

@@ -58,7 +58,7 @@ def _by_score(plan: RunPlan, aggregated: Aggregates) -> Iterator[str]:
         return
     for name, model in plan.view.roles.models.items():
         column = score_column(name)
-        if model.made or column not in rows.columns:
+        if model.derivations or column not in rows.columns:
             continue
         distance, error = standardised_difference(rows[column], rows[TREATED], None)
         weight = plan.view.roles.weight_of(name)

@@ -43,7 +43,7 @@ def with_threshold_replicates(
         of_complements = states.complements
         if of_complements is not None:
             of_complements = replace(
-                of_complements, held=replace(of_complements.held, replicates=complement_columns)
+                of_complements, sums=replace(of_complements.sums, replicates=complement_columns)
             )
         out.append(replace(states, sums=replace(states.sums, replicates=columns), complements=of_complements))
     return out

@@ -25,41 +25,41 @@ Codes = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class ComplementSums:
-    """The sums of the rest of each slice. `held` are those of the rows of no slice, and then of each slice.
+    """The sums of the rest of each slice. `sums` are those of the rows of no slice, and then of each slice.
 
     `compared` says whether slices are compared with their complements; else only what is held is read.
     """
 
-    held: SlicedSums
+    sums: SlicedSums
     compared: bool = True
 
     @property
     def slices(self) -> int:
         """Number of slices, and of complements."""
-        return self.held.slices - 1
+        return self.sums.slices - 1
 
     def by_block(self, first: int, last: int) -> dict[str, Array]:
         """Dense `[slice, block]` sums of the complements of the slices from `first` up to `last`."""
-        if not self.held.centres.scattered:
-            return _sums_of_complements(self.held, first, last)
+        if not self.sums.centres.scattered:
+            return _sums_of_complements(self.sums, first, last)
         return self._moved(first, last)[0]
 
     def replicated(self, first: int, last: int) -> dict[str, Array]:
         """Replicates `[replicate, complement]` of columns without sums by block."""
         return {
             name: _complement_sums(column[:, 1:].T, column[:, 0]).T[:, first:last]
-            for name, column in self.held.replicates.items()
+            for name, column in self.sums.replicates.items()
         }
 
     def centred_at(self, first: int, last: int) -> dict[str, Array]:
         """`[slice]` centres of these complements, by name."""
-        if not self.held.centres.scattered:
-            return self.held.centred_at(first + 1, last + 1)
+        if not self.sums.centres.scattered:
+            return self.sums.centred_at(first + 1, last + 1)
         return self._moved(first, last)[1]
 
     def _moved(self, first: int, last: int) -> tuple[dict[str, Array], dict[str, Array]]:
         """Sums by block, with moments moved to common centres where those of slices differ."""
-        slice_sums = self.held
+        slice_sums = self.sums
         origins = slice_sums.centres.take(slice_sums.code)
         columns, centres = about_common_centre(slice_sums.columns, origins, np.zeros_like(slice_sums.code), 1)
         sums = _sums_of_complements(replace(slice_sums, columns=columns, centres=centres), first, last)
@@ -108,17 +108,17 @@ class ComplementScores:
     `number` is that of all complements: they are resampled row by row only where all their rows together are few.
     """
 
-    own: Any
+    scores: Any
     number: int
 
     @property
     def rows(self) -> int | None:
         """Number of rows to resample for all complements."""
-        rows: int | None = self.own.rows
+        rows: int | None = self.scores.rows
         return None if rows is None else rows * self.number
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.own, name)
+        return getattr(self.scores, name)
 
 
 def complement_codes(codes: Codes, number: int) -> Codes:

@@ -212,14 +212,14 @@ class RankedRows:
         worth = np.bincount(judged.query, weights=gains(judged.best, gain), minlength=self.queries)
         return worth / np.maximum(judged.sizes, 1) * judged.discount_sums[np.minimum(judged.sizes, cut)]
 
-    def found(self, at: float, cut: Any) -> Array:
+    def expected_hits(self, at: float, cut: Any) -> Array:
         """Expected number of relevant rows in the first `cut` ranks; the cut may be one a query."""
         chosen = self._chosen(cut, self.hits(at)[0] > 0)
         groups, hits = self._all.take(chosen), self.hits(at)[0][chosen]
         room = (cut if np.ndim(cut) == 0 else cut[groups.query]) - groups.before
         return self.total(groups, hits * (np.minimum(groups.size, room) / groups.size))
 
-    def found_any(self, at: float, cut: int) -> Array:
+    def hit_probability(self, at: float, cut: int) -> Array:
         """Probability of a relevant row in the first `cut` ranks: hypergeometric in the group at the cut."""
         chosen = self._chosen(cut, self.hits(at)[0] > 0)
         groups, hits = self._all.take(chosen), self.hits(at)[0][chosen]

@@ -43,15 +43,15 @@ PLAIN = "@@column|"
 class PredictionColumns:
     """Columns of one model: a raw column or an expression for each part of its prediction.
 
-    Parts are `score`, `prediction`, `proba|CLASS`, `quantile|LEVEL`, `mean`, `sd` and `member|NUMBER`. `made` holds
-    the expressions over raw columns of parts that no column has; `columns` then names what they are made from.
+    Parts are `score`, `prediction`, `proba|CLASS`, `quantile|LEVEL`, `mean`, `sd` and `member|NUMBER`. `derivations`
+    are expressions over raw columns for parts without a column; `columns` then names their inputs.
     `label` and `weight` are the raw columns of the model's own, None for those of the table; `weight` is False where
     its rows count once.
     `thresholds` are those of parts: the class of the largest probability / threshold is called.
     """
 
     columns: Mapping[str, str]
-    made: Mapping[str, pl.Expr] = field(default_factory=dict)
+    derivations: Mapping[str, pl.Expr] = field(default_factory=dict)
     normalise: bool = False
     label: str | None = None
     weight: str | Literal[False] | None = None
@@ -243,8 +243,8 @@ class RoleColumns:
 
     `probability` are the models whose scores must lie in [0, 1]. `classes` are those of a multiclass label, in order;
     empty where they are not known yet. `unit` is the hash expression, given when intervals are asked for. `columns`
-    are others that row expressions read, `made` those that are made from raw ones first, and `requirements` what must
-    hold for some of them. `transform` makes further parts of each model's prediction from the label and its parts.
+    are others that row expressions read, `derivations` those to compute from raw ones first, and `requirements` what
+    must hold for some of them. `transform` makes further parts of each model's prediction from the label and its parts.
     `null_scores`: a model may have no score in a row, as a ranking that did not retrieve it. `unlabelled`: a row may
     have no label yet, and a null is no bad value. `label_columns` are those of a label of several classes, by class.
     """
@@ -264,7 +264,7 @@ class RoleColumns:
     classes: tuple[str, ...] = ()
     treatment: str | None = None
     requirements: tuple[Requirement, ...] = ()
-    made: Mapping[str, pl.Expr] = field(default_factory=dict)
+    derivations: Mapping[str, pl.Expr] = field(default_factory=dict)
     transform: Transform | None = None
     null_scores: bool = False
     unlabelled: bool = False

@@ -129,7 +129,7 @@ def unchecked_table(
 
 def _weighted_rows(raw: pl.LazyFrame, roles: RoleColumns) -> pl.LazyFrame:
     """The raw rows without those of weight 0, where columns are made of several rows."""
-    if roles.weight is None or not roles.made:
+    if roles.weight is None or not roles.derivations:
         return raw
     weight = pl.col(roles.weight)
     return raw.filter((weight.cast(pl.Float64) != 0) | weight.is_null())
@@ -239,7 +239,7 @@ def _casts(schema: pl.Schema, roles: RoleColumns) -> dict[str, pl.Expr]:
         columns[key.column] = key.expression
     for name in (*roles.columns, *(need.column for need in roles.requirements)):
         columns[plain_column(name)] = pl.col(name)
-    for name, expression in roles.made.items():
+    for name, expression in roles.derivations.items():
         columns[plain_column(name)] = expression
     return columns
 
@@ -281,8 +281,8 @@ def _prediction_columns(
 def _part(schema: pl.Schema, roles: RoleColumns, model: str, part: str) -> pl.Expr:
     predicted = roles.models[model]
     name, role, path = predicted.columns[part], part_role(model, part), part_path(model, part)
-    if part in predicted.made:
-        return predicted.made[part].cast(pl.Float64)
+    if part in predicted.derivations:
+        return predicted.derivations[part].cast(pl.Float64)
     if model in roles.hard or (roles.task == "multiclass" and part == "prediction"):
         return _class(schema, roles, name, role, path)
     if roles.label_columns:
@@ -366,7 +366,7 @@ def _checks(roles: RoleColumns) -> tuple[Check, ...]:
         if predicted.weight:
             weight, place = pl.col(weight_column(model)), ("models", model, "weight")
             checks += weight_checks(predicted.weight, weight, place, model)
-        if predicted.made and roles.missing != "drop_per_model":
+        if predicted.derivations and roles.missing != "drop_per_model":
             continue  # What they are made from is checked already: one bad value is one problem.
         if predicted.single and roles.task == "multiclass":
             checks += _class_checks(roles, model, predicted)

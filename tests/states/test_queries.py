@@ -49,10 +49,13 @@ def ranks(rows: Query, cut: int) -> float:
 
 NUMBERS: dict[str, tuple[Callable[[Query, int], float], Callable[[RankedRows, int], np.ndarray]]] = {
     "discounted": (gained, lambda ranked, cut: ranked.discounted("linear", cut)),
-    "found": (lambda rows, cut: float(len(hits(rows, cut))), lambda ranked, cut: ranked.found(1.0, cut)),
-    "found_any": (
+    "found": (
+        lambda rows, cut: float(len(hits(rows, cut))),
+        lambda ranked, cut: ranked.expected_hits(1.0, cut),
+    ),
+    "hit_probability": (
         lambda rows, cut: float(bool(hits(rows, cut))),
-        lambda ranked, cut: ranked.found_any(1.0, cut),
+        lambda ranked, cut: ranked.hit_probability(1.0, cut),
     ),
     "reciprocal": (
         lambda rows, cut: 1 / hits(rows, cut)[0] if hits(rows, cut) else 0.0,
@@ -119,7 +122,7 @@ def test_a_cut_may_be_the_query_s_own() -> None:
         expectation(query, lambda rows, cut: float(len(hits(rows, cut))), int(cut))
         for query, cut in zip(queries, cuts, strict=True)
     ]
-    np.testing.assert_allclose(ranked(queries).found(1.0, cuts), wanted, rtol=1e-12)
+    np.testing.assert_allclose(ranked(queries).expected_hits(1.0, cuts), wanted, rtol=1e-12)
 
 
 def test_rows_that_share_one_score_gain_what_random_order_does() -> None:
@@ -147,7 +150,7 @@ def test_a_query_without_rows_has_nothing() -> None:
     made = RankedRows(
         QueryLabels(np.array([1.0]), np.array([0, 0, 1, 1])), np.array([1.0]), np.array([False]), None
     )
-    assert made.found(1.0, 1).tolist() == [0.0, 1.0, 0.0]
+    assert made.expected_hits(1.0, 1).tolist() == [0.0, 1.0, 0.0]
     assert made.blind("linear", 1).tolist() == [0.0, 1.0, 0.0]
     assert made.reciprocal(1.0, 1).tolist() == [0.0, 1.0, 0.0]
 

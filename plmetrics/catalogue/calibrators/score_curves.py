@@ -229,7 +229,7 @@ class Isotonic(Calibrator):
 
     scores: Numbers
     rates: Numbers
-    found: int = field(default=0)
+    knot_count: int = field(default=0)
     name = "isotonic"
     reads_probability = False
 
@@ -263,4 +263,4 @@ class Isotonic(Calibrator):
         return cls(np.array(constants["scores"]), np.array(constants["rates"]), constants["knots"])
 
     def constants(self) -> dict[str, Any]:
-        return {"scores": self.scores.tolist(), "rates": self.rates.tolist(), "knots": self.found}
+        return {"scores": self.scores.tolist(), "rates": self.rates.tolist(), "knots": self.knot_count}

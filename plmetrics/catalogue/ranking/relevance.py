@@ -135,7 +135,7 @@ class PrecisionAtK(QueryMetric):
 
     def per_query(self, ranked: RankedRows) -> Array:
         """Relevant rows in the first k, divided by k or by their largest possible number."""
-        hits = ranked.found(self.relevant_at, cut_of(self.k))
+        hits = ranked.expected_hits(self.relevant_at, cut_of(self.k))
         if self.denominator == "k":
             return hits / self.k
         return np.asarray(ops.ratio(hits, np.minimum(ranked.judged.relevant(self.relevant_at), self.k), 0.0))
@@ -174,7 +174,7 @@ class RecallAtK(QueryMetric):
     def per_query(self, ranked: RankedRows) -> Array:
         """Relevant rows in the first k, divided by all."""
         total = ranked.judged.relevant(self.relevant_at)
-        return np.asarray(ops.ratio(ranked.found(self.relevant_at, cut_of(self.k)), total))
+        return np.asarray(ops.ratio(ranked.expected_hits(self.relevant_at, cut_of(self.k)), total))
 
 
 @register
@@ -212,7 +212,7 @@ class HitAtK(QueryMetric):
 
     def per_query(self, ranked: RankedRows) -> Array:
         """Probability of a relevant row in the first k."""
-        return ranked.found_any(self.relevant_at, cut_of(self.k))
+        return ranked.hit_probability(self.relevant_at, cut_of(self.k))
 
 
 @register
@@ -243,7 +243,7 @@ class F1AtK(QueryMetric):
 
     def per_query(self, ranked: RankedRows) -> Array:
         total = ranked.judged.relevant(self.relevant_at)
-        share = 2.0 * ranked.found(self.relevant_at, cut_of(self.k)) / (self.k + total)
+        share = 2.0 * ranked.expected_hits(self.relevant_at, cut_of(self.k)) / (self.k + total)
         return np.where(total > 0, share, np.nan)
 
 
@@ -279,7 +279,7 @@ class RPrecision(QueryMetric):
 
     def per_query(self, ranked: RankedRows) -> Array:
         rank = np.ceil(self.multiple * ranked.judged.relevant(self.relevant_at) - 1e-9)
-        return np.asarray(ops.ratio(ranked.found(self.relevant_at, rank.astype(np.int64)), rank))
+        return np.asarray(ops.ratio(ranked.expected_hits(self.relevant_at, rank.astype(np.int64)), rank))
 
 
 @register

@@ -167,7 +167,7 @@ class SetPrecision(QueryMetric):
     relevant_at: float = relevant_at_parameter()
 
     def per_query(self, ranked: RankedRows) -> Array:
-        return np.asarray(ops.ratio(ranked.found(self.relevant_at, EVERY_RANK), ranked.returned, 0.0))
+        return np.asarray(ops.ratio(ranked.expected_hits(self.relevant_at, EVERY_RANK), ranked.returned, 0.0))
 
 
 @register
@@ -194,7 +194,7 @@ class SetRecall(QueryMetric):
 
     def per_query(self, ranked: RankedRows) -> Array:
         relevant = ranked.judged.relevant(self.relevant_at)
-        return np.asarray(ops.ratio(ranked.found(self.relevant_at, EVERY_RANK), relevant))
+        return np.asarray(ops.ratio(ranked.expected_hits(self.relevant_at, EVERY_RANK), relevant))
 
 
 @register
@@ -222,5 +222,9 @@ class SetF1(QueryMetric):
 
     def per_query(self, ranked: RankedRows) -> Array:
         relevant = ranked.judged.relevant(self.relevant_at)
-        share = 2.0 * ranked.found(self.relevant_at, EVERY_RANK) / np.maximum(ranked.returned + relevant, 1.0)
+        share = (
+            2.0
+            * ranked.expected_hits(self.relevant_at, EVERY_RANK)
+            / np.maximum(ranked.returned + relevant, 1.0)
+        )
         return np.where(relevant > 0, share, np.nan)

@@ -109,7 +109,7 @@ class RelevantRetrievalCount(_Total):
     relevant_at: float = relevant_at_parameter()
 
     def per_query(self, ranked: RankedRows) -> Array:
-        return ranked.found(self.relevant_at, EVERY_RANK)
+        return ranked.expected_hits(self.relevant_at, EVERY_RANK)
 
 
 @register

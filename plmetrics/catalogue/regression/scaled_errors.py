@@ -111,7 +111,7 @@ class MeanAbsoluteScaledError(ErrorMetric):
 
         return (Requirement(self.scale, "null, infinite or not above 0", bad, "scale of mase", numeric=True),)
 
-    def made(self, label: str) -> Mapping[str, pl.Expr]:
+    def derivations(self, label: str) -> Mapping[str, pl.Expr]:
         """Distance of each label from that of a season before, null where there is none, and repeated times."""
         if self.time is None:
             return {}
@@ -193,7 +193,7 @@ class SegmentScaledError(ErrorMetric):
     def columns(self) -> tuple[str, ...]:
         return (self.by,)
 
-    def made(self, label: str) -> Mapping[str, pl.Expr]:
+    def derivations(self, label: str) -> Mapping[str, pl.Expr]:
         """The scale of each row's segment."""
         value = pl.col(label).cast(pl.Float64)
         value = pl.when(value.is_finite()).then(value)

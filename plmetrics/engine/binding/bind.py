@@ -255,7 +255,9 @@ def _roles(
         requirements=each_once(
             [*needs, *(need for metric in needed for need in metric.requirements()), *by_fold]
         ),
-        made={name: expr for metric in needed for name, expr in metric.made(suite.columns.label).items()},
+        derivations={
+            name: expr for metric in needed for name, expr in metric.derivations(suite.columns.label).items()
+        },
         transform=_transform(suite),
         unlabelled=suite.labels is not None,
     )

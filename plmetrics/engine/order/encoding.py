@@ -82,13 +82,13 @@ class EncodedRows:
     block: NDArray[Any] | None
     weight: dict[str, Array]
     place: dict[str, NDArray[Any]]
-    held: dict[str, NDArray[np.bool_]]
+    masks: dict[str, NDArray[np.bool_]]
     outcome: Array | None = None
 
     @property
     def bytes(self) -> int:
         """Size in memory."""
-        parts = [*self.place.values(), *self.held.values(), self.block, *self.weight.values(), self.outcome]
+        parts = [*self.place.values(), *self.masks.values(), self.block, *self.weight.values(), self.outcome]
         parts += [array for members in self.cells.values() for array in (members.code, members.starts)]
         return sum(part.nbytes for part in parts if part is not None)
 
@@ -193,7 +193,7 @@ class Encoder:
         for rows, some in zip(pieces, few_rows(frame), strict=True):
             rows.place[name] = in_order(place, order, some)
             if members is not None:
-                rows.held[name] = in_order(members, order, some)
+                rows.masks[name] = in_order(members, order, some)
         return score
 
     def counted_together(self, names: Sequence[str]) -> list[list[str]]:
@@ -330,7 +330,7 @@ def regroup(batches: Sequence[EncodedRows], cube: int) -> list[EncodedRows]:
     members = [part.cells[cube] for part in batches]
     rows, number = sum(part.rows for part in members), sum(len(part.code) for part in members)
     by_runs = not any(part.weight or part.outcome is not None for part in batches)
-    columns = {(frozenset(part.place), frozenset(part.held)) for part in batches}
+    columns = {(frozenset(part.place), frozenset(part.masks)) for part in batches}
     if not by_runs or number * _LEAST_RUN > rows or len(columns) > 1:
         return list(batches)
     runs = sorted(_runs(members), key=itemgetter(0))
@@ -354,7 +354,7 @@ def _columns(batches: Sequence[EncodedRows]) -> Iterator[Arrays]:
     """Arrays of each column, a batch's each."""
     first = batches[0]
     yield from ([part.place[name] for part in batches] for name in first.place)
-    yield from ([part.held[name] for part in batches] for name in first.held)
+    yield from ([part.masks[name] for part in batches] for name in first.masks)
     blocks = [part.block for part in batches if part.block is not None]
     yield from [blocks] if blocks else []
 

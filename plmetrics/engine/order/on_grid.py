@@ -280,7 +280,7 @@ class GridCounts:
 
     def _count_files(self, tallies: dict[GridPart, GridTally]) -> dict[GridPart, GridTally]:
         every = [self.orderings[part.ordering] for part in tallies]
-        models = dict.fromkeys(name for one in every for name in (one.model, one.beside) if name)
+        models = dict.fromkeys(name for one in every for name in (one.model, one.opponent) if name)
         for frame in self._encoder.batches(list(models)):
             self._count_frame(frame, tallies)
         parallel_map(methodcaller("finish"), list(tallies.values()))
@@ -307,7 +307,7 @@ class GridCounts:
         self, rows: EncodedRows, name: str, tallies: Mapping[GridPart, GridTally], score: Array | None = None
     ) -> None:
         """Count some rows of an ordering; `score` are its numbers, for fixed bins."""
-        mask = rows.held.get(name)
+        mask = rows.masks.get(name)
         across = self.orderings[name].across
         labels = None if across is None else rows.place[across]
         weight = rows.weight.get(self.orderings[name].weight or "")

@@ -48,7 +48,7 @@ class Ordering:
 
     With `label_free` rows without a label have it, too; with `arms` rows are of two arms, not of two classes, and have
     outcomes. With `side` two numbers of a row are counted together, and it is of one of these: labels and predictions,
-    or the scores of the model (`score`) and of another one (`rival`), whose name is `beside`. `label`, `positive` and
+    or the scores of the model (`score`) and of another one (`rival`), whose name is `opponent`. `label`, `positive` and
     `weight` are columns of its rows.
     """
 
@@ -60,13 +60,13 @@ class Ordering:
     label: str = LABEL
     positive: str = POSITIVE
     weight: str | None = None
-    beside: str = ""
+    opponent: str = ""
 
     @property
     def key(self) -> str | None:
         """The key of the value, None for the score."""
         if self.of_areas:
-            return f"{AREAS}{self.beside}" if self.side == "score" else f"rival of {self.beside}"
+            return f"{AREAS}{self.opponent}" if self.side == "score" else f"rival of {self.opponent}"
         if self.side is not None:
             return RANKS if self.side == "prediction" else _RANKS_OF_LABELS
         return None if self.value is None else self.value.key
@@ -89,7 +89,7 @@ class Ordering:
     def across(self) -> str | None:
         """Name of the counterpart in joint counts: a prediction's labels, or the other model's scores."""
         if self.side == "score":
-            return Ordering(self.beside, side="rival", beside=self.model).name
+            return Ordering(self.opponent, side="rival", opponent=self.model).name
         return f"{self.model}|{_RANKS_OF_LABELS}" if self.side == "prediction" else None
 
     @property
@@ -176,8 +176,8 @@ def orderings(request: Request) -> tuple[Ordering, ...]:
         sides: tuple[Literal["label", "prediction"], ...] = ("label", "prediction") if request.ranks else ()
         out += [replace(of_model, side=side) for side in sides]
     for model, baseline in request.area_pairs:
-        out.append(Ordering(baseline, side="rival", beside=model))
-        out.append(Ordering(model, side="score", beside=baseline))
+        out.append(Ordering(baseline, side="rival", opponent=model))
+        out.append(Ordering(model, side="score", opponent=baseline))
     return tuple(out)
 
 

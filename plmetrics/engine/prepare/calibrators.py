@@ -303,7 +303,7 @@ def _doubts(constants: Mapping[str, Any], calibrated: _CalibratedParts) -> list[
     if constants["method"] == "isotonic" and calibrated.rows < FEW_ROWS:
         text = f"isotonic calibration of model '{source}' stands on {calibrated.rows:,} rows: under {FEW_ROWS:,} "
         out.append(f"{text}its steps follow noise, and platt is the safer choice")
-    knots = max((curve.found for curve in calibrated.curves if isinstance(curve, Isotonic)), default=0)
+    knots = max((curve.knot_count for curve in calibrated.curves if isinstance(curve, Isotonic)), default=0)
     if knots > MAX_KNOTS:
         text = (
             f"isotonic calibration of model '{source}' has {knots:,} knots, of which {MAX_KNOTS:,} are kept"

@@ -188,7 +188,7 @@ def current_window(view: TableView, there: pl.Schema | None = None) -> CurrentWi
 def _compared_models(view: TableView) -> dict[str, PredictionColumns]:
     """Models of the compared scores: those with columns."""
     models = view.roles.models if Drift.of(view.suite).scores else {}
-    return {name: model for name, model in models.items() if not model.made}
+    return {name: model for name, model in models.items() if not model.derivations}
 
 
 def drift_windows(request: Request, view: TableView) -> Windows:
@@ -211,7 +211,7 @@ def drift_windows(request: Request, view: TableView) -> Windows:
         unit=None,
         unit_name=None,
         requirements=(),
-        made={},
+        derivations={},
         treatment=None,
         classes=(),  # One that is gone by now is no mistake.
     )

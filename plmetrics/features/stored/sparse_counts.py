@@ -172,7 +172,7 @@ class PieceRows:
     cell: Slots
     first: Slots
     last: Slots
-    held: Slots
+    lengths: Slots
     sizes: Slots
     gaps: list[bytes]
     counts: list[bytes]
@@ -192,7 +192,7 @@ class PieceRows:
     def part(self, low: int, high: int) -> PieceRows:
         """The rows from one up to another."""
         span = slice(low, high)
-        numbers = self.cell[span], self.first[span], self.last[span], self.held[span], self.sizes[span]
+        numbers = self.cell[span], self.first[span], self.last[span], self.lengths[span], self.sizes[span]
         return PieceRows(*numbers, self.gaps[span], self.counts[span])
 
     def entries(self, width: int, slices: Slots | None = None) -> Iterator[tuple[Slots, NDArray[np.generic]]]:
@@ -243,7 +243,7 @@ class _Run:
         return cls(
             rows.first + base,
             rows.last + base,
-            np.cumsum(rows.held),
+            np.cumsum(rows.lengths),
             _concatenate(rows.gaps, gap) if gap else None,
             _concatenate(rows.counts, count),
         )

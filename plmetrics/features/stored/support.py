@@ -94,7 +94,7 @@ def _problems(suite: Suite) -> Iterator[Problem]:
                 message = f"{subject} needs the rows in order, which a state does not hold"
                 choice = isinstance(leaf.needs, Bins) and leaf.needs.optional
                 yield Problem(message, ("metrics", index), "use strategy=uniform" if choice else _INSTEAD)
-            if leaf.made(suite.columns.label):
+            if leaf.derivations(suite.columns.label):
                 message = f"{subject} reads other rows beside each row, and a state holds some of them"
                 yield Problem(message, ("metrics", index), _INSTEAD)
     for index, curve in enumerate(suite.curves):

@@ -79,7 +79,7 @@ class SetMetric:
     slice_set: str
     metric: Metric
     named: str
-    own: Metric
+    class_metric: Metric
 
     def columns(self, contrast: str, model: str | None, baseline: str | None) -> dict[str, str | None]:
         """The columns that all rows of a change share."""
@@ -89,14 +89,16 @@ class SetMetric:
 
 def subjects(suite: Suite) -> Iterator[SetMetric]:
     """Means of the suite's decompositions."""
-    return (subject for subject in _chosen(suite) if subject.own.mean)
+    return (subject for subject in _chosen(suite) if subject.class_metric.mean)
 
 
 def ordered_subjects(suite: Suite) -> Iterator[SetMetric]:
     """Metrics of the order of scores among the suite's decompositions: those named there."""
     chosen: Mapping[str, Sequence[str]] = {} if suite.compare is None else suite.compare.decompose
     return (
-        subject for subject in _chosen(suite) if chosen[subject.slice_set] and subject.own.of_score_shares
+        subject
+        for subject in _chosen(suite)
+        if chosen[subject.slice_set] and subject.class_metric.of_score_shares
     )
 
 
@@ -147,9 +149,9 @@ def decompositions(analysis: Analysis) -> pl.DataFrame:
     for name in dict.fromkeys(set_states.slice_set for set_states in tables):
         complements = states[name].complements
         assert complements is not None
-        for first in range(0, complements.held.slices, _SLICES_AT_ONCE):
-            last = min(first + _SLICES_AT_ONCE, complements.held.slices)
-            chunk = chunk_of(complements.held, analysis.weights, first, last)
+        for first in range(0, complements.sums.slices, _SLICES_AT_ONCE):
+            last = min(first + _SLICES_AT_ONCE, complements.sums.slices)
+            chunk = chunk_of(complements.sums, analysis.weights, first, last)
             for set_states in tables:
                 if set_states.slice_set == name:
                     set_states.add(chunk)
@@ -207,7 +209,10 @@ class _Models:
         return self._rows([*names, *["all"] * 3], [*values, *[[]] * 3], parts, end_to_end(differences))
 
     def _state(self, chunk: Chunk, model: str, axis: str = "total") -> View:
-        metric, prefix = self._subject.own, self._analysis.population.prefix(self._subject.own, model)
+        metric, prefix = (
+            self._subject.class_metric,
+            self._analysis.population.prefix(self._subject.class_metric, model),
+        )
         if axis == "block":
             return chunk.sums.by_block(metric, model, prefix)
         if axis == "replicate":
@@ -221,7 +226,7 @@ class _Models:
         return equal
 
     def _mass(self, state: View) -> Array:
-        return np.asarray(self._subject.own.denominators(state)[0], dtype=np.float64)
+        return np.asarray(self._subject.class_metric.denominators(state)[0], dtype=np.float64)
 
     def _parts(
         self, chunk: Chunk
@@ -254,7 +259,7 @@ class _Models:
         mass = self._mass(state)
         with np.errstate(divide="ignore", invalid="ignore"):
             share = np.where(mass != 0, mass / total, 0.0)
-        return SliceMeans(share, value_or_nan(self._subject.own, state))
+        return SliceMeans(share, value_or_nan(self._subject.class_metric, state))
 
     def _judged(
         self,

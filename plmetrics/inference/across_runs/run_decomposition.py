@@ -111,7 +111,7 @@ class _Runs:
 
     def frame(self) -> pl.DataFrame:
         """Its rows: three of each slice, then three of all together."""
-        if self._subject.own.mean != "rows" and not all(self._masses):
+        if self._subject.class_metric.mean != "rows" and not all(self._masses):
             return self._refused("unknown_shares", _NO_SHARES)
         wholes = list(self._wholes())
         statuses = [side.status[0] for side in wholes if len(side.status)]
@@ -161,7 +161,7 @@ class _Runs:
         for suffix, masses in zip(("|b", ""), self._masses, strict=True):
             rows, total = (part[f"weight{suffix}"].fill_null(0.0) for part in (self._slices, self._overall))
             weight = np.append(rows.to_numpy(), float(total.sum()))
-            if masses is not None and self._subject.own.mean != "rows":
+            if masses is not None and self._subject.class_metric.mean != "rows":
                 names = [*self._slices["slice"], WHOLE]
                 weight = np.array([masses.get(name, 0.0) for name in names], dtype=np.float64)
             weights.append(weight)
@@ -311,7 +311,7 @@ def independent_units(side: Side, blocks: int, *, unit_weight: bool) -> float:
 
 def decomposition_masses(analysis: Analysis, suite: Suite) -> list[RecordedMasses]:
     """Denominators of the decomposed means of a suite with other masses than the weight of all rows."""
-    with_mass = [subject for subject in subjects(suite) if subject.own.mean == "mass"]
+    with_mass = [subject for subject in subjects(suite) if subject.class_metric.mean == "mass"]
     sets = {states.slices.slice_set.name: states for states in analysis.sets} if with_mass else {}
     whole = _model_sums(analysis.sets[0].sums)
     slices = {name: _model_sums(sets[name].sums) for name in {subject.slice_set for subject in with_mass}}
@@ -355,6 +355,6 @@ def _model_sums(sums: SlicedSums) -> ModelSums:
 
 
 def _masses(analysis: Analysis, subject: SetMetric, model: str, sums: ModelSums) -> list[float]:
-    state = sums.totals(subject.own, model, analysis.population.prefix(subject.own, model))
-    masses: list[float] = np.asarray(subject.own.denominators(state)[0], dtype=np.float64).tolist()
+    state = sums.totals(subject.class_metric, model, analysis.population.prefix(subject.class_metric, model))
+    masses: list[float] = np.asarray(subject.class_metric.denominators(state)[0], dtype=np.float64).tolist()
     return masses

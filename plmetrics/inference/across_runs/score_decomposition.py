@@ -89,7 +89,7 @@ def score_decomposition(
     """
     seed = 0 if uncertainty is None else uncertainty.seed
     steps = Steps.of(change.pair.slices, seed)
-    metrics = [subject.own for subject in subjects]
+    metrics = [subject.class_metric for subject in subjects]
     worths = change.pair.worths(metrics, steps.mixtures)
     varying: Sequence[Variation | None] = [None] * len(metrics)
     if uncertainty is not None and change.blocks is not None:
@@ -107,7 +107,7 @@ def _of_columns(change: SlicedChange, subjects: Sequence[SetMetric]) -> Iterator
     names, codes = column_codes(change.values)
     if not 1 <= len(names) <= MOST_COLUMNS:
         return
-    metrics = [subject.own for subject in subjects]
+    metrics = [subject.class_metric for subject in subjects]
     for subject, part in zip(subjects, column_parts(change.pair, codes, metrics), strict=True):
         defined = np.isfinite(part.value).all()
         if not defined:

@@ -145,7 +145,7 @@ class _SliceBatch:
 
     coarse: View
     shifts: list[Array]
-    beside: Mapping[str, Array]
+    facts: Mapping[str, Array]
 
     @classmethod
     def of(
@@ -170,7 +170,7 @@ class _SliceBatch:
 
         What bins hide of a norm they hide of its deviations: a norm that is all noise must reach 0.
         """
-        replicate = channel_view(draw(), channels, self.beside)
+        replicate = channel_view(draw(), channels, self.facts)
         return [
             (
                 np.clip(value_or_nan(metric, replicate) + shift, *metric.range).T,

@@ -175,7 +175,7 @@ def check_model_columns(fields: Mapping[str, Any], names: Sequence[str], add: Ca
             "leave tests out: comparisons by intervals remain",
         )
     for place, metric in enumerate(fields.get("metrics") or ()):
-        if metric.made("label") and any(model.label for model in models.values()):
+        if metric.derivations("label") and any(model.label for model in models.values()):
             add(f"'{metric.text}' {what}", ("metrics", place))
     _check_labels(fields, models, names, add)
 

@@ -122,7 +122,7 @@ def rows_of(every: list[EncodedRows]) -> np.ndarray:
             part.block,
             part.place["a"],
             part.place["b"],
-            part.held["b"],
+            part.masks["b"],
         ]
         for part in every
     ]
@@ -155,7 +155,7 @@ def test_what_is_not_counted_by_runs_stays() -> None:
     first, second = batches(
         [20_000, 20_000], 2
     )  # a mask stands only where some rows of a batch have no number
-    first.held.pop("b")
+    first.masks.pop("b")
     assert regroup([first, second], 2) == [first, second]
     first, second = batches([20_000, 20_000], 2)
     second.place.pop("a")

@@ -253,7 +253,7 @@ def test_a_metric_of_one_s_own(frame: pl.DataFrame) -> None:
         name = "found_twice"
 
         def per_query(self, ranked: Any) -> Any:
-            return (ranked.found(1.0, 3) >= 2).astype(float)
+            return (ranked.expected_hits(1.0, 3) >= 2).astype(float)
 
     found = evaluate(frame, models="a", metrics=[FoundTwice()]).metrics["value"].item()
     top = frame.sort("a", descending=True).group_by("q", maintain_order=True).head(3)
