@@ -109,7 +109,7 @@ def test_isotonic_is_scikit_learns(weighted, ties):
     found = Isotonic.fit(score, label, weight)
     new = np.linspace(-0.5, 1.5, 997)
     np.testing.assert_allclose(apply(found, new), reference.predict(new), atol=1e-12)
-    assert found.found == len(reference.X_thresholds_)
+    assert found.knot_count == len(reference.X_thresholds_)
 
 
 def test_isotonic_keeps_so_many_knots_at_most():
@@ -118,7 +118,7 @@ def test_isotonic_keeps_so_many_knots_at_most():
     found = Isotonic.fit(
         np.repeat(score, 2), np.tile([0.0, 1.0], rows), np.stack([1 - rate, rate], 1).ravel()
     )
-    assert (found.found, len(found.scores)) == (rows, MAX_KNOTS)
+    assert (found.knot_count, len(found.scores)) == (rows, MAX_KNOTS)
     np.testing.assert_allclose(apply(found, score), rate, atol=1e-9)
 
 

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 import plmetrics as plm
-from plmetrics.inference.comparisons.tests.paired_t import diebold_mariano_tests
+from plmetrics.inference.comparisons.tests.diebold_mariano import diebold_mariano_tests
 
 
 def naive(d: np.ndarray, h: int) -> tuple[float, float]:
