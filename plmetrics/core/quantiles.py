@@ -19,22 +19,32 @@ def quantile_edges(ascending: pl.Series, weight: Array, number: int) -> tuple[fl
     """Edges of so many bins of equal weight, each once, without the least value: finite averaged inverses.
 
     Whole numbers beyond 2^53, which floats do not tell apart, are cut at whole numbers, by their distance from the
-    least one.
+    least one. Edges of floats of fewer than 64 bits are of these bits, in their shortest decimal.
 
     >>> quantile_edges(pl.Series([2**60, 2**60 + 1, 2**60 + 2, 2**60 + 3]), np.ones(4), 2)
     (1152921504606846978,)
     >>> quantile_edges(pl.Series([1, 2, 2, 5, 6]), np.ones(5), 2), quantile_edges(pl.Series([1, 2]), np.ones(2), 2)
     ((2,), (1.5,))
+    >>> quantile_edges(pl.Series([0.1, 0.2, 0.3], dtype=pl.Float32), np.ones(3), 3)
+    (0.15, 0.25)
     """
     integral = ascending.dtype.is_integer()
     origin = ascending[0] if integral and max(-ascending[0], ascending[-1]) > _WHOLE else 0
     values = ascending.cast(pl.Int128) - pl.Series([origin], dtype=pl.Int128) if origin else ascending
     numbers = values.cast(pl.Float64).to_numpy()
-    cuts = np.unique(averaged_inverse(numbers, weight, np.arange(1, number) / number))
+    cuts = np.unique(_in_bits(averaged_inverse(numbers, weight, np.arange(1, number) / number), ascending.dtype))
     edges = cuts[np.isfinite(cuts) & (cuts > numbers[0])].tolist()
     if origin:
         return tuple(dict.fromkeys(origin + math.ceil(edge) for edge in edges))
     return tuple(int(edge) if integral and edge.is_integer() else edge for edge in edges)
+
+
+def _in_bits(edges: Array, dtype: pl.DataType) -> Array:
+    """Edges rounded as values of a type are, as the shortest decimals of these."""
+    if dtype not in {pl.Float32, pl.Float16}:
+        return edges
+    narrow = np.float32 if dtype == pl.Float32 else np.float16
+    return edges.astype(narrow).astype(str).astype(np.float64)
 
 
 def averaged_inverse(ascending: Array, weight: Array, shares: Array, running: Array | None = None) -> Array:

@@ -193,6 +193,15 @@ def test_whole_numbers_that_floats_do_not_tell_apart_are_cut_into_equal_bins(fir
     assert found.filter(slice_set="s")["value"].to_list() == [60] * 4
 
 
+@pytest.mark.parametrize("dtype", [pl.Float32, pl.Float16])
+def test_edges_of_narrow_floats_are_their_shortest_decimals(dtype):
+    """The same rows and names as of 64 bits: 2.3, not 2.299999952316284."""
+    wide = table(key=[k % 100 / 10 for k in range(ROWS)])
+    asked = {"slices": {"s": {"column": "key", "quantiles": 4}}, "metrics": ["n"]}
+    expected, found = (evaluate(frame, **asked).metrics for frame in (wide, wide.cast({"key": dtype})))
+    assert found.select("slice", "value").rows() == expected.select("slice", "value").rows()
+
+
 @pytest.mark.parametrize("dtype", [pl.Int128, pl.UInt64, pl.Decimal(12, 2)])
 @pytest.mark.parametrize("weight", [None, "w"])
 def test_quantile_bins_of_numbers_of_any_type(dtype, weight):
