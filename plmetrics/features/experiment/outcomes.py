@@ -177,7 +177,7 @@ def outcomes_of(
 def _refuse_outcome_as_covariate(outcome: ArmOutcome) -> None:
     """Refuse an outcome that would be adjusted by itself: all of the effect would be taken off."""
     if outcome.covariate == tuple(filter(None, (outcome.value, outcome.size))):
-        msg = f"covariate: '{' / '.join(outcome.covariate)}' is the outcome '{outcome.name}' itself"
+        msg = f"'{' / '.join(outcome.covariate)}' is the outcome '{outcome.name}' itself"
         hint = "name a column that was known before the experiment; a mapping gives each outcome its own"
         raise ConfigError(Problem(msg, ("covariate",), hint))
 

@@ -173,7 +173,7 @@ def _slice_sets(by: Sequence[str | Sequence[str]]) -> dict[str, tuple[str, ...]]
         name = "_".join(columns)
         if name == "overall" or sets.get(name, columns) != columns:
             what = "all rows are" if name == "overall" else "another slice set is"
-            raise ConfigError(Problem(f"by: '{name}' is what {what} called", ("by",), "rename a column"))
+            raise ConfigError(Problem(f"'{name}' is what {what} called", ("by",), "rename a column"))
         sets[name] = columns
     return sets
 
@@ -204,7 +204,7 @@ def by_outcome(
     path: SuitePath = (role,)
     for name, value in values.items():
         if name not in outcomes:
-            raise ConfigError(Problem(f"{role}: '{name}' is no outcome", path, did_you_mean(name, outcomes)))
+            raise ConfigError(Problem(f"'{name}' is no outcome", path, did_you_mean(name, outcomes)))
         wrong = (
             isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) < float("inf")
         )
@@ -222,7 +222,7 @@ def planned_shares(shares: Mapping[str, float] | None, sums: ExperimentSums) -> 
     named = {value_text(arm): share for arm, share in shares.items()}
     absent = [arm for arm in named if arm not in sums.arms]
     if absent:
-        msg = f"shares: no row is in arm '{absent[0]}'"
+        msg = f"no row is in arm '{absent[0]}'"
         hint = f"arms with rows are {', '.join(sums.arms)}: see why it has none, or leave it out of shares"
         raise ConfigError(Problem(msg, ("shares",), hint))
     if len(named) < len(sums.arms):
