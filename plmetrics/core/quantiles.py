@@ -32,7 +32,9 @@ def quantile_edges(ascending: pl.Series, weight: Array, number: int) -> tuple[fl
     origin = ascending[0] if integral and max(-ascending[0], ascending[-1]) > _WHOLE else 0
     values = ascending.cast(pl.Int128) - pl.Series([origin], dtype=pl.Int128) if origin else ascending
     numbers = values.cast(pl.Float64).to_numpy()
-    cuts = np.unique(_in_bits(averaged_inverse(numbers, weight, np.arange(1, number) / number), ascending.dtype))
+    cuts = np.unique(
+        _in_bits(averaged_inverse(numbers, weight, np.arange(1, number) / number), ascending.dtype)
+    )
     edges = cuts[np.isfinite(cuts) & (cuts > numbers[0])].tolist()
     if origin:
         return tuple(dict.fromkeys(origin + math.ceil(edge) for edge in edges))

@@ -161,7 +161,7 @@ def outcomes_of(
             raise ConfigError(Problem(msg, ("covariate",)))
         if name not in names:
             hint = did_you_mean(name, names)
-            raise ConfigError(Problem(f"covariate: '{name}' is no outcome", ("covariate",), hint))
+            raise ConfigError(Problem(f"'{name}' is no outcome", ("covariate",), hint))
     adjusted = {name: _columns(parts) for name, parts in by_name.items()}
     means = [ArmOutcome(name, name, None, adjusted.get(name, ())) for name in columns]
     shares = [ArmOutcome(name, *parts, adjusted.get(name, ())) for name, parts in ratios.items()]
