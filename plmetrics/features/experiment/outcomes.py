@@ -157,7 +157,7 @@ def outcomes_of(
     )
     for name in by_name:
         if name in quantiles:
-            msg = f"covariate: '{name}' is a quantile, and means alone are adjusted"
+            msg = f"'{name}' is a quantile, and means alone are adjusted"
             raise ConfigError(Problem(msg, ("covariate",)))
         if name not in names:
             hint = did_you_mean(name, names)
