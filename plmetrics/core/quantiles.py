@@ -32,21 +32,25 @@ def quantile_edges(ascending: pl.Series, weight: Array, number: int) -> tuple[fl
     origin = ascending[0] if integral and max(-ascending[0], ascending[-1]) > _WHOLE else 0
     values = ascending.cast(pl.Int128) - pl.Series([origin], dtype=pl.Int128) if origin else ascending
     numbers = values.cast(pl.Float64).to_numpy()
-    cuts = np.unique(
-        _in_bits(averaged_inverse(numbers, weight, np.arange(1, number) / number), ascending.dtype)
-    )
+    cuts = averaged_inverse(numbers, weight, np.arange(1, number) / number)
+    if ascending.dtype.is_float():
+        cuts = shortest_decimals(pl.Series(cuts).cast(ascending.dtype)).to_numpy()
+    cuts = np.unique(cuts)
     edges = cuts[np.isfinite(cuts) & (cuts > numbers[0])].tolist()
     if origin:
         return tuple(dict.fromkeys(origin + math.ceil(edge) for edge in edges))
     return tuple(int(edge) if integral and edge.is_integer() else edge for edge in edges)
 
 
-def _in_bits(edges: Array, dtype: pl.DataType) -> Array:
-    """Edges rounded as values of a type are, as the shortest decimals of these."""
-    if dtype not in {pl.Float32, pl.Float16}:
-        return edges
-    narrow = np.float32 if dtype == pl.Float32 else np.float16
-    return edges.astype(narrow).astype(str).astype(np.float64)
+def shortest_decimals(column: pl.Series) -> pl.Series:
+    """Floats of fewer than 64 bits as those of 64 that their shortest decimals name; other columns as they are.
+
+    >>> shortest_decimals(pl.Series([0.1, None], dtype=pl.Float32)).to_list()
+    [0.1, None]
+    """
+    if column.dtype not in {pl.Float32, pl.Float16}:
+        return column
+    return pl.Series(column.name, column.to_numpy().astype(str)).cast(pl.Float64).set(column.is_null(), None)
 
 
 def averaged_inverse(ascending: Array, weight: Array, shares: Array, running: Array | None = None) -> Array:

@@ -19,6 +19,7 @@ from polars.exceptions import PanicException
 
 from plmetrics.core.errors import DataError, Problem
 from plmetrics.core.names import WITHIN
+from plmetrics.core.quantiles import shortest_decimals
 from plmetrics.core.results import SLICE_VALUES
 from plmetrics.core.slice_texts import quote, slice_place
 from plmetrics.table.joins import left_join
@@ -165,9 +166,8 @@ def plain_values(column: pl.Series, label: str) -> list[Any]:
     Raises:
         DataError: a date or time is outside the years of the calendar; `label` names the column.
     """
-    if column.dtype in {pl.Float32, pl.Float16}:
-        column = pl.Series(column.to_numpy().astype(str)).cast(pl.Float64).set(column.is_null(), None)
-    elif column.dtype == pl.Duration:
+    column = shortest_decimals(column)
+    if column.dtype == pl.Duration:
         column = column.dt.to_string("iso")
     elif column.dtype == pl.Time or getattr(column.dtype, "time_unit", None) == "ns":
         fine = (column.to_physical() % 1000 != 0).any()

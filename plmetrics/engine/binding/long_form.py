@@ -6,11 +6,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import polars as pl
 
 from plmetrics.core.errors import AbsentDataError, Collected, ConfigError, DataError, PlmetricsError, Problem
 from plmetrics.core.names import is_pattern, number_text
+from plmetrics.core.quantiles import shortest_decimals
 from plmetrics.engine.binding.row_expressions import predicate
 from plmetrics.table.checks import not_numbers
 from plmetrics.table.joins import inner_join
@@ -178,9 +178,7 @@ def _shortest(value: Any, dtype: pl.DataType) -> Any:
     """Value of a column: a decimal as a float, a number of fewer than 64 bits as its shortest decimal."""
     if dtype.is_decimal():
         return float(value)
-    if dtype not in {pl.Float32, pl.Float16}:
-        return value
-    return float(str(np.float32(value) if dtype == pl.Float32 else np.float16(value)))
+    return shortest_decimals(pl.Series([value], dtype=dtype))[0] if dtype.is_float() else value
 
 
 def _text(value: object) -> str:

@@ -138,8 +138,8 @@ def _gate_rows(gate: DriftGate, spec: Drift, suite: Suite, table: pl.DataFrame) 
         metric="measure",
         rule=pl.lit(text),
         verdict=rule.verdict(),
-        scale=pl.lit("p_value" if by_p else None, dtype=pl.String),
-        **{name: pl.lit(limit, dtype=pl.Float64) for name, limit in rule.limits().items()},
+        scale=pl.lit("p_value" if by_p else None),
+        **rule.limits(),
     )
     return in_schema(judged, GATES_SCHEMA)
 

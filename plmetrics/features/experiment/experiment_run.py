@@ -199,7 +199,7 @@ def _gate_rows(gate: ExperimentGate, suite: Suite, table: pl.DataFrame, *, wrong
         metric=_metric(gate),
         model="outcome",
         rule=pl.lit(rule.text),
-        **{name: pl.lit(limit, dtype=pl.Float64) for name, limit in rule.limits().items()},
+        **rule.limits(),
         verdict=pl.lit("inconclusive") if untrusted else rule.verdict(),
         status=pl.lit(SAMPLE_RATIO_MISMATCH) if untrusted else _gate_status(gate.measure),
     )

@@ -118,8 +118,8 @@ def _metrics(both: pl.DataFrame, runs: PairedRuns | None, level: float) -> pl.Da
 
 def _gates(before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
     """Checks of either run, paired by the keys of their gates, and by names where a key is of several gates."""
-    several = pl.concat([_several(before), _several(after)]).unique()
-    earlier, now = (_with_identity(table, several) for table in (before, after))
+    shared = pl.concat([_shared_keys(before), _shared_keys(after)])
+    earlier, now = (_with_identity(table, shared) for table in (before, after))
     new, gone = pl.col("here|b").is_null(), pl.col("here").is_null()
     differs = pl.col("verdict|b").ne_missing(pl.col("verdict"))
     moved = pl.any_horizontal(pl.col(f"{name}|b").ne_missing(pl.col(name)) for name in _RULE)
@@ -139,14 +139,13 @@ def _gates(before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _several(gates: pl.DataFrame) -> pl.DataFrame:
+def _shared_keys(gates: pl.DataFrame) -> pl.Series:
     """Keys that several gates of a run share, such as of two limits of a metric."""
-    shared = gates.filter(pl.struct("key", *_CHECK).is_duplicated())
-    return shared.select("key").unique()
+    return gates.filter(pl.struct("key", *_CHECK).is_duplicated())["key"]
 
 
-def _with_identity(gates: pl.DataFrame, several: pl.DataFrame) -> pl.DataFrame:
-    by_name = pl.col("key").is_null() | pl.col("key").is_in(several["key"].implode())
+def _with_identity(gates: pl.DataFrame, shared: pl.Series) -> pl.DataFrame:
+    by_name = pl.col("key").is_null() | pl.col("key").is_in(shared.implode())
     return gates.with_columns(pl.when(by_name).then("gate").otherwise("key").alias(_IDENTITY))
 
 
