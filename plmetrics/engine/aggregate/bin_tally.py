@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial
+from operator import methodcaller
+from typing import TYPE_CHECKING, TypeGuard
 
 import numpy as np
 import polars as pl
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 
 PLACE = "@place"
 _STEP_ROWS = 1 << 18
+_WORD_BITS = 63
+_FLAGS_A_BYTE = 8
 
 
 class BinTally:
@@ -48,8 +52,7 @@ class BinTally:
     def add(self, keys: Mapping[str, Values], values: Mapping[str, Values | pl.Series]) -> None:
         """Add rows of some keys."""
         if self._dense:
-            columns: dict[str, Values | pl.Series | None] = {ROWS: None, **values}
-            parallel_map(lambda name: _add(self._sums[name], keys[PLACE], columns[name]), list(columns))
+            self._add_dense(keys[PLACE], values)
             return
         ones = np.ones(len(keys[PLACE]), dtype=np.int64)
         rows = pl.DataFrame(
@@ -70,13 +73,47 @@ class BinTally:
     def _added(self, frame: pl.DataFrame) -> pl.DataFrame:
         return frame.group_by(self._keys).agg(pl.exclude(self._keys).sum())
 
+    def _add_dense(self, place: Values, values: Mapping[str, Values | pl.Series]) -> None:
+        """Add rows: numbers column by column, Booleans several at a time."""
+        rows = np.zeros(len(self._sums[ROWS]), dtype=np.int64)
+        _add(rows, place, None)
+        self._sums[ROWS] += rows
+        flags = {name: column for name, column in values.items() if _is_boolean(column)}
+        jobs = [partial(_add, self._sums[name], place, values[name]) for name in values if name not in flags]
+        mixed = []
+        for name, flag in flags.items():
+            if flag.all(ignore_nulls=False):
+                self._sums[name] += rows
+            elif flag.any():
+                mixed.append(name)
+        bits = int(rows.max(initial=1)).bit_length()
+        for low, high in steps(0, len(mixed), max(1, min(_FLAGS_A_BYTE, _WORD_BITS // bits))):
+            sums = [self._sums[name] for name in mixed[low:high]]
+            jobs.append(partial(_add_flags, sums, place, [flags[name] for name in mixed[low:high]], bits))
+        parallel_map(methodcaller("__call__"), jobs)
+
+
+def _is_boolean(column: Values | pl.Series) -> TypeGuard[pl.Series]:
+    return isinstance(column, pl.Series) and column.dtype == pl.Boolean
+
+
+def _add_flags(sums: Sequence[Values], place: Values, flags: Sequence[pl.Series], bits: int) -> None:
+    """Add Booleans at places: their counts lie side by side in one word, each in bits enough for a place's rows."""
+    shifts = [bits * number for number in range(len(flags))]
+    codes = np.arange(1 << len(flags))
+    word_of_code = sum(((codes >> number & 1) << shift for number, shift in enumerate(shifts)), 0 * codes)
+    words = np.zeros(len(sums[0]), dtype=np.int64)
+    for low, high in steps(0, len(place), _STEP_ROWS):
+        code = np.zeros(high - low, dtype=np.uint8)
+        for number, flag in enumerate(flags):
+            code |= _numbers(flag[low:high]).view(np.uint8) << np.uint8(number)
+        add_at(words, place[low:high], word_of_code.take(code))
+    for counts, shift in zip(sums, shifts, strict=True):
+        np.add(counts, (words >> shift) & ((1 << bits) - 1), out=counts)
+
 
 def _add(sums: Values, place: Values, values: Values | pl.Series | None) -> None:
-    """Add values, or ones, at places. A Boolean column of one value is not converted to an array."""
-    if isinstance(values, pl.Series) and values.dtype == pl.Boolean:
-        if not values.any():
-            return
-        values = None if values.all() and not values.null_count() else values
+    """Add values, or ones, at places."""
     for some, numbers in _few_rows(place, values):
         if len(sums) == 1:
             sums += len(some) if numbers is None else numbers.sum(dtype=sums.dtype)

@@ -27,6 +27,26 @@ def test_sums_are_those_of_a_loop_over_rows(size):
         assert row["x"] == pytest.approx(value[members].sum(), abs=1e-12)
 
 
+@pytest.mark.parametrize("size", [3, 1])
+@pytest.mark.parametrize("rows", [1, 40, 70_000])
+def test_booleans_are_counted_together(size, rows):
+    rng = np.random.default_rng(1)
+    place = rng.integers(0, size, rows, dtype=np.int32)
+    flags = {f"b{number}": rng.random(rows) < number / 18 for number in range(20)}
+    columns = {name: pl.Series(flag) for name, flag in flags.items()}
+    columns["true"] = pl.repeat(True, rows, eager=True)
+    columns["some"] = pl.Series([None, *[True] * (rows - 1)], dtype=pl.Boolean)
+    tally = BinTally(["x"], list(columns), size)
+    for _ in range(2):
+        tally.add({PLACE: place}, {"x": np.ones(rows), **columns})
+    frame = tally.frame()
+    flags |= {"true": np.ones(rows, dtype=bool), "some": np.arange(rows) > 0}
+    for name, flag in flags.items():
+        expected = np.bincount(place, weights=flag, minlength=size)[frame[PLACE]]
+        assert frame[name].to_list() == (2 * expected).tolist(), name
+    assert frame["x"].to_list() == frame["n"].to_list()
+
+
 @pytest.mark.parametrize("size", [4, None])
 def test_whole_numbers_wrap(size):
     tally = BinTally([], ["k"], size)
