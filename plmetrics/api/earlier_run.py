@@ -139,9 +139,9 @@ def compare_warnings(
     """Warnings on metrics without a decomposition, and on differences of the runs, as in a diff."""
     compare, words = result.suite.compare, []
     if result.decomposition.height:
-        from plmetrics.inference.across_runs.decomposition import left_out
+        from plmetrics.inference.across_runs.decomposition import omissions
 
-        words += left_out(result.suite)
+        words += omissions(result.suite)
     if earlier is not None:
         from plmetrics.runs.history.comparability import differences, run_name
 

@@ -146,7 +146,7 @@ def result_of_units(
     with watch.stage("read"):
         stored = parallel_map(stored_state, [place_of(place) for place in places])
         _check_sum(stored, allow_overlap=True)
-    return _Sum.of(stored, watch).beside_runs(home, coverage, counts)
+    return _Sum.of(stored, watch).with_earlier_runs(home, coverage, counts)
 
 
 def merged_result(
@@ -182,11 +182,11 @@ def _interval_states(
 
 def _check_sum(stored: Sequence[StateReference], *, allow_overlap: bool) -> None:
     """Whether states can be added; those without rows have no part in it."""
-    from plmetrics.features.stored.compatibility import check_apart, check_compatible
+    from plmetrics.features.stored.compatibility import check_compatible, check_disjoint_rows
 
     full = [reference for reference in stored if reference.head.parts]
     check_compatible(full or stored)
-    check_apart(full, allow_overlap=allow_overlap)
+    check_disjoint_rows(full, allow_overlap=allow_overlap)
 
 
 def _all_states(states: Sequence[object]) -> Iterator[State | Path]:
@@ -237,16 +237,16 @@ class _Sum:
         from plmetrics.runs.folder import RunFolder
 
         if output is None:
-            result = self.beside_runs(None, coverage)
+            result = self.with_earlier_runs(None, coverage)
             result.record["warnings"] += words
             return result
         with RunFolder.start(output, self.suite.name, exits) as folder:
-            result = self.beside_runs(output / self.suite.name, coverage)
+            result = self.with_earlier_runs(output / self.suite.name, coverage)
             result.record["warnings"] += words
             record = folder.publish(result, feature_files(result))
         return replace(result, folder=folder.path, record=record)
 
-    def beside_runs(
+    def with_earlier_runs(
         self, home: Place | None, coverage: UnitCoverage | None, counts: Counts | None = None
     ) -> Result:
         """Result with earlier runs for its gates and counts for its features."""

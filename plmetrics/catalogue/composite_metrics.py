@@ -177,7 +177,7 @@ class AcrossSlices(Metric):
         """Number of independent units behind the value, from those of the slices and of the table."""
         return min(int(blocks.sum()), most)
 
-    def left_out(self, names: Sequence[str], status: Sequence[str]) -> str | None:  # noqa: ARG002
+    def omissions(self, names: Sequence[str], status: Sequence[str]) -> str | None:  # noqa: ARG002
         """Note on slices without a part."""
         return f"undefined slices left out: {len(names):,}" if names else None
 

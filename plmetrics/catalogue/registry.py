@@ -119,7 +119,7 @@ def tasks() -> tuple[str, ...]:
 
 def has_metrics(task: object) -> bool:
     """Whether a task has metrics: those of other packages are loaded only where we have none."""
-    return any(task == ours for ours, _ in _HOMES) or task in tasks()
+    return any(task == home for home, _ in _HOMES) or task in tasks()
 
 
 def names(task: str) -> tuple[str, ...]:
@@ -130,8 +130,8 @@ def names(task: str) -> tuple[str, ...]:
 def reserved_names(task: str) -> tuple[str, ...]:
     """Names of a task's metrics, and their aliases and presets."""
     _load_entry_points()
-    ours = (name for other_task, name in (*_HOMES, *_metrics, *_aliases) if other_task == task)
-    return tuple(dict.fromkeys(ours))
+    task_names = (name for other_task, name in (*_HOMES, *_metrics, *_aliases) if other_task == task)
+    return tuple(dict.fromkeys(task_names))
 
 
 def classes(task: str | None = None) -> tuple[type[Metric], ...]:
@@ -194,9 +194,9 @@ def create(
     own_name, implied = meaning(task, name)
     metric = find(task, own_name)
     if own_name != name:
-        from plmetrics.catalogue.synonyms.table import own_parameters
+        from plmetrics.catalogue.synonyms.table import native_parameters
 
-        parameters = {**implied, **own_parameters(parameters, parameters_of(metric))}
+        parameters = {**implied, **native_parameters(parameters, parameters_of(metric))}
     parameters = _with_preset(metric, own_name, parameters)
     fields = parameters_of(metric)
     parameters = {key: value for key, value in (defaults or {}).items() if key in fields} | dict(parameters)

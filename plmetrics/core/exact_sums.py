@@ -241,14 +241,14 @@ def _units(exponent: int) -> list[float]:
     return [2.0 ** (min(exponent, _CUT) - digits) for digits in _DIGITS]
 
 
-def whole_parts(digits: Sequence[Array], exponent: int) -> Array:
+def integer_parts(digits: Sequence[Array], exponent: int) -> Array:
     """Parts of totals `[..., sum]` as whole numbers side by side `[..., PARTS * sum]`: an additive form.
 
     >>> counts = np.zeros((1, 2))
     >>> parts = SplitSums(counts, 0)
     >>> for target, part in parts.cut(np.array([[0.1, 0.75]])):
     ...     target += part
-    >>> held = whole_parts(parts.digits(), 0)
+    >>> held = integer_parts(parts.digits(), 0)
     >>> held.shape, join_parts(held + held, 0)
     ((1, 6), array([[0.2, 1.5]]))
     """
@@ -257,7 +257,7 @@ def whole_parts(digits: Sequence[Array], exponent: int) -> Array:
 
 
 def join_parts(whole: Array, exponent: int) -> Array:
-    """Totals `[..., sum]` from `whole_parts`, or from sums of such: the same in any order of addition."""
+    """Totals `[..., sum]` from `integer_parts`, or from sums of such: the same in any order of addition."""
     digits = [
         part * unit for part, unit in zip(np.split(whole, PARTS, axis=-1), _units(exponent), strict=True)
     ]

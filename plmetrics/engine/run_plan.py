@@ -112,7 +112,7 @@ class RunPlan:
     @property
     def rows_added(self) -> pl.LazyFrame:
         """Rows of the sums."""
-        return self.table.every if self.request.counts_every_row else self.table.frame
+        return self.table.all_rows if self.request.counts_every_row else self.table.frame
 
     def populations(self) -> dict[str, str]:
         """Prefix of the counts of each model: one of its own where rows are dropped per model, else shared."""

@@ -71,11 +71,11 @@ def feature_questions(
         return None
     from plmetrics.engine.inquiry import answers_by_name
 
-    def asked(view: TableView) -> Question[dict[str, object]]:
+    def questions_of(view: TableView) -> Question[dict[str, object]]:
         questions = {each.key: each.prepare(request, view, counts.get(each.key)) for each in asking}
         return answers_by_name({key: question for key, question in questions.items() if question is not None})
 
-    return asked
+    return questions_of
 
 
 def rounding(plan: RunPlan) -> Question[list[str]]:

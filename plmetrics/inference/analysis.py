@@ -293,8 +293,8 @@ def correct_comparisons(analysis: Analysis, comparisons: pl.DataFrame) -> pl.Dat
     pair = pl.concat_str(["model", "baseline"], separator="|")
     test = pl.col("test")
     further = [asked_test.text for asked_test in compare.tests]
-    ours = test.is_in([*TESTS.values(), DELONG]) & ~test.is_in(further)
-    bootstrap = (pl.col("contrast") == "model") & ours.fill_null(value=True)
+    of_bootstrap = test.is_in([*TESTS.values(), DELONG]) & ~test.is_in(further)
+    bootstrap = (pl.col("contrast") == "model") & of_bootstrap.fill_null(value=True)
     gated = (test.eq_missing(DELONG) & ~pair.is_in(requested)).fill_null(value=False)
     selected = comparisons.filter(
         ~gated, ~bootstrap | (pair.is_in(requested) & pl.col("scale").is_in(compare.scales))

@@ -106,7 +106,7 @@ def across_slices(metric: AcrossSlices, here: WholeSet) -> EstimateColumns:
         return _scatter_estimates(derived, defined, reasons, parts, reference)
     blocks = metric.blocks_of(blocks_of_parts.min(axis=0), here.blocks) if len(defined) else 0
     out = np.flatnonzero(here.listed & (reasons != "ok")).tolist()
-    note = metric.left_out([here.names[index] for index in out], [str(reasons[index]) for index in out])
+    note = metric.omissions([here.names[index] for index in out], [str(reasons[index]) for index in out])
     estimate = replace(derived, blocks=np.array([blocks], dtype=np.int64), groups=None)
     n, weight = (np.atleast_1d(getattr(first, name)[defined].sum()) for name in ("n", "weight"))
     bound = None

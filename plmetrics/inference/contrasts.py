@@ -272,8 +272,8 @@ def sides_of(
     """Some slices of one estimate and some of another; `same` where equal numbers of rows mean equal rows."""
     n = np.minimum(estimates.n[index], other.n[others])
     equal = estimates.n[index] == other.n[others] if same else np.zeros(len(index), dtype=np.bool_)
-    mine, its = estimates.take(index), other.take(others)
-    return ContrastSides(mine.estimate, its.estimate, equal, n, same_size(mine, its))
+    first, second = estimates.take(index), other.take(others)
+    return ContrastSides(first.estimate, second.estimate, equal, n, same_size(first, second))
 
 
 def _unequal_noise(sides: ContrastSides, metric: Metric, scale: str) -> Flags:

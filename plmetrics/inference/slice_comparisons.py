@@ -148,12 +148,12 @@ class SliceContrasts:
         for (text, named, model), parts in self._estimates.items():
             combined = concatenate_estimates(parts)
             for index, low, high in zip(self._texts, starts[:-1], starts[1:], strict=True):
-                mine = (later >= low) & (later < high)
-                sides = sides_of(combined, combined, later[mine], earlier[mine])
+                in_set = (later >= low) & (later < high)
+                sides = sides_of(combined, combined, later[in_set], earlier[in_set])
                 place = self._places[text, named]
                 place = MetricPlace(index, place.metric, place.number, named)
                 self._contrasts.slices(
-                    place, kind, "slice", model, sides, texts[earlier[mine]], later[mine] - low
+                    place, kind, "slice", model, sides, texts[earlier[in_set]], later[in_set] - low
                 )
 
 

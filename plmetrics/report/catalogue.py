@@ -157,7 +157,7 @@ def goals_json() -> str:
 def names_elsewhere(metric: MetricClass) -> Iterator[Synonym]:
     """Names in other libraries of a metric, or of a metric with some of its parameters."""
     for synonym in synonyms(metric.task):
-        if synonym.same and synonym.metric.partition("(")[0] in (metric.name, *metric.aliases):
+        if synonym.is_equal and synonym.metric.partition("(")[0] in (metric.name, *metric.aliases):
             yield synonym
 
 

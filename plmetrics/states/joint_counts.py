@@ -191,8 +191,8 @@ def paired_areas(counts: Iterable[Array], model: int, baseline: int) -> PairedAr
     for of_slice in counts:
         tables = [both_tables(side, model, baseline, AREA_GROUPS) for side in of_slice.reshape(2, -1)]
         margins = [(by_model.sum(axis=1), by_baseline.sum(axis=0)) for by_model, by_baseline in tables]
-        (negative, its), (positive, theirs) = margins
-        placed = _placements(positive, negative), _placements(theirs, its)
+        (negative, baseline_negative), (positive, baseline_positive) = margins
+        placed = _placements(positive, negative), _placements(baseline_positive, baseline_negative)
         up, down = (_moments(tables[side], placed[0][1 - side], placed[1][1 - side]) for side in (1, 0))
         of_slices.append((up[0], up[1], down[1]))
     parts = np.array(of_slices, dtype=np.float64).reshape(-1, 3).T

@@ -272,7 +272,7 @@ class RankedRows:
         value = relevant / size * hits / (groups.before[group] + 1.0 + step)
         return sum_by_place(groups.query[group], value, self.queries)
 
-    def mean_precision_found(self, at: float, cut: int) -> Array:
+    def mean_precision_at_hits(self, at: float, cut: int) -> Array:
         """Expected mean of the precisions at the ranks of the relevant rows in the first `cut`; 0 where there are none.
 
         The group at the cut brings x of its relevant rows with a hypergeometric probability; given x, its expected

@@ -54,7 +54,7 @@ class Part:
     `sets` are the numbers of the slice sets they are of, `bins` says of which kind those are that scores are counted
     on, `size` how many of them and of the numbers in each there are. `columns` are those that the rows fill, `rows`
     how many there are. `entries` is how many counts they hold, `total` what these come to where all are whole numbers.
-    With an `exponent` counts are in parts that add to the same in any order; see `core.exact_sums.whole_parts`.
+    With an `exponent` counts are in parts that add to the same in any order; see `core.exact_sums.integer_parts`.
     """
 
     kind: str

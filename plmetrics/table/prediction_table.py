@@ -54,13 +54,13 @@ _AS_NUMBERS = "store it as numbers; in a csv file one value such as n/a makes th
 class PredictionTable:
     """The canonical table: one lazy frame, the checks of its values, and the roles of its columns.
 
-    `every` are the rows of the frame and those that are left out for a label or score, told apart by `@@valid`, or by
-    a column per model where rows are left out per model. `scored` are the rows of the frame and those that only lack a
-    label, where rows may: `@@scored` is true of these as well, or a column per model.
+    `all_rows` are the rows of the frame and those that are left out for a label or score; `@@valid` is false of these,
+    or a column per model where rows are left out per model. `scored` are the rows of the frame and those that only lack
+    a label, where rows may: `@@scored` is true of these as well, or a column per model.
     """
 
     frame: pl.LazyFrame
-    every: pl.LazyFrame
+    all_rows: pl.LazyFrame
     scored: pl.LazyFrame
     roles: RoleColumns
     checks: tuple[Check, ...]

@@ -87,18 +87,18 @@ class SliceSet:
 class Slices:
     """Nonempty slices of one set: a frame of key values, one row a slice, in result order.
 
-    `left_out` are key values that occur, too, but are excluded: rows that hold them need a cell of their own. Texts are
-    made once, since every result table has them.
+    `omissions` are key values that occur, too, but are excluded: rows of these need a cell of their own. Texts are made
+    once, since every result table has them.
     """
 
     slice_set: SliceSet
     values: pl.DataFrame
-    left_out: pl.DataFrame | None = None
+    omissions: pl.DataFrame | None = None
 
     @property
     def occurring(self) -> pl.DataFrame:
         """The key values of all rows, excluded or not."""
-        return self.values if self.left_out is None else pl.concat([self.values, self.left_out])
+        return self.values if self.omissions is None else pl.concat([self.values, self.omissions])
 
     def __len__(self) -> int:
         return self.values.height

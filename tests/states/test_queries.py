@@ -62,7 +62,7 @@ NUMBERS: dict[str, tuple[Callable[[Query, int], float], Callable[[RankedRows, in
         lambda ranked, cut: ranked.reciprocal(1.0, cut),
     ),
     "precision_sum": (precisions, lambda ranked, cut: ranked.precision_sum(1.0, cut)),
-    "mean_precision_found": (mean_precision, lambda ranked, cut: ranked.mean_precision_found(1.0, cut)),
+    "mean_precision_at_hits": (mean_precision, lambda ranked, cut: ranked.mean_precision_at_hits(1.0, cut)),
     "rank_sum": (ranks, lambda ranked, cut: ranked.rank_sum(1.0)),
 }
 

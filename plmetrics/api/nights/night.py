@@ -252,10 +252,10 @@ class IntervalEvaluation(Evaluation):
 
     def _counts_with_others(self, manifest: Manifest) -> bool:
         """Whether the state of a result adds to those of intervals with labels."""
-        from plmetrics.features.nights.states import counts_apart
+        from plmetrics.features.nights.states import lacks_constants
 
         suite = self.loaded.suite
-        return not (adds_states(suite) and counts_apart(self.home, manifest.run, suite))
+        return not (adds_states(suite) and lacks_constants(self.home, manifest.run, suite))
 
     def _differing(self) -> list[str]:
         """Stamps with a difference between the existing result and a new one."""

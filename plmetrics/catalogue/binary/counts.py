@@ -94,18 +94,18 @@ class Rate(Quotient, AtThreshold):
     """
 
     kind = "proportion"
-    part: ClassVar[tuple[str, ...]]
-    whole: ClassVar[tuple[str, ...]]
+    numerator: ClassVar[tuple[str, ...]]
+    denominator: ClassVar[tuple[str, ...]]
 
     @property
     def mean(self) -> Mean:
-        return "rows" if set(self.whole) == set(QUADRANTS) else "mass"
+        return "rows" if set(self.denominator) == set(QUADRANTS) else "mass"
 
     def atoms(self) -> Mapping[str, Atom]:
-        return quadrants(self.threshold, self.whole)
+        return quadrants(self.threshold, self.denominator)
 
     def terms(self, state: Any) -> tuple[Any, Any]:
-        return sum_of(state, self.part), sum_of(state, self.whole)
+        return sum_of(state, self.numerator), sum_of(state, self.denominator)
 
 
 def sum_of(state: Any, names: tuple[str, ...]) -> Any:
@@ -121,13 +121,13 @@ class DecisionShare(Rate):
 
     criterion = "parity"
     direction = "none"
-    whole = QUADRANTS
+    denominator = QUADRANTS
     empty = "no_rows"
     selected: ClassVar[bool]
     of_all_rows: ClassVar[bool] = False
 
     @property
-    def part(self) -> tuple[str, ...]:  # type: ignore[override]
+    def numerator(self) -> tuple[str, ...]:  # type: ignore[override]
         return ("tp", "fp") if self.selected else ("fn", "tn")
 
     def with_facts(self, facts: Facts) -> Self:

@@ -31,8 +31,8 @@ class Accuracy(Rate):
 
     name = "accuracy"
     paired_test = "mcnemar"
-    part = ("tp", "tn")
-    whole = QUADRANTS
+    numerator = ("tp", "tn")
+    denominator = QUADRANTS
     empty = "no_rows"
     handles_imbalance = False
     formula = "(TP + TN) / (TP + FP + FN + TN)"
@@ -55,8 +55,8 @@ class ErrorRate(Rate):
 
     name = "error_rate"
     direction = "lower"
-    part = ("fp", "fn")
-    whole = QUADRANTS
+    numerator = ("fp", "fn")
+    denominator = QUADRANTS
     empty = "no_rows"
     handles_imbalance = False
     formula = "(FP + FN) / (TP + FP + FN + TN)"
@@ -82,8 +82,8 @@ class Precision(Rate):
     rewards = "refusals"
     criterion = "calibration"
     aliases = ("ppv",)
-    part = ("tp",)
-    whole = ("tp", "fp")
+    numerator = ("tp",)
+    denominator = ("tp", "fp")
     formula = "TP / (TP + FP)"
     use_when = "Acting on a false alarm is costly: reviews, blocks, treatments."
     beware = (
@@ -111,8 +111,8 @@ class FalseDiscoveryRate(Rate):
     rewards = "refusals"
     criterion = "calibration"
     direction = "lower"
-    part = ("fp",)
-    whole = ("tp", "fp")
+    numerator = ("fp",)
+    denominator = ("tp", "fp")
     formula = "FP / (TP + FP)"
     use_when = "You promise that at most so many of the alarms are false."
     beware = "It rises as positives become rare, with the same model; quote the prevalence beside it."
@@ -136,8 +136,8 @@ class Recall(Rate):
     rewards = "calls"
     criterion = "odds"
     aliases = ("tpr", "sensitivity")
-    part = ("tp",)
-    whole = ("tp", "fn")
+    numerator = ("tp",)
+    denominator = ("tp", "fn")
     empty = "no_positives"
     formula = "TP / (TP + FN)"
     use_when = "Missing a positive is costly: disease, fraud, safety."
@@ -162,8 +162,8 @@ class FalseNegativeRate(Rate):
     criterion = "odds"
     aliases = ("miss_rate",)
     direction = "lower"
-    part = ("fn",)
-    whole = ("tp", "fn")
+    numerator = ("fn",)
+    denominator = ("tp", "fn")
     empty = "no_positives"
     formula = "FN / (TP + FN)"
     use_when = "You set a limit on the share of positives that slip through."
@@ -187,8 +187,8 @@ class Specificity(Rate):
     rewards = "refusals"
     criterion = "odds"
     aliases = ("tnr",)
-    part = ("tn",)
-    whole = ("tn", "fp")
+    numerator = ("tn",)
+    denominator = ("tn", "fp")
     empty = "no_negatives"
     formula = "TN / (TN + FP)"
     use_when = "Negatives must be left in peace: screening of healthy people, good customers."
@@ -212,8 +212,8 @@ class FalsePositiveRate(Rate):
     rewards = "refusals"
     criterion = "odds"
     direction = "lower"
-    part = ("fp",)
-    whole = ("tn", "fp")
+    numerator = ("fp",)
+    denominator = ("tn", "fp")
     empty = "no_negatives"
     formula = "FP / (TN + FP)"
     use_when = "You set a limit on how many negatives are bothered, or compare groups for equalized odds."
@@ -237,8 +237,8 @@ class NegativePredictiveValue(Rate):
     name = "npv"
     rewards = "calls"
     criterion = "calibration"
-    part = ("tn",)
-    whole = ("tn", "fn")
+    numerator = ("tn",)
+    denominator = ("tn", "fn")
     formula = "TN / (TN + FN)"
     use_when = "A negative call must be safe to rely on, as in ruling out a disease."
     beware = "With rare positives it is close to 1 for any model; compare it with 1 - prevalence."
@@ -262,8 +262,8 @@ class FalseOmissionRate(Rate):
     rewards = "calls"
     criterion = "calibration"
     direction = "lower"
-    part = ("fn",)
-    whole = ("tn", "fn")
+    numerator = ("fn",)
+    denominator = ("tn", "fn")
     formula = "FN / (TN + FN)"
     use_when = "You promise how many of the rows that were let pass are positive after all."
     beware = "With rare positives it is close to 0 for any model; compare it with the prevalence."

@@ -104,14 +104,14 @@ def log_odds(score: Numbers) -> Numbers:
     return np.log(inner) - np.log1p(-inner)
 
 
-def held_expression(score: pl.Expr) -> pl.Expr:
+def clip_expression(score: pl.Expr) -> pl.Expr:
     """Like `clip_scores`, of an expression."""
     return score.clip(FLOAT_EPSILON, 1.0 - FLOAT_EPSILON)
 
 
 def log_odds_expression(score: pl.Expr) -> pl.Expr:
     """Like `log_odds`, of an expression."""
-    inner = held_expression(score)
+    inner = clip_expression(score)
     return inner.log() - (-inner).log1p()
 
 

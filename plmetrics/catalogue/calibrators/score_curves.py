@@ -13,8 +13,8 @@ from plmetrics.catalogue.calibrators.calibrator import (
     LogOddsCalibrator,
     NoFit,
     best_coefficients,
+    clip_expression,
     clip_scores,
-    held_expression,
     log_odds,
     mean_log_loss,
     probability_expression,
@@ -191,7 +191,7 @@ class Beta(Calibrator):
         return cls(*map(float, best))
 
     def expression(self, score: pl.Expr) -> pl.Expr:
-        inner = held_expression(score)
+        inner = clip_expression(score)
         return probability_expression(inner.log() * self.a - (-inner).log1p() * self.b + self.c)
 
     def constants(self) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import polars as pl
 
-from plmetrics.catalogue.calibrators.calibrator import NoFit, clip_scores, held_expression, newton
+from plmetrics.catalogue.calibrators.calibrator import NoFit, clip_expression, clip_scores, newton
 from plmetrics.catalogue.calibrators.score_curves import Isotonic
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class SoftmaxTemperature(ClassCalibrator):
         return cls(1.0 / float(factor[0]))
 
     def expressions(self, parts: Sequence[pl.Expr]) -> list[pl.Expr]:
-        return _softmax_expressions([held_expression(part).log() / self.temperature for part in parts])
+        return _softmax_expressions([clip_expression(part).log() / self.temperature for part in parts])
 
     def constants(self) -> dict[str, Any]:
         return {"temperature": self.temperature}
@@ -157,7 +157,7 @@ class VectorScaling(ClassCalibrator):
 
     def expressions(self, parts: Sequence[pl.Expr]) -> list[pl.Expr]:
         lines = zip(parts, self.slopes, self.intercepts, strict=True)
-        return _softmax_expressions([held_expression(part).log() * a + b for part, a, b in lines])
+        return _softmax_expressions([clip_expression(part).log() * a + b for part, a, b in lines])
 
     def constants(self) -> dict[str, Any]:
         return {"slopes": list(self.slopes), "intercepts": list(self.intercepts)}
@@ -215,7 +215,7 @@ class Dirichlet(ClassCalibrator):
         )
 
     def expressions(self, parts: Sequence[pl.Expr]) -> list[pl.Expr]:
-        logs = [held_expression(part).log() for part in parts]
+        logs = [clip_expression(part).log() for part in parts]
         lines = (
             pl.sum_horizontal(
                 [log * factor for log, factor in zip(logs, line, strict=True)], ignore_nulls=False

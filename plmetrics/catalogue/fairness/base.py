@@ -84,7 +84,7 @@ class GroupMetric(AcrossSlices):
         """Number of blocks of the group with the fewest: a gap is as uncertain as its weaker side."""
         return min(int(blocks.min()), most)
 
-    def left_out(self, names: Sequence[str], status: Sequence[str]) -> str | None:
+    def omissions(self, names: Sequence[str], status: Sequence[str]) -> str | None:
         """Omitted groups, with reasons."""
         if not names:
             return None

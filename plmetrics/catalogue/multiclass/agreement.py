@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from plmetrics.catalogue.multiclass.base import MEASURES, Multiclass, class_atoms, hits_of, left_out
+from plmetrics.catalogue.multiclass.base import MEASURES, Multiclass, class_atoms, hits_of, without_value
 from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
@@ -160,7 +160,7 @@ class BalancedAccuracy(_Agreement):
 
     def remark(self, state: Any) -> Any:
         """Classes without rows."""
-        return left_out(self.classes, state.actual == 0)
+        return without_value(self.classes, state.actual == 0)
 
 
 @register

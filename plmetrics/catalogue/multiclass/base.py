@@ -111,7 +111,7 @@ def undefined_parameter() -> Any:
     )
 
 
-def left_out(classes: Sequence[str], missing: Any) -> Any:
+def without_value(classes: Sequence[str], missing: Any) -> Any:
     """Names of the classes without a value; None if all have one. `missing` is `[..., class]`."""
     absent = np.asarray(missing)
     notes = np.full(absent.shape[:-1], None, dtype=object)
@@ -229,7 +229,7 @@ class ClassRate(Multiclass):
         """The classes without a value."""
         if self.average not in {"macro", "weighted"} or self._zero:
             return None
-        return left_out(self.classes, self.terms(_Wide(state))[1] == 0)
+        return without_value(self.classes, self.terms(_Wide(state))[1] == 0)
 
 
 class _Wide:

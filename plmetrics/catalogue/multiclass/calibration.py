@@ -47,9 +47,9 @@ class _BinnedCalibration(Multiclass, DerivedMetric):
 
     @property
     def noise(self) -> Noise:  # type: ignore[override]
-        return self.of_one().noise
+        return self.binary_metric().noise
 
-    def of_one(self) -> Metric:
+    def binary_metric(self) -> Metric:
         """The binary calibration error."""
         return ExpectedCalibrationError(
             bins=self.bins, strategy=self.strategy, norm=self.norm, debias=self.debias
@@ -89,7 +89,9 @@ class ClasswiseEce(_BinnedCalibration):
 
     def parts(self) -> tuple[Metric, ...]:
         """Each class against the rest."""
-        return tuple(one_vs_rest(self.of_one(), self.classes, number) for number in range(len(self.classes)))
+        return tuple(
+            one_vs_rest(self.binary_metric(), self.classes, number) for number in range(len(self.classes))
+        )
 
 
 @register
@@ -117,4 +119,4 @@ class TopLabelEce(_BinnedCalibration):
     reference = "Guo and others (2017), On calibration of modern neural networks, ICML"
 
     def parts(self) -> tuple[ClassScoreMetric]:
-        return (confidence(self.of_one()),)
+        return (confidence(self.binary_metric()),)

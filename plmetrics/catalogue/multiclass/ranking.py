@@ -16,11 +16,11 @@ from plmetrics.catalogue.composite_metrics import DerivedMetric
 from plmetrics.catalogue.multiclass.base import (
     ClassWeight,
     Multiclass,
-    left_out,
     of_pool,
     one_vs_one,
     one_vs_rest,
     undefined_parameter,
+    without_value,
 )
 from plmetrics.catalogue.parameters import ParameterError, parameter
 from plmetrics.catalogue.registry import register
@@ -52,7 +52,7 @@ class OverClasses(Multiclass, DerivedMetric):
 
     average: str = _average_parameter()
 
-    def of_one(self) -> Metric:
+    def binary_metric(self) -> Metric:
         """Binary metric, with the common parameters."""
         shared = (field.name for field in fields(self.binary) if hasattr(self, field.name))
         return self.binary(**{name: getattr(self, name) for name in shared})
@@ -69,7 +69,9 @@ class OverClasses(Multiclass, DerivedMetric):
 
     @cached_property
     def _of_classes(self) -> tuple[Metric, ...]:
-        return tuple(one_vs_rest(self.of_one(), self.classes, number) for number in range(len(self.classes)))
+        return tuple(
+            one_vs_rest(self.binary_metric(), self.classes, number) for number in range(len(self.classes))
+        )
 
     def parts(self) -> tuple[Metric, ...]:
         """The terms and their weights."""
@@ -110,7 +112,7 @@ class OverClasses(Multiclass, DerivedMetric):
     def combined_note(self, statuses: Sequence[Any]) -> Any:
         """The classes without a value."""
         terms = statuses[: len(self.classes)]
-        return left_out(self.classes, np.stack([status != "ok" for status in terms], axis=-1))
+        return without_value(self.classes, np.stack([status != "ok" for status in terms], axis=-1))
 
 
 @dataclass(frozen=True)
@@ -129,7 +131,7 @@ class OverClassesOrPool(OverClasses):
 
     @cached_property
     def _of_pool(self) -> tuple[Metric, ...]:
-        return (of_pool(self.of_one(), self.classes),)
+        return (of_pool(self.binary_metric(), self.classes),)
 
     def combined_note(self, statuses: Sequence[Any]) -> Any:
         """The classes without a value; none where all are one."""
@@ -180,7 +182,7 @@ class RocAuc(OverClassesOrPool):
     @cached_property
     def _of_pairs(self) -> tuple[Metric, ...]:
         pairs = self._pairs()
-        return tuple(one_vs_one(self.of_one(), self.classes, one, other) for one, other in pairs)
+        return tuple(one_vs_one(self.binary_metric(), self.classes, one, other) for one, other in pairs)
 
     def _pairs(self) -> list[tuple[int, int]]:
         numbers = range(len(self.classes))
@@ -200,7 +202,7 @@ class RocAuc(OverClassesOrPool):
             )
             for number in range(len(self.classes))
         ]
-        return left_out(self.classes, np.stack(alone, axis=-1))
+        return without_value(self.classes, np.stack(alone, axis=-1))
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,7 @@ class MeanAveragePrecision(QueryMetric):
         relevant = ranked.judged.relevant(self.relevant_at)
         cut = cut_of(self.k)
         if self.denominator == "retrieved":
-            return np.where(relevant > 0, ranked.mean_precision_found(self.relevant_at, cut), np.nan)
+            return np.where(relevant > 0, ranked.mean_precision_at_hits(self.relevant_at, cut), np.nan)
         denominator = relevant if self.denominator == "all" else np.minimum(relevant, cut)
         return np.asarray(ops.ratio(ranked.precision_sum(self.relevant_at, cut), denominator))
 

@@ -60,7 +60,7 @@ class Synonym(NamedTuple):
     library: str
     name: str
     metric: str
-    same: bool
+    is_equal: bool
     difference: str = ""
 
     @property
@@ -100,11 +100,11 @@ def equivalent(task: str, name: str, reserved: Collection[str]) -> Call | None:
     """Native metric of exactly the same meaning as a name in a task; `reserved` are the native names."""
     entry = synonym(task, name)
     if entry is not None:
-        return parse_call(entry.metric, unnamed=True) if entry.same else None
+        return parse_call(entry.metric, unnamed=True) if entry.is_equal else None
     return Call(name.lower()) if name.isupper() and name.lower() in reserved else None
 
 
-def own_parameters(arguments: Mapping[str, object], fields: Collection[str]) -> dict[str, object]:
+def native_parameters(arguments: Mapping[str, object], fields: Collection[str]) -> dict[str, object]:
     """Parameters by our names, for those the metric has under another name."""
     return {_own_parameter(name, fields): value for name, value in arguments.items()}
 
@@ -173,11 +173,11 @@ def _synonyms_of(names: Names, task: str) -> Iterator[Synonym]:
     for tasks, equivalents in names.equivalents.items():
         if task in tasks.split():
             for name, metric in equivalents.items():
-                yield Synonym(names.library, name, metric, same=True)
+                yield Synonym(names.library, name, metric, is_equal=True)
     for tasks, neighbours in names.neighbours.items():
         if task in tasks.split():
             for name, (metric, difference) in neighbours.items():
-                yield Synonym(names.library, name, metric, same=False, difference=difference)
+                yield Synonym(names.library, name, metric, is_equal=False, difference=difference)
 
 
 @cache

@@ -113,10 +113,10 @@ def _stream_to(console: int) -> TextIO | None:
     """Let `sys.stderr` write to the console, unless it leads elsewhere anyway."""
     stderr = sys.stderr
     try:
-        ours = stderr.fileno() == _STDERR
+        is_console = stderr.fileno() == _STDERR
     except (OSError, ValueError, AttributeError):
-        ours = False
-    if not ours:
+        is_console = False
+    if not is_console:
         return None
     stderr.flush()
     sys.stderr = stream = open(os.dup(console), "w", 1, stderr.encoding, stderr.errors)  # noqa: PTH123, SIM115

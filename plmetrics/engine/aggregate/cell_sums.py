@@ -121,7 +121,7 @@ class CellSums:
         return column.reinterpret(signed=False) if self._types[name] == pl.UInt64 else column
 
 
-def sums_beside_counts(plan: RunPlan, *, digested: bool) -> CellSums | None:
+def sums_with_counts(plan: RunPlan, *, digested: bool) -> CellSums | None:
     """Sums of rows to add in the same scan as counts on a grid.
 
     None where they are not, or do not tell each sum one by one, or cells are many. With `digested` digests of units are

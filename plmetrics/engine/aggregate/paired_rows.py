@@ -53,7 +53,7 @@ _NOT_OF_AREAS = ("wilson", "clopper_pearson", "logit", "chi2")
 """Methods that areas under the ROC curve get their intervals by from DeLong's variance, and that they get none by."""
 
 
-def asked_tests(suite: Suite) -> tuple[ComparisonTest, ...]:
+def comparison_tests(suite: Suite) -> tuple[ComparisonTest, ...]:
     """The tests of `compare`, each once."""
     tests = () if suite.compare is None else suite.compare.tests
     return tuple({test.text: test for test in tests}.values())
@@ -63,7 +63,7 @@ def row_tests(suite: Suite) -> tuple[ComparisonTest, ...]:
     """Tests of rows, or of sums of them."""
     folded = suite.columns.fold is not None
     named = {"mcnemar", "delong", *ON_MEANS}
-    return tuple(t for t in asked_tests(suite) if t.test in named and not by_fold(t, folded=folded))
+    return tuple(t for t in comparison_tests(suite) if t.test in named and not by_fold(t, folded=folded))
 
 
 def dependence(suite: Suite) -> str | None:

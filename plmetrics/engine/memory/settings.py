@@ -96,21 +96,21 @@ class Watch:
     @classmethod
     def begin(cls) -> Watch:
         """Look at the process now."""
-        return cls(held_bytes("VmRSS"), held_bytes("VmHWM"))
+        return cls(status_bytes("VmRSS"), status_bytes("VmHWM"))
 
-    def taken(self) -> int | None:
+    def peak_bytes(self) -> int | None:
         """Peak memory of the run in bytes, libraries included; None below an earlier peak.
 
         What the process held before beyond the libraries, such as a frame, is the caller's.
         """
-        peak = held_bytes("VmHWM")
+        peak = status_bytes("VmHWM")
         if peak is None or self.peak is None or self.resident is None or peak <= self.peak + _STEADY:
             return None
         return peak - max(0, self.resident - LIBRARIES)
 
     def exceeded(self, budget: int) -> str | None:
         """A word of caution where the run took more than its budget."""
-        used_bytes = self.taken()
+        used_bytes = self.peak_bytes()
         return None if used_bytes is None else budget_hint(used_bytes, budget)
 
 
@@ -126,7 +126,7 @@ def budget_hint(used_bytes: int, budget: int) -> str | None:
     return f"the run took {sizes}: write memory: {round_up(used_bytes)}, or ask for less at a time"
 
 
-def held_bytes(name: str) -> int | None:
+def status_bytes(name: str) -> int | None:
     """A number of the process's status, in bytes; None where the system does not tell."""
     try:
         lines = _STATUS.read_text(encoding="ascii").splitlines()

@@ -196,7 +196,7 @@ class Encoder:
                 rows.masks[name] = in_order(members, order, some)
         return score
 
-    def counted_together(self, names: Sequence[str]) -> list[list[str]]:
+    def joint_groups(self, names: Sequence[str]) -> list[list[str]]:
         """Names of orderings, grouped by joint counts of one across the other."""
         across = {name: self.orderings[name].across for name in names}
         labels = set(across.values())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from plmetrics.engine.aggregate.aggregation import needs_rows
-from plmetrics.engine.aggregate.cell_sums import BadRowsError, sums_beside_counts
+from plmetrics.engine.aggregate.cell_sums import BadRowsError, sums_with_counts
 from plmetrics.engine.order.on_grid import GridCounts
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def passes_with_sums(plan: RunPlan, *, digested: bool) -> tuple[GridCounts, list
 
     With `digested` digests of units are asked for.
     """
-    sums = sums_beside_counts(plan, digested=digested)
+    sums = sums_with_counts(plan, digested=digested)
     if sums is None:
         return None
     try:

@@ -27,7 +27,7 @@ from plmetrics.engine.order.encoding import (
     regroup,
 )
 from plmetrics.engine.order.parts import GridPart, PartSizes
-from plmetrics.engine.order.score_bins import by_quantile, wanted_bins
+from plmetrics.engine.order.score_bins import bin_kinds, by_quantile
 from plmetrics.states.complements import complement_codes
 from plmetrics.states.scores.bin_lookup import FixedBins
 from plmetrics.states.scores.grid import (
@@ -39,7 +39,7 @@ from plmetrics.states.scores.grid import (
     zero_counts,
 )
 from plmetrics.states.scores.placed_rows import PlacedRows
-from plmetrics.states.scores.roll_up import put_together, rolled_ends, rolled_up
+from plmetrics.states.scores.roll_up import combine_digits, rolled_ends, rolled_up
 from plmetrics.states.scores.run_grids import coarse_bins
 from plmetrics.states.scores.sliced_grid import SlicedGrid, quantile_bins
 from plmetrics.states.scores.sorted_rows import Binning
@@ -90,7 +90,7 @@ class GridCounts:
             for index, slices in enumerate(plan.slices)
             if plan.exact and plan.request.has_complements(slices.slice_set.name)
         ]
-        self.bin_kinds = {name: wanted_bins(plan, part) for name, part in self.orderings.items()}
+        self.bin_kinds = {name: bin_kinds(plan, part) for name, part in self.orderings.items()}
         bins = list(dict.fromkeys(kind for kinds in self.bin_kinds.values() for kind in kinds))
         first = [part for kind in bins if kind != "coarse" for part in self._shared(kind)]
         later = [kind for kind in bins if kind == "coarse" or not self._shared(kind)]
@@ -174,7 +174,7 @@ class GridCounts:
         counts = None if complement_of is not None else known.get((index, bins))
         if counts is None:
             digits = self._first_digits(name, index, bins, complement_of)
-            counts = None if digits is None else put_together(digits, self._exponent(name, bins))
+            counts = None if digits is None else combine_digits(digits, self._exponent(name, bins))
             if counts is not None and complement_of is None:
                 known[index, bins] = counts
         return counts
@@ -300,7 +300,7 @@ class GridCounts:
                     ordered = in_order(score, order, some) if name in read else None
                     self._add(rows, name, tallies, ordered)
 
-        parallel_map(count, encoder.counted_together(names))
+        parallel_map(count, encoder.joint_groups(names))
         return pieces
 
     def _add(

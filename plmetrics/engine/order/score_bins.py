@@ -41,7 +41,7 @@ def by_quantile(bins: BinKind) -> bool:
     return isinstance(bins, Binning) and bins.strategy == "quantile"
 
 
-def wanted_bins(plan: RunPlan, ordering: Ordering) -> list[BinKind]:
+def bin_kinds(plan: RunPlan, ordering: Ordering) -> list[BinKind]:
     """Kinds of bins of a number of a model's rows, for metrics and curves."""
     if ordering.of_areas:
         return ["joint"] if ordering.side == "score" else []
@@ -66,7 +66,7 @@ def wanted_bins(plan: RunPlan, ordering: Ordering) -> list[BinKind]:
 
 def fixed_binnings(plan: RunPlan, ordering: Ordering) -> list[Binning]:
     """Bins of an ordering, if all have fixed edges."""
-    wanted = wanted_bins(plan, ordering)
+    wanted = bin_kinds(plan, ordering)
     fixed = [bins for bins in wanted if isinstance(bins, Binning) and not by_quantile(bins)]
     return fixed if len(fixed) == len(wanted) else []
 

@@ -60,17 +60,17 @@ class Constants:
     baseline: Mapping[str, float] = field(default_factory=dict)
 
 
-def known_thresholds(
+def constant_thresholds(
     request: Request, constants: Constants | None
 ) -> Mapping[str, Mapping[str, float]] | None:
     """The thresholds of each model where none is found in the rows."""
     if constants is not None:
         return constants.thresholds
     chosen = any(metric.chosen_threshold is not None for metric in request.leaves)
-    return None if chosen else given_thresholds(request)
+    return None if chosen else suite_thresholds(request)
 
 
-def given_thresholds(request: Request) -> dict[str, dict[str, float]]:
+def suite_thresholds(request: Request) -> dict[str, dict[str, float]]:
     """Thresholds of each model in the suite."""
     return {name: _thresholds_of(model) for name, model in request.suite.models.items()}
 

@@ -19,8 +19,8 @@ from plmetrics.engine.prepare.constants import (
     Calibration,
     Constants,
     ThresholdChoice,
-    given_thresholds,
-    known_thresholds,
+    constant_thresholds,
+    suite_thresholds,
 )
 from plmetrics.engine.prepare.slices import key_codes, list_slices, resolve_keys, slice_plans
 from plmetrics.engine.run_plan import Accounting, Blocks, RunPlan, rows_of, units_of_rows
@@ -187,12 +187,12 @@ def with_stored_models(view: TableView, constants: Constants) -> TableView:
 
 
 def _thresholds(request: Request, view: TableView, constants: Constants | None) -> Question[ThresholdChoice]:
-    known = known_thresholds(request, constants)
+    known = constant_thresholds(request, constants)
     if known is not None:
         return constant_question(ThresholdChoice(known, ()))
     from plmetrics.engine.prepare.thresholds import choose_thresholds
 
-    return choose_thresholds(request, view, given_thresholds(request))
+    return choose_thresholds(request, view, suite_thresholds(request))
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +220,7 @@ def _look_up(
     centring = _centres(request, table, constants)
     others = gather(_spans(request, table, constants), _feature_countings(start.features, view))
     values_of_keys: Question[KeyValues] = _values_alone(plans)
-    thresholds = known_thresholds(request, constants)
+    thresholds = constant_thresholds(request, constants)
     alone = start.features is None and not start.known
     if plans and alone and thresholds is not None and request.adds_at_once:
         from plmetrics.engine.prepare.slice_sums import has_few_slices, slice_sums
@@ -318,7 +318,7 @@ def _times_in_order(view: TableView) -> Question[None]:
 
 
 def _units_of_rows(request: Request, table: PredictionTable) -> pl.LazyFrame:
-    return (table.every if request.counts_every_row else table.frame).select(pl.col(UNIT))
+    return (table.all_rows if request.counts_every_row else table.frame).select(pl.col(UNIT))
 
 
 def every_key(view: TableView, table: PredictionTable) -> pl.LazyFrame:

@@ -159,20 +159,20 @@ def _top_values(
     counted_values: pl.DataFrame, key: SliceKey, exclude: tuple[Any, ...]
 ) -> tuple[pl.Series, pl.Series]:
     """The values with the most rows, in result order, null last. And the excluded."""
-    left_out = counted_values.clear()
+    omissions = counted_values.clear()
     if exclude:
         if counted_values.height > OCCURRING:
             raise _exclusion_error(key.label)
         plain = Slices(SliceSet("", (replace(key, kind="column"),), exclude), counted_values)
         remaining, _ = drop_exclusions(plain)
-        counted_values, left_out = (
+        counted_values, omissions = (
             remaining.values,
-            left_out if remaining.left_out is None else remaining.left_out,
+            omissions if remaining.omissions is None else remaining.omissions,
         )
     values = counted_values.head(key.number).to_series().sort(nulls_last=True)
     if counted_values.height > key.number:
         refuse_name_of_rest(plain_values(values, key.label), key.label, ("slices",), "exclude it")
-    return values, left_out.to_series()
+    return values, omissions.to_series()
 
 
 def _exclusion_error(label: str) -> ConfigError:

@@ -98,10 +98,10 @@ def _across(values: pl.Series, title: str) -> dict[str, Any]:
 def _panel(means: pl.DataFrame, folds: pl.DataFrame, x: dict[str, Any], y: dict[str, Any], name: str) -> Any:
     layers: list[Chart] = []
     for split, ink, dash in _splits(means):
-        mine, points = (
+        lines, points = (
             part.filter(pl.col("split").eq_missing(pl.lit(split, dtype=pl.String))) for part in (means, folds)
         )
-        layers += _split(mine.sort("x"), points, x, y, ink, dash)
+        layers += _split(lines.sort("x"), points, x, y, ink, dash)
     small, alone = (SMALL_PANEL + 20, SMALL_PANEL), (PANEL + 60, PANEL - 80)
     return model_panel(layer_charts(*layers), short(name), small, alone)
 

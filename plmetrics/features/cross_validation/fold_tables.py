@@ -86,11 +86,11 @@ def cross_validation_tables(
     frames = [frame.with_columns(pl.lit(kind).alias("kind")) for kind, frame in folds.summaries()]
     table = _in_order([frame for frame in frames if not frame.is_empty()])
     if table is not None:
-        named = names.put(folds.noted(table), CROSS_VALIDATION_SCHEMA)
+        named = names.restore(folds.noted(table), CROSS_VALIDATION_SCHEMA)
         complete = named.with_columns(pl.col("interval_status").fill_null("not_requested"))
         parts = pl.concat([complete, parts])
     listed = folds.listed()
-    return FOLDS_SCHEMA.to_frame() if listed is None else names.put(listed, FOLDS_SCHEMA), parts
+    return FOLDS_SCHEMA.to_frame() if listed is None else names.restore(listed, FOLDS_SCHEMA), parts
 
 
 def _in_order(parts: Sequence[pl.DataFrame]) -> pl.DataFrame | None:

@@ -76,7 +76,7 @@ class KeyNames:
         }
         return cls(frames)
 
-    def put(self, frame: pl.DataFrame, schema: pl.Schema) -> pl.DataFrame:
+    def restore(self, frame: pl.DataFrame, schema: pl.Schema) -> pl.DataFrame:
         """The frame with names, and with all columns of a result table, its rows in their order."""
         for names in self.frames.values():
             on = [name for name in names.columns if name in IDENTITY]

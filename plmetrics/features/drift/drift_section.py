@@ -152,7 +152,7 @@ class Drift(Section):
         """Parameters shared by all measures."""
         return {"bins": self.bins, "floor": self.floor}
 
-    def asked(self) -> tuple[Measure, ...]:
+    def distances(self) -> tuple[Measure, ...]:
         """The measures of a column, each once, without the share of nulls."""
         texts = DEFAULTS if self.measures is None else self.measures
         measures = (measure_of(text, self.shared) for text in texts)
@@ -259,7 +259,7 @@ def _gate(
         add(f"a gate {fault}", path, "give at_most, at_least or p_at_least; write two gates for two")
     try:
         measure = spec.judged(gate)
-        measures = {measure.text for measure in spec.asked()} | {NULL_SHARE}
+        measures = {measure.text for measure in spec.distances()} | {NULL_SHARE}
     except MeasureError as error:
         add(str(error), (*path, "measure"), error.hint)
         return

@@ -57,7 +57,7 @@ def drift_tables(suite: Suite, counts: DriftCounts | None) -> tuple[pl.DataFrame
         return DRIFT_SCHEMA.to_frame(), DRIFT_HISTOGRAMS_SCHEMA.to_frame()
     rows = ResultRows(counts.slices, DRIFT_SCHEMA)
     listed = spec.measures is not None
-    measures = (*spec.asked(), measure_of(NULL_SHARE))
+    measures = (*spec.distances(), measure_of(NULL_SHARE))
     histograms = []
     for place, column in enumerate(counts.columns):
         in_sets = Sides.of_sets(column, weighted=counts.weighted)
@@ -177,7 +177,7 @@ class _Reader:
     def chi2(self, measure: Measure) -> Batch:
         """The statistic and its p value."""
         result = chi2_homogeneity(*self._bins(measure))
-        note = _also(self._noted(None), _FEW_EXPECTED, result.few)
+        note = _also(self._noted(None), _FEW_EXPECTED, result.few_rows)
         return {
             "value": result.statistic,
             "statistic": result.statistic,
@@ -190,7 +190,7 @@ class _Reader:
         sides = self._sides
         distance = ks_distance(*sides.weight)
         p_value = ks_p_value(distance, sides.known_rows[0], sides.known_rows[1])
-        return {"value": distance, "statistic": distance, "p_value": p_value, "bound": sides.apart()}
+        return {"value": distance, "statistic": distance, "p_value": p_value, "bound": sides.largest_share()}
 
     def wasserstein(self, measure: Measure) -> Batch:
         """The distance in the unit of the values, or over the reference's standard deviation."""

@@ -128,7 +128,7 @@ class Sides:
         """Mean and variance of a window."""
         return moments(self.values, self.weight[side], self.offset[side], self.square[side])
 
-    def apart(self) -> Array | None:
+    def largest_share(self) -> Array | None:
         """Error bound of a distance of distribution functions: the largest share of a bin."""
         if not self.column.binned:
             return None

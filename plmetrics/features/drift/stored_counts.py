@@ -81,8 +81,8 @@ def descriptions_of(states: Sequence[StateReference], path: SuitePath) -> list[D
 def check_states(first: StateReference, other: StateReference) -> None:
     """Check the drift counts of two states of one suite for equal meaning, if both have some."""
     if first.head.drift is not None and other.head.drift is not None:
-        mine, second = (Description.read(head) for head in (first.head.drift, other.head.drift))
-        check_one_meaning(mine, second, (first.place, other.place))
+        left, right = (Description.read(head) for head in (first.head.drift, other.head.drift))
+        check_one_meaning(left, right, (first.place, other.place))
 
 
 def check_reference(states: Sequence[StateReference], needed: Description, path: SuitePath) -> None:

@@ -262,7 +262,7 @@ def _side(view: TableView, subjects: tuple[Subject, ...], window: pl.Expr, *furt
     columns[BAD] = bad_rows(unlabelled=roles.unlabelled) if roles.missing == "error" else pl.lit(value=False)
     for number, subject in enumerate(subjects):
         columns[f"{VALUE}{number}"] = value_of(subject, schema, roles.task)
-    return table.every.select(**columns)
+    return table.all_rows.select(**columns)
 
 
 def _comparable(frames: Sequence[pl.LazyFrame], keys: Sequence[SliceKey]) -> list[pl.LazyFrame]:

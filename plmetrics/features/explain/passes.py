@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.engine.aggregate.aggregation import families, needs_rows, sum_bins, sums_scan
-from plmetrics.engine.aggregate.cell_sums import TERM, sums_beside_counts
+from plmetrics.engine.aggregate.cell_sums import TERM, sums_with_counts
 from plmetrics.engine.aggregate.paired_rows import paired_step, reads_paired_rows
 from plmetrics.engine.aggregate.row_plan import BLOCK
 from plmetrics.engine.inquiry import first_plans
@@ -97,7 +97,7 @@ def _steps(request: Request, run_plan: RunPlan) -> Iterator[Step]:
     if run_plan.rows.pairs is not None:
         yield Step("rank", does=_sorts(run_plan.request))
     yield from _of_features(request, "aggregate")
-    sums = sums_beside_counts(run_plan, digested=run_plan.request.suite.keeps_replicates)
+    sums = sums_with_counts(run_plan, digested=run_plan.request.suite.keeps_replicates)
     questions: list[Question[Any]] = [sum_bins(run_plan), counting(run_plan), rounding(run_plan)]
     others = tuple(plan for question in questions for plan in first_plans(question))
     if value_plans:

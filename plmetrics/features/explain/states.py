@@ -10,7 +10,7 @@ import polars as pl
 
 from plmetrics.engine.aggregate.aggregation import needs_rows, sum_plans
 from plmetrics.engine.order.orderings import orderings
-from plmetrics.engine.order.score_bins import by_quantile, wanted_bins
+from plmetrics.engine.order.score_bins import bin_kinds, by_quantile
 from plmetrics.features.explain.work import costs
 from plmetrics.features.stored.support import resamples_totals, support_problems
 from plmetrics.states.scores.coarse import coarse_number
@@ -139,7 +139,7 @@ def _scores(plan: RunPlan, blocks: int) -> Iterator[_CountSize]:
         return
     fine = min(FINE_BINS, plan.rows.read)
     for ordering in orderings(plan.request):
-        wanted = wanted_bins(plan, ordering)
+        wanted = bin_kinds(plan, ordering)
         kinds = [bins for bins in wanted if bins != "ends" and not by_quantile(bins)]
         yield _CountSize(2, fine * _NUMBER)
         for slices in plan.slices:

@@ -123,10 +123,10 @@ def home_of(text: str | PathLike[str]) -> Place:
     return homes[0]
 
 
-def every_of(key: str) -> str | None:
+def interval_length(key: str) -> str | None:
     """Length of an interval from its name; None for other names.
 
-    >>> every_of("2026-11-20"), every_of("2026-11-20T06Z.6h"), every_of("notes")
+    >>> interval_length("2026-11-20"), interval_length("2026-11-20T06Z.6h"), interval_length("notes")
     ('1d', '6h', None)
     """
     if match := _HOURS.fullmatch(key):

@@ -24,7 +24,7 @@ from plmetrics.core.results import (
 )
 from plmetrics.core.threads import parallel_map
 from plmetrics.features.nights.calendar import Calendar
-from plmetrics.features.nights.history_selection import FOLDERS, every_of
+from plmetrics.features.nights.history_selection import FOLDERS, interval_length
 from plmetrics.features.nights.manifests import Manifests
 from plmetrics.gates.rules import BAND_ENDS
 from plmetrics.runs.folder import moment_of, table_file
@@ -113,7 +113,7 @@ def read_history(
         AbsentRun: there is no result.
     """
     manifests = Manifests(home)
-    keys = [key for key in manifests.interval_keys() if every_of(key) is not None]
+    keys = [key for key in manifests.interval_keys() if interval_length(key) is not None]
     if all(map(manifests.is_empty, keys)):
         return _of_runs(home, last)
     words: list[str] = []
@@ -137,7 +137,7 @@ def _one_calendar(manifests: Manifests, keys: list[str], words: list[str]) -> tu
     """Calendar of the last interval, and the names of its intervals: a suite may have changed them."""
     groups: dict[str, list[str]] = {}
     for key in keys:
-        groups.setdefault(every_of(key) or "", []).append(key)
+        groups.setdefault(interval_length(key) or "", []).append(key)
     lasts = {every: _last_manifest(manifests, names) for every, names in groups.items()}
     readable = {every: manifest for every, manifest in lasts.items() if manifest is not None}
     if not readable:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from plmetrics.core.errors import DataError, PlmetricsError, Problem
 from plmetrics.features.nights.manifests import Manifests
 from plmetrics.features.stored.alignment import StateReference
-from plmetrics.features.stored.compatibility import NotAdding, check_compatible, constants_that_differ
+from plmetrics.features.stored.compatibility import NotAdding, check_compatible, constant_differences
 from plmetrics.features.stored.state_files import StateFault, state_bytes
 from plmetrics.features.stored.state_of_rows import state_of_rows
 from plmetrics.features.stored.stored_state import stored_state
@@ -76,14 +76,14 @@ def constants_path(home: Place, identity: str, *, labelled: bool = True) -> Plac
     return home / CONSTANTS / f"{identity[:16]}{'' if labelled else '.unlabelled'}.state"
 
 
-def counts_apart(home: Place, run: str, suite: Suite) -> bool:
+def lacks_constants(home: Place, run: str, suite: Suite) -> bool:
     """Whether the state of a run was counted before there were constants of labelled rows, and there are some now."""
     identity = fingerprint(state_suite(suite))
     shared = _state_of(constants_path(home, identity), identity)
     state = _state_of(home / run / STATE, identity)
     if shared is None or state is None:
         return False
-    return any(True for _ in constants_that_differ(shared.head.constants, state.head.constants))
+    return any(True for _ in constant_differences(shared.head.constants, state.head.constants))
 
 
 def constants_of_states(home: Place, names: Iterable[str]) -> Iterator[Place]:

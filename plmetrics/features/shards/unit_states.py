@@ -175,10 +175,10 @@ def check_versions(plan: UnitPlan) -> None:
     Raises:
         EnvironmentFault: it is of another version.
     """
-    ours = versions()
+    current = versions()
     for name in _DECISIVE:
-        if plan.versions[name] != ours[name]:
-            msg = f"the plan was made with {name} {plan.versions[name]}, and here is {ours[name]}"
+        if plan.versions[name] != current[name]:
+            msg = f"the plan was made with {name} {plan.versions[name]}, and here is {current[name]}"
             raise EnvironmentFault(Problem(msg, hint="install the same versions on all workers"))
 
 

@@ -88,7 +88,7 @@ class SearchStates:
         """Whether moments are about separate centres, so that sums of a part cannot be subtracted from those of all."""
         return any(grouping.state.centres.scattered for grouping in self.groupings)
 
-    def apart(self, inner: Mapping[int, int], outer: Mapping[int, int]) -> dict[str, NDArray[np.float64]]:
+    def outside(self, inner: Mapping[int, int], outer: Mapping[int, int]) -> dict[str, NDArray[np.float64]]:
         """Sums `[1, block]` of the rows of a slice outside a smaller one: codes by column."""
         grouping = next(candidate for candidate in self.groupings if set(candidate.columns) >= inner.keys())
         state, sizes = grouping.state, [self.columns[number].size for number in grouping.columns]

@@ -30,12 +30,12 @@ class Contrast:
     """A metric in slices, in their references, and the difference; an entry a slice.
 
     `worse` is the difference with the sign that makes a worse slice positive, and `p` how surprising so large a one
-    is where the slice is no worse. `value`, `rest`, `worse` and `std_error` are NaN where undefined, `p` where there is
-    none. `rows` are the slice's, `share` is its part of the weight of both.
+    is where the slice is no worse. `value`, `complement`, `worse` and `std_error` are NaN where undefined, `p`
+    where there is none. `rows` are the slice's, `share` is its part of the weight of both.
     """
 
     value: Array
-    rest: Array
+    complement: Array
     worse: Array
     std_error: Array
     p: Array
@@ -86,7 +86,7 @@ def contrast(
     mass = here.weight + there.weight
     return Contrast(
         value=here.value,
-        rest=there.value,
+        complement=there.value,
         worse=worse,
         std_error=np.where(usable, error, np.nan),
         p=_one_sided_p_values(worse, error, blocks, usable),

@@ -96,11 +96,13 @@ class Search:
             return without(self.overall, sums, f"{self.states.populations[model]}n")
         return crossing.rests.by_block(first, first + len(next(iter(sums.values()))))
 
-    def left(self, model: str, outer: Sequence[Candidate | None], inner: Sequence[Candidate]) -> Sums:
+    def complements(self, model: str, outer: Sequence[Candidate | None], inner: Sequence[Candidate]) -> Sums:
         """Complements of slices in others, or in all rows."""
         if self.states.scattered:
             rests = [
-                self.states.apart(inner_slice.of_column, {} if outer_slice is None else outer_slice.of_column)
+                self.states.outside(
+                    inner_slice.of_column, {} if outer_slice is None else outer_slice.of_column
+                )
                 for outer_slice, inner_slice in zip(outer, inner, strict=True)
             ]
             return concatenate_sums(rests)
@@ -184,7 +186,7 @@ def _tested_slices(search: Search, crossing: Crossing) -> Iterator[_TestedSlices
             contrast = search.against(model, sums, search.rests(model, crossing, first, sums), confirms=False)
             index = np.flatnonzero((contrast.rows >= least) & np.isfinite(contrast.p))
             rank = contrast.worse * np.sqrt(contrast.share)
-            difference = contrast.value - contrast.rest
+            difference = contrast.value - contrast.complement
             yield _TestedSlices(
                 model, crossing, first + index, contrast.p[index], rank[index], difference[index]
             )
@@ -208,7 +210,7 @@ def _residual_candidates(
             of_model = [(number, parent) for number, parent in together if parent.model == model]
             if of_model:
                 inner = [candidates[number] for number, _ in of_model]
-                complement = search.left(model, [candidate for _, candidate in of_model], inner)
+                complement = search.complements(model, [candidate for _, candidate in of_model], inner)
                 p_values = search.against(model, sums_of(inner), complement, confirms=False).p
                 np.fmax.at(p, [number for number, _ in of_model], np.where(np.isnan(p_values), 1.0, p_values))
     corrected = adjust(p, search.spec.correction)
@@ -295,7 +297,7 @@ def found_slices(search: Search, outcome: SearchOutcome, level: float) -> pl.Dat
 
 
 def _confirmation(search: Search, model: str, of_model: Sequence[Candidate]) -> Contrast:
-    complement = search.left(model, [None] * len(of_model), of_model)
+    complement = search.complements(model, [None] * len(of_model), of_model)
     return search.against(model, sums_of(of_model), complement, confirms=True)
 
 
@@ -306,8 +308,8 @@ def _because(search: Search, rows: Sequence[Candidate]) -> dict[tuple[str, Name]
         parts = [part for part in rows if part.model == row.model and part.name > row.name]
         if not parts:
             continue
-        rests = search.left(row.model, [row] * len(parts), parts)
-        complement = search.left(row.model, [None] * len(parts), [row] * len(parts))
+        rests = search.complements(row.model, [row] * len(parts), parts)
+        complement = search.complements(row.model, [None] * len(parts), [row] * len(parts))
         p = search.against(row.model, rests, complement, confirms=True).p
         explains = [part for part, p_value in zip(parts, p, strict=True) if not p_value <= search.spec.level]
         if explains:
@@ -331,7 +333,7 @@ def _text(search: Search, candidate: Candidate) -> str:
 def _row(
     search: Search, candidate: Candidate, contrast: Contrast, place: int, level: float
 ) -> dict[str, Any]:
-    value, reference = contrast.value[place], contrast.rest[place]
+    value, reference = contrast.value[place], contrast.complement[place]
     difference, half = value - reference, contrast.half_width(level)[place]
     return dict.fromkeys(FOUND_SLICES_SCHEMA) | {
         "model": candidate.model,

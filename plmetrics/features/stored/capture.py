@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from plmetrics.core.exact_sums import whole_parts
+from plmetrics.core.exact_sums import integer_parts
 from plmetrics.core.hashing import unit_hash
 from plmetrics.engine.aggregate.aggregation import needs_rows
 from plmetrics.engine.aggregate.row_plan import BLOCK as ROW_BLOCK
@@ -238,7 +238,7 @@ def _scores(builder: Builder, plan: RunPlan, aggregated: Aggregates) -> Grids:
                 key = number, bins_text(bins)
                 power = exponents[key] = exponent_in_bins(plan, passes.orderings[name], bins)
                 for low, digits in passes.digits(name, index, bins):
-                    counts = digits[0] if power is None else whole_parts(digits, power)
+                    counts = digits[0] if power is None else integer_parts(digits, power)
                     rows.setdefault(key, []).append(pieces_of(counts, first + low))
                     sizes[key] = counts.shape[2], counts.shape[3]
         for (number, text), parts in rows.items():

@@ -53,7 +53,7 @@ def check_compatible(states: Sequence[StateReference]) -> None:
             reason = ", ".join(differences(*suites)) or "the versions they were written with"
             msg = f"{pair} are states of different suites: they differ in {reason}"
             raise NotAdding(Problem(msg, hint="merge states of one suite; name and paths may differ"))
-        differing = list(constants_that_differ(first.head.constants, other.head.constants))
+        differing = list(constant_differences(first.head.constants, other.head.constants))
         if differing:
             text = "; ".join(differing[:_LISTED]) + (
                 f"; and {len(differing) - _LISTED} more" if len(differing) > _LISTED else ""
@@ -64,78 +64,78 @@ def check_compatible(states: Sequence[StateReference]) -> None:
         _check_features(first, other)
 
 
-def constants_that_differ(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> Iterator[str]:
+def constant_differences(left: Mapping[str, Any], right: Mapping[str, Any]) -> Iterator[str]:
     """Differences of two states' constants, in words."""
     words = {"centres": "the centre", "thresholds": "the threshold"}
-    if mine.get("moments") and theirs.get("moments"):
+    if left.get("moments") and right.get("moments"):
         del words["centres"]
-    elif mine.get("moments") or theirs.get("moments"):
+    elif left.get("moments") or right.get("moments"):
         yield "one was written by an earlier version, whose moments are all about one centre"
     for kind, word in words.items():
-        for model in mine[kind]:
-            for key, value in mine[kind][model].items():
-                their_value = theirs[kind].get(model, {}).get(key)
-                if their_value != value:
-                    yield f"{word} of {key} for model '{model}' is {value} and {their_value}"
-    if mine["classes"] != theirs["classes"]:
-        yield f"the classes are {mine['classes']} and {theirs['classes']}"
-    for column, my_key in mine["keys"].items():
-        their_value = theirs["keys"].get(column, {})
-        if their_value != my_key:
-            what = "quantile edges" if my_key["kind"] == "bins" else "values of the top"
-            yield f"the {what} of column '{my_key['label']}' are {my_key['edges']} and {their_value.get('edges')}"
-    for name, exponent in mine["exponents"].items():
-        their_value = theirs["exponents"].get(name)
-        if their_value != exponent:
-            yield f"the exponent of the sum '{name}' (reproducible) is {exponent} and {their_value}"
-    yield from _spans_that_differ(mine.get("score_spans", {}), theirs.get("score_spans", {}))
-    yield from _models_that_differ(mine, theirs)
-    yield from _lookups_that_differ(mine.get("features", {}), theirs.get("features", {}))
-    yield from _edges_that_differ(mine.get("bin_edges", {}), theirs.get("bin_edges", {}))
-    if mine["grid"] != theirs["grid"]:
-        models = dict.fromkeys(name.split("|")[0] for name in (mine["grid"] or {"keys": {}})["keys"])
+        for model in left[kind]:
+            for key, value in left[kind][model].items():
+                right_value = right[kind].get(model, {}).get(key)
+                if right_value != value:
+                    yield f"{word} of {key} for model '{model}' is {value} and {right_value}"
+    if left["classes"] != right["classes"]:
+        yield f"the classes are {left['classes']} and {right['classes']}"
+    for column, left_key in left["keys"].items():
+        right_value = right["keys"].get(column, {})
+        if right_value != left_key:
+            what = "quantile edges" if left_key["kind"] == "bins" else "values of the top"
+            yield f"the {what} of column '{left_key['label']}' are {left_key['edges']} and {right_value.get('edges')}"
+    for name, exponent in left["exponents"].items():
+        right_value = right["exponents"].get(name)
+        if right_value != exponent:
+            yield f"the exponent of the sum '{name}' (reproducible) is {exponent} and {right_value}"
+    yield from _spans_that_differ(left.get("score_spans", {}), right.get("score_spans", {}))
+    yield from _models_that_differ(left, right)
+    yield from _lookups_that_differ(left.get("features", {}), right.get("features", {}))
+    yield from _edges_that_differ(left.get("bin_edges", {}), right.get("bin_edges", {}))
+    if left["grid"] != right["grid"]:
+        models = dict.fromkeys(name.split("|")[0] for name in (left["grid"] or {"keys": {}})["keys"])
         yield f"the grid that scores are counted on (models {', '.join(models)})"
 
 
-def _models_that_differ(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> Iterator[str]:
+def _models_that_differ(left: Mapping[str, Any], right: Mapping[str, Any]) -> Iterator[str]:
     """Differing models with constants from rows."""
-    for model, content in mine.get("calibrators", {}).items():
-        if theirs.get("calibrators", {}).get(model) != content:
+    for model, content in left.get("calibrators", {}).items():
+        if right.get("calibrators", {}).get(model) != content:
             yield f"the calibrator of model '{model}'"
-    baselines = mine.get("baseline"), theirs.get("baseline")
+    baselines = left.get("baseline"), right.get("baseline")
     if baselines[0] != baselines[1]:
         yield f"what the built-in baseline gives is {baselines[0]} and {baselines[1]}"
 
 
-def _edges_that_differ(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> Iterator[str]:
-    different = [name for name, edges in mine.items() if theirs.get(name) != edges]
+def _edges_that_differ(left: Mapping[str, Any], right: Mapping[str, Any]) -> Iterator[str]:
+    different = [name for name, edges in left.items() if right.get(name) != edges]
     if different:
         models = ", ".join(dict.fromkeys(name.partition("|")[0] for name in different))
         yield f"the bins that curves are drawn from (models {models})"
 
 
-def _spans_that_differ(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> Iterator[str]:
-    for model, span in mine.items():
-        if theirs.get(model) != span:
-            yield f"the ends of the histogram of scores of model '{model}' are {span} and {theirs.get(model)}"
+def _spans_that_differ(left: Mapping[str, Any], right: Mapping[str, Any]) -> Iterator[str]:
+    for model, span in left.items():
+        if right.get(model) != span:
+            yield f"the ends of the histogram of scores of model '{model}' are {span} and {right.get(model)}"
 
 
-def _lookups_that_differ(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> Iterator[str]:
-    for key, content in mine.items():
-        if theirs.get(key) != content:
+def _lookups_that_differ(left: Mapping[str, Any], right: Mapping[str, Any]) -> Iterator[str]:
+    for key, content in left.items():
+        if right.get(key) != content:
             yield f"what {key} has looked up in the rows: bins, values and centres"
 
 
 def _check_versions(first: StateReference, other: StateReference) -> None:
     """Hashes of units must come from the same functions; those of texts are Polars' own."""
-    mine, its = first.head.versions, other.head.versions
-    same = same_words(_unit_type(first.head), [mine["hash"], its["hash"]])
-    if not same or (first.head.text_units and mine["polars"] != its["polars"]):
+    left, right = first.head.versions, other.head.versions
+    same = same_words(_unit_type(first.head), [left["hash"], right["hash"]])
+    if not same or (first.head.text_units and left["polars"] != right["polars"]):
         msg = (
             f"{first.place} and {other.place} name units by other hashes: they were written by other versions"
         )
         writers = [
-            f"plmetrics {version['plmetrics']} with polars {version['polars']}" for version in (mine, its)
+            f"plmetrics {version['plmetrics']} with polars {version['polars']}" for version in (left, right)
         ]
         hint = "write the states again with one version"
         raise NotAdding(Problem(f"{msg} ({' and '.join(writers)})", hint=hint))
@@ -151,10 +151,10 @@ def _check_types(first: StateReference, other: StateReference) -> None:
     """The columns of slices must be of one type, and a unit of one."""
     if first.head.schema == other.head.schema:
         return
-    mine, its = frame_of(first.head.schema).schema, frame_of(other.head.schema).schema
+    left, right = frame_of(first.head.schema).schema, frame_of(other.head.schema).schema
     for name in dict.fromkeys([*first.head.typed, *other.head.typed]):
-        if mine.get(name) != its.get(name):
-            msg = f"column '{name}' is of type {mine.get(name)} in {first.place} and {its.get(name)} in {other.place}"
+        if left.get(name) != right.get(name):
+            msg = f"column '{name}' is of type {left.get(name)} in {first.place} and {right.get(name)} in {other.place}"
             raise NotAdding(Problem(msg, hint="write the column with one type, and the states again"))
 
 
@@ -179,7 +179,7 @@ def check_complete(states: Sequence[StateReference]) -> None:
             raise DataError(Problem(msg, hint="take states that plmetrics state has written"))
 
 
-def check_apart(states: Sequence[StateReference], *, allow_overlap: bool) -> None:
+def check_disjoint_rows(states: Sequence[StateReference], *, allow_overlap: bool) -> None:
     """Check states for disjoint rows.
 
     Raises:

@@ -46,14 +46,14 @@ class CubeSums:
     keys: NDArray[np.uint64]
     modulus: int | None
     places: NDArray[np.int64] | None = None
-    seen: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
+    nonempty: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
     columns: dict[str, NDArray[Any]] = field(default_factory=dict)
     far: list[pl.DataFrame] = field(default_factory=list)
 
     @property
     def bytes(self) -> int:
         """Estimated memory of the sums."""
-        return len(self.seen) * len(self.names) * np.dtype(np.float64).itemsize
+        return len(self.nonempty) * len(self.names) * np.dtype(np.float64).itemsize
 
     def read_in(self, group: AlignedStates) -> list[str]:
         """Columns to read of some states."""
@@ -76,11 +76,11 @@ class CubeSums:
         where = (
             slice(int(place[0]), int(place[-1]) + 1) if (np.diff(place) == 1).all() and len(place) else place
         )
-        self.seen[where] = True
+        self.nonempty[where] = True
         columns = {name: rows[name].to_numpy() for name in self.names if name not in (CELL, BLOCK)}
         for name, values in columns.items():
             if name not in self.columns:
-                self.columns[name] = np.zeros(len(self.seen), dtype=values.dtype)
+                self.columns[name] = np.zeros(len(self.nonempty), dtype=values.dtype)
         for name, values in self._about_one(columns, place).items():
             if isinstance(where, slice):
                 self.columns[name][where] += values
@@ -89,7 +89,7 @@ class CubeSums:
 
     def rows(self, constants: Mapping[str, Any]) -> pl.DataFrame:
         """Sums of all states with these constants."""
-        occupied = np.flatnonzero(self.seen)
+        occupied = np.flatnonzero(self.nonempty)
         place = occupied if self.places is None else self.places[occupied]
         cell, block = np.divmod(place, len(self.keys))
         keys = {CELL: cell.astype(np.uint32), BLOCK: self.keys[block]}
@@ -171,7 +171,7 @@ def cube_sums(
     if every * len(names) * np.dtype(np.float64).itemsize > room or every > max(_SPARE * most, _FEW):
         sums.places = _occurring(sums, layouts)
         every = len(sums.places)
-    sums.seen = np.zeros(every, dtype=np.bool_)
+    sums.nonempty = np.zeros(every, dtype=np.bool_)
     return sums
 
 

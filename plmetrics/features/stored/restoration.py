@@ -288,10 +288,10 @@ class _SliceCounts:
         number, places = 1 if blocks is None else len(blocks), part.size[0] * part.size[1]
         counts = np.zeros((high - low, number, *part.size))
         first = self.first + low
-        mine = rows.filter(pl.col(CELL).is_between(first, self.first + high, closed="left"))
+        of_slices = rows.filter(pl.col(CELL).is_between(first, self.first + high, closed="left"))
         to = np.zeros(1, dtype=np.int64) if blocks is None else np.searchsorted(blocks, self._blocks())
         slices = np.arange(self.first + high) - first
-        for slots, entries in PieceRows.of(mine).in_blocks(places, to, number, slices):
+        for slots, entries in PieceRows.of(of_slices).in_blocks(places, to, number, slices):
             counts.reshape(-1)[slots] = entries
         return part.totals(counts)
 

@@ -112,17 +112,17 @@ def piece_columns(slots: Slots, counts: NDArray[np.generic], width: int, first: 
 def pieces_of(counts: NDArray[np.generic], first: int = 0) -> tuple[pl.DataFrame, int | None]:
     """Table of counts of slices `[slice, ...]` numbered from `first`, and their total."""
     flat = counts.reshape(-1)
-    slots, numbers = held_in(flat)
-    return pieces(slots, numbers, max(flat.size // max(len(counts), 1), 1), first), whole_total(numbers)
+    slots, numbers = nonzero_slots(flat)
+    return pieces(slots, numbers, max(flat.size // max(len(counts), 1), 1), first), integer_total(numbers)
 
 
-def held_in(flat: NDArray[np.generic]) -> tuple[Slots, NDArray[np.generic]]:
+def nonzero_slots(flat: NDArray[np.generic]) -> tuple[Slots, NDArray[np.generic]]:
     """Slots of nonzero counts, and these."""
     slots = np.flatnonzero(flat != 0)
     return slots, flat[slots]
 
 
-def whole_total(counts: NDArray[np.generic]) -> int | None:
+def integer_total(counts: NDArray[np.generic]) -> int | None:
     """Total of counts; None where not all are whole numbers of at most 4 bytes."""
     if not len(counts):
         return 0

@@ -75,18 +75,18 @@ def suite_of(head: Head) -> Suite:
     return suite_from_content(head.suite)
 
 
-def differences(ours: Suite, theirs: Suite) -> list[str]:
+def differences(suite: Suite, other: Suite) -> list[str]:
     """Differences of two suites, as dotted keys."""
-    first, second = canonical(ours), canonical(theirs)
+    first, second = canonical(suite), canonical(other)
     names = []
     for key in dict.fromkeys([*first, *second]):
-        mine, its = first.get(key), second.get(key)
-        if isinstance(mine, dict) and isinstance(its, dict):
+        left, right = first.get(key), second.get(key)
+        if isinstance(left, dict) and isinstance(right, dict):
             names += [
                 f"{key}.{inner}"
-                for inner in dict.fromkeys([*mine, *its])
-                if mine.get(inner) != its.get(inner)
+                for inner in dict.fromkeys([*left, *right])
+                if left.get(inner) != right.get(inner)
             ]
-        elif mine != its:
+        elif left != right:
             names.append(key)
     return names

@@ -23,12 +23,12 @@ from plmetrics.features.stored.sparse_counts import (
     KEYS,
     PIECES,
     PieceRows,
-    held_in,
+    integer_total,
+    nonzero_slots,
     piece_columns,
     piece_frame,
     summarise_part,
     total_of,
-    whole_total,
 )
 from plmetrics.states.scores.grid import UNBLOCKED
 from plmetrics.states.state_format import Part
@@ -186,7 +186,7 @@ class Dense:
         else:
             np.add.at(self.flat, slots, counts.astype(self.flat.dtype))
 
-    def some(self, slices: int, width: int) -> Iterator[tuple[int, Slots, NDArray[np.generic]]]:
+    def nonzero(self, slices: int, width: int) -> Iterator[tuple[int, Slots, NDArray[np.generic]]]:
         """Slots of nonzero counts, ascending, and these: of some consecutive slices at a time.
 
         `width` is the number of slots of a slice.
@@ -196,7 +196,7 @@ class Dense:
         """
         step = max(1, _NEAR // max(width, 1))
         for first in range(0, slices, step):
-            yield first, *held_in(self.flat[first * width : (first + step) * width])
+            yield first, *nonzero_slots(self.flat[first * width : (first + step) * width])
 
 
 def _held_by(most: int) -> np.dtype[Any]:
@@ -221,7 +221,7 @@ class Sparse:
             self._settle()
         self.waiting.append((slots.copy(), counts))
 
-    def some(self, slices: int, width: int) -> Iterator[tuple[int, Slots, NDArray[np.generic]]]:
+    def nonzero(self, slices: int, width: int) -> Iterator[tuple[int, Slots, NDArray[np.generic]]]:
         """Slots of nonzero counts, as those of `Dense`."""
         self._settle()
         total = sum(reversed(self.sums[:-1]), self.sums[-1])
@@ -277,9 +277,9 @@ class ScoreCounts:
         width = len(self.keys) * self.part.size[0] * self.part.size[1]
         frames, together, totals = [pl.DataFrame(schema=PIECES)], [], []
         size = 0
-        for first, slots, counts in self.sums.some(self.slices, width):
+        for first, slots, counts in self.sums.nonzero(self.slices, width):
             together.append(piece_columns(slots, counts, width, first))
-            totals.append(whole_total(counts))
+            totals.append(integer_total(counts))
             size += len(slots)
             if size > _TOGETHER:
                 frames.append(piece_frame(together))

@@ -113,7 +113,7 @@ def _chosen(suite: Suite) -> Iterator[SetMetric]:
                 yield SetMetric(name, metric, named, member)
 
 
-def left_out(suite: Suite) -> list[str]:
+def omissions(suite: Suite) -> list[str]:
     """Note on metrics without a decomposition, as they are no means; each metric named in the suite has one."""
     chosen: Mapping[str, Sequence[str]] = {} if suite.compare is None else suite.compare.decompose
     between_intervals = suite.compare is not None and isinstance(suite.compare.run, IntervalReference)

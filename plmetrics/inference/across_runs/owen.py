@@ -50,10 +50,10 @@ class Coalitions:
     sampled: bool
 
     @classmethod
-    def every(cls, parts: int) -> Self:
+    def subsets(cls, parts: int) -> Self:
         """All coalitions.
 
-        >>> Coalitions.every(2).members.astype(int).tolist()
+        >>> Coalitions.subsets(2).members.astype(int).tolist()
         [[0, 0], [1, 0], [0, 1], [1, 1]]
         """
         members = (np.arange(1 << parts)[:, None] >> np.arange(parts)) & 1 == 1
@@ -82,7 +82,7 @@ class Coalitions:
     def mean(self, terms: Sequence[Array]) -> Array:
         """The mean over orders of the addends of each step `[..., part, step]`.
 
-        >>> every, worth = Coalitions.every(2), np.array([0.0, 1.0, 2.0, 5.0])
+        >>> every, worth = Coalitions.subsets(2), np.array([0.0, 1.0, 2.0, 5.0])
         >>> every.mean([worth[every.after], -worth[every.before]]).tolist()
         [2.0, 3.0]
         """
@@ -122,11 +122,11 @@ class Steps:
     def of(cls, slices: int, seed: int) -> Self:
         """Every coalition of at most `MOST_EXACT` slices, and random orders of more; of halves sooner."""
         if slices <= MOST_HALVES:
-            every = Coalitions.every(slices)
+            every = Coalitions.subsets(slices)
             return cls(every, every)
         pairs = max(_FEWEST_PAIRS, _MIXTURES // (2 * (3 * slices + 1)))
         sampled = Coalitions.along_orders(slices, pairs, seed)
-        return cls(Coalitions.every(slices) if slices <= MOST_EXACT else sampled, sampled)
+        return cls(Coalitions.subsets(slices) if slices <= MOST_EXACT else sampled, sampled)
 
     @classmethod
     def single(cls, slices: int, seed: int) -> Self:

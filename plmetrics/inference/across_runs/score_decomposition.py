@@ -309,7 +309,7 @@ def column_parts(pair: SlicedPair, codes: NDArray[np.int64], metrics: Sequence[M
         codes: the value of each slice, `[column, slice]`.
         metrics: metrics of the order of scores, which the size of a table does not change.
     """
-    coalitions = Coalitions.every(len(codes))
+    coalitions = Coalitions.subsets(len(codes))
     shares = np.stack([_shares(pair, codes[members]) for members in coalitions.members])
     joined = pair.joined_for(2 * len(shares))
     standardised = _of_unit_weight(joined.before, joined.after), _of_unit_weight(joined.after, joined.before)

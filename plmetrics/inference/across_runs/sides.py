@@ -45,7 +45,7 @@ _OCCURRENCE, _OCCURRENCES = "@occurrence", "@occurrences"
 
 
 NOT_IN_RUN = "not_in_run"
-_PLACE, _MINE, _ITS = "@place", "@mine", "@its"
+_PLACE, _CURRENT, _EARLIER = "@place", "@current", "@earlier"
 _AT_ONCE = 1 << 21
 """How many replicates of a run are held against those of the other at a time."""
 
@@ -57,7 +57,7 @@ def align(now: pl.DataFrame, before: pl.DataFrame, keys: Sequence[str]) -> pl.Da
     rows are matched in their order where both runs have as many, else not at all.
     """
     on = [*keys, _OCCURRENCE, _OCCURRENCES]
-    mine, other = (
+    current, other = (
         frame.with_columns(
             pl.int_range(pl.len()).over(keys).alias(_OCCURRENCE),
             pl.len().over(keys).alias(_OCCURRENCES),
@@ -66,8 +66,8 @@ def align(now: pl.DataFrame, before: pl.DataFrame, keys: Sequence[str]) -> pl.Da
         for frame in (now, before)
     )
     other = other.rename({name: f"{name}|b" for name in other.columns if name not in on})
-    both = mine.join(other, on=on, how="left", nulls_equal=True, maintain_order="left")
-    gone = other.join(mine, on=on, how="anti", nulls_equal=True, maintain_order="left")
+    both = current.join(other, on=on, how="left", nulls_equal=True, maintain_order="left")
+    gone = other.join(current, on=on, how="anti", nulls_equal=True, maintain_order="left")
     return pl.concat([both, gone], how="diagonal").drop(_OCCURRENCE, _OCCURRENCES)
 
 
@@ -154,8 +154,8 @@ class Kind:
 
     kind: ReplicateKind
     rows: NDArray[np.int64]
-    mine: NDArray[np.int64]
-    its: NDArray[np.int64]
+    current: NDArray[np.int64]
+    earlier: NDArray[np.int64]
 
 
 class PairedRuns:
@@ -216,7 +216,7 @@ class PairedRuns:
     def _parts(self) -> Iterator[tuple[Kind, slice]]:
         """Rows of a kind, so many at a time as memory has room for."""
         for kind in self._kinds:
-            replicates = self._runs[0][1].rows["replicates"].list.len().gather(kind.mine[:1]).item()
+            replicates = self._runs[0][1].rows["replicates"].list.len().gather(kind.current[:1]).item()
             step = max(1, _AT_ONCE // replicates)
             for first in range(0, len(kind.rows), step):
                 yield kind, slice(first, first + step)
@@ -237,7 +237,7 @@ class PairedRuns:
     def _sides(self, kind: Kind, part: slice) -> tuple[Estimate, Estimate]:
         """Both runs' estimates; of as many replicates as both have."""
         sides = []
-        for (suffix, retained), places in zip(self._runs, (kind.mine, kind.its), strict=True):
+        for (suffix, retained), places in zip(self._runs, (kind.current, kind.earlier), strict=True):
             rows = self._both[kind.rows[part]]
             retained_rows = retained.rows[places[part]]
             groups = retained_rows["groups"].to_numpy() if retained_rows["groups"].null_count() == 0 else None
@@ -274,7 +274,7 @@ class PairedRuns:
         return same
 
 
-def _kinds(both: pl.DataFrame, mine: pl.DataFrame, its: pl.DataFrame) -> Iterator[Kind]:
+def _kinds(both: pl.DataFrame, current: pl.DataFrame, earlier: pl.DataFrame) -> Iterator[Kind]:
     """Rows with replicates of the same kind in either run; of slices with equal text in both."""
     nth = pl.int_range(pl.len()).over(KEYS).alias(_OCCURRENCE)
     of = pl.len().over(*KEYS, "kind").alias(_OCCURRENCES)
@@ -283,14 +283,14 @@ def _kinds(both: pl.DataFrame, mine: pl.DataFrame, its: pl.DataFrame) -> Iterato
         return frame.select(*KEYS, *columns, nth).with_row_index(place)
 
     on: Sequence[str] = [*KEYS, _OCCURRENCE]
-    stored = numbered(mine, _MINE, "kind", of).join(
-        numbered(its, _ITS, "kind", of), on=[*on, "kind", _OCCURRENCES], how="inner", nulls_equal=True
+    stored = numbered(current, _CURRENT, "kind", of).join(
+        numbered(earlier, _EARLIER, "kind", of), on=[*on, "kind", _OCCURRENCES], how="inner", nulls_equal=True
     )
     matched = numbered(both, _PLACE).join(stored, on=on, how="inner", nulls_equal=True).sort(_PLACE)
     for (kind,), part in matched.group_by("kind", maintain_order=True):
         yield Kind(
             cast("ReplicateKind", kind),
-            *(part[name].cast(pl.Int64).to_numpy() for name in (_PLACE, _MINE, _ITS)),
+            *(part[name].cast(pl.Int64).to_numpy() for name in (_PLACE, _CURRENT, _EARLIER)),
         )
 
 

@@ -20,7 +20,7 @@ from plmetrics.engine.aggregate.paired_rows import (
     LOST,
     SQUARES,
     TOTAL,
-    asked_tests,
+    comparison_tests,
     dependence,
     dependence_of,
     pair_column,
@@ -85,7 +85,7 @@ def with_tests(
         areas: differences of areas whose scores were counted on a grid, among ordered values.
     """
     suite = analysis.suite
-    tests = asked_tests(suite)
+    tests = comparison_tests(suite)
     if suite.compare is None or not tests:
         return comparisons
     pairs = suite.compare.pairs_of(analysis.models)
@@ -195,7 +195,7 @@ def _without_folds(analysis: Analysis) -> Iterator[pl.DataFrame]:
     """Omitted tests of folds: too many to list."""
     suite = analysis.suite
     assert suite.compare is not None
-    by_folds = [t for t in asked_tests(suite) if by_fold(t, folded=suite.columns.fold is not None)]
+    by_folds = [t for t in comparison_tests(suite) if by_fold(t, folded=suite.columns.fold is not None)]
     for metric, test in product(suite.listed("overall"), by_folds):
         for pair in suite.compare.pairs_of(analysis.models):
             yield _place_rows(

@@ -62,9 +62,11 @@ class Series:
 
     def part(self, numbers: Sequence[int], naming: Callable[[Keys], str]) -> Series:
         """Some of the series, by number, each with its distinguishing name and its metric."""
-        names = told_apart([naming(self.keys[number]) for number in numbers])
+        names = number_duplicates([naming(self.keys[number]) for number in numbers])
         values = tuple(self.values[number] for number in numbers)
-        labels = told_apart([f"{name}  {value}".strip() for name, value in zip(names, values, strict=True)])
+        labels = number_duplicates(
+            [f"{name}  {value}".strip() for name, value in zip(names, values, strict=True)]
+        )
         renamed = pl.DataFrame({"s": [self.labels[number] for number in numbers], "t": labels})
         frame = self.frame.join(renamed, on="s", maintain_order="left")
         return replace(
@@ -108,7 +110,9 @@ def series_of(
     shown = _largest(selection, keys)
     values = tuple(estimate_of(selection, key, metric) for key in shown)
     names = _names(shown)
-    labels = told_apart([f"{name}  {value}".strip() for name, value in zip(names, values, strict=True)])
+    labels = number_duplicates(
+        [f"{name}  {value}".strip() for name, value in zip(names, values, strict=True)]
+    )
     points = points.join(_labels_of_keys(shown, labels), on=KEYS, nulls_equal=True, maintain_order="left")
     most = MOST_POINTS if len(shown) <= FEW_SERIES else MOST_POINTS // 2
     drawn = pl.concat(
@@ -184,7 +188,7 @@ def _thin_points(points: pl.DataFrame, most: int, *, by_threshold: bool) -> pl.D
 def _names(keys: Sequence[Keys]) -> tuple[str, ...]:
     """Distinguishing names of series, numbered where cut texts are the same."""
     vary = [len({key[part] for key in keys}) > 1 for part in range(3)]
-    return told_apart(
+    return number_duplicates(
         [", ".join(_name(key[part]) for part in range(3) if vary[part] and key[part]) for key in keys]
     )
 
@@ -193,7 +197,7 @@ def _name(text: object) -> str:
     return in_line(short(str(text)))
 
 
-def told_apart(texts: Sequence[str]) -> tuple[str, ...]:
+def number_duplicates(texts: Sequence[str]) -> tuple[str, ...]:
     """The texts, with a number where there are more of the same."""
     return tuple(
         text if texts.count(text) == 1 else f"{text} ({number})".strip()

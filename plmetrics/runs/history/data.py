@@ -49,8 +49,8 @@ class RunData:
         """
         if not self.files or not other.files or (self.where, self.interval) != (other.where, other.interval):
             return False
-        mine, its = self._comparable_files(other)
-        return mine == its
+        files, other_files = self._comparable_files(other)
+        return files == other_files
 
     def shared_files(self, other: RunData) -> str | None:
         """In words whether both read the same rows of files, or some of them; None where they do not."""
@@ -58,10 +58,10 @@ class RunData:
             (start, end), (other_start, other_end) = self.interval, other.interval
             if end <= other_start or other_end <= start:
                 return None
-        mine, its = map(set, self._comparable_files(other))
-        if not mine & its:
+        files, other_files = map(set, self._comparable_files(other))
+        if not files & other_files:
             return None
-        return "the same files" if mine == its else "some of the same files"
+        return "the same files" if files == other_files else "some of the same files"
 
     def _comparable_files(self, other: RunData) -> tuple[Sequence[Any], Sequence[Any]]:
         """The files of both as they can be told apart in both."""

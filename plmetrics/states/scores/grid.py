@@ -16,7 +16,7 @@ from plmetrics.core.exact_sums import SplitSums
 from plmetrics.core.threads import add_at
 from plmetrics.states.scores.coarse import Array, Codes, coarse_number
 from plmetrics.states.scores.placed_rows import Channel, WaitingRows
-from plmetrics.states.scores.roll_up import NO_ENDS, put_together
+from plmetrics.states.scores.roll_up import NO_ENDS, combine_digits
 from plmetrics.states.scores.sorted_rows import Binning
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class GridTally:
 
     def totals(self) -> NDArray[Any]:
         """The counts, put together where they are in parts."""
-        return put_together(self.digits, self._exponent)
+        return combine_digits(self.digits, self._exponent)
 
     def _add_runs(self, rows: PlacedRows, runs: Sequence[tuple[int, slice]]) -> None:
         """Count rows of one slice after another, now or later."""

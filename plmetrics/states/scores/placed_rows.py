@@ -60,9 +60,9 @@ class Members:
 
     def take(self, index: NDArray[Any] | None) -> Members:
         """Members of some of the rows; of all without an index."""
-        return self if index is None else Members.of(self.each()[index])
+        return self if index is None else Members.of(self.row_codes()[index])
 
-    def each(self) -> Codes:
+    def row_codes(self) -> Codes:
         """The code of each row."""
         return self.spread(self.code.astype(np.int64))
 

@@ -46,7 +46,7 @@ def rolled_ends(ends: NDArray[Any], code: Codes, slices: int) -> NDArray[Any]:
     return out
 
 
-def put_together(digits: Sequence[NDArray[Any]], exponent: int | None) -> NDArray[Any]:
+def combine_digits(digits: Sequence[NDArray[Any]], exponent: int | None) -> NDArray[Any]:
     """Counts from the unchanged parts of their totals; without an exponent there is one part."""
     if exponent is None:
         return digits[0]

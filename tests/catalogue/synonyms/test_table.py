@@ -36,7 +36,7 @@ def given(task: str, name: str) -> dict[str, object]:
 @pytest.mark.parametrize("task", TASKS)
 def test_every_name_that_is_the_same_is_a_metric(task: str) -> None:
     for known in table.synonyms(task):
-        if known.same:
+        if known.is_equal:
             call = parse_call(known.metric.replace("k=K", "k=7"))
             values = given(task, call.name) | call.parameters
             metric = registry.create(task, known.name.replace("_K", "_7"), values)
@@ -45,7 +45,7 @@ def test_every_name_that_is_the_same_is_a_metric(task: str) -> None:
 
 def test_what_comes_near_is_a_metric_that_exists() -> None:
     for task, known in KNOWN:
-        if known.metric and not known.same:
+        if known.metric and not known.is_equal:
             name = parse_call(known.metric.replace("SET", "g"), unnamed=True).name
             assert name in registry.reserved_names(task), known
 
@@ -53,7 +53,7 @@ def test_what_comes_near_is_a_metric_that_exists() -> None:
 def test_a_name_means_one_thing_in_a_task() -> None:
     meanings: dict[tuple[str, str], set[tuple[str, bool]]] = {}
     for task, known in KNOWN:
-        meanings.setdefault((task, known.name), set()).add((known.metric, known.same))
+        meanings.setdefault((task, known.name), set()).add((known.metric, known.is_equal))
     assert not {name: found for name, found in meanings.items() if len(found) > 1}
 
 
@@ -63,7 +63,7 @@ def test_no_name_of_ours_is_a_synonym() -> None:
 
 def test_what_differs_is_said_in_few_words() -> None:
     for _, known in KNOWN:
-        assert known.same or known.metric or known.difference
+        assert known.is_equal or known.metric or known.difference
         assert len(known.hint) <= 120, known
 
 

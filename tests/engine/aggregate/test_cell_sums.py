@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 
 from plmetrics.core.hashing import unit_hash
-from plmetrics.engine.aggregate.cell_sums import sums_beside_counts
+from plmetrics.engine.aggregate.cell_sums import sums_with_counts
 from plmetrics.engine.aggregate.row_plan import rows_plan
 from plmetrics.engine.binding.bind import bind
 from plmetrics.engine.prepare.preparation import prepare
@@ -31,7 +31,7 @@ def run_plan(**options):
 
 def test_sums_of_batches_are_those_of_a_grouping():
     plan = run_plan(uncertainty={"replicates": 20, "blocks": 40})
-    sums = sums_beside_counts(plan, digested=False)
+    sums = sums_with_counts(plan, digested=False)
     rows = rows_plan(plan, further=sums.columns).collect()
     for first in range(0, ROWS, 7_000):
         left = sums.take(rows[first : first + 7_000])
@@ -52,10 +52,8 @@ def test_sums_of_batches_are_those_of_a_grouping():
 
 
 def test_sums_that_need_more_than_a_row_or_an_order_have_their_scan():
-    assert sums_beside_counts(run_plan(), digested=False) is not None
-    assert sums_beside_counts(run_plan(reproducible=True), digested=False) is None
-    assert (
-        sums_beside_counts(run_plan(uncertainty={"replicates": 20, "blocks": 3_000}), digested=False) is None
-    )
+    assert sums_with_counts(run_plan(), digested=False) is not None
+    assert sums_with_counts(run_plan(reproducible=True), digested=False) is None
+    assert sums_with_counts(run_plan(uncertainty={"replicates": 20, "blocks": 3_000}), digested=False) is None
     exact = suite_from_arguments(**OPTIONS, exact=True)
-    assert sums_beside_counts(prepare(bind(exact, open_source(TABLE))), digested=False) is None
+    assert sums_with_counts(prepare(bind(exact, open_source(TABLE))), digested=False) is None

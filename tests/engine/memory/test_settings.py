@@ -125,7 +125,7 @@ def test_a_run_that_took_too_much_says_so_and_what_to_write():
 @pytest.mark.parametrize(("grown", "said"), [(900_000_000, True), (200_000_000, False)])
 def test_a_result_carries_the_word(monkeypatch, grown, said):
     told = iter([200_000_000, 200_000_000, 200_000_000 + grown])
-    monkeypatch.setattr("plmetrics.engine.memory.settings.held_bytes", lambda name: next(told))
+    monkeypatch.setattr("plmetrics.engine.memory.settings.status_bytes", lambda name: next(told))
     result = plm.evaluate(table(), **BINARY | {"memory": 500_000_000})
     assert any("1.1GB" in warning for warning in result.record["warnings"]) == said
 

@@ -117,8 +117,8 @@ def rows_of(every: list[EncodedRows]) -> np.ndarray:
     """The numbers of each row."""
     parts = [
         [
-            part.cells[2].each(),
-            part.cells[0].each(),
+            part.cells[2].row_codes(),
+            part.cells[0].row_codes(),
             part.block,
             part.place["a"],
             part.place["b"],
@@ -139,7 +139,7 @@ def test_rows_are_the_same_in_the_order_of_cells(sizes: list[int], cells: int) -
     assert [part.rows for part in after] == sizes
     assert np.array_equal(rows_of(after), expected)
     for part in after:
-        fresh = Members.of(part.cells[2].each().astype(np.uint8))
+        fresh = Members.of(part.cells[2].row_codes().astype(np.uint8))
         assert np.array_equal(part.cells[2].code, fresh.code)
         assert np.array_equal(part.cells[2].starts, fresh.starts)
         assert part.cells[2].rows == part.rows

@@ -56,20 +56,20 @@ def test_sums_beside_counts_are_those_of_a_scan(monkeypatch, case, missing, unce
     made = spied_sums(monkeypatch)
     joint = plm.evaluate(table, **options)
     assert made[0] is not None
-    monkeypatch.setattr(grid_scores, "sums_beside_counts", lambda *_, **__: None)
+    monkeypatch.setattr(grid_scores, "sums_with_counts", lambda *_, **__: None)
     apart = plm.evaluate(table, **options)
     assert_same(joint, apart)
 
 
 def spied_sums(monkeypatch):
     """The sums of each run from now on, None where a run has none beside its counts."""
-    made, original = [], grid_scores.sums_beside_counts
+    made, original = [], grid_scores.sums_with_counts
 
     def sums(*args, **keywords):
         made.append(original(*args, **keywords))
         return made[-1]
 
-    monkeypatch.setattr(grid_scores, "sums_beside_counts", sums)
+    monkeypatch.setattr(grid_scores, "sums_with_counts", sums)
     return made
 
 
@@ -104,5 +104,5 @@ def test_blocks_without_rows_are_left_out(monkeypatch):
     options = BINARY | {"exact": False, "uncertainty": {"replicates": 30, "blocks": 3_000}}
     joint = plm.evaluate(table, **options)
     assert made[0].frames() is None
-    monkeypatch.setattr(grid_scores, "sums_beside_counts", lambda *_, **__: None)
+    monkeypatch.setattr(grid_scores, "sums_with_counts", lambda *_, **__: None)
     assert_same(joint, plm.evaluate(table, **options))

@@ -29,9 +29,9 @@ def test_none_by_default(load: Any) -> None:
 def test_measures_share_bins_and_floor_and_are_kept_once(load: Any) -> None:
     text = REFERENCE + "bins: 20, measures: [psi, 'psi(bins=20)', {quantile: {q: 0.95}}, null_share]}\n"
     spec = load(text).suite.sections["drift"]
-    assert [measure.text for measure in spec.asked()] == ["psi(bins=20)", "quantile(q=0.95)"]
+    assert [measure.text for measure in spec.distances()] == ["psi(bins=20)", "quantile(q=0.95)"]
     plain = load("drift: {where: age > 3}\n").suite.sections["drift"]
-    assert [measure.name for measure in plain.asked()] == list(DEFAULTS)
+    assert [measure.name for measure in plain.distances()] == list(DEFAULTS)
 
 
 def test_a_gate_means_the_same_measure(load: Any) -> None:

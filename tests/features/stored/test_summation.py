@@ -32,7 +32,7 @@ def batches(most: int, *, distinct: bool, whole: bool = True) -> Iterator[tuple[
 
 def total(held: Form) -> np.ndarray:
     out = np.zeros((SLICES, WIDTH))
-    for first, slots, values in held.some(SLICES, WIDTH):
+    for first, slots, values in held.nonzero(SLICES, WIDTH):
         assert (np.diff(slots) > 0).all()
         assert (values != 0).all()
         out.reshape(-1)[first * WIDTH + slots] = values

@@ -45,7 +45,7 @@ def by_orders(parts: int, worth: Callable[[frozenset[int]], float]) -> np.ndarra
 
 
 def test_values_of_a_game_are_those_of_all_orders() -> None:
-    every = Coalitions.every(5)
+    every = Coalitions.subsets(5)
     worth = np.random.default_rng(1).normal(size=32)
     number = {frozenset(np.flatnonzero(row)): place for place, row in enumerate(every.members)}
     values = values_of(every, worth)
@@ -54,7 +54,7 @@ def test_values_of_a_game_are_those_of_all_orders() -> None:
 
 
 def test_a_part_that_does_nothing_has_no_value_and_parts_alike_have_the_same() -> None:
-    every = Coalitions.every(4)
+    every = Coalitions.subsets(4)
     size = every.members[:, :2].sum(axis=1) + 0.5 * every.members[:, 3]
     values = values_of(every, size**1.7)
     assert values[2] == pytest.approx(0, abs=1e-15)
@@ -74,7 +74,7 @@ def test_orders_with_their_reverses_share_out_pairs_exactly() -> None:
 
 def test_errors_of_drawn_orders_are_as_large_as_they_say() -> None:
     parts = 7
-    every = Coalitions.every(parts)
+    every = Coalitions.subsets(parts)
     draw = np.random.default_rng(4).normal(size=parts)
     exact = values_of(every, np.exp(every.members @ draw))
     apart, errors = [], []
@@ -197,7 +197,7 @@ def test_halves_of_more_slices_are_drawn_and_shapley_values_are_not() -> None:
     pair, names = many(9, seed=5)
     frame = decomposed(pair, names, "roc_auc")
     (worth,) = pair.worths([plm.metric("roc_auc", task="binary")], Steps.of(9, 0).mixtures)
-    exact = values_of(Coalitions.every(9), worth.value[: 1 << 9])
+    exact = values_of(Coalitions.subsets(9), worth.value[: 1 << 9])
     seen = cells(frame)
     assert [seen[name, "shapley"] for name in names] == pytest.approx(exact, abs=1e-15)
     assert frame.filter(part="shapley")["sampling_error"].null_count() == 9

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plmetrics.core.exact_sums import SplitSums, exponent_of, join_parts, whole_parts
-from plmetrics.states.scores.roll_up import NO_ENDS, put_together, rolled_ends, rolled_up
+from plmetrics.core.exact_sums import SplitSums, exponent_of, integer_parts, join_parts
+from plmetrics.states.scores.roll_up import NO_ENDS, combine_digits, rolled_ends, rolled_up
 
 CODE = np.array([1, -1, 0, 1])
 
@@ -43,9 +43,9 @@ def test_parts_of_totals_are_the_sum_of_the_fractions_in_any_order(tables, shuff
             for target, part in parts.cut(np.array([[value, -value]])):
                 np.add(target, part, out=target)
         held.append(parts.digits())
-    direct = put_together([sum(digits) for digits in zip(*held, strict=True)], exponent)
+    direct = combine_digits([sum(digits) for digits in zip(*held, strict=True)], exponent)
     shuffle.shuffle(held)
-    whole = sum(whole_parts(digits, exponent) for digits in held)
+    whole = sum(integer_parts(digits, exponent) for digits in held)
     assert (whole == np.rint(whole)).all()
     total = join_parts(whole, exponent)
     assert total.tolist() == direct.tolist()
@@ -56,4 +56,4 @@ def test_parts_of_totals_are_the_sum_of_the_fractions_in_any_order(tables, shuff
 
 def test_counts_without_an_exponent_are_as_they_were():
     counts = np.ones((2, 1, 1, 1))
-    assert put_together((counts,), None) is counts
+    assert combine_digits((counts,), None) is counts

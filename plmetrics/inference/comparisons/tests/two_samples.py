@@ -93,11 +93,11 @@ def _against(distribution: Segments, middle: Segments) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class Homogeneity:
-    """Pearson's test of a common distribution over bins; `few` for an expected count below 5."""
+    """Pearson's test of a common distribution over bins; `few_rows` for an expected count below 5."""
 
     statistic: Array
     p_value: Array
-    few: NDArray[np.bool_]
+    few_rows: NDArray[np.bool_]
 
 
 def chi2_homogeneity(reference: Segments, current: Segments) -> Homogeneity:

@@ -78,10 +78,10 @@ def draw(selection: Selection) -> Figure:
 
 def _rows(table: pl.DataFrame, order: pl.DataFrame, tests: pl.DataFrame) -> pl.DataFrame:
     """Rows of a model, that of all rows first; columns of the table beside the drawn ones."""
-    mine = table.unique(KEYS, keep="first", maintain_order=True)
-    whole = mine.filter(slice_set="overall").with_columns(t=pl.lit("All rows"), look=pl.lit("overall"))
+    unique = table.unique(KEYS, keep="first", maintain_order=True)
+    whole = unique.filter(slice_set="overall").with_columns(t=pl.lit("All rows"), look=pl.lit("overall"))
     whole = with_classes(whole)
-    rows = order.join(mine, on=KEYS, how="left", nulls_equal=True, maintain_order="left").join(
+    rows = order.join(unique, on=KEYS, how="left", nulls_equal=True, maintain_order="left").join(
         tests.select(*KEYS, "reading"), on=KEYS, how="left", nulls_equal=True, maintain_order="left"
     )
     rows = rows.with_columns(look=pl.coalesce("look", look_of_slices("value", "blocks")))

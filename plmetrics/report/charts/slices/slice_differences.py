@@ -85,9 +85,9 @@ def opponent(contrast: str, baseline: str) -> str:
 
 
 def _rows(order: pl.DataFrame, differences: pl.DataFrame) -> pl.DataFrame:
-    mine = differences.unique(KEYS, keep="first", maintain_order=True)
+    unique = differences.unique(KEYS, keep="first", maintain_order=True)
     places = order.with_columns(k=pl.int_range(pl.len()))
-    rows = places.join(mine, on=KEYS, how="left", nulls_equal=True, maintain_order="left")
+    rows = places.join(unique, on=KEYS, how="left", nulls_equal=True, maintain_order="left")
     return pl.concat([difference_rows(rows.filter(_ROWS)), rows.filter(~_ROWS)], how="diagonal").sort("k")
 
 

@@ -177,13 +177,15 @@ def _gap(summary: Summary, metric: GroupMetric, row: dict[str, Any]) -> Gap:
     rates = list(dict.fromkeys(leaf.text for leaf in leaves(metric)))
     if len(rates) != 1:
         return Gap(row, ", ".join(rates), summary.metrics.clear(), None, None, metric.is_ratio)
-    mine = summary.metrics.filter(
+    rates_of_model = summary.metrics.filter(
         pl.col("model") == row["model"],
         pl.col("metric") == rates[0],
         pl.col("class").eq_missing(pl.lit(row["class"], dtype=pl.String)),
     )
-    whole = mine.filter(slice_set="overall")
-    groups = mine.filter(pl.col("slice_set") == row["slice_set"], pl.col("slice_values").list.len() > 0)
+    whole = rates_of_model.filter(slice_set="overall")
+    groups = rates_of_model.filter(
+        pl.col("slice_set") == row["slice_set"], pl.col("slice_values").list.len() > 0
+    )
     weight = float(whole["weight"][0]) if whole.height else float(groups["weight"].sum())
     share = pl.col("weight") >= metric.share * weight * (1 - 1e-12)
     groups = with_slice_labels(groups).with_columns(

@@ -73,7 +73,7 @@ def test_bins_that_no_row_is_in_do_not_count() -> None:
     found = chi2_homogeneity(before, now)
     assert found.statistic == pytest.approx([expected.statistic, 0])
     assert found.p_value == pytest.approx([expected.pvalue, 1])
-    assert found.few.tolist() == [True, False]
+    assert found.few_rows.tolist() == [True, False]
     assert jensen_shannon(cut([1, 0]), cut([0, 5])) == pytest.approx([1])
     assert psi(cut([1, 0, 0]), cut([1, 0, 0]), 1e-4) == pytest.approx([0])
 
