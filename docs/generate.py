@@ -127,7 +127,7 @@ def synonym_table(library: str, *tasks: str) -> str:
     for task, synonym in entries:
         metric = f"`{synonym.metric}`" if synonym.metric else ""
         facts = (metric, f"`{task}`")[: columns - 1]
-        rows, key = (equivalents, facts) if synonym.same else (neighbours, (*facts, synonym.difference))
+        rows, key = (equivalents, facts) if synonym.is_equal else (neighbours, (*facts, synonym.difference))
         rows.setdefault(key, []).append(f"`{synonym.name}`")
     head = (library, "plmetrics", "task")[:columns]
     first = _table(head, [(", ".join(names), *facts) for facts, names in equivalents.items()])
