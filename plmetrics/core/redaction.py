@@ -107,10 +107,10 @@ def _pattern(value: str) -> re.Pattern[str]:
     literal = re.escape(value)
     if len(value) >= _SHORT and not _WORD.fullmatch(value):
         return re.compile(literal)
-    return re.compile(rf"(?<=/){literal}(?![\w.-])|(?<![\w.-]){literal}(?=/)" + _beside_marks(value, literal))
+    return re.compile(rf"(?<=/){literal}(?![\w.-])|(?<![\w.-]){literal}(?=/)" + _near_marks(value, literal))
 
 
-def _beside_marks(value: str, literal: str) -> str:
+def _near_marks(value: str, literal: str) -> str:
     """Whether words stand between marks of an address as well; a short value may occur by chance."""
     return rf"|(?<={_ENDS}){literal}(?={_ENDS})" if len(value) >= _SHORT else ""
 

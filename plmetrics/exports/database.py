@@ -98,7 +98,7 @@ def _write(engine: Engine, run: EndedRun, frames: Mapping[str, pl.DataFrame]) ->
         if connection.dialect.name == "postgresql":
             connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{_LOCK_PATIENCE}'")
         # The row of the run comes first: who writes the same interval waits here until the other is done.
-        _put_run(connection, tables["runs"], frames["runs"].row(0, named=True))
+        _upsert_run(connection, tables["runs"], frames["runs"].row(0, named=True))
         for name, frame in frames.items():
             if name != "runs":
                 _replace(connection, tables[name], run, _plain(frame.with_row_index(PLACE)))
@@ -109,7 +109,7 @@ def _stored_run(table: Table, run: EndedRun) -> Select[Any]:
     return select(table.c.run_id).where(table.c.suite == run.name, table.c.run_key == run.key)
 
 
-def _put_run(connection: Connection, table: Table, row: Mapping[str, Any]) -> None:
+def _upsert_run(connection: Connection, table: Table, row: Mapping[str, Any]) -> None:
     keys = [column.name for column in table.primary_key]
     changes = {name: value for name, value in row.items() if name not in keys}
     if connection.dialect.name in {"mysql", "mariadb"}:

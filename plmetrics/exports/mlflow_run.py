@@ -88,7 +88,7 @@ class MlflowTarget:
                 if before.status == "RUNNING":
                     client.set_terminated(before.run_id, "FAILED")
             client.set_terminated(logged, end_time=_milliseconds(run.finished.timestamp()))
-            for left in _runs_left(client, experiment, run):
+            for left in _unfinished_runs(client, experiment, run):
                 client.set_terminated(left, "FAILED")
 
 
@@ -206,7 +206,7 @@ def _earlier_runs(client: MlflowClient, experiment: str, run: EndedRun) -> list[
     return [earlier.info for earlier in client.search_runs([experiment], _condition(run, "key"))]
 
 
-def _runs_left(client: MlflowClient, experiment: str, run: EndedRun) -> list[str]:
+def _unfinished_runs(client: MlflowClient, experiment: str, run: EndedRun) -> list[str]:
     """Runs of the suite started a day before this one or earlier in MLflow, and cut short."""
     before = _milliseconds((run.started - _OLD).timestamp())
     condition = f"attributes.status = 'RUNNING' and attributes.start_time < {before}"

@@ -85,8 +85,8 @@ class Contrasts:
         self._numbers = {metric.text: number for number, metric in enumerate(analysis.suite.computed)}
         compare = analysis.suite.compare
         self._compared = () if compare is None else compare.scales
-        self._asked = pairs_by_scale(analysis.suite, analysis.pairs)
-        self._scales = tuple(self._asked)
+        self._requested = pairs_by_scale(analysis.suite, analysis.pairs)
+        self._scales = tuple(self._requested)
         self._p_value = "t" if compare is None else compare.p_value
 
     def models(self, place: MetricPlace, part: SliceEstimates) -> None:
@@ -94,7 +94,7 @@ class Contrasts:
         pairs = self._analysis.pairs
         logs: dict[str, Estimate] = {}
         for batch in _batches(pairs, part):
-            for scale, requested in self._asked.items():
+            for scale, requested in self._requested.items():
                 scale_pairs = [pair for pair in batch if pair in requested]
                 if scale_pairs:
                     self._pairs(place, part, scale_pairs, scale, logs)

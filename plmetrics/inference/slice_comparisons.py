@@ -50,16 +50,18 @@ class SliceContrasts:
     ) -> None:
         name = next(iter(members.values())).slices.slice_set.name
         compare = analysis.suite.compare
-        self._asked = () if compare is None else compare.slices.get(name, ())
+        self._requested = () if compare is None else compare.slices.get(name, ())
         self._analysis = analysis
         self._contrasts = contrasts
         self._make = make
         self._overall = overall
         self._members = members
         self._texts = (
-            {index: states.slices.texts() for index, states in members.items()} if self._asked else {}
+            {index: states.slices.texts() for index, states in members.items()} if self._requested else {}
         )
-        self._anchors = {text: self._anchor(text) for text in self._asked if text not in {REST, ALL, PAIRS}}
+        self._anchors = {
+            text: self._anchor(text) for text in self._requested if text not in {REST, ALL, PAIRS}
+        }
         self._estimates: dict[tuple[str, str, str], list[EstimateColumns]] = {}
         self._places: dict[tuple[str, str], MetricPlace] = {}
         self._listed: list[NDArray[np.bool_]] = []
@@ -75,14 +77,14 @@ class SliceContrasts:
 
     def add(self, index: int, chunk: Chunk, estimates: Estimates, listed: NDArray[np.bool_]) -> None:
         """Compare the slices of a chunk."""
-        if not self._asked:
+        if not self._requested:
             return
         states = self._members[index]
         complements = None
-        if REST in self._asked and states.complements is not None:
+        if REST in self._requested and states.complements is not None:
             complement_chunk = chunk_of(states.complements, self._analysis.weights, chunk.first, chunk.last)
             complements = self._make(complement_place(index), complement_chunk)
-        if PAIRS in self._asked:
+        if PAIRS in self._requested:
             self._listed.append(listed)
         for metric in self._analysis.suite.listed(states.slices.slice_set.name):
             for number, (named, member) in enumerate(metric.per_class()):
@@ -98,7 +100,7 @@ class SliceContrasts:
         index: NDArray[np.int64],
         complements: Estimates | None,
     ) -> None:
-        for kind, reference in enumerate(self._asked):
+        for kind, reference in enumerate(self._requested):
             for model, of_model in estimates.items():
                 if reference == PAIRS:
                     self._estimates.setdefault((place.metric.text, place.named, model), []).append(of_model)
@@ -137,7 +139,7 @@ class SliceContrasts:
         """Compare each slice with those before it, all of them being known."""
         if not self._estimates:
             return
-        kind = self._asked.index(PAIRS)
+        kind = self._requested.index(PAIRS)
         texts = joined_texts(self._texts)
         listed = np.concatenate(self._listed)
         order = result_order([states.slices for states in self._members.values()])

@@ -47,12 +47,12 @@ class UnitProgress:
         if again:
             self._size -= size
             self._sized -= size
-        self._say(f"units: {self._done:,} of {self._units:,}{self._amount()}{self._left()}")
+        self._say(f"units: {self._done:,} of {self._units:,}{self._amount()}{self._remaining_time()}")
 
     def _amount(self) -> str:
         return f", {self._sized:,} of {self._size:,} {self._noun}" if self._size else ""
 
-    def _left(self) -> str:
+    def _remaining_time(self) -> str:
         if not self._sized or self._sized >= self._size:
             return ""
         seconds = (self._clock() - self._start) * (self._size - self._sized) / self._sized

@@ -223,7 +223,7 @@ def _casts(schema: pl.Schema, roles: RoleColumns) -> dict[str, pl.Expr]:
             columns[WEIGHT] = _number(schema, roles.weight, "weight", ("columns", "weight"))
     for model, predicted in roles.models.items():
         with collected.step():
-            columns |= _own_columns(schema, roles, model, predicted)
+            columns |= _columns_of_model(schema, roles, model, predicted)
     with collected.step():
         if roles.treatment is not None:
             columns[TREATMENT] = _number(schema, roles.treatment, "treatment", ("columns", "treatment"))
@@ -244,7 +244,7 @@ def _casts(schema: pl.Schema, roles: RoleColumns) -> dict[str, pl.Expr]:
     return columns
 
 
-def _own_columns(
+def _columns_of_model(
     schema: pl.Schema, roles: RoleColumns, model: str, predicted: PredictionColumns
 ) -> dict[str, pl.Expr]:
     """The label and weight of one model alone."""

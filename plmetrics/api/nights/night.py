@@ -152,12 +152,12 @@ class IntervalEvaluation(Evaluation):
             "fingerprint": fingerprint(suite),
             **data_stamps(suite, self.section, source, where, files),
         }
-        if self._for_data and self._is_whole() and not {"data", "times"}.intersection(self._differing()):
+        if self._for_data and self._is_complete() and not {"data", "times"}.intersection(self._differing()):
             return None
         runs = self._runs = self._earlier(files)
         self._stamps["tables"] = tables_digest(suite, self.loaded.folder)
         self._candidates = digest_of_value(runs.candidates())
-        if not self._force and self._has_same_candidates() and not self._differing() and self._is_whole():
+        if not self._force and self._has_same_candidates() and not self._differing() and self._is_complete():
             return None
         context = RunContext.of(
             suite, source, base=self.loaded.folder, home=self.home, runs=runs, files=files
@@ -239,7 +239,7 @@ class IntervalEvaluation(Evaluation):
             merge=merged_result,
         )
 
-    def _is_whole(self) -> bool:
+    def _is_complete(self) -> bool:
         """Whether there is a result of the interval, its files are whole, and no labels came due since."""
         current = self.current
         if current is None or not current.of(self.interval):
@@ -270,7 +270,7 @@ class IntervalEvaluation(Evaluation):
 
     def _is_current(self, runs: EarlierIntervals) -> bool:
         """Whether the existing result equals a new one, or would if its references still existed."""
-        if not self._is_whole():
+        if not self._is_complete():
             return False
         differing = self._differing()
         if differing == ["references"]:

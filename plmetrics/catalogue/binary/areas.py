@@ -181,7 +181,7 @@ class PrAuc(PrecisionRecallArea):
         """The area of each step in recall."""
         if self.method == "davis_goadrich":
             return _interpolated_area(state, points)
-        return state.positive * (self._left(state, points) + points.precision) / 2.0
+        return state.positive * (self._precision_before(state, points) + points.precision) / 2.0
 
     def bound(self, state: Any) -> Any:
         """Distance to the best and the worst precision by the orders within bins, on all of its recall.
@@ -195,14 +195,17 @@ class PrAuc(PrecisionRecallArea):
         steps, exact = self._steps(state, points), 0.0
         if self.method == "upper_trapezoid":
             first = ops.where(points.hits_above == 0, 1.0, _first_at_recall(state, points, best=True))
-            best, exact = ops.larger(best, first), (first - self._left(state, points)) / 2.0 * state.positive
+            best, exact = (
+                ops.larger(best, first),
+                (first - self._precision_before(state, points)) / 2.0 * state.positive,
+            )
         else:
             best = ops.where(points.calls_above == 0, 1.0, best)
         over, under = state.positive * best - steps, steps - state.positive * worst
         over, under = ops.where(state.tied, exact, over), ops.where(state.tied, exact, under)
         return ops.ratio(ops.larger(ops.total(over), ops.total(under)), ops.total(state.positive))
 
-    def _left(self, state: Any, points: RunningTotals) -> Any:
+    def _precision_before(self, state: Any, points: RunningTotals) -> Any:
         """The precision where each step in recall begins."""
         if self.method == "upper_trapezoid":
             return ops.where(points.hits_above == 0, 1.0, _first_at_recall(state, points))

@@ -106,7 +106,7 @@ def equivalent(task: str, name: str, reserved: Collection[str]) -> Call | None:
 
 def native_parameters(arguments: Mapping[str, object], fields: Collection[str]) -> dict[str, object]:
     """Parameters by our names, for those the metric has under another name."""
-    return {_own_parameter(name, fields): value for name, value in arguments.items()}
+    return {_native_parameter(name, fields): value for name, value in arguments.items()}
 
 
 def hint(task: str, name: str, reserved: Mapping[str, Collection[str]]) -> str | None:
@@ -127,7 +127,7 @@ def parameter_hint(
     metric: str, arguments: Mapping[str, Any], name: str, fields: Collection[str], reserved: Collection[str]
 ) -> str:
     """Meaning of an unknown parameter of a metric, of those given; `reserved` are the names of its task."""
-    native = _own_parameter(name, fields)
+    native = _native_parameter(name, fields)
     if native != name:
         return f"did you mean '{native}'?"
     if name == "k" and f"{metric}_at_k" in reserved:
@@ -156,7 +156,7 @@ def _by_spelling(task: str, name: str, native: Collection[str]) -> str | None:
     return entries[match].hint
 
 
-def _own_parameter(name: str, fields: Collection[str]) -> str:
+def _native_parameter(name: str, fields: Collection[str]) -> str:
     native = PARAMETERS.get(name, name)
     return native if name not in fields and native in fields else name
 

@@ -82,8 +82,8 @@ def with_calibrators(view: TableView, stored: Mapping[str, Any] | None) -> Quest
     """
     narrowed, counted = _exclude_fit_rows(view)
     asked = constant_question(stored) if stored is not None else _fit_calibrators(narrowed)
-    left_out, constants = yield from gather(counted, asked)
-    return replace(with_stored_calibrators(narrowed, constants), left_out=left_out)
+    fitted_rows, constants = yield from gather(counted, asked)
+    return replace(with_stored_calibrators(narrowed, constants), fitted_rows=fitted_rows)
 
 
 def with_stored_calibrators(view: TableView, stored: Mapping[str, Any]) -> Calibration:
@@ -128,19 +128,19 @@ def _exclude_fit_rows(view: TableView) -> tuple[TableView, Question[int]]:
         return view, constant_question(0)
     fitted = pl.any_horizontal([compile_row(text).expr.fill_null(value=False) for text in conditions])
     where = ~fitted if view.where is None else view.where & ~fitted
-    return replace(view, raw=view.raw.filter(~fitted), where=where), _left_out(view, fitted)
+    return replace(view, raw=view.raw.filter(~fitted), where=where), _fitted_rows(view, fitted)
 
 
-def _left_out(view: TableView, fitted: pl.Expr) -> Question[int]:
+def _fitted_rows(view: TableView, fitted: pl.Expr) -> Question[int]:
     """Number of rows of calibrators' fits; others must remain."""
     (counts,) = yield [view.raw.select(pl.len().alias("all"), fitted.sum().alias("fitted"))]
-    rows, left_out = counts.row(0)
-    if rows and rows == left_out:
+    rows, fitted_rows = counts.row(0)
+    if rows and rows == fitted_rows:
         msg = f"fit_on holds for all {rows:,} rows: none is left to evaluate"
         error = NoRowsLeftError(Problem(msg, ("calibrate", "fit_on"), "fit on some of them, or by fold"))
-        error.rows = Accounting(0, 0, {}, fitted=int(left_out))
+        error.rows = Accounting(0, 0, {}, fitted=int(fitted_rows))
         raise error
-    return int(left_out)
+    return int(fitted_rows)
 
 
 def _rows_to_fit(view: TableView, condition: str, models: Mapping[str, SuitePath]) -> Question[pl.DataFrame]:

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Rows with calibrated models, the fits by model, warnings, and the number of rows left out."""
+    """Rows with calibrated models, the fits by model, warnings, and the number of rows of the fits."""
 
     view: TableView
     constants: Mapping[str, Json]
     warnings: tuple[str, ...] = ()
-    left_out: int = 0
+    fitted_rows: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,7 +97,7 @@ def prepare(
         table,
         slices.slices,
         tuple(cubes),
-        replace(rows, fitted=start.calibration.left_out, pairs=start.pairs),
+        replace(rows, fitted=start.calibration.fitted_rows, pairs=start.pairs),
         blocks,
         looked_up.centres,
         chosen.values,

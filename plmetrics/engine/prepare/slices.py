@@ -282,9 +282,9 @@ def list_slices(view: TableView, looked_up: Mapping[str, pl.DataFrame]) -> Slice
         )
         out += [each for each, _ in remaining]
         nowhere = [item for item in part.exclude if all(item in unknown for _, unknown in remaining)]
-        warnings += [_absent(part, item) for item in nowhere if not _left_out(part, item)]
+        warnings += [_absent(part, item) for item in nowhere if not _is_excluded(part, item)]
         if part.exclude and not any(len(each) for each, _ in remaining):
-            warnings.append(_nothing_left(part))
+            warnings.append(_empty_set(part))
     slices = tuple(each for each in out if len(each) or not each.slice_set.is_tagged)
     _check(view, [each for each in slices if not each.slice_set.is_derived])
     for feature in features_of(view.suite):
@@ -319,7 +319,7 @@ def slice_warnings(sets: Sequence[SliceSet]) -> frozenset[str]:
         for text in (
             *(_no_date(part, key.label) for key in part.keys),
             *(_absent(part, item) for item in part.exclude),
-            _nothing_left(part),
+            _empty_set(part),
         )
     )
 
@@ -335,11 +335,11 @@ def _absent(part: SliceSet, item: Any) -> str:
     return f"slice set '{part.name}' excludes {item!r}, which does not occur"
 
 
-def _nothing_left(part: SliceSet) -> str:
+def _empty_set(part: SliceSet) -> str:
     return f"slice set '{part.name}' has no slices: it excludes all that occur"
 
 
-def _left_out(part: SliceSet, item: Any) -> bool:
+def _is_excluded(part: SliceSet, item: Any) -> bool:
     """Whether a top left the item out before it ranked the values."""
     key = part.keys[0]
     if key.kind != "top" or key.excluded is None:

@@ -176,7 +176,7 @@ class Dense:
         """Add counts to those in some slots, possibly repeated if they are not distinct."""
         if self.flat.dtype.kind == "u":
             self.most += int(counts.max() if distinct else counts.sum())
-            larger = _held_by(self.most)
+            larger = _count_type(self.most)
             if larger.itemsize > self.flat.itemsize:
                 self.flat = self.flat.astype(larger)
         first, last = int(slots[0]), int(slots[-1])
@@ -199,7 +199,7 @@ class Dense:
             yield first, *nonzero_slots(self.flat[first * width : (first + step) * width])
 
 
-def _held_by(most: int) -> np.dtype[Any]:
+def _count_type(most: int) -> np.dtype[Any]:
     """Smallest type for a number; those of floats are whole up to 2^53."""
     dtype = next((kind for kind in _KINDS if most <= np.iinfo(kind).max), np.float64)
     return np.dtype(dtype)
@@ -294,7 +294,7 @@ def form_of(parts: Sequence[Part], slots: int, room: int) -> tuple[Dense | Spars
     `slots` is how many there may be, `room` bytes for dense arrays.
     """
     total, entries = total_of([part.total for part in parts]), sum(part.entries for part in parts)
-    size = slots * (np.dtype(np.float64) if total is None else _held_by(total)).itemsize
+    size = slots * (np.dtype(np.float64) if total is None else _count_type(total)).itemsize
     if size > room or slots > max(_SPARE * entries, _FEW):
         return Sparse(), 0
     return Dense(np.zeros(slots, dtype=np.float64 if total is None else _KINDS[0])), size

@@ -182,8 +182,8 @@ class _Models:
         self._kind = analysis.replication.judged(subject.metric)
         self._weights = analysis.replication.weights(self._kind)
         self._nudges = self._weights if isinstance(self._weights, Nudges) else None
-        self._whole = [self._mass(self._state(overall, model)) for model in models]
-        self._defined = all(mass[0] > 0 for mass in self._whole)
+        self._masses = [self._mass(self._state(overall, model)) for model in models]
+        self._defined = all(mass[0] > 0 for mass in self._masses)
 
     def add(self, chunk: Chunk) -> None:
         """Take in some slices."""
@@ -234,7 +234,7 @@ class _Models:
         """Values and replicates of the parts of a chunk's slices, their blocks, and the mask of slices with rows."""
         before, after = (
             self._shares(self._state(chunk, model), mass)
-            for model, mass in zip(self._models, self._whole, strict=True)
+            for model, mass in zip(self._models, self._masses, strict=True)
         )
         value = change_parts(before, after)
         replicates: tuple[Array | None, Array | None] = (None, None)

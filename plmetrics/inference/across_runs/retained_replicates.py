@@ -101,7 +101,7 @@ class Keeper:
         compares = suite.compare is not None and suite.compare.run is not None
         requested = suite.uncertainty is not None and bool(suite.uncertainty.keep)
         self._analysis = analysis
-        self._left = None if requested else MANY if compares else FEW
+        self._remaining = None if requested else MANY if compares else FEW
         self._listed = {metric.text for metric in suite.metrics}
         self._batches: list[Batch] = []
         self.too_many = False
@@ -122,9 +122,9 @@ class Keeper:
             self._batches.append(batch)
 
     def _room(self, numbers: int) -> bool:
-        if self._left is not None:
-            self._left -= numbers
-            if self._left < 0:
+        if self._remaining is not None:
+            self._remaining -= numbers
+            if self._remaining < 0:
                 self.too_many = True
                 self._batches.clear()
         return not self.too_many

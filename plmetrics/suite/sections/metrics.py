@@ -89,7 +89,7 @@ class MetricReader:
         while index < len(value):
             torn = join_torn(value[index:]) if isinstance(value[index], str) else None
             if torn is None:
-                yield from ((index, entry) for entry in _each_rank(value[index]))
+                yield from ((index, entry) for entry in _split_ranks(value[index]))
                 index += 1
             else:
                 say_torn(torn[0], ("metrics", index), self._findings)
@@ -159,7 +159,7 @@ class MetricReader:
         """The metric of a text: of thousands of gates most name the same."""
         if text not in self._of_texts:
             call = parse_call(_single(text), unnamed=True)
-            metric = self._known(call.name, self._named(call, text), path)
+            metric = self._metric_of(call.name, self._named(call, text), path)
             if metric is None:
                 return None
             self._of_texts[text] = metric
@@ -179,7 +179,7 @@ class MetricReader:
         threshold = remaining.get("threshold")
         if isinstance(threshold, str):
             remaining["threshold"] = parse_call(f"{name}(threshold={threshold})").parameters["threshold"]
-        metric = self._known(str(name), remaining, path)
+        metric = self._metric_of(str(name), remaining, path)
         if metric is None or condition is None:
             return metric
         return self._selected(metric, condition, (*path, name, "select_on"))
@@ -205,7 +205,7 @@ class MetricReader:
 
         return parts_hint(self._task, name, values)
 
-    def _known(self, name: str, parameters: dict[str, Any], path: SuitePath) -> Metric | None:
+    def _metric_of(self, name: str, parameters: dict[str, Any], path: SuitePath) -> Metric | None:
         """A metric; where the task itself is wrong, the name is looked up in all tasks."""
         inner = self._unnamed(name)
         if inner is not None and inner in parameters:
@@ -289,7 +289,7 @@ def _restrictions(slices: Mapping[str, list[tuple[str, ...] | None]]) -> dict[st
     return out
 
 
-def _each_rank(entry: Any) -> list[Any]:
+def _split_ranks(entry: Any) -> list[Any]:
     """Entries of one with several ranks: of `ndcg@[5, 10]`, two."""
     if isinstance(entry, str):
         return list(at_ranks(entry))

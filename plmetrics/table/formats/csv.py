@@ -240,10 +240,10 @@ def _header(file: SourceFile, complaints: Complaints) -> list[str] | None:
         if fault:
             complaints.add(file.path, *fault)
             return None
-    return _told_apart(names) or None
+    return _number_duplicates(names) or None
 
 
-def _told_apart(names: Sequence[str]) -> list[str]:
+def _number_duplicates(names: Sequence[str]) -> list[str]:
     """Unique column names: repeated ones get a number each, so that none is read by mistake."""
     counts, occurrences = Counter(names), Counter[str]()
     apart = []

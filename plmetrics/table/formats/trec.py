@@ -106,7 +106,7 @@ def _read_file(
     except OSError as error:
         complaints.fault(path, error)
         return nothing
-    lines = _taken_apart(content, form[0])
+    lines = _split_lines(content, form[0])
     if lines.height == 0:
         complaints.add(path, "is empty")
         return nothing
@@ -115,7 +115,7 @@ def _read_file(
     return lines.select(QUERY, DOCUMENT, pl.col(_VALUE).alias(value))
 
 
-def _taken_apart(content: str, pattern: str) -> pl.DataFrame:
+def _split_lines(content: str, pattern: str) -> pl.DataFrame:
     """Nonblank lines with their numbers and parts, null for malformed ones."""
     text = pl.Series(_TEXT, content.replace("\r\n", "\n").replace("\r", "\n").split("\n"))
     lines = pl.DataFrame([text]).with_row_index(_LINE, offset=1)

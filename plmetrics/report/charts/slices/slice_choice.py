@@ -98,7 +98,7 @@ def with_slice_labels(slices: pl.DataFrame) -> pl.DataFrame:
     same_columns = columns.n_unique().over("slice_set") == 1
     shorter = slices.select("slice", "slice_values", alike=same_columns).rows()
     texts = [_fitting(_values(values) if same else text) for text, values, same in shorter]
-    named = slices.with_columns(t=pl.Series(_apart(texts), dtype=pl.String))
+    named = slices.with_columns(t=pl.Series(_number_duplicates(texts), dtype=pl.String))
     return with_classes(named) if "class" in slices.columns else named
 
 
@@ -127,7 +127,7 @@ def _value(text: str | None) -> str:
     return clean(text) if text.strip() else "(empty)"
 
 
-def _apart(texts: Sequence[str]) -> list[str]:
+def _number_duplicates(texts: Sequence[str]) -> list[str]:
     """Texts told apart by number where cut ones are the same and could be taken for each other."""
     seen: dict[str, int] = {}
     out = []
