@@ -97,18 +97,21 @@ def _lines(rows: list[Row], width: int) -> list[Text]:
     for row, value in zip(rows, align([row_estimate(row) for row in rows]), strict=True):
         model = Text(printable(row["model"]))
         cells.append(
-            [Text(printable(row["slice"])), model, value, _shortfall(row), Text(f"{count(row['n'])} rows")]
+            [Text(printable(row["slice"])), model, value, _distance(row), Text(f"{count(row['n'])} rows")]
         )
     titles = map(Column, ("slice", "model", "value", "to overall"))
     return table_or_stack([*titles, Column("", align="right", optional=True)], cells, width)
 
 
-def _shortfall(row: Row) -> Text:
-    """The signed distance to the overall value, with as many decimals as the value is shown with."""
+def distance_to_overall(row: Row) -> tuple[str, str]:
+    """The signed distance of a slice, with as many decimals as its value is shown with, and the standard errors."""
     distance = row["value"] - row["whole"]
     _, point, decimals = row_estimate(row).value.partition(".")
     plain = point and decimals.isdigit()
-    text = Text(f"{distance:+.{len(decimals)}f}" if plain else number(distance, signed=True))
-    if row["errors"] is not None:
-        text.append(f" ({row['errors']:.1f} SE)", "" if row["errors"] >= _CLEAR else "dim")
-    return text
+    text = f"{distance:+.{len(decimals)}f}" if plain else number(distance, signed=True)
+    return text, "" if row["errors"] is None else f" ({row['errors']:.1f} SE)"
+
+
+def _distance(row: Row) -> Text:
+    text, errors = distance_to_overall(row)
+    return Text.assemble(text, (errors, "" if (row["errors"] or 0.0) >= _CLEAR else "dim"))

@@ -100,6 +100,23 @@ def test_shaded_slices_hold_the_values_of_the_table(result: plm.Result, page: Pa
         assert shown == frame.filter(metric=metric)["value"].to_list()
 
 
+def test_distances_of_the_worst_slices_are_those_of_the_terminal(result: plm.Result, page: Page) -> None:
+    head, *rows = page.tables["Worst slices by roc_auc"]
+    assert [name for name, _ in head] == ["slice", "model", "roc_auc", "to overall", "rows"]
+    values = {
+        (row["slice"], row["model"]): row["value"]
+        for row in result.metrics.filter(metric="roc_auc").rows(named=True)
+    }
+    terminal = render(summarise(result), 200)
+    assert rows
+    for (name, _), (model, _), _, (shown, attributes), _ in rows:
+        assert shown.replace(MINUS, "-") in terminal
+        distance = values[name, model] - values["all", model]
+        assert float(attributes["data-value"] or "") == pytest.approx(distance, abs=1e-15)
+        text = shown.split(" ")[0].replace(MINUS, "-")
+        assert float(text) == pytest.approx(distance, abs=0.5000001 * 10 ** -len(text.partition(".")[2]))
+
+
 def test_a_shade_says_how_many_errors_a_value_is_worse(result: plm.Result, page: Page) -> None:
     cells = page.tables["Slices by metrics: good"]
     frame = result.metrics.filter(slice_set="region", model="good", metric="roc_auc")

@@ -18,8 +18,8 @@ from plmetrics.report.html.blocks import (
     words,
 )
 from plmetrics.report.leaderboard import primary_metric, ranked_models
-from plmetrics.report.numbers import number, plural, row_estimate
-from plmetrics.report.sections.worst import prevalence_remark, worst_slices
+from plmetrics.report.numbers import plural, row_estimate
+from plmetrics.report.sections.worst import distance_to_overall, prevalence_remark, worst_slices
 
 if TYPE_CHECKING:
     from plmetrics.report.html.blocks import Block
@@ -63,21 +63,21 @@ def _worst(summary: Summary) -> list[Block]:
             words(row["slice"]),
             words(row["model"]),
             value_cell(row, footnotes=footnotes),
-            Cell(_shortfall(row), value=row["shortfall"], number=True),
+            _distance_cell(row),
             rows_cell(row["n"]),
         ]
         for row in rows
     ]
     if not cells:
         return []
-    columns = ["slice", "model", metric, "short of all rows by", "rows"]
+    columns = ["slice", "model", metric, "to overall", "rows"]
     notes = [*footnotes.lines, *filter(None, [prevalence_remark(summary, metric)])]
     return [Table(f"Worst slices by {metric}", columns, cells, notes)]
 
 
-def _shortfall(row: dict[str, Any]) -> str:
-    errors = f" ({row['errors']:.1f} SE)" if row["errors"] is not None else ""
-    return f"{number(row['shortfall'])}{errors}"
+def _distance_cell(row: dict[str, Any]) -> Cell:
+    text = "".join(distance_to_overall(row)).replace("-", MINUS)
+    return Cell(text, value=row["value"] - row["whole"], number=True)
 
 
 def _shaded_table(summary: Summary, frame: pl.DataFrame, model: str) -> Table:
