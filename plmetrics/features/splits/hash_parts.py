@@ -68,10 +68,12 @@ def with_parts(
     name: str = "fold",
     *,
     exact: bool = True,
+    nested: bool = False,
 ) -> pl.LazyFrame:
     """The rows with the number of each one's part, from 0.
 
-    Rows with one hash stay together. Without `exact`, shares hold in expectation and nothing is read.
+    Rows with one hash stay together. Without `exact`, shares hold in expectation and nothing is read. With `nested` the
+    first of the strata is an outer fold: each part has rows outside each of these.
 
     Raises:
         DataError: a part has no rows.
@@ -81,7 +83,8 @@ def with_parts(
         return rows.with_columns(_part(hashed, [_word(edge) for edge in edges]).alias(name))
     keys = {f"@@stratum|{index}": pl.col(column) for index, column in enumerate(strata)}
     narrow = rows.select(hashed.alias(HASH), **keys or {"@@stratum|0": pl.lit(0, dtype=pl.Int8)})
-    table = _cuts(narrow.with_columns((pl.col(HASH) // (1 << _RANGE_BITS)).alias(_RANGE)), shares)
+    ranged = narrow.with_columns((pl.col(HASH) // (1 << _RANGE_BITS)).alias(_RANGE))
+    table = _cuts(ranged, shares, nested=nested)
     cuts = [column for column in table.columns if column.startswith("@@cut|")]
     if not keys:
         places = table.select(cuts).row(0)
@@ -100,7 +103,7 @@ def _part(hashed: pl.Expr, cuts: Sequence[pl.Expr]) -> pl.Expr:
     return pl.sum_horizontal(pl.lit(0, dtype=pl.Int32), *passed)
 
 
-def _cuts(narrow: pl.LazyFrame, shares: Sequence[float]) -> pl.DataFrame:
+def _cuts(narrow: pl.LazyFrame, shares: Sequence[float], *, nested: bool) -> pl.DataFrame:
     """A row a stratum: its key, and the first hash of every part but the first."""
     strata = [column for column in narrow.collect_schema() if column not in {HASH, _RANGE}]
     ranges = _row_counts(narrow, [*strata, _RANGE])
@@ -124,10 +127,13 @@ def _cuts(narrow: pl.LazyFrame, shares: Sequence[float]) -> pl.DataFrame:
         hashes, before[np.unique(holding, return_inverse=True)[1]].astype(np.int64) + ranks
     )
     targets[inside] -= within
-    _refuse_empty_parts(np.diff(targets.sum(axis=0), prepend=0, append=sizes.sum()))
+    keys = ranges.select(strata).unique(maintain_order=True)
+    rows = np.diff(targets, axis=1, prepend=0, append=sizes[:, None])
+    _refuse_empty_parts(rows.sum(axis=0))
+    if nested:
+        _refuse_empty_inner_folds(rows, keys.to_series().to_numpy())
     cut = np.zeros(targets.shape, dtype=np.uint64)
     cut[inside] = hashes[HASH].to_numpy()[place]
-    keys = ranges.select(strata).unique(maintain_order=True)
     return keys.with_columns(
         pl.when(pl.Series(inside[:, part])).then(pl.Series(cut[:, part])).alias(f"@@cut|{part}")
         for part in range(len(shares) - 1)
@@ -141,6 +147,16 @@ def _refuse_empty_parts(rows: Counts) -> None:
         msg = f"{len(empty):,} of {len(rows):,} parts would have no rows: the table has {rows.sum():,}"
         hint = "ask for fewer folds or a larger share; rows of one key are not parted, and method grouped balances them"
         raise DataError(Problem(msg, ("folds",), hint))
+
+
+def _refuse_empty_inner_folds(rows: Counts, outer: Counts) -> None:
+    """Refuse inner folds without rows to train on, from rows `[stratum, inner fold]` and each stratum's outer fold."""
+    for fold in np.unique(outer):
+        empty = np.flatnonzero(rows[outer != fold].sum(axis=0) == 0)
+        if len(empty):
+            place = f"inner fold {empty[0]} would have no rows where outer fold {fold} is tested"
+            msg = f"{place}: the table has {rows.sum():,}"
+            raise DataError(Problem(msg, ("inner",), "ask for fewer folds"))
 
 
 def _row_counts(rows: pl.LazyFrame, keys: Sequence[str]) -> pl.DataFrame:

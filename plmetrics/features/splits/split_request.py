@@ -62,7 +62,9 @@ class SplitRequest:
                 rows, hashed, self.group, folds, self.label, name, within, mixed=self.mixed
             )
         strata = self.label if within is None else (within, *self.label)
-        return with_parts(rows, hashed, [1 / folds] * folds, strata, name, exact=self.exact)
+        return with_parts(
+            rows, hashed, [1 / folds] * folds, strata, name, exact=self.exact, nested=within is not None
+        )
 
     def finished(self, rows: pl.LazyFrame, *names: str) -> Frame:
         """The table with the new columns: a DataFrame where the table was in memory, else the plan."""

@@ -278,6 +278,18 @@ def test_folds_of_keys_are_refused_where_one_is_empty_and_else_complete(keys: li
         assert found.group_by("id").agg(pl.col("fold").n_unique())["fold"].max() == 1
 
 
+@settings(max_examples=30, deadline=None)
+@given(st.integers(2, 30), st.integers(2, 4), st.integers(2, 5))
+def test_inner_folds_have_rows_to_train_on_in_every_outer_fold(rows: int, outer: int, inner: int) -> None:
+    try:
+        found = plm.splits.nested(pl.DataFrame({"id": range(rows)}), outer, inner, key="id")
+    except plm.DataError:
+        assert rows < outer * inner
+        return
+    trained = found.drop_nulls("inner_fold").group_by("fold").agg(pl.col("inner_fold").n_unique())
+    assert trained["inner_fold"].to_list() == [inner] * outer
+
+
 @pytest.mark.parametrize(
     ("method", "options", "words"),
     [
