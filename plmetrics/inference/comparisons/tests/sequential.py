@@ -236,7 +236,9 @@ def sequential_tests(test: TestOutcomes, shares: Array, spending: str, level: fl
         z = np.where(error > 0, estimate / error, np.nan)
     half = sequential_limits(shares, 1.0 - level_of(level), spending)[-1] * error
     tested = np.isfinite(test.p_value)
-    p = np.where(tested & np.isfinite(z), sequential_p_values(shares, len(shares) - 1, z, spending), test.p_value)
+    p = np.where(
+        tested & np.isfinite(z), sequential_p_values(shares, len(shares) - 1, z, spending), test.p_value
+    )
     return replace(test, p_value=p, lower=estimate - half, upper=estimate + half)
 
 
