@@ -13,9 +13,11 @@ from plmetrics.inference.comparisons.inflation import (
     NOISE_NOTE,
     UNEQUAL_NOISE,
     bearable,
+    bounded_by_noise,
     hides_noise,
     leaves_noise,
     noise_bounds,
+    remaining_noise,
     unequal_noise,
 )
 from plmetrics.inference.comparisons.paired_bootstrap import (
@@ -50,7 +52,7 @@ UNEQUAL_ROWS = "unequal_rows"
 """The status of a contrast of totals over different numbers of rows."""
 
 _OTHER_WEIGHTS = "the models weigh the same rows differently: a total is larger where these weigh more"
-_NOTES = np.array([None, OTHER_ROWS, _OTHER_WEIGHTS], dtype=object)
+_NOTES = np.array([None, OTHER_ROWS, _OTHER_WEIGHTS, NOISE_NOTE], dtype=object)
 _OF_SIZES = np.array([None, f"it {TOTAL}", NOISE_NOTE], dtype=object)
 _ROUNDING = 1e-9
 _AT_ONCE = 1 << 22
@@ -109,6 +111,7 @@ class Contrasts:
     ) -> None:
         estimates = part.judged
         slices = len(part.listed)
+        n = np.stack([np.minimum(*(estimates[name].n for name in pair)) for pair in pairs])
         equal = np.concatenate(
             [part.equal[pair] & self._same_threshold(place.metric, pair) for pair in pairs]
         )
@@ -116,7 +119,7 @@ class Contrasts:
             stack([estimates[model].estimate for model, _ in pairs]),
             stack([estimates[baseline].estimate for _, baseline in pairs]),
             equal,
-            None,
+            n.reshape(-1),
             np.concatenate([same_size(estimates[model], estimates[baseline]) for model, baseline in pairs]),
         )
         tolerance = None
@@ -126,18 +129,20 @@ class Contrasts:
                     logs[name] = log_estimate(estimates[name].estimate)
             tolerance = tuple(stack([logs[pair[side]] for pair in pairs]) for side in (0, 1))
         difference = self._contrast(sides, scale, place.metric, tolerance)
+        pair = sides.model, sides.baseline
+        difference = bounded_by_noise(difference, pair, place.metric, sides.n, scale, self._analysis.level)
         nearer = self._nearer(sides, place.metric)
         for step, (model, baseline) in enumerate(pairs):
-            n = np.minimum(estimates[model].n, estimates[baseline].n)
             part_difference = entries_of(difference, slice(step * slices, (step + 1) * slices))
             order = self._analysis.pairs.index((model, baseline)) * len(self._scales)
             columns = self._columns(
-                "model", scale, (model, baseline), place, (part_difference, n, _kind(sides.model))
+                "model", scale, (model, baseline), place, (part_difference, n[step], _kind(sides.model))
             )
             columns |= {name: values[step * slices : (step + 1) * slices] for name, values in nearer.items()}
             other_rows = estimates[model].n != estimates[baseline].n
             notes = np.where(other_rows, 1, 2 * (part_difference.status == UNEQUAL_ROWS))
-            columns["note"] = _NOTES[np.where(n > 0, notes, 0)]
+            notes = np.where(part_difference.interval_status == UNEQUAL_NOISE, 3, notes)
+            columns["note"] = _NOTES[np.where(n[step] > 0, notes, 0)]
             where = (
                 order + self._scales.index(scale),
                 place.index,
@@ -186,9 +191,8 @@ class Contrasts:
                 difference = difference.untested(uneven, UNEQUAL_NOISE)
                 if leaves_noise(place.metric, scale) and part_sides.model.replicates is not None:
                     level, uneven_sizes = self._analysis.level, ~part_sides.same_size
-                    difference = noise_bounds(
-                        difference, part_sides.model, part_sides.baseline, uneven_sizes, level
-                    )
+                    remaining = remaining_noise(place.metric, part_sides.model, part_sides.baseline)
+                    difference = noise_bounds(difference, remaining, uneven_sizes, level)
                 words = baselines if isinstance(baselines, str) else baselines[part]
                 columns = self._columns(
                     contrast,

@@ -1,8 +1,9 @@
-"""Noise in a norm, such as a calibration error: it makes the value larger, and more so where there are fewer rows.
+"""Noise in a norm, such as a calibration error: it makes the value larger, more so with fewer rows or more bins.
 
 The difference of two norms over different numbers of rows is then not 0 where the truth is the same, and a test of it
-rejects for the sizes. A norm v of estimates with noise s has a mean square of about truth^2 + s^2, and its replicates,
-which have the same noise once more, one of v^2 + s^2: so s is known. Where it is small beside v it adds little to v.
+rejects for the sizes; on the same rows it rejects where the scores of one model fill more bins. A norm v of estimates
+with noise s has a mean square of about truth^2 + s^2, and its replicates, which have the same noise once more, one of
+v^2 + s^2: so s is known. Where it is small beside v it adds little to v.
 
 What a debiased norm subtracts is itself estimated from noisy gaps, and the rest is cut off at 0: about half of the
 noise stays in it. Its replicates show that part, for they lie above the value by about as much.
@@ -11,7 +12,7 @@ noise stays in it. Its replicates show that part, for they lie above the value b
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 from plmetrics.catalogue.metric import leaves
 from plmetrics.catalogue.needs import Bins
 from plmetrics.inference.comparisons.paired_bootstrap import student_test
-from plmetrics.inference.intervals.spread import block_factor
+from plmetrics.inference.intervals.spread import block_factor, standard_error
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
@@ -31,7 +32,9 @@ Array = NDArray[np.float64]
 UNEQUAL_NOISE = "unequal_noise"
 """The status of an interval that is not made, because noise adds more to one side than to the other."""
 
-NOISE_NOTE = "noise alone makes it larger where there are fewer rows (ece: compare ece(debias=true))"
+NOISE_NOTE = (
+    "noise alone makes it larger where there are fewer rows or more bins (ece: compare ece(debias=true))"
+)
 
 _FAR = 3.0
 _LEFT = 2.0
@@ -39,6 +42,9 @@ _LEFT = 2.0
 
 MOST = 0.25
 """Noise of so large a part of a value adds 3 % to it, which is little beside the value's standard error."""
+
+_BORNE = 0.2
+"""Admissible bias in standard errors: it moves a level of 5 % to 5.5 %."""
 
 _ROWS_A_BIN = 5
 """With fewer rows a bin, on average, replicates do not show how noisy the gaps are."""
@@ -145,19 +151,14 @@ def leaves_noise(metric: Metric, scale: str) -> bool:
 
 
 def noise_bounds(
-    difference: Difference, model: Estimate, baseline: Estimate, where: NDArray[np.bool_], level: float
+    difference: Difference, remaining: Array, where: NDArray[np.bool_], level: float
 ) -> Difference:
-    """Difference of norms with an interval and p value valid also without the remaining noise.
+    """Difference d of norms with an interval and p value valid also without the remaining noise e.
 
-    The left noise e is `_LEFT` times what the replicates' mean difference exceeds the difference d. The interval covers
-    both d -+ h and d - e -+ h, and the p value is the larger one of the two, 1 if they differ in sign.
+    The interval covers both d -+ h and d - e -+ h, and the p value is the larger one of the two, 1 if they differ in
+    sign.
     """
-    assert model.replicates is not None
-    assert baseline.replicates is not None
-    replicates = model.replicates - baseline.replicates
-    number = np.maximum(np.isfinite(replicates).sum(axis=0), 1)
-    mean = np.sum(replicates, axis=0, where=np.isfinite(replicates)) / number
-    corrected = difference.difference - _LEFT * (mean - difference.difference)
+    corrected = difference.difference - remaining
     testable = where & np.isfinite(difference.lower) & np.isfinite(corrected)
     error = difference.std_error * block_factor(np.maximum(difference.blocks, 2))
     freedom: Array = difference.blocks.astype(np.float64) - 1.0
@@ -172,13 +173,59 @@ def noise_bounds(
     )
 
 
+def remaining_noise(metric: Metric, model: Estimate, baseline: Estimate) -> Array:
+    """Bound on the part of a difference of norms that noise leaves, with its sign.
+
+    It is `_LEFT` times what the replicates' mean difference exceeds the difference. Of plain norms, which nothing is
+    subtracted from, it is also the difference of v - sqrt(v^2 - s^2), s the noise in v, if that is larger.
+    """
+    assert model.replicates is not None
+    assert baseline.replicates is not None
+    replicates = model.replicates - baseline.replicates
+    number = np.maximum(np.isfinite(replicates).sum(axis=0), 1)
+    mean = np.sum(replicates, axis=0, where=np.isfinite(replicates)) / number
+    excess: Array = _LEFT * (mean - (model.value - baseline.value))
+    if not is_inflated(metric, "difference"):
+        return excess
+    plain = _inflation(model) - _inflation(baseline)
+    return np.where(np.abs(plain) > np.abs(excess), plain, excess)
+
+
+def _inflation(estimate: Estimate) -> Array:
+    """Part of a norm that its noise adds, were it the root of a sum of squares."""
+    remainder: Array = estimate.value - np.sqrt(np.maximum(estimate.value**2 - noise(estimate) ** 2, 0.0))
+    return remainder
+
+
+def bounded_by_noise(
+    difference: Difference,
+    sides: tuple[Estimate, Estimate],
+    metric: Metric,
+    rows: Any,
+    scale: str,
+    level: float,
+) -> Difference:
+    """Contrast of a norm on the same rows: a difference holds without the noise of one side, a ratio is untested.
+
+    So is a difference with too few `rows` for replicates to show the noise. Metrics that are no norms stay as they are.
+    """
+    model, baseline = sides
+    if not metric.value_kind.is_norm or model.replicates is None or baseline.replicates is None:
+        return difference
+    remaining = remaining_noise(metric, model, baseline)
+    error = standard_error(model.replicates - baseline.replicates)
+    matters = (np.abs(remaining) > _BORNE * error) & (difference.interval_status == "ok")
+    untestable = matters & (hides_noise(metric, rows) | (scale != "difference"))
+    return noise_bounds(difference, remaining, matters, level).untested(untestable, UNEQUAL_NOISE)
+
+
 def sizes_matter(values: Array, rows: Array, error: Array) -> NDArray[np.bool_]:
     """Mask of pairs of values `[2, ...]` apart by their numbers of rows alone, were they nothing but noise.
 
-    Noise falls with the root of the rows. A fifth of a standard error is borne: it moves a level of 5 % to 5.5 %.
+    Noise falls with the root of the rows.
     """
     fewest, most = rows.min(axis=0), rows.max(axis=0)
     larger = np.where(rows[0] >= rows[1], values[0], values[1])
     with np.errstate(divide="ignore", invalid="ignore"):
-        matter: NDArray[np.bool_] = larger * (np.sqrt(most / fewest) - 1) > 0.2 * error
+        matter: NDArray[np.bool_] = larger * (np.sqrt(most / fewest) - 1) > _BORNE * error
     return matter

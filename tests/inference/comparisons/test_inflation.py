@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 import plmetrics as plm
@@ -15,6 +16,7 @@ from plmetrics.inference.comparisons.inflation import (
     hides_noise,
     leaves_noise,
     noise_bounds,
+    remaining_noise,
     unequal_noise,
 )
 from plmetrics.inference.comparisons.paired_bootstrap import (
@@ -99,7 +101,7 @@ def rejected(metric: Any, pair: list[Estimate], scale: str, sizes: tuple[int, in
     if bears is not None:
         made = made.untested(unequal_noise(*pair, bears), "unequal_noise")
     if leaves_noise(metric, scale):
-        made = noise_bounds(made, *pair, ~equal, 0.95)
+        made = noise_bounds(made, remaining_noise(metric, *pair), ~equal, 0.95)
     return float(np.mean(np.nan_to_num(made.p_value, nan=1.0) < 0.05))
 
 
@@ -152,13 +154,14 @@ def test_noise_that_is_left_widens_on_one_side_only() -> None:
     model = Estimate(np.array([0.06]), np.array(["ok"]), np.array([100]), one, ())
     other = Estimate(np.array([0.01]), np.array(["ok"]), np.array([100]), np.full((3, 1), 0.01), ())
     made = paired_difference(model, other, equal=np.array([False]), level=0.95)
-    moved: Difference = noise_bounds(made, model, other, np.array([True]), 0.95)
+    remaining = remaining_noise(plm.metric("ks", task="binary"), model, other)
+    moved: Difference = noise_bounds(made, remaining, np.array([True]), 0.95)
     assert moved.difference[0] == pytest.approx(0.05)
     assert moved.upper[0] == made.upper[0]
     assert moved.lower[0] == pytest.approx(made.lower[0] - 2 * 0.02)
     assert made.p_value[0] < 0.05 < moved.p_value[0]
     assert moved.lower[0] < 0 < moved.upper[0]
-    alone = noise_bounds(made, model, other, np.array([False]), 0.95)
+    alone = noise_bounds(made, remaining, np.array([False]), 0.95)
     assert (alone.lower[0], alone.p_value[0]) == (made.lower[0], made.p_value[0])
 
 
@@ -191,3 +194,42 @@ def test_slices_of_a_row_or_two_a_bin_are_told_apart_no_more_often_than_promised
         for metric, values in zip(metrics, p, strict=True):
             rejected[metric] += int((values < 0.05).sum())
     assert all(count <= 0.1 * 3 * 24 for count in rejected.values()), rejected
+
+
+@pytest.mark.parametrize("metric", ["ece", "ece(norm=l2)", "ece(debias=true)", "corp_miscalibration", "ks"])
+def test_scores_in_more_bins_are_no_worse_for_their_noise(metric: str) -> None:
+    """Calibrated scores against the same cut to two: tests of `ece` told half of them apart, of `corp` all."""
+    tables, rows, rng = 60, 300, np.random.default_rng(8)
+    score = np.tile(1 / (1 + np.exp(-rng.normal(0, 1.2, rows))), tables)
+    table, unit = np.divmod(np.arange(tables * rows), rows)
+    high = score >= np.median(score)
+    cut = np.where(high, score[high].mean(), score[~high].mean())
+    steep = np.clip(0.6 * score + 0.02, 0, 1)
+    truth = 0.5 if metric == "ks" else score
+    found = plm.evaluate(
+        {
+            "y": rng.random(len(score)) < truth,
+            "p": score,
+            "cut": cut,
+            "steep": steep,
+            "table": table,
+            "unit": unit,
+        },
+        label="y",
+        models={name: name for name in ("p", "cut", "steep")},
+        metrics=[metric],
+        unit="unit",
+        slices=["table"],
+        max_slices=tables + 1,
+        uncertainty={"replicates": 100},
+        compare={"baseline": "p", "scales": ["difference", "ratio"]},
+    ).comparisons.filter(slice_set="table")
+    significant = found.with_columns((pl.col("p_value").fill_null(1.0) < 0.05).alias("found"))
+    counts = significant.filter(scale="difference").group_by("model").agg(pl.col("found").sum())
+    rejected = dict(counts.rows())
+    assert rejected["cut"] <= 0.2 * tables
+    assert significant.filter(scale="ratio", model="cut")["found"].sum() <= 0.2 * tables
+    assert metric == "ks" or rejected["steep"] > 0.7 * tables
+    tested = significant.filter(pl.col("p_value").is_not_null(), scale="difference")
+    excludes = (pl.col("lower") > 0) | (pl.col("upper") < 0)
+    assert tested.select((excludes == pl.col("found")).all()).item()

@@ -68,13 +68,15 @@ def ks_2samp(a: Any, b: Any, *, method: str = "auto") -> TestResult:
 
 
 def _exact(apart: int, n_a: int, n_b: int) -> float:
-    """Exact p-value: 1 - P(a random order of both samples stays within `apart` / (n_a n_b) at each step).
+    """Exact p-value: P(a random order of both samples lies `apart` / (n_a n_b) or more apart at some step).
 
-    The chance to stand at each (i, j) is carried along diagonals i + j, so that it does not overflow.
+    The chance to stand at each (i, j) is carried along diagonals i + j, so that it does not overflow. What reaches the
+    distance is added up: 1 less what remains would be rounding where p is small.
     """
     chance = np.zeros(n_a + 1)
     chance[0] = 1.0
     steps = np.arange(n_a + 1)
+    reached = 0.0
     for position in range(n_a + n_b):
         left_a, left_b = n_a - steps, n_b - (position - steps)
         total = float(n_a + n_b - position)
@@ -84,8 +86,9 @@ def _exact(apart: int, n_a: int, n_b: int) -> float:
         chance = move_b
         chance[1:] += move_a[:-1]
         near = np.abs(steps * n_b - (position + 1 - steps) * n_a) < apart
+        reached += float(chance.sum(where=~near))
         chance = np.where(near, chance, 0.0)
-    return float(min(1.0, max(0.0, 1.0 - chance[n_a]))) if apart else 1.0
+    return min(1.0, reached) if apart else 1.0
 
 
 def _asymptotic(distance: float, n_a: int, n_b: int) -> float:

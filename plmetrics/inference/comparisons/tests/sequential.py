@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 SPENDING = ("obrien_fleming", "pocock")
-_LARGEST = 10.0
-"""No limit lies above it: nothing to speak of is spent beyond."""
+_LARGEST = 37.0
+"""No limit lies above it: normal tails beyond are 0 in double precision."""
 _NODES, _PER_STEP, _MOST_NODES = 60, 12, 1500
 _ERRORS = np.exp(np.linspace(np.log(1e-12), np.log(0.999), 60))
 """The two-sided errors between which a p value is interpolated."""
@@ -187,7 +187,7 @@ def group_sequential(
             msg = f"z has {len(statistics)} statistics, and information {len(shares)} looks"
             raise ConfigError(msg)
         for look, statistic in enumerate(statistics):
-            p[look] = sequential_p_values(shares[: look + 1], np.array([statistic]), spending)[0]
+            p[look] = sequential_p_values(shares, look, np.array([statistic]), spending)[0]
         reached = np.flatnonzero(np.abs(statistics) >= limits[: len(statistics)])
         stopped = int(reached[0]) + 1 if len(reached) else None
     return GroupSequential(shares, spent_error(shares, error, spending), limits, p, stopped)
@@ -212,20 +212,21 @@ def sequential_limits(shares: Array, error: float, spending: str) -> Array:
     return limits
 
 
-def sequential_p_values(shares: Array, z: Array, spending: str) -> Array:
-    """Smallest two-sided error with a stop at the last look, for many statistics."""
-    limits, nominal = _limits_by_error(tuple(shares.tolist()), spending)
+def sequential_p_values(shares: Array, look: int, z: Array, spending: str) -> Array:
+    """Smallest two-sided error with a stop at a look, for many statistics."""
+    by_error, by_nominal = _limits_by_error(tuple(shares.tolist()), spending)
+    limits = by_error[:, look]
+    solved = int(np.searchsorted(limits, _LARGEST - 1e-6)) + 1
     size = np.abs(z)
-    p: Array = 2.0 * ndtr(-np.interp(size, limits, nominal))
+    p: Array = 2.0 * ndtr(-np.interp(size, limits[:solved], by_nominal[:solved]))
     return np.where(np.isnan(size), np.nan, np.where(size < limits[0], 1.0, p))
 
 
 @lru_cache(maxsize=8)
 def _limits_by_error(shares: tuple[float, ...], spending: str) -> tuple[Array, Array]:
-    """Limits of the last look, ascending, and those of a single look: almost a line."""
-    limits = [sequential_limits(np.array(shares), float(error), spending)[-1] for error in _ERRORS]
-    order = np.argsort(limits)
-    return np.array(limits)[order], np.asarray(ndtri(1.0 - _ERRORS / 2.0))[order]
+    """Limits `[error, look]`, ascending, and those of a single look: almost a line at each look."""
+    limits = [sequential_limits(np.array(shares), float(error), spending) for error in _ERRORS[::-1]]
+    return np.array(limits), np.asarray(ndtri(1.0 - _ERRORS[::-1] / 2.0))
 
 
 def sequential_tests(test: TestOutcomes, shares: Array, spending: str, level: float) -> TestOutcomes:
@@ -235,7 +236,9 @@ def sequential_tests(test: TestOutcomes, shares: Array, spending: str, level: fl
         z = np.where(error > 0, estimate / error, np.nan)
     half = sequential_limits(shares, 1.0 - level_of(level), spending)[-1] * error
     tested = np.isfinite(test.p_value)
-    p = np.where(tested & np.isfinite(z), sequential_p_values(shares, z, spending), test.p_value)
+    p = np.where(
+        tested & np.isfinite(z), sequential_p_values(shares, len(shares) - 1, z, spending), test.p_value
+    )
     return replace(test, p_value=p, lower=estimate - half, upper=estimate + half)
 
 

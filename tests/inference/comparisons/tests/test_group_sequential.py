@@ -55,6 +55,14 @@ def test_p_is_the_error_at_which_a_look_would_stop() -> None:
     assert plm.tests.group_sequential(FIFTHS, [1.0, -3.4]).stopped == 2
 
 
+@pytest.mark.parametrize(("share", "z"), [(0.01, 15.0), (0.02, 10.5), (0.05, 11.0), (0.2, 9.9), (0.2, 12.0)])
+def test_p_of_a_large_statistic_at_a_first_look(share: float, z: float) -> None:
+    spent = 4 * norm.sf(np.sqrt(share) * norm.isf(norm.sf(z) / 2))
+    found = plm.tests.group_sequential([share], [z])
+    assert found.p_value[0] == pytest.approx(spent, rel=3e-3, abs=0.0)
+    assert (found.p_value[0] < 0.05) == (found.stopped == 1)
+
+
 def test_looks_that_were_and_this_one() -> None:
     assert look_shares(8050, 20_000, (4000, 8000, 12_000)).tolist() == [0.2, 0.4, 0.4025]
     assert look_shares(25_000, 20_000, (10_000,)).tolist() == [0.5, 1.0]

@@ -20,6 +20,14 @@ def test_exact_ks_is_that_of_scipy(n_a: int, n_b: int) -> None:
     assert (found.statistic, found.p_value) == pytest.approx((expected.statistic, expected.pvalue))
 
 
+@pytest.mark.parametrize("shift", [3.0, 9.0])
+def test_exact_ks_has_all_digits_of_a_small_p(shift: float) -> None:
+    one, other = np.linspace(0.0, 4.0, 100), np.linspace(0.0, 4.0, 100) + shift
+    expected = stats.ks_2samp(one, other, method="exact").pvalue
+    assert expected < 1e-20
+    assert plm.tests.ks_2samp(one, other).p_value == pytest.approx(expected, rel=1e-9, abs=0.0)
+
+
 def test_large_samples_have_the_distribution_of_kolmogorov() -> None:
     random = np.random.default_rng(1)
     one, other = random.normal(size=3000), random.normal(size=2000) + 0.05
