@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from plmetrics.core.errors import EnvironmentFault, Problem, needs_extra
 from plmetrics.core.process import is_ours
 from plmetrics.core.redaction import mask_address
+from plmetrics.core.results import GATE_OUTCOMES
 from plmetrics.exports.protocol import output_path
 from plmetrics.exports.tidy import OVERALL, headline_values
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 _REPORT = "report.html"
 _OLD = timedelta(days=1)
-_INVALID = re.compile(r"[^\w./ -]", re.ASCII)
+_INVALID = re.compile(r"[^\w./ -]")
 _LONGEST_NAME, _LONGEST_VALUE = 240, 5000
 _MOST_METRICS, _MOST_TAGS = 1000, 100
 _SETTINGS = {
@@ -114,7 +115,7 @@ def metric_names(rows: Sequence[Mapping[str, str | None]]) -> list[str]:
         place = row["slice"] if row["slice_set"] != OVERALL else None
         last = " ".join(_valid(part) for part in (row["metric"], row["class"], place) if part)
         first = f"{_valid(row['model'])}/" if row["model"] else ""
-        name = unique = f"{first}{last}"[:_LONGEST_NAME]
+        name = unique = _cut(f"{first}{last}")
         number = 1
         while not taken.isdisjoint(full := {f"{unique}{ending}" for ending in _NUMBERS.values()}):
             number += 1
@@ -127,6 +128,11 @@ def metric_names(rows: Sequence[Mapping[str, str | None]]) -> list[str]:
 def _valid(text: str) -> str:
     """Text without the characters invalid or dividing in names of metrics and tags."""
     return _INVALID.sub("_", text).replace("/", "_")
+
+
+def _cut(name: str) -> str:
+    """Beginning of a name: stores in files have a limit of bytes."""
+    return name.encode()[:_LONGEST_NAME].decode(errors="ignore")
 
 
 def _rule_words(rule: str) -> str:
@@ -175,8 +181,8 @@ def _tags(run: EndedRun, result: Outcome) -> dict[str, str]:
     for row in result.gates.rows(named=True):
         place = (row["model"], row["slice"] if row["slice_set"] != OVERALL else None)
         text = " ".join(filter(None, (_rule_words(row["gate"]), *place)))
-        name = f"plmetrics.gate/{_valid(text)}"[:_LONGEST_NAME]
-        tags[name] = row["verdict"] if tags.get(name, "pass") == "pass" else tags[name]
+        name = _cut(f"plmetrics.gate/{_valid(text)}")
+        tags[name] = min(row["verdict"], tags.get(name, "pass"), key=GATE_OUTCOMES.index)
     return tags
 
 
