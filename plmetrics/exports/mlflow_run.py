@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING
 from plmetrics.core.errors import EnvironmentFault, Problem, needs_extra
 from plmetrics.core.process import is_ours
 from plmetrics.core.redaction import mask_address
-from plmetrics.core.results import GATE_OUTCOMES
 from plmetrics.exports.protocol import output_path
-from plmetrics.exports.tidy import OVERALL, headline_values
+from plmetrics.exports.tidy import OVERALL, headline_values, worst_verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -177,13 +176,15 @@ def _identity(run: EndedRun) -> dict[str, str]:
 
 
 def _tags(run: EndedRun, result: Outcome) -> dict[str, str]:
-    tags = {"plmetrics.verdict": run.verdict}
-    for row in result.gates.rows(named=True):
-        place = (row["model"], row["slice"] if row["slice_set"] != OVERALL else None)
-        text = " ".join(filter(None, (_rule_words(row["gate"]), *place)))
-        name = _cut(f"plmetrics.gate/{_valid(text)}")
-        tags[name] = min(row["verdict"], tags.get(name, "pass"), key=GATE_OUTCOMES.index)
-    return tags
+    gates = worst_verdicts((_gate_tag(row), row["verdict"]) for row in result.gates.rows(named=True))
+    return {"plmetrics.verdict": run.verdict} | gates
+
+
+def _gate_tag(row: Mapping[str, str | None]) -> str:
+    """Name of the tag of a gate, with its model and slice."""
+    place = (row["model"], row["slice"] if row["slice_set"] != OVERALL else None)
+    text = " ".join(filter(None, (_rule_words(str(row["gate"])), *place)))
+    return _cut(f"plmetrics.gate/{_valid(text)}")
 
 
 def _experiment(client: MlflowClient, name: str) -> str:
