@@ -273,9 +273,11 @@ def run(
             for them.
     """
     from plmetrics.api.suite_run import Evaluation, RunOptions, open_suite, write_run
+    from plmetrics.runs.files import path_argument
 
     options = RunOptions(progress, exits, labels, command)
-    loaded, directory = open_suite(Path(path), set or {}, output)
+    place = None if output is None else path_argument(output, "output")
+    loaded, directory = open_suite(Path(path_argument(path, "path")), set or {}, place)
     intervals = interval is not None or force or "interval" in loaded.suite.sections
     if intervals and on is None:
         from plmetrics.api.nights.backfill import evaluate_interval

@@ -55,10 +55,11 @@ def validate(path: str | Path, set: Mapping[str, object] | None = None) -> Valid
     from plmetrics.diagnostics.run_warnings import sample_warnings
     from plmetrics.engine.binding.bind import bind
     from plmetrics.engine.faults import check_rows
+    from plmetrics.runs.files import path_argument
     from plmetrics.runs.history.earlier_runs import EarlierRuns
     from plmetrics.suite.yaml.load import load_suite
 
-    loaded = load_suite(Path(path), set or {})
+    loaded = load_suite(Path(path_argument(path, "path")), set or {})
     directory = output_directory(loaded)
     if loaded.suite.output.exports:
         from plmetrics.exports.plan import exports_of
@@ -122,12 +123,18 @@ def diff(before: Result | str | Path, after: Result | str | Path) -> Diff:
         not share, such as their suites.
 
     Raises:
+        ConfigError: one is neither a path nor a result.
         DataError: a folder is not a run that has ended with results.
     """
+    from plmetrics.runs.files import path_argument
     from plmetrics.runs.history.diff import compare_runs
 
+    sides = {"before": before, "after": after}
     return compare_runs(
-        *(side if isinstance(side, Result) else load_result(side) for side in (before, after))
+        *(
+            side if isinstance(side, Result) else load_result(path_argument(side, name))
+            for name, side in sides.items()
+        )
     )
 
 

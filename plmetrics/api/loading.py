@@ -6,7 +6,7 @@ import warnings
 from typing import TYPE_CHECKING, cast
 
 from plmetrics.api.result import Result
-from plmetrics.core.errors import ConfigError, PlmetricsWarning, Problem
+from plmetrics.core.errors import ConfigError, PlmetricsWarning
 from plmetrics.core.results import TABLES
 from plmetrics.features.registry import features_in
 
@@ -42,15 +42,10 @@ def load(path: str | PathLike[str]) -> Result:
     ...     print(error.problems[0].message)
     nowhere: no such folder
     """
-    from plmetrics.runs.files import place_of
+    from plmetrics.runs.files import path_argument, place_of
     from plmetrics.runs.history.previous_runs import last_results
 
-    try:
-        place = place_of(path)
-    except TypeError as error:
-        msg = f"a run is loaded from its folder, not from a {type(path).__name__}"
-        raise ConfigError(Problem(msg, ("path",))) from error
-    stored = last_results(place)
+    stored = last_results(place_of(path_argument(path, "path")))
     for note in stored.notes:
         warnings.warn(note, PlmetricsWarning, stacklevel=2)
     return Result(

@@ -85,14 +85,16 @@ class Result(ResultTables):
         """Write the report as one HTML file, with charts where the extra `report` is installed.
 
         Raises:
+            ConfigError: `path` is no path.
             EnvironmentFault: the file cannot be written.
         """
         from plmetrics.report.html.page import html_text
         from plmetrics.report.html.rendering import write_page
         from plmetrics.report.summary import summarise
-        from plmetrics.runs.files import place_of
+        from plmetrics.runs.files import path_argument, place_of
 
-        write_page(html_text(summarise(self)), place_of(path))
+        place = place_of(path_argument(path, "path"))
+        write_page(html_text(summarise(self)), place)
 
     def leaderboard(
         self,

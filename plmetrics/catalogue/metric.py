@@ -23,7 +23,7 @@ from plmetrics.catalogue.parameters import (
 from plmetrics.catalogue.variation import faint, square_sums
 from plmetrics.core import ops
 from plmetrics.core.errors import ConfigError
-from plmetrics.states.expressions import point_expression, sum_expressions
+from plmetrics.states.expressions import column_operand, point_expression, sum_expressions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -350,15 +350,15 @@ class Metric:
         three are not skipped: clean them first. Undefined values are null. `weight` multiplies each row.
 
         Raises:
-            ConfigError: the metric has no such form; `evaluate` computes it.
+            ConfigError: the metric has no such form, which `evaluate` computes; or an argument is no column.
 
         >>> import polars as pl, plmetrics as plm
         >>> frame = pl.DataFrame({"y": [1, 0, 1], "p": [0.9, 0.2, 0.4]})
         >>> frame.select(plm.metric("recall").expr(label="y", score="p")).item()
         0.5
         """
-        labels, scores = (pl.col(part) if isinstance(part, str) else part for part in (label, score))
-        weights = pl.col(weight) if isinstance(weight, str) else weight
+        labels, scores = column_operand(label, "label"), column_operand(score, "score")
+        weights = None if weight is None else column_operand(weight, "weight")
         rule = self.chosen_threshold
         if isinstance(self.needs, Sums) and self.expressible and (rule is None or rule.constant is not None):
             value = self._or_null(sum_expressions(self, labels, scores, weights))

@@ -6,6 +6,7 @@ It keeps to what both the schema of Jenkins and that of Ant's JUnit task allow.
 from __future__ import annotations
 
 import socket
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
@@ -32,8 +33,10 @@ def junit_text(run: EndedRun) -> str:
         remarks = []
     else:
         gates = run.result.gates.rows(named=True)
+        names = Counter[str]()
         for gate in gates:
-            _case(suite, run.name, gate)
+            names[_name(gate)] += 1
+            _case(suite, run.name, gate, names[_name(gate)])
         failures = sum(_fails(gate) for gate in gates)
         skipped = sum(gate["verdict"] in {"inconclusive", "skipped"} for gate in gates)
         counts = {"tests": len(gates), "failures": failures, "errors": 0, "skipped": skipped}
@@ -88,11 +91,11 @@ def _problem(problem: Mapping[str, Any]) -> str:
     return f"{place}{problem['message']}{hint}"
 
 
-def _case(suite: ET.Element, name: str, gate: Mapping[str, Any]) -> None:
+def _case(suite: ET.Element, name: str, gate: Mapping[str, Any], number: int) -> None:
+    """Case of a gate, the first of its name or a further one: readers keep one case of a name."""
+    title = _name(gate) if number == 1 else f"{_name(gate)} #{number}"
     classname = ".".join(part for part in (name, gate["model"]) if part)
-    case = ET.SubElement(
-        suite, "testcase", name=xml_text(_name(gate)), classname=xml_text(classname), time="0"
-    )
+    case = ET.SubElement(suite, "testcase", name=xml_text(title), classname=xml_text(classname), time="0")
     if _fails(gate):
         failure = ET.SubElement(case, "failure", type="gate", message=xml_text(_numbers(gate)))
         failure.text = xml_text(

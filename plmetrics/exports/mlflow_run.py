@@ -15,7 +15,7 @@ from plmetrics.core.errors import EnvironmentFault, Problem, needs_extra
 from plmetrics.core.process import is_ours
 from plmetrics.core.redaction import mask_address
 from plmetrics.exports.protocol import output_path
-from plmetrics.exports.tidy import OVERALL, headline_values
+from plmetrics.exports.tidy import OVERALL, headline_values, worst_verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _REPORT = "report.html"
 _OLD = timedelta(days=1)
-_INVALID = re.compile(r"[^\w./ -]", re.ASCII)
+_INVALID = re.compile(r"[^\w./ -]")
 _LONGEST_NAME, _LONGEST_VALUE = 240, 5000
 _MOST_METRICS, _MOST_TAGS = 1000, 100
 _SETTINGS = {
@@ -114,7 +114,7 @@ def metric_names(rows: Sequence[Mapping[str, str | None]]) -> list[str]:
         place = row["slice"] if row["slice_set"] != OVERALL else None
         last = " ".join(_valid(part) for part in (row["metric"], row["class"], place) if part)
         first = f"{_valid(row['model'])}/" if row["model"] else ""
-        name = unique = f"{first}{last}"[:_LONGEST_NAME]
+        name = unique = _cut(f"{first}{last}")
         number = 1
         while not taken.isdisjoint(full := {f"{unique}{ending}" for ending in _NUMBERS.values()}):
             number += 1
@@ -127,6 +127,11 @@ def metric_names(rows: Sequence[Mapping[str, str | None]]) -> list[str]:
 def _valid(text: str) -> str:
     """Text without the characters invalid or dividing in names of metrics and tags."""
     return _INVALID.sub("_", text).replace("/", "_")
+
+
+def _cut(name: str) -> str:
+    """Beginning of a name: stores in files have a limit of bytes."""
+    return name.encode()[:_LONGEST_NAME].decode(errors="ignore")
 
 
 def _rule_words(rule: str) -> str:
@@ -171,13 +176,15 @@ def _identity(run: EndedRun) -> dict[str, str]:
 
 
 def _tags(run: EndedRun, result: Outcome) -> dict[str, str]:
-    tags = {"plmetrics.verdict": run.verdict}
-    for row in result.gates.rows(named=True):
-        place = (row["model"], row["slice"] if row["slice_set"] != OVERALL else None)
-        text = " ".join(filter(None, (_rule_words(row["gate"]), *place)))
-        name = f"plmetrics.gate/{_valid(text)}"[:_LONGEST_NAME]
-        tags[name] = row["verdict"] if tags.get(name, "pass") == "pass" else tags[name]
-    return tags
+    gates = worst_verdicts((_gate_tag(row), row["verdict"]) for row in result.gates.rows(named=True))
+    return {"plmetrics.verdict": run.verdict} | gates
+
+
+def _gate_tag(row: Mapping[str, str | None]) -> str:
+    """Name of the tag of a gate, with its model and slice."""
+    place = (row["model"], row["slice"] if row["slice_set"] != OVERALL else None)
+    text = " ".join(filter(None, (_rule_words(str(row["gate"])), *place)))
+    return _cut(f"plmetrics.gate/{_valid(text)}")
 
 
 def _experiment(client: MlflowClient, name: str) -> str:

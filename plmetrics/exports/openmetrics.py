@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.exports.tidy import headline_values
+from plmetrics.exports.tidy import headline_values, worst_verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -47,12 +47,14 @@ def _families(run: EndedRun) -> Iterator[tuple[str, str, Iterable[Sample]]]:
     rows = headline_values(run.result).rows(named=True)
     for column, text in _NUMBERS.items():
         yield f"metric_{column}", text, [(_place(row, row["class"]), row[column]) for row in rows]
-    gates = [
-        sample
+    gates = worst_verdicts(
+        (tuple(({"gate": row["gate"]} | _place(row, None)).items()), row["verdict"])
         for row in run.result.gates.rows(named=True)
-        for sample in _one_of(_GATE_VERDICTS, row["verdict"], {"gate": row["gate"]} | _place(row, None))
+    )
+    samples = [
+        sample for labels, word in gates.items() for sample in _one_of(_GATE_VERDICTS, word, dict(labels))
     ]
-    yield "gate_status", "Whether this is the verdict of a gate.", gates
+    yield "gate_status", "Whether this is the verdict of a gate.", samples
 
 
 def _place(row: Mapping[str, Any], class_name: str | None) -> dict[str, str | None]:

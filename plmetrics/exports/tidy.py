@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import polars as pl
 
-from plmetrics.core.results import COMPARISONS_SCHEMA, GATES_SCHEMA, METRICS_SCHEMA, first_rows, table_schema
+from plmetrics.core.results import (
+    COMPARISONS_SCHEMA,
+    GATE_OUTCOMES,
+    GATES_SCHEMA,
+    METRICS_SCHEMA,
+    first_rows,
+    table_schema,
+)
 from plmetrics.core.version import VERSION
 from plmetrics.report.export import finite_rows
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from plmetrics.exports.protocol import EndedRun
     from plmetrics.runs.outcome import Outcome
 
+Key = TypeVar("Key")
 
 MOMENT = pl.Datetime("us", "UTC")
 RUN_KEYS = pl.Schema(
@@ -75,6 +85,18 @@ def _run_row(run: EndedRun) -> pl.DataFrame:
     }
     schema = {name: RUNS_SCHEMA[name] for name in facts}
     return pl.DataFrame([facts], schema=schema).select(*_keys(run), *facts)
+
+
+def worst_verdicts(gates: Iterable[tuple[Key, str]]) -> dict[Key, str]:
+    """The worst verdict of gates with one name in another system: gates may share a name, as both limits of a value do.
+
+    >>> worst_verdicts([("range", "skipped"), ("range", "fail"), ("range", "pass")])
+    {'range': 'fail'}
+    """
+    verdicts: dict[Key, str] = {}
+    for name, verdict in gates:
+        verdicts[name] = min(verdict, verdicts.get(name, "pass"), key=GATE_OUTCOMES.index)
+    return verdicts
 
 
 def headline_values(result: Outcome) -> pl.DataFrame:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 from plmetrics.core.names import number_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 MISSING = "-"
 _DEFAULT_DIGITS = 4
 _MOST_DECIMALS = 8
+_EXACT_DIGITS = 18
 _LARGE = 1e7
 _SMALL = 1e-4
 
@@ -37,13 +38,15 @@ def estimate(
     status: str | None = "ok",
     interval_status: str | None = "not_requested",
     signed: bool = False,
+    limits: Sequence[float] = (),
 ) -> ValueText:
     """A value with its interval, to two digits of the interval's width, else to four digits of the value.
 
-    An undefined value is its reason; an interval that was asked for and does not exist is `[-]`.
+    An undefined value is its reason; an interval that was asked for and does not exist is `[-]`. There are more digits
+    where a number would be rounded to one of the limits, or across it.
 
-    >>> str(estimate(0.92713, 0.92111, 0.93342))
-    '0.927 [0.921, 0.933]'
+    >>> str(estimate(0.92713, 0.92111, 0.93342)), str(estimate(0.69996)), str(estimate(0.69996, limits=[0.7]))
+    ('0.927 [0.921, 0.933]', '0.7000', '0.69996')
     >>> str(estimate(None, status="no_positives"))
     '- (no_positives)'
     """
@@ -51,11 +54,12 @@ def estimate(
         return ValueText(MISSING, f"({status})" if status not in (None, "ok") else "")
     if lower is None or upper is None:
         absent = "" if interval_status in (None, "ok", "not_requested") else f"[{MISSING}]"
-        return ValueText(number(value, signed=signed), absent)
+        return ValueText(number(value, signed=signed, limits=limits), absent)
     if not 0 < upper - lower < math.inf:
-        ends = ", ".join(number(end, signed=signed) for end in (lower, upper))
-        return ValueText(number(value, signed=signed), f"[{ends}]")
+        ends = ", ".join(number(end, signed=signed, limits=limits) for end in (lower, upper))
+        return ValueText(number(value, signed=signed, limits=limits), f"[{ends}]")
     style = _style(max(abs(value), abs(lower), abs(upper)), upper - lower)
+    style = _separate(style, (value, lower, upper), limits)
     low, high = (_write(end, style, signed=signed) for end in (lower, upper))
     return ValueText(_write(value, style, signed=signed), f"[{low}, {high}]")
 
@@ -66,8 +70,8 @@ def row_estimate(row: Mapping[str, Any], column: str = "value", *, signed: bool 
     return estimate(row[column], row["lower"], row["upper"], signed=signed, **why)
 
 
-def number(value: float, *, signed: bool = False) -> str:
-    """One number without an interval: whole numbers in full, others to at most four digits.
+def number(value: float, *, signed: bool = False, limits: Sequence[float] = ()) -> str:
+    """One number without an interval: whole numbers in full, others to at most four digits, or as limits need.
 
     >>> number(48842.0), number(0.92713), number(-0.00002, signed=True)
     ('48842', '0.9271', '-2e-05')
@@ -76,7 +80,8 @@ def number(value: float, *, signed: bool = False) -> str:
         return "-inf" if value < 0 else "+inf" if signed else "inf"
     if value == int(value) and abs(value) < 1e15:
         return _with_sign(str(int(value)), value, signed=signed)
-    rounded = _write(value, _style(abs(value), abs(value) / 10 ** (_DEFAULT_DIGITS - 2)), signed=signed)
+    style = _style(abs(value), abs(value) / 10 ** (_DEFAULT_DIGITS - 2))
+    rounded = _write(value, _separate(style, (value,), limits), signed=signed)
     exact = _with_sign(number_text(value), value, signed=signed)
     return min(exact, rounded, key=len)
 
@@ -133,6 +138,22 @@ def _style(magnitude: float, width: float) -> str:
         digits = math.floor(math.log10(magnitude)) + decimals
         return f".{min(max(digits, 1), _MOST_DECIMALS)}e"
     return f".{min(max(decimals, 0), _MOST_DECIMALS)}f"
+
+
+def _separate(style: str, values: Sequence[float], limits: Sequence[float]) -> str:
+    """The format with so many digits that no value is rounded to a limit that it is not at, or across one."""
+    pairs = [(value, limit) for value in values for limit in limits]
+    for digits in range(int(style[1:-1]), _EXACT_DIGITS):
+        candidate = f".{digits}{style[-1]}"
+        if all(
+            _side(float(format(value, candidate)), limit) == _side(value, limit) for value, limit in pairs
+        ):
+            return candidate
+    return style
+
+
+def _side(value: float, limit: float) -> int:
+    return (value > limit) - (value < limit)
 
 
 def _write(value: float, style: str, *, signed: bool) -> str:

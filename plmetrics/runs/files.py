@@ -16,7 +16,7 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from plmetrics.core.errors import EnvironmentFault, Problem
+from plmetrics.core.errors import ConfigError, EnvironmentFault, Problem
 from plmetrics.core.names import is_address
 from plmetrics.runs.failure import os_message
 
@@ -49,6 +49,23 @@ def place_of(text: str | os.PathLike[str], base: Path | None = None, path: Suite
 
         return BucketPlace.of(name, path)
     return Path(name) if base is None else base / name
+
+
+def path_argument(value: object, argument: str) -> str:
+    """Path or address that was given as an argument.
+
+    Raises:
+        ConfigError: it is none.
+
+    >>> path_argument(Path("runs/nightly"), "folder")
+    'runs/nightly'
+    """
+    path = value.__fspath__() if isinstance(value, os.PathLike) else value
+    if isinstance(path, str):
+        return path
+    raise ConfigError(
+        Problem(f"this must be a path, not a value of type {type(value).__name__}", (argument,))
+    )
 
 
 def write_atomic(path: Place, content: bytes) -> None:

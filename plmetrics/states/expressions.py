@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import polars as pl
 
+from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.states.moments import centre_name
 from plmetrics.states.sums import Rows, View
 
@@ -28,6 +29,18 @@ class SumRequest(Protocol):
 
     def centres(self) -> tuple[RowValue, ...]:
         """Centres of moments."""
+
+
+def column_operand(column: object, argument: str) -> pl.Expr:
+    """Column of an argument of `Metric.expr`.
+
+    Raises:
+        ConfigError: it is neither a name nor an expression.
+    """
+    if isinstance(column, (str, pl.Expr)):
+        return pl.col(column) if isinstance(column, str) else column
+    msg = f"this must be the name of a column or an expression, not a value of type {type(column).__name__}"
+    raise ConfigError(Problem(msg, (argument,)))
 
 
 def sum_expressions(metric: SumRequest, label: pl.Expr, score: pl.Expr, weight: pl.Expr | None) -> View:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import zoneinfo
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -86,13 +87,16 @@ class SliceKey:
 def value_text(value: Any) -> str:
     """A group value as text: strings as they are, numbers in shortest form, booleans lower case, dates ISO.
 
-    >>> value_text(2.0), value_text(True), value_text("north")
-    ('2', 'true', 'north')
+    >>> value_text(2.0), value_text(Decimal("1.10")), value_text(True), value_text("north")
+    ('2', '1.1', 'true', 'north')
     """
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, (int, float)):
         return number_text(value)
+    if isinstance(value, Decimal):
+        text = f"{value or 0:f}"  # without the exponent and the zeros that the type of a column adds
+        return text.rstrip("0").rstrip(".") if "." in text else text
     if isinstance(value, (datetime.date, datetime.time)):
         return value.isoformat()
     return str(value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -163,6 +164,28 @@ def test_the_last_complete_run_where_the_latest_failed(suite: Path) -> None:
         plm.load(failed.parent)
 
 
+@pytest.mark.parametrize(
+    ("call", "argument"),
+    [
+        (plm.load, "path"),
+        (plm.run, "path"),
+        (lambda value: plm.run("nightly.yaml", output=value), "output"),
+        (plm.validate, "path"),
+        (plm.history, "folder"),
+        (lambda value: plm.diff(value, "runs"), "before"),
+        (lambda value: plm.diff(plm.evaluate(day(), label="y", models="p"), value), "after"),
+        (lambda value: plm.evaluate(day(), label="y", models="p").report(value), "path"),
+        (lambda value: plm.metric("recall").expr(label=value, score="p"), "label"),
+        (lambda value: plm.metric("recall").expr("y", pl.col("p"), weight=value), "weight"),
+    ],
+)
+def test_an_argument_that_is_no_path_or_column_is_named(
+    call: Callable[[object], object], argument: str
+) -> None:
+    with pytest.raises(plm.ConfigError, match=rf"^{argument}: this must be .*not a value of type DataFrame$"):
+        call(day())
+
+
 def test_what_is_no_run_is_refused_in_words(suite: Path, tmp_path: Path) -> None:
     result = plm.run(suite)
     assert result.folder is not None
@@ -174,8 +197,6 @@ def test_what_is_no_run_is_refused_in_words(suite: Path, tmp_path: Path) -> None
         plm.load(tmp_path)
     with pytest.raises(plm.DataError, match="it holds runs of suites: name"):
         plm.load(result.folder.parent.parent)
-    with pytest.raises(plm.ConfigError, match="a run is loaded from its folder, not from a DataFrame"):
-        plm.load(result.metrics)  # type: ignore[arg-type]
     table = result.folder / "gates.parquet"
     content = bytearray(table.read_bytes())
     content[len(content) // 2] ^= 1

@@ -5,6 +5,7 @@ from xml.etree import ElementTree as ET
 import junitparser
 import pytest
 
+from plmetrics.core.results import gate_table
 from plmetrics.exports.junit import junit_text
 from plmetrics.exports.protocol import EndedRun
 
@@ -61,6 +62,21 @@ def test_a_case_for_each_gate_model_and_slice(ended: EndedRun) -> None:
     assert 'warning: all "found" (recall >= 0.99) [B, all]' in ET.fromstring(junit_text(ended)).findtext(
         ".//system-out", ""
     )
+
+
+def test_every_case_has_a_name_of_its_own(ended: EndedRun) -> None:
+    """Readers such as GitLab's keep one case of a name: here those of two slice sets with one column."""
+    assert ended.result is not None
+    gate = {"gate": "recall >= 0.8", "rule": ">= 0.8", "metric": "recall", "model": "A", "level": "fail"}
+    sets = {"region": "pass", "top": "fail", "rest": "fail"}
+    rows = [
+        gate | {"slice_set": name, "slice": "region=a", "verdict": word, "observed": 0.5}
+        for name, word in sets.items()
+    ]
+    run = dataclasses.replace(ended, result=dataclasses.replace(ended.result, gates=gate_table(rows)))
+    (suite,) = junitparser.JUnitXml.fromfile(io.BytesIO(junit_text(run).encode()))
+    assert len({(case.classname, case.name) for case in suite}) == len(sets)
+    assert [bool(case.result) for case in suite] == [False, True, True]
 
 
 def test_an_undecided_gate_says_why(ended: EndedRun) -> None:

@@ -13,8 +13,8 @@ from exports.examples import of_interval
 
 import plmetrics as plm
 from plmetrics.core.errors import EnvironmentFault
-from plmetrics.core.results import first_rows
-from plmetrics.exports.mlflow_run import MlflowTarget, metric_names, mlflow_target
+from plmetrics.core.results import first_rows, gate_table
+from plmetrics.exports.mlflow_run import MlflowTarget, _tags, metric_names, mlflow_target
 from plmetrics.exports.protocol import EndedRun
 from plmetrics.suite.yaml.load import load_suite
 
@@ -195,4 +195,20 @@ def test_names_are_valid_and_each_once() -> None:
     assert len(set(full)) == len(full)
     for name in full:
         _validate_metric_name(name)
-        assert len(name) <= 250
+        assert len(name.encode()) <= 250
+
+
+def test_letters_of_any_alphabet_stand_in_names() -> None:
+    place = {"model": "m", "metric": "recall", "class": None, "slice_set": "s"}
+    cities = ["北京", "上海", "Орёл"]
+    names = metric_names([place | {"slice": f"city={city}"} for city in cities])
+    assert names == [f"m/recall city_{city}" for city in cities]
+
+
+def test_a_tag_of_several_gates_has_the_worst_verdict(ended: EndedRun) -> None:
+    assert ended.result is not None
+    gate = {"gate": "g", "model": "m", "slice_set": "s", "level": "fail"}
+    verdicts = {"!": "pass", "?": "skipped", "#": "fail", "%": "inconclusive"}
+    gates = gate_table([gate | {"slice": f"s={mark}", "verdict": word} for mark, word in verdicts.items()])
+    tags = _tags(ended, dataclasses.replace(ended.result, gates=gates))
+    assert tags["plmetrics.gate/g m s__"] == "fail"

@@ -1,3 +1,4 @@
+import dataclasses
 from collections.abc import Mapping
 from types import ModuleType
 
@@ -7,7 +8,7 @@ from exports.examples import of_interval
 from prometheus_client import parser as prometheus
 from prometheus_client.openmetrics import parser as openmetrics
 
-from plmetrics.core.results import first_rows
+from plmetrics.core.results import first_rows, gate_table
 from plmetrics.exports.openmetrics import openmetrics_text
 from plmetrics.exports.protocol import EndedRun
 
@@ -65,6 +66,20 @@ def test_gates_and_verdicts_are_one_of_their_words(ended: EndedRun) -> None:
     assert at(samples, "run_exit_code", {}) == 3
     assert at(samples, "run_duration_seconds", {}) == ended.record["seconds"]
     assert at(samples, "run_timestamp_seconds", {}) == ended.finished.timestamp()
+
+
+@pytest.mark.parametrize(
+    "verdicts", [("pass", "fail"), ("skipped", "inconclusive", "fail"), ("fail", "pass")]
+)
+def test_gates_of_one_name_have_the_worst_verdict(ended: EndedRun, verdicts: tuple[str, ...]) -> None:
+    """Such as both limits of a value: an alert on failed gates must see the one that failed."""
+    assert ended.result is not None
+    place = {"gate": "range", "model": "A", "metric": "recall", "slice_set": "overall", "slice": "all"}
+    gates = gate_table([place | {"verdict": verdict} for verdict in verdicts])
+    run = dataclasses.replace(ended, result=dataclasses.replace(ended.result, gates=gates))
+    samples = read(openmetrics_text(run), openmetrics)
+    words = [word for word in set(verdicts) if at(samples, "gate_status", place | {"verdict": word})]
+    assert words == ["fail"]
 
 
 def test_an_interval_has_its_ends(ended: EndedRun) -> None:

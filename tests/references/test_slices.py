@@ -74,7 +74,12 @@ TYPES = {
     "infinite": ([float("inf"), float("-inf"), 1.5], pl.Float64, ["-inf", "1.5", "inf"]),
     "float32": ([0.1, 2.0], pl.Float32, ["0.1", "2"]),
     "float16": ([0.1, 2.0, None], pl.Float16, ["0.1", "2", "null"]),
-    "decimal": ([Decimal("1.50"), Decimal("-0.25"), None], pl.Decimal(10, 2), ["-0.25", "1.50", "null"]),
+    "decimal": ([Decimal("1.50"), Decimal("-0.25"), None], pl.Decimal(10, 2), ["-0.25", "1.5", "null"]),
+    "small decimal": (
+        [Decimal("1E-8"), Decimal(0), Decimal(300)],
+        pl.Decimal(20, 8),
+        ["0", "0.00000001", "300"],
+    ),
     "date": (
         [dt.date(1969, 12, 31), dt.date(1970, 1, 2), None],
         pl.Date,

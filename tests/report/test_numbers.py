@@ -74,3 +74,18 @@ def test_p_value(p: float | None, text: str) -> None:
 
 def test_count() -> None:
     assert count(1234567) == "1,234,567"
+
+
+@given(FINITE, st.floats(-1e-4, 1e-4), st.floats(0, 0.1), st.booleans())
+def test_no_number_is_shown_at_a_limit_that_it_is_not_at(
+    limit: float, offset: float, width: float, signed: bool
+) -> None:
+    """A check that failed by little must not read `0.7000` beside `>= 0.7`."""
+    value = limit + offset
+    ends = (value - width, value + width)
+    alone = estimate(value, signed=signed, limits=[limit])
+    beside = estimate(value, *ends, signed=signed, limits=[limit])
+    low, high = beside.interval.strip("[]").split(", ")
+    shown = [alone.value, beside.value, low, high]
+    for text, exact in zip(shown, (value, value, *ends), strict=True):
+        assert (float(text) > limit, float(text) < limit) == (exact > limit, exact < limit)

@@ -133,10 +133,6 @@ def names(asked: str | Sequence[str] | None) -> list[str] | None:
 
 
 def _path(folder: str | PathLike[str]) -> Place:
-    from plmetrics.runs.files import place_of
+    from plmetrics.runs.files import path_argument, place_of
 
-    try:
-        return place_of(folder)
-    except TypeError as error:
-        msg = f"a history is read from a folder, not from a {type(folder).__name__}"
-        raise ConfigError(Problem(msg, ("folder",))) from error
+    return place_of(path_argument(folder, "folder"))

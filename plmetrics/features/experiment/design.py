@@ -98,10 +98,11 @@ def _arm_text(dtype: pl.DataType, name: str) -> pl.Expr:
     """The name of a row's arm, as results have it."""
     if dtype == pl.Boolean:
         return pl.when(pl.col(name)).then(pl.lit("true")).when(~pl.col(name)).then(pl.lit("false"))
-    if dtype.is_float():
-        integer = pl.col(name).cast(pl.Int64, strict=False)
-        whole = pl.when(integer == pl.col(name)).then(integer.cast(pl.String))
-        return whole.when(pl.col(name).is_not_nan()).then(pl.col(name).cast(pl.String))
+    if dtype.is_float() or dtype.is_decimal():
+        number = pl.col(name).cast(pl.Float64) if dtype.is_decimal() else pl.col(name)
+        integer = number.cast(pl.Int64, strict=False)
+        whole = pl.when(integer == number).then(integer.cast(pl.String))
+        return whole.when(number.is_not_nan()).then(number.cast(pl.String))
     if dtype.is_nested() or dtype in {pl.Binary, pl.Object}:
         raise DataError(Problem(f"column '{name}' (arm) is of type {dtype}, which names no arms", ("arm",)))
     return pl.col(name).cast(pl.String)

@@ -40,6 +40,7 @@ _STYLES = {
     "skipped": "dim",
     "pass": "green",
 }
+_LOWEST, _HIGHEST = ("at_least", "band_lower"), ("at_most", "band_upper")
 _QUIET = frozenset({"pass", "skipped"})
 _SHOWN_EACH = 3
 _MOST = 60
@@ -80,8 +81,7 @@ def _severity(row: Row) -> float:
     if row["outcome"] in _QUIET or observed is None:
         return 0.0
     lowest, highest = (
-        [row[name] for name in names if row[name] is not None]
-        for names in (("at_least", "band_lower"), ("at_most", "band_upper"))
+        [row[name] for name in names if row[name] is not None] for names in (_LOWEST, _HIGHEST)
     )
     beyond = max(
         [limit - observed for limit in lowest] + [observed - limit for limit in highest], default=0.0
@@ -195,7 +195,14 @@ def observed_text(row: Row) -> ValueText:
     together = row.get("together")
     if together is None:
         signed = row["scale"] in {"difference", "relative_change"}
-        return estimate(row["observed"], row["lower"], row["upper"], status=row["status"], signed=signed)
+        return estimate(
+            row["observed"],
+            row["lower"],
+            row["upper"],
+            status=row["status"],
+            signed=signed,
+            limits=[row[name] for name in (*_LOWEST, *_HIGHEST) if row[name] is not None],
+        )
     if not together:
         return ValueText("-", f"({row['status']})")
     return ValueText(number(min(together)), f"to {number(max(together))}")

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
+import polars as pl
+
 from plmetrics.core.errors import AbsentDataError, ConfigError, DataError, Problem, needs_extra
 
 if TYPE_CHECKING:
@@ -29,6 +31,12 @@ _SERVERS = {"postgresql": "postgresql", "postgres": "postgresql", "mysql": "mysq
 _READ_ONLY = "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY"
 
 
+_POSTGRESQL_TYPE = b"POSTGRESQL:type"
+_DECIMAL = {b"MYSQL:type": b"decimal"}
+_EXACT = 2**53
+_LONG_WHOLE = r"^(-?[0-9]{16,38})(?:\.0*)?$"
+_CAST = "leave it out of the query, or CAST it to a number or a text"
+_CAST_WHOLE = "CAST it to a whole number or a text; or to DOUBLE PRECISION, where it may be rounded"
 _BATCH = 50_000
 _TIMEOUT = 10
 _SESSION = ("SET SESSION TRANSACTION READ ONLY", "SET time_zone = '+00:00'")
@@ -151,7 +159,7 @@ def mysql_batches(address: str, query: str) -> Iterator[pa.RecordBatchReader]:
             for statement in _SESSION:
                 cursor.execute(statement)
             cursor.execute(query)
-            schema = pa.schema([(name, _type(code)) for name, code, *_ in cursor.description])
+            schema = pa.schema([_field(name, code) for name, code, *_ in cursor.description])
             yield pa.RecordBatchReader.from_batches(schema, _batches(cursor, schema))
     except pymysql.MySQLError as error:
         number, *words = error.args or (0,)
@@ -167,8 +175,8 @@ def _converters() -> dict[Any, Any]:
     return {**encoders, FIELD_TYPE.BIT: lambda bits: str(int.from_bytes(bits, "big"))}
 
 
-def _type(code: int) -> pa.DataType:
-    """Type of a column; other than numbers and dates stays text."""
+def _field(name: str, code: int) -> pa.Field:
+    """A column; other than numbers and dates stays text."""
     import pyarrow as pa
     from pymysql.constants import FIELD_TYPE as OF
 
@@ -181,7 +189,8 @@ def _type(code: int) -> pa.DataType:
         **dict.fromkeys((OF.DATETIME, OF.TIMESTAMP), pa.timestamp("us")),
         OF.NULL: pa.null(),
     }
-    return types.get(code, pa.string())
+    is_decimal = code in {OF.DECIMAL, OF.NEWDECIMAL}
+    return pa.field(name, types.get(code, pa.string()), metadata=_DECIMAL if is_decimal else None)
 
 
 def _batches(cursor: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -200,9 +209,34 @@ def _column(field: pa.Field, values: Sequence[str | bytes | None]) -> pa.Array:
     """
     import pyarrow as pa
 
+    if field.metadata:
+        return decimal_numbers(pl.Series(field.name, values, pl.String)).to_arrow()
     try:
         return pa.array(values).cast(field.type)
     except pa.ArrowInvalid as error:
         msg = f"column '{field.name}' has a value that cannot be read: {error}"
-        hint = "leave it out of the query, or CAST it to a number or a text"
-        raise DataError(Problem(msg, ("data", "query"), hint)) from error
+        raise DataError(Problem(msg, ("data", "query"), _CAST)) from error
+
+
+def postgresql_type(field: pa.Field) -> str:
+    """The name of a column's type in PostgreSQL, that of a list with `_` before it; nothing elsewhere."""
+    name: bytes = (field.metadata or {}).get(_POSTGRESQL_TYPE, b"")
+    return name.decode()
+
+
+def decimal_numbers(texts: pl.Series) -> pl.Series:
+    """Exact decimals in 64 bits, from their texts.
+
+    Raises:
+        DataError: a whole number is none of 64 bits: a key would be that of other rows.
+    """
+    numbers = texts.cast(pl.Float64)
+    large = numbers.abs() >= _EXACT
+    whole = texts.filter(large).str.extract(_LONG_WHOLE).cast(pl.Int128)
+    rounded = whole != numbers.filter(large).cast(pl.Int128, strict=False)
+    if rounded.any():
+        msg = (
+            f"column '{texts.name}' has decimals that a number of 64 bits rounds: {whole.filter(rounded)[0]}"
+        )
+        raise DataError(Problem(msg, ("data", "query"), _CAST_WHOLE))
+    return numbers

@@ -11,6 +11,7 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.core.rowsql import RowExpressionError
+from plmetrics.table.database.drivers import postgresql_type
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -74,7 +75,7 @@ def database_condition(where: str, schema: pa.Schema, kind: str) -> str | None:
 
 def _type_of(field: pa.Field, kind: str) -> int | None:
     if kind == "postgresql":
-        return _POSTGRESQL.get((field.metadata or {}).get(b"POSTGRESQL:type", b"").decode())
+        return _POSTGRESQL.get(postgresql_type(field))
     of = _OTHERS.get(str(field.type))
     return of if of in _SURE[kind] else None
 

@@ -21,7 +21,7 @@ import polars as pl
 
 from plmetrics.core.errors import ConfigError, DataError, EnvironmentFault, PlmetricsError, Problem
 from plmetrics.core.redaction import mask_address
-from plmetrics.table.database.drivers import Database, database_of
+from plmetrics.table.database.drivers import Database, database_of, decimal_numbers, postgresql_type
 from plmetrics.table.files import Complaints, SourceFile, stamp_of
 from plmetrics.table.formats import parquet
 from plmetrics.table.formats.hive import FILE_PATH, Partitions
@@ -39,7 +39,9 @@ _SAMPLE = 1000
 _SEED = 17
 _WORD = 1 << 64
 _STATE = re.compile(r"SQLSTATE: (?P<state>\w{5})")
-_UNREAD = re.compile(r"interval|extension<|month_day_nano")
+_UNREAD = re.compile(r"interval|extension<|month_day_nano|^money$|^oid$")
+_MISREAD = ("money", "oid")
+"""Types of PostgreSQL that its driver has as cents, and as numbers that are negative from 2^31 on."""
 _CAST = "leave it out of the query, or CAST it to a number or a text"
 _NOT_READ = re.compile(r"read-?only (mode|database)|: syntax error|data-modifying|CTE needs a SELECT")
 _ALIAS = "plmetrics_rows"
@@ -246,7 +248,9 @@ def _is_unread(field: pa.Field) -> bool:
 
 
 def _type_text(field: pa.Field) -> str:
-    return str(getattr(field.type, "storage_type", field.type))
+    """The type of a column, or its name in PostgreSQL where the driver reads other values."""
+    name = postgresql_type(field).removeprefix("_")
+    return name if name in _MISREAD else str(getattr(field.type, "storage_type", field.type))
 
 
 def _groups(batches: Iterator[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
@@ -276,10 +280,8 @@ def _frame(parts: list[pa.RecordBatch | pa.Table], schema: pa.Schema) -> pl.Data
     table = pa.concat_tables(tables)
     columns = {name: _storage(table[name]) for name in table.column_names}
     frame = pl.DataFrame(pl.from_arrow(pa.table(columns)))
-    decimals = [
-        field.name for field in schema if (field.metadata or {}).get(b"POSTGRESQL:type") == b"numeric"
-    ]
-    return frame.with_columns(pl.col(decimals).cast(pl.Float64))
+    decimals = [field.name for field in schema if postgresql_type(field) == "numeric"]
+    return frame.with_columns(decimal_numbers(frame[name]) for name in decimals)
 
 
 def _storage(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -30,6 +30,8 @@ ENDINGS: tuple[str, ...] = (".parquet", ".pq")
 
 _TAIL = 1 << 16
 _UPSTREAM = "the program that writes it may have stopped halfway; write it again"
+_DIGITS = 38
+_FEWER = f"write them with at most {_DIGITS} digits, or as text"
 _ONE_TYPE = "write the column with one type in all files"
 _CASTS = pl.ScanCastOptions(
     integer_cast=["upcast", "allow-float"], float_cast=["upcast"], categorical_to_string="allow"
@@ -116,6 +118,9 @@ def columns_of(footer: bytes, file: SourceFile, complaints: Complaints) -> Foote
     """Number of rows and columns of a footer, as `read_one` gives them."""
     try:
         columns = pl.read_parquet_schema(BytesIO(footer))
+        for name, dtype in columns.items():
+            if isinstance(dtype, pl.Decimal) and dtype.precision > _DIGITS:
+                complaints.add(file.path, f"column '{name}' has decimals of {dtype.precision} digits", _FEWER)
         return footer_rows(footer[len(MAGIC) : -len(MAGIC) - 4]), columns
     except FooterError as error:
         complaints.add(file.path, str(error), _UPSTREAM)

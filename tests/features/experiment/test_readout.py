@@ -238,7 +238,8 @@ def test_frames_files_and_types_of_arms(tmp_path: Any, dtype: Any) -> None:
     for data in (TABLE.lazy(), tmp_path / "a.parquet", TABLE.cast({"variant": dtype})):
         assert_frame_equal(readout(data), whole)
     numbered = TABLE.with_columns(pl.col("variant").replace_strict({"A": 0.0, "B": 1.0, "C": 2.0}))
-    assert readout(numbered, control=0)["arm"].to_list() == ["1", "2", None]
+    for numbers in (numbered, numbered.cast({"variant": pl.Decimal(4, 2)})):
+        assert readout(numbers, control=0)["arm"].to_list() == ["1", "2", None]
     flags = TABLE.with_columns(pl.col("variant") == "B")
     assert readout(flags, control=False)["arm"].to_list() == ["true", None]
 

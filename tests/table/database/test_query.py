@@ -217,6 +217,8 @@ def test_types_of_columns_of_postgresql(scratch):
     for expression, words in (
         ("interval '1 day'", "column 'x' is of a type that is not read: month_day_nano_interval\n.*CAST it"),
         ("ARRAY[p]", "column 'x' is of a type that is not read: list"),
+        ("1.1::money", "column 'x' is of a type that is not read: money"),
+        ("ARRAY[4294967295::oid]", "column 'x' is of a type that is not read: oid"),
         ("1 / (y - y)", "division by zero"),
     ):
         with pytest.raises(DataError, match=words):
@@ -225,6 +227,21 @@ def test_types_of_columns_of_postgresql(scratch):
     with pytest.raises(EnvironmentFault, match="terminating connection") as caught:
         open_source({"database": address, "query": f"{lost} FROM {TABLE}"})
     assert PASSWORD not in str(caught.value)
+
+
+@pytest.mark.parametrize("make", [postgresql, mariadb])
+def test_keys_in_decimals_are_not_rounded(scratch, make):
+    """2^53 and 2^53 + 1 would be one unit, and one slice; fractions and what 64 bits hold are read."""
+    address, fill = make()
+    fill(ROWS[:2])
+    query = f"SELECT CAST({{}} AS DECIMAL(38, 3)) AS k FROM {TABLE} WHERE y = {ROWS[0][0]}"
+    with pytest.raises(
+        DataError, match=r"'k' has decimals that a number of 64 bits rounds: 9007199254740993\n.*CAST"
+    ):
+        open_source({"database": address, "query": query.format("9007199254740993")})
+    for text in ("9007199254740992", "-90071992547409920000", "12345678901234567.123", "0.1"):
+        source = open_source({"database": address, "query": query.format(text)})
+        assert source.frame.collect()["k"].unique().to_list() == [float(text)]
 
 
 def test_no_row_that_satisfies_where(database):

@@ -90,6 +90,15 @@ def test_a_column_of_another_type(root, first, second, words):
     assert refused() == f"b.parquet: column 's' is {words} in a.parquet{ONE_TYPE}"
 
 
+def test_decimals_of_more_digits_than_polars_has(root):
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    for name, kind in (("a", arrow.decimal256(50, 2)), ("b", arrow.decimal128(38, 2))):
+        parquet.write_table(arrow.table({"y": [0.5], name: arrow.array([1], kind)}), f"{name}.parquet")
+    with pytest.raises(DataError, match=r"^a\.parquet: column 'a' has decimals of 50 digits\n.*38 digits"):
+        open_source("a.parquet")
+    assert open_source("b.parquet").schema["b"] == pl.Decimal(38, 2)
+
+
 def test_everything_that_is_wrong_is_in_one_error(root):
     write("a.parquet", y=[0], s=[0.5])
     write("b.parquet", y=["no"], z=[1])
