@@ -60,14 +60,17 @@ def layer_of(module: str) -> str:
     return module.split(".")[1]
 
 
+IMPORT = re.compile(
+    r"^ *from (plmetrics[\w.]*) import (?:\(([^)]*)\)|([^#\n]*))|^ *import (plmetrics[\w.]*)", re.MULTILINE
+)
+
+
 @cache
 def imported(path: Path) -> set[str]:
     found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            found |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
+    for source, lines, line, module in IMPORT.findall(path.read_text()):
+        names = re.findall(r"(\w+)(?: as \w+)?", lines or line)
+        found |= {module or source} | {f"{source}.{name}" for name in names}
     ours = {name for name in found if name.startswith("plmetrics.") and layer_of(name) in LAYERS}
     return {name for name in ours if not name.startswith(ANYWHERE)}
 
