@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import re
 import sys
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -79,7 +80,7 @@ def metric_cards(task: str, *modules: str) -> str:
 
 def suite_keys(model: str, prefix: str = "") -> str:
     """The keys of the suite, or of one of its sections, with what they may be and mean."""
-    schema = json_schema()
+    schema = _schema()
     section = schema if model == "Suite" else schema["$defs"][model]
     required = section.get("required", ())
     rows = [
@@ -103,8 +104,8 @@ def result_columns(table: str) -> str:
 
 def column_meanings(table: str) -> Mapping[str, str]:
     """What the columns of a result table mean; `shared` are those of several tables."""
-    written: dict[str, dict[str, str]] = yaml.safe_load((FOLDER / "columns.yaml").read_text("utf-8"))
-    return written["shared"] | written[table]
+    meanings = _meanings()
+    return meanings["shared"] | meanings[table]
 
 
 def command_options(*commands: str) -> str:
@@ -177,6 +178,17 @@ def main() -> None:
         sys.exit("\n".join(["out of date; run python -m tasks pages:", *map(str, late)]))
     for file, text in late.items():
         file.write_text(text, "utf-8")
+
+
+@cache
+def _schema() -> dict[str, Any]:
+    return json_schema()
+
+
+@cache
+def _meanings() -> dict[str, dict[str, str]]:
+    meanings: dict[str, dict[str, str]] = yaml.safe_load((FOLDER / "columns.yaml").read_text("utf-8"))
+    return meanings
 
 
 def _metrics() -> list[type[Metric]]:

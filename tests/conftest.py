@@ -1,15 +1,27 @@
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
 
+os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")  # threads of products do not wait busily
 THOROUGH = os.environ.get("PLMETRICS_SLOW") == "1"
 
 settings.register_profile("plmetrics", deadline=None, derandomize=True, max_examples=200 if THOROUGH else 15)
 settings.load_profile("plmetrics")
+
+
+def pytest_sessionstart() -> None:
+    """Collection creates objects that stay: the garbage collector would only read them again and again."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -53,7 +53,11 @@ def json_line(content: Mapping[str, Any]) -> str:
 
 
 def _printable(text: str) -> str:
-    return "".join(c if c == "\n" or c.isprintable() else json.dumps(c)[1:-1] for c in text) + "\n"
+    return "".join(f"{line if line.isprintable() else _escape(line)}\n" for line in text.split("\n"))
+
+
+def _escape(line: str) -> str:
+    return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in line)
 
 
 def to_csv(result: Outcome) -> str:

@@ -56,13 +56,15 @@ class Block:
         return found[1] if found else None
 
 
+BLOCKS = [
+    Block(name, match[1], match[2], text.count("\n", 0, match.start()) + 1)
+    for name, text in PAGES.items()
+    for match in re.finditer(r"^```(\w+)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+]
+
+
 def blocks(*languages: str, page: str | None = None) -> list[Block]:
-    every = [
-        Block(name, match[1], match[2], text.count("\n", 0, match.start()) + 1)
-        for name, text in PAGES.items()
-        for match in re.finditer(r"^```(\w+)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    ]
-    return [block for block in every if block.language in languages and page in {None, block.page}]
+    return [block for block in BLOCKS if block.language in languages and page in {None, block.page}]
 
 
 def prose(text: str) -> str:

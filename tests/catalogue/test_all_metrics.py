@@ -133,40 +133,44 @@ FINDS_ITS_THRESHOLD = {
 FEW = settings(max_examples=6, deadline=None)
 
 
-@pytest.mark.parametrize("cls", classes(), ids=lambda cls: f"{cls.task}-{cls.name}")
-def test_facts_are_complete(cls):
-    for fact in ("name", "use_when", "beware", "formula", "reference"):
-        text = getattr(cls, fact)
-        assert text
-        assert text == text.strip()
-        assert "\n" not in text
-    assert cls.__doc__
-    assert cls.use_when.endswith(".")
-    assert cls.beware.endswith(".")
-    assert cls.direction in get_args(Direction)
-    assert cls.family in get_args(Family)
-    low, high = cls.range
-    assert low < high
-    assert not math.isnan(low + high) or math.isinf(low)
-    assert all(field.metadata["doc"] for field in dataclasses.fields(cls))
+def test_facts_are_complete():
+    for cls in classes():
+        for fact in ("name", "use_when", "beware", "formula", "reference"):
+            text = getattr(cls, fact)
+            assert text, cls
+            assert text == text.strip(), cls
+            assert "\n" not in text, cls
+        assert cls.__doc__, cls
+        assert cls.use_when.endswith("."), cls
+        assert cls.beware.endswith("."), cls
+        assert cls.direction in get_args(Direction), cls
+        assert cls.family in get_args(Family), cls
+        low, high = cls.range
+        assert low < high, cls
+        assert not math.isnan(low + high) or math.isinf(low), cls
+        assert all(field.metadata["doc"] for field in dataclasses.fields(cls)), cls
 
 
-@pytest.mark.parametrize("metric", [*METRICS, *OTHERS], ids=lambda metric: f"{metric.task}-{metric}")
-def test_text_parses_back_to_the_same_metric(metric):
-    call = parse_call(metric.text, unnamed=True)
-    assert MetricReader(metric.task, Findings()).read(metric.text, ()) == metric
-    assert call.name == metric.name
+def test_text_parses_back_to_the_same_metric():
+    for metric in (*METRICS, *OTHERS):
+        call = parse_call(metric.text, unnamed=True)
+        assert MetricReader(metric.task, Findings()).read(metric.text, ()) == metric, metric
+        assert call.name == metric.name, metric
 
 
-@pytest.mark.parametrize("metric", METRICS, ids=str)
-def test_needs_fit_the_family(metric):
-    assert bool(metric.atoms()) or metric.name in OF_COUNTS or metric.family in {"scores", "ranks"}
-    assert metric.needs.family == metric.family
-    assert isinstance(metric.needs, Bins) == (metric.name in BINNED)
-    assert metric.needs_score == (metric.probability or metric.family in {"scores", "ranks"})
-    assert metric.kind in get_args(Kind)
-    fields = {field.name for field in dataclasses.fields(metric)}
-    assert metric.threshold_free == ("threshold" not in fields and metric.name not in FINDS_ITS_THRESHOLD)
+def test_needs_fit_the_family():
+    for metric in METRICS:
+        assert bool(metric.atoms()) or metric.name in OF_COUNTS or metric.family in {"scores", "ranks"}, (
+            metric
+        )
+        assert metric.needs.family == metric.family, metric
+        assert isinstance(metric.needs, Bins) == (metric.name in BINNED), metric
+        assert metric.needs_score == (metric.probability or metric.family in {"scores", "ranks"}), metric
+        assert metric.kind in get_args(Kind), metric
+        fields = {field.name for field in dataclasses.fields(metric)}
+        assert metric.threshold_free == (
+            "threshold" not in fields and metric.name not in FINDS_ITS_THRESHOLD
+        ), metric
 
 
 def sums(metric, shape, rng):

@@ -52,7 +52,7 @@ KEYS = {"name", *re.findall(r"(?m)^    ([a-z]+) {2,}", str(__doc__))}
 def load_cases() -> list[Any]:
     cases = []
     for file in sorted(HERE.glob("*.yaml")):
-        content = yaml.safe_load(file.read_text(encoding="utf-8"))
+        content = yaml.load(file.read_text(encoding="utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
         for case in content["cases"]:
             assert set(case) <= KEYS, f"{file.name}, {case['name']}: unknown keys {set(case) - KEYS}"
             cases.append(pytest.param(combined(content["base"], case), id=f"{file.stem}: {case['name']}"))

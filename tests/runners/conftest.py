@@ -19,7 +19,7 @@ TESTS = str(Path(__file__).parents[1])
 ROWS = 480
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def scheduler() -> Iterator[str]:
     """The address of a Dask cluster on this machine; it gives up all units of a worker that dies."""
     distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
@@ -43,7 +43,7 @@ def open_runner(name: str, request: pytest.FixtureRequest) -> Iterator[Runner]:
         yield runner
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def runners(request: pytest.FixtureRequest) -> Iterator[Callable[[str], Runner]]:
     """Runners by name, each opened once."""
     opened: dict[str, Runner] = {}
