@@ -20,6 +20,8 @@ _STEPHENSON = (
     "and Forecasting 23(4)"
 )
 
+_ROUNDING = 1e-12
+
 
 def shrinkage(value: Any, length: Any) -> Any:
     """Drop of a squared length if the vector is shortened by some length: v - max(0, sqrt(v) - length)^2.
@@ -149,7 +151,9 @@ class BrierWithinBin(BinnedMetric):
         return replace(plain, binning=replace(plain.binning, distances=True))
 
     def finalise(self, state: Any) -> Any:
-        """Value bin by bin, against cancellation."""
+        """Value bin by bin, against cancellation; exactly 0 where it is within rounding of the distances."""
         rates = bin_rates(state)
         between = state.bin_weight * (calibration_gaps(state) ** 2 + rates * (1.0 - rates))
-        return ops.ratio(ops.total(state.bin_distance - between), state.weight)
+        within = ops.total(state.bin_distance - between)
+        clear = ops.absolute(within) > _ROUNDING * ops.total(state.bin_distance)
+        return ops.ratio(ops.where(clear, within, 0.0), state.weight)

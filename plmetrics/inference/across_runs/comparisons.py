@@ -76,7 +76,7 @@ def run_comparisons(
     for scale in scales:
         difference = independent_difference(*sides, level=now.level, scale=scale)
         if pairing.runs is not None:
-            difference = pairing.runs.onto(difference, scale, now.level)
+            difference = pairing.runs.onto(difference, scale, now.level, metrics=metrics)
         difference = difference.refuse(unequal, UNEQUAL_ROWS)
         difference = difference.untested(_of_noise(both, sides, difference, scale, metrics), UNEQUAL_NOISE)
         rows = _rows(both, difference, scale, (now, before), tests_and_notes)

@@ -14,6 +14,7 @@ import polars as pl
 from plmetrics.core.results import first_rows
 from plmetrics.inference.across_runs.retained_replicates import as_replicates, sharing
 from plmetrics.inference.comparisons.independent import Sample
+from plmetrics.inference.comparisons.inflation import bounded_by_noise
 from plmetrics.inference.comparisons.paired_bootstrap import (
     Difference,
     distance,
@@ -22,6 +23,7 @@ from plmetrics.inference.comparisons.paired_bootstrap import (
     paired_ratio,
 )
 from plmetrics.inference.estimate import Estimate
+from plmetrics.inference.records import entries_of
 from plmetrics.inference.tables import TESTS
 
 if TYPE_CHECKING:
@@ -29,11 +31,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from plmetrics.catalogue.metric import Metric
     from plmetrics.core.results import RecordedMasses
     from plmetrics.inference.across_runs.retained_replicates import RunReplicates, Sharing
     from plmetrics.inference.estimate import ReplicateKind
     from plmetrics.suite.sections.basics import ContrastScale
     from plmetrics.suite.sections.uncertainty import Uncertainty
+
+    Places = NDArray[np.int64]
 
 KEYS = ("model", "slice_set", "slice", "metric", "class")
 """Keys of the values of a run."""
@@ -153,9 +158,9 @@ class Kind:
     """Rows of a table with replicates of one kind in both runs, and their places in either run."""
 
     kind: ReplicateKind
-    rows: NDArray[np.int64]
-    current: NDArray[np.int64]
-    earlier: NDArray[np.int64]
+    rows: Places
+    current: Places
+    earlier: Places
 
 
 class PairedRuns:
@@ -191,7 +196,13 @@ class PairedRuns:
         return is_paired
 
     def onto(
-        self, independent: Difference, scale: ContrastScale, level: float, *, absolute: bool = False
+        self,
+        independent: Difference,
+        scale: ContrastScale,
+        level: float,
+        *,
+        absolute: bool = False,
+        metrics: Sequence[Metric] = (),
     ) -> Difference:
         """Differences, with paired ones in their places; or ratios, or relative changes.
 
@@ -200,12 +211,17 @@ class PairedRuns:
             scale: what is compared.
             level: of the intervals.
             absolute: whether distances from 0 are compared.
+            metrics: those of the suite, of which norms are held apart from their noise.
         """
         fields = {name: np.array(getattr(independent, name)) for name in Difference.__slots__}
         for kind, part in self._parts():
-            paired = self._contrast(kind, part, scale, level, absolute=absolute)
+            sides, rows = self._sides(kind, part), kind.rows[part]
+            paired = self._contrast(sides, rows, scale, level, absolute=absolute)
+            for index, bounded in self._norms(paired, sides, rows, metrics, scale, level):
+                for name in fields:
+                    getattr(paired, name)[index] = getattr(bounded, name)
             for name, column in fields.items():
-                column[kind.rows[part]] = getattr(paired, name)
+                column[rows] = getattr(paired, name)
         return Difference(**fields)
 
     def differences(self, level: float) -> Difference:
@@ -221,13 +237,37 @@ class PairedRuns:
             for first in range(0, len(kind.rows), step):
                 yield kind, slice(first, first + step)
 
+    def _norms(
+        self,
+        paired: Difference,
+        sides: tuple[Estimate, Estimate],
+        rows: Places,
+        metrics: Sequence[Metric],
+        scale: ContrastScale,
+        level: float,
+    ) -> Iterator[tuple[Places, Difference]]:
+        """The contrasts of each norm among some rows, with their places there."""
+        texts = self._both["metric"].gather(rows).to_numpy()
+        fewest = self._both.select(pl.min_horizontal("n", "n|b").fill_null(0)).to_series().to_numpy()[rows]
+        for metric in (metric for metric in metrics if metric.value_kind.is_norm):
+            index = np.flatnonzero(texts == metric.text)
+            pair = sides[0].take(index), sides[1].take(index)
+            part = entries_of(paired, index)
+            yield index, bounded_by_noise(part, pair, metric, fewest[index], scale, level)
+
     def _contrast(
-        self, kind: Kind, part: slice, scale: ContrastScale, level: float, *, absolute: bool
+        self,
+        sides: tuple[Estimate, Estimate],
+        rows: Places,
+        scale: ContrastScale,
+        level: float,
+        *,
+        absolute: bool,
     ) -> Difference:
-        model, baseline = self._sides(kind, part)
+        model, baseline = sides
         if absolute:
             model, baseline = distance(model), distance(baseline)
-        equal = self._equal[kind.rows[part]]
+        equal = self._equal[rows]
         if scale == "difference":
             return paired_difference(model, baseline, equal=equal, level=level)
         logs = log_estimate(model), log_estimate(baseline)

@@ -74,7 +74,7 @@ def test_the_binned_grid_gives_the_same_parts(weight):
 def test_one_score_a_bin_leaves_nothing_inside():
     frame = table(3, digits=1).filter(pl.col("p") > 0)
     found = values(evaluated(frame, "(bins=10)"))
-    assert found["all", "brier_within_bin"] == pytest.approx(0.0, abs=1e-15)
+    assert found["all", "brier_within_bin"] == 0.0
     by_score = frame.group_by("p").agg(pl.len().alias("n"), pl.col("y").mean().alias("rate"))
     n, p, rate = (by_score[name].to_numpy() for name in ("n", "p", "rate"))
     assert found["all", "brier_reliability"] == pytest.approx(
@@ -82,6 +82,17 @@ def test_one_score_a_bin_leaves_nothing_inside():
     )
     spread = np.average((rate - frame["y"].mean()) ** 2, weights=n)
     assert found["all", "brier_resolution"] == pytest.approx(spread, rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rounding_inside_bins_is_no_difference_of_models(seed):
+    frame = table(seed, digits=1).filter(pl.col("p") > 0).with_columns(shuffled=pl.col("p").shuffle(seed))
+    models = {name: name for name in ("p", "shuffled")}
+    given = {"models": models, "uncertainty": {"replicates": 50}, "compare": "p"}
+    found = plm.evaluate(frame, label="y", metrics=["brier_within_bin(bins=10)"], **given)
+    assert found.metrics["value"].to_list() == [0.0, 0.0]
+    assert set(found.metrics["interval_status"]) == {"degenerate"}
+    assert found.comparisons.select("difference", "p_value").row(0) == (0.0, None)
 
 
 @pytest.mark.parametrize(("score", "within"), [(1.0, -0.25), (0.0, 0.75)])
