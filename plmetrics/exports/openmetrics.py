@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.exports.tidy import headline_values, worst_verdicts
@@ -71,7 +70,7 @@ def _family(suite: str, name: str, text: str, samples: Iterable[Sample]) -> list
     """Lines of a family; of samples with the same labels, invalid for readers, the first."""
     lines: dict[str, str] = {}
     for labels, value in samples:
-        if value is not None and math.isfinite(value):
+        if value is not None:
             series = f"plmetrics_{name}{{{_labels({'suite': suite} | dict(labels))}}}"
             lines.setdefault(series, f"{series} {value!r}")
     head = [f"# HELP plmetrics_{name} {text}", f"# TYPE plmetrics_{name} gauge"]

@@ -100,7 +100,7 @@ def worst_verdicts(gates: Iterable[tuple[Key, str]]) -> dict[Key, str]:
 
 
 def headline_values(result: Outcome) -> pl.DataFrame:
-    """Rows of the table `metrics` of all rows together, and of models, metrics and slices with a gate."""
-    rows = first_rows(result.metrics)
+    """Rows of the table `metrics` of all rows together, and of models, metrics and slices with a gate; all finite."""
+    rows = finite_rows(first_rows(result.metrics))
     gated = rows.join(result.gates.select(_PLACE).unique(), on=_PLACE, how="semi", maintain_order="left")
     return pl.concat([rows.filter(slice_set=OVERALL), gated.filter(pl.col("slice_set") != OVERALL)])

@@ -22,11 +22,12 @@ from plmetrics.report.layout import (
     to_text,
     wrap,
 )
-from plmetrics.report.numbers import MISSING, estimate, number, number_or_missing, plural
+from plmetrics.report.numbers import MISSING, estimate, plural
 from plmetrics.report.sections.overall import metric_label
 from plmetrics.report.terminal import NARROWEST
 
 if TYPE_CHECKING:
+    from plmetrics.report.numbers import ValueText
     from plmetrics.runs.history.diff import Diff
 
 Row = dict[str, Any]
@@ -40,6 +41,8 @@ CHANGES = {
     "within_interval": "those that moved furthest within the interval of the difference",
 }
 _FURTHEST = 5
+_OPPOSITE = {"before": "after", "after": "before"}
+SIDES = tuple(_OPPOSITE)
 
 
 def diff_text(diff: Diff, width: int = 100, *, color: bool = False) -> str:
@@ -94,9 +97,7 @@ def _gates(diff: Diff, width: int) -> list[Text]:
     cells = []
     for row in rows[:_SHOWN]:
         verdicts = Text(f"{row['before'] or MISSING} -> {row['after'] or MISSING}")
-        observed = (
-            f"{number_or_missing(row['before_observed'])} -> {number_or_missing(row['after_observed'])}"
-        )
+        observed = " -> ".join(side_estimate(row, side, "_observed").value for side in SIDES)
         cells.append([Text(printable(check_name(row))), *_place(row), verdicts, Text(observed, FAINT)])
     columns = [Column("gate"), Column("model"), Column("slice"), Column("verdict"), Column("observed")]
     return (
@@ -127,10 +128,12 @@ def _lines(rows: list[Row], change: str, width: int) -> list[Text]:
     places = [[Text(metric_label(row)), *_place(row)] for row in rows]
     if change in {"gone", "new"}:
         side = "before" if change == "gone" else "after"
-        cells = [[*place, Text(_value(row, side))] for place, row in zip(places, rows, strict=True)]
+        cells = [
+            [*place, Text(str(side_estimate(row, side)))] for place, row in zip(places, rows, strict=True)
+        ]
         return table_or_stack([*columns, Column("value")], cells, width)
     columns += [Column("before", "right"), Column("after", "right")]
-    sides = [[Text(_value(row, "before")), Text(_value(row, "after"))] for row in rows]
+    sides = [[Text(str(side_estimate(row, side))) for side in SIDES] for row in rows]
     cells = [[*place, *side] for place, side in zip(places, sides, strict=True)]
     if change != "status":
         differences = [
@@ -164,6 +167,8 @@ def _place(row: Row) -> list[Text]:
     ]
 
 
-def _value(row: Row, side: str) -> str:
-    value = row[side]
-    return f"{MISSING} ({row[f'{side}_status']})" if value is None else number(value)
+def side_estimate(row: Row, side: str, column: str = "") -> ValueText:
+    """Value of one side, with the digits that tell it from the other's."""
+    value, other = row[f"{side}{column}"], row[f"{_OPPOSITE[side]}{column}"]
+    between = [] if None in (value, other) or value == other else [value / 2 + other / 2]
+    return estimate(value, status=row.get(f"{side}_status"), limits=between)

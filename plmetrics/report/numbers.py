@@ -15,6 +15,7 @@ MISSING = "-"
 _DEFAULT_DIGITS = 4
 _MOST_DECIMALS = 8
 _EXACT_DIGITS = 18
+_NOISE = 1e-6
 _LARGE = 1e7
 _SMALL = 1e-4
 
@@ -65,9 +66,14 @@ def estimate(
 
 
 def row_estimate(row: Mapping[str, Any], column: str = "value", *, signed: bool = False) -> ValueText:
-    """Value of a row of a result table, with its interval or the reason for its absence."""
+    """Value of a row of a result table, with its interval or the reason for its absence.
+
+    Of a signed one, a difference, an end is not shown as the 0 that it is not at, unless it is next to nothing.
+    """
     why: dict[str, Any] = {"status": row["status"], "interval_status": row.get("interval_status")}
-    return estimate(row[column], row["lower"], row["upper"], signed=signed, **why)
+    sizes = [abs(row[name]) for name in (column, "lower", "upper") if row[name]]
+    limits = [0.0] if signed and sizes and min(sizes) > _NOISE * max(sizes) else []
+    return estimate(row[column], row["lower"], row["upper"], signed=signed, limits=limits, **why)
 
 
 def number(value: float, *, signed: bool = False, limits: Sequence[float] = ()) -> str:

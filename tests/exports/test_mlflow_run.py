@@ -8,13 +8,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from exports.examples import of_interval
 
 import plmetrics as plm
 from plmetrics.core.errors import EnvironmentFault
 from plmetrics.core.results import first_rows, gate_table
-from plmetrics.exports.mlflow_run import MlflowTarget, _tags, metric_names, mlflow_target
+from plmetrics.exports.mlflow_run import MlflowTarget, _metrics, _tags, metric_names, mlflow_target
 from plmetrics.exports.protocol import EndedRun
 from plmetrics.suite.yaml.load import load_suite
 
@@ -196,6 +197,15 @@ def test_names_are_valid_and_each_once() -> None:
     for name in full:
         _validate_metric_name(name)
         assert len(name.encode()) <= 250
+
+
+def test_an_end_without_limit_is_no_metric(ended: EndedRun) -> None:
+    """A store in a database would have it as 1.8e308."""
+    assert ended.result is not None
+    metrics = ended.result.metrics.with_columns(upper=pl.lit(float("inf")), lower=pl.lit(float("-inf")))
+    logged = _metrics(ended, dataclasses.replace(ended.result, metrics=metrics))
+    assert {metric.key.rpartition(".")[2] for metric in logged} >= {"n"}
+    assert not [metric.key for metric in logged if metric.key.endswith((".lower", ".upper"))]
 
 
 def test_letters_of_any_alphabet_stand_in_names() -> None:

@@ -112,3 +112,9 @@ def test_json_and_csv() -> None:
     assert (content["changed"], content["notes"], content["metrics"][0]["before"]) == (True, ["a note"], None)
     (row,) = csv.DictReader(io.StringIO(diff_csv(found)))
     assert (row["change"], row["after"]) == ("beyond_interval", "0.75")
+
+
+def test_values_that_differ_by_little_are_not_shown_alike() -> None:
+    moved = value("value", before=0.69999, after=0.700001, difference=1.1e-5, lower=None, upper=None)
+    line = next(line for line in diff_text(made(moved)).splitlines() if "roc_auc" in line)
+    assert "0.69999  0.7000  +1.1e-05" in line

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plmetrics.report.numbers import count, estimate, number, p_value
+from plmetrics.report.numbers import count, estimate, number, p_value, row_estimate
 
 FINITE = st.floats(-1e12, 1e12).filter(lambda x: x == 0 or abs(x) > 1e-12)
 
@@ -89,3 +89,17 @@ def test_no_number_is_shown_at_a_limit_that_it_is_not_at(
     shown = [alone.value, beside.value, low, high]
     for text, exact in zip(shown, (value, value, *ends), strict=True):
         assert (float(text) > limit, float(text) < limit) == (exact > limit, exact < limit)
+
+
+@pytest.mark.parametrize(
+    ("lower", "text"),
+    [
+        (0.001, "+0.100 [+0.001, +0.200]"),
+        (-0.001, "+0.100 [-0.001, +0.200]"),
+        (0.0, "+0.10 [0.00, +0.20]"),
+        (1e-17, "+0.10 [0.00, +0.20]"),
+    ],
+)
+def test_an_interval_shows_whether_it_holds_0(lower: float, text: str) -> None:
+    row = {"difference": 0.1, "lower": lower, "upper": 0.2, "status": "ok", "interval_status": "ok"}
+    assert str(row_estimate(row, "difference", signed=True)) == text

@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plmetrics.report.charts.texts import clean
-from plmetrics.report.diff import CHANGES, check_name
+from plmetrics.report.diff import CHANGES, SIDES, check_name, side_estimate
 from plmetrics.report.html.blocks import Cell, PageHead, PageSection, Table, estimate_cell, value_cell, words
 from plmetrics.report.html.rendering import page_text
-from plmetrics.report.numbers import estimate, plural
+from plmetrics.report.numbers import plural
 from plmetrics.report.sections.overall import metric_label
 
 if TYPE_CHECKING:
     from plmetrics.runs.history.diff import Diff
 
 MOST = 500
-_SIDES = ("before", "after")
 
 
 def diff_html(diff: Diff) -> str:
@@ -48,8 +47,11 @@ def _gates(diff: Diff) -> PageSection:
         [
             words(check_name(row)),
             *_place(row),
-            *(words(row[side], str(row[side])) for side in _SIDES),
-            *(estimate_cell(estimate(row[f"{side}_observed"]), row[f"{side}_observed"]) for side in _SIDES),
+            *(words(row[side], str(row[side])) for side in SIDES),
+            *(
+                estimate_cell(side_estimate(row, side, "_observed"), row[f"{side}_observed"])
+                for side in SIDES
+            ),
         ]
         for row in rows
     ]
@@ -61,7 +63,7 @@ def _values(diff: Diff, change: str, text: str) -> Table | None:
     if frame.is_empty():
         return None
     rows = [
-        [words(metric_label(row)), *_place(row), *(_side(row, side) for side in _SIDES), _difference(row)]
+        [words(metric_label(row)), *_place(row), *(_side(row, side) for side in SIDES), _difference(row)]
         for row in frame.head(MOST).iter_rows(named=True)
     ]
     notes = (
@@ -69,7 +71,7 @@ def _values(diff: Diff, change: str, text: str) -> Table | None:
         if frame.height > MOST
         else []
     )
-    columns = ("metric", "model", "slice", *_SIDES, "difference")
+    columns = ("metric", "model", "slice", *SIDES, "difference")
     return Table(f"{plural(frame.height, 'value')} {text}", columns, rows, notes)
 
 
@@ -78,7 +80,7 @@ def _difference(row: dict[str, Any]) -> Cell:
 
 
 def _side(row: dict[str, Any], side: str) -> Cell:
-    return estimate_cell(estimate(row[side], status=row[f"{side}_status"]), row[side])
+    return estimate_cell(side_estimate(row, side), row[side])
 
 
 def _place(row: dict[str, Any]) -> list[Cell]:
