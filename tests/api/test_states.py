@@ -114,12 +114,10 @@ def test_parts_give_what_the_whole_gives(
     with_weight = [
         f for f in files if "weight" not in suite["columns"] or (pl.read_parquet(f)["w"] > 0).any()
     ]
+    for empty in set(files) - set(with_weight):
+        empty.unlink()
     file = suite_file(folder, suite)
     whole = plm.run(file, output=folder / "runs")
-    if len(with_weight) < len(files):
-        for empty in set(files) - set(with_weight):
-            empty.unlink()
-        whole = plm.run(file, output=folder / "runs")
     merged = plm.merge(*states_of(file, with_weight, folder))
     assume(not lost_deviation(merged, whole))
     assert_same(merged, whole)
@@ -263,6 +261,7 @@ def test_a_later_day_may_have_other_slices(folder: Path) -> None:
     ]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("weight", [None, "w"])
 def test_equal_labels_of_a_slice_do_not_vary_in_any_merge(weight: str | None) -> None:
     """A slice of one number, of a few rows a day, far from all others: no R2, and a standard deviation of 0."""

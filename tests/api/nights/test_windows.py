@@ -67,7 +67,7 @@ def test_a_window_has_the_values_of_one_run_over_its_rows(
     nights: Nights, run: dict[str, Any], numbers: list[int]
 ) -> None:
     nights.write_suite(metrics=METRICS, keep=KEEP, gates=None, reproducible=True, compare={"run": run})
-    backfill(nights.suite, day(0), day(8))
+    backfill(nights.suite, day(max(numbers[0] - 1, 0)), day(8))
     result = nights.run(8)
     keys = ["model", "slice_set", "slice", "metric"]
     compared = result.comparisons.filter(contrast="run", scale="difference").select(*keys, "difference")

@@ -100,6 +100,7 @@ def test_values_and_those_of_rests_are_those_of_rows_held_in_memory(
         agree(here.comparisons, expected.comparisons, [*keys, "contrast"], "difference")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("what", ["classes", "arms", "errors"])
 def test_rows_are_dropped_for_each_model_alone(monkeypatch: pytest.MonkeyPatch, what: str) -> None:
     expected = evaluate(table(), what, missing="drop_per_model").metrics
@@ -108,6 +109,7 @@ def test_rows_are_dropped_for_each_model_alone(monkeypatch: pytest.MonkeyPatch, 
     agree(here, expected, ["model", "slice", "metric", "n"], "value")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("what", ["classes", "arms"])
 def test_curves_are_those_of_rows_held_in_memory(monkeypatch: pytest.MonkeyPatch, what: str) -> None:
     asked = {"classes": ["roc", "reliability"], "arms": ["qini", "uplift"]}[what]
@@ -117,6 +119,7 @@ def test_curves_are_those_of_rows_held_in_memory(monkeypatch: pytest.MonkeyPatch
     agree(evaluate(table(), what, curves=curves).curves, expected, ["model", "slice", "curve", "n"], "x", "y")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("what", ["classes", "outcomes in order", "errors"])
 def test_standard_errors_are_close_to_those_of_resampled_rows(
     monkeypatch: pytest.MonkeyPatch, what: str
@@ -189,6 +192,7 @@ def areas(rows: pl.DataFrame, weight: str | None) -> tuple[float, float]:
     return (gained - points[-1][1] / 2) / n[1], effect
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("what", "memory"), [("classes", 3_000_000), ("arms", 4_000_000), ("errors", 3_000_000)]
 )

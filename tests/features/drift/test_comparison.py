@@ -25,7 +25,7 @@ SUITE: dict[str, Any] = {
     "columns": {"label": "y", "weight": "w"},
     "models": {"m": "p", "k": "q"},
     "metrics": ["accuracy"],
-    "slices": SLICES,
+    "slices": {name: SLICES[name] for name in ("region", "tags")},
     "drift": {
         "state": "before.state",
         "columns": ["age", "visits", "city", "day"],
@@ -82,7 +82,7 @@ def test_merged_states_are_compared_as_their_rows(
     """By value to the last bit where rows have whole weights; by bin as well but for the sums within bins."""
     if most is not None:
         monkeypatch.setattr(window_counts, "MOST_VALUES", most)
-    suite = rewrite(folder, columns={"label": "y", "weight": weight})
+    suite = rewrite(folder, columns={"label": "y", "weight": weight}, slices=SLICES)
     state(folder, "before.parquet", "before.state")
     expected, found = plm.run(suite), merged(folder, 2, 0, 1)
     assert (expected.drift["bound"].null_count() == expected.drift.height) == (most is None)

@@ -20,6 +20,13 @@ CLASSES = ["blue", "green", "red"]
 QUANTILES = {"0.1": "low", "0.5": "middle", "0.9": "high"}
 EACH = {"models": {"a": "a", "b": "b"}}
 SUITES: dict[str, dict[str, Any]] = {
+    "weights": {
+        **EACH,
+        "columns": {"label": "y", "weight": "w"},
+        "data": {"path": "rows", "missing": "drop_per_model", "where": "w > 0.2"},
+        "metrics": ["brier", "roc_auc"],
+        "calibrate": {"method": "platt", "fit_on": FIT},
+    },
     "binary": {
         **EACH,
         "metrics": ["roc_auc", "brier", "log_loss", "recall(threshold=max(f1))"],
@@ -31,13 +38,6 @@ SUITES: dict[str, dict[str, Any]] = {
         "models": {"a": {"margin": "margin"}},
         "metrics": ["brier"],
         "calibrate": [{"method": name, "fit_on": FIT} for name in ("platt", "temperature")],
-    },
-    "weights": {
-        **EACH,
-        "columns": {"label": "y", "weight": "w"},
-        "data": {"path": "rows", "missing": "drop_per_model", "where": "w > 0.2"},
-        "metrics": ["brier", "roc_auc"],
-        "calibrate": {"method": "platt", "fit_on": FIT},
     },
     "multiclass": {
         "task": "multiclass",

@@ -108,6 +108,7 @@ def test_states_of_shards_give_what_a_run_over_all_rows_gives(tmp_path: Any, tas
         assert plm.evaluate(rows.sample(fraction=1.0, shuffle=True, seed=1), **arguments).curves.equals(plain)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("task", TASKS)
 def test_memory_for_no_rows_is_enough(task: str) -> None:
     rows = TASKS[task][0](300)

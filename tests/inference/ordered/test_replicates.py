@@ -63,6 +63,7 @@ class Bins:
         yield 0, self.slices, self.counts
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("unit", [1.0, 0.3, 1e6])
 def test_replicates_of_whole_counts_and_of_weights_are_scikit_learns(unit):
     rng = np.random.default_rng(3)
