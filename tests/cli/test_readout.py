@@ -37,7 +37,7 @@ def test_text_is_for_people(invoke: Any, data: str) -> None:
     assert "bought (two_proportion_z)" in outcome.out
     line = next(line for line in outcome.out.splitlines() if line.split()[:2] == ["overall", "B"])
     assert line.split()[2:6] == ["300", "0.15", "300", "0.1"]
-    assert line.split()[6:] == ["+0.05", "[0.00,", "+0.10]", "+50.0%", "0.0641", "0.13"]
+    assert line.split()[6:] == ["+0.050", "[-0.003,", "+0.103]", "+50.0%", "0.0641", "0.13"]
     assert "country=fr" in outcome.out
 
 
