@@ -119,7 +119,7 @@ def tasks() -> tuple[str, ...]:
 
 def has_metrics(task: object) -> bool:
     """Whether a task has metrics: those of other packages are loaded only where we have none."""
-    return any(task == home for home, _ in _HOMES) or task in tasks()
+    return any(task == other_task for other_task, _ in _HOMES) or task in tasks()
 
 
 def names(task: str) -> tuple[str, ...]:

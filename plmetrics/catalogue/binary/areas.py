@@ -195,10 +195,8 @@ class PrAuc(PrecisionRecallArea):
         steps, exact = self._steps(state, points), 0.0
         if self.method == "upper_trapezoid":
             first = ops.where(points.hits_above == 0, 1.0, _first_at_recall(state, points, best=True))
-            best, exact = (
-                ops.larger(best, first),
-                (first - self._precision_before(state, points)) / 2.0 * state.positive,
-            )
+            best = ops.larger(best, first)
+            exact = (first - self._precision_before(state, points)) / 2.0 * state.positive
         else:
             best = ops.where(points.calls_above == 0, 1.0, best)
         over, under = state.positive * best - steps, steps - state.positive * worst

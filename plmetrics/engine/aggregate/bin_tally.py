@@ -99,9 +99,9 @@ def _is_boolean(column: Values | pl.Series) -> TypeGuard[pl.Series]:
 
 def _add_flags(sums: Sequence[Values], place: Values, flags: Sequence[pl.Series], bits: int) -> None:
     """Add Booleans at places: their counts lie side by side in one word, each in bits enough for a place's rows."""
-    shifts = [bits * number for number in range(len(flags))]
-    codes = np.arange(1 << len(flags))
-    word_of_code = sum(((codes >> number & 1) << shift for number, shift in enumerate(shifts)), 0 * codes)
+    numbers = np.arange(len(flags))
+    shifts = bits * numbers
+    word_of_code = (np.arange(1 << len(flags))[:, None] >> numbers & 1) @ (1 << shifts)
     words = np.zeros(len(sums[0]), dtype=np.int64)
     for low, high in steps(0, len(place), _STEP_ROWS):
         code = np.zeros(high - low, dtype=np.uint8)

@@ -211,7 +211,7 @@ class PairedRuns:
             scale: what is compared.
             level: of the intervals.
             absolute: whether distances from 0 are compared.
-            metrics: those of the suite, of which norms are held apart from their noise.
+            metrics: those of the suite, of which norms hold without their noise.
         """
         fields = {name: np.array(getattr(independent, name)) for name in Difference.__slots__}
         for kind, part in self._parts():
@@ -247,9 +247,12 @@ class PairedRuns:
         level: float,
     ) -> Iterator[tuple[Places, Difference]]:
         """The contrasts of each norm among some rows, with their places there."""
+        norms = [metric for metric in metrics if metric.value_kind.is_norm]
+        if not norms:
+            return
         texts = self._both["metric"].gather(rows).to_numpy()
         fewest = self._both.select(pl.min_horizontal("n", "n|b").fill_null(0)).to_series().to_numpy()[rows]
-        for metric in (metric for metric in metrics if metric.value_kind.is_norm):
+        for metric in norms:
             index = np.flatnonzero(texts == metric.text)
             pair = sides[0].take(index), sides[1].take(index)
             part = entries_of(paired, index)

@@ -35,7 +35,7 @@ _POSTGRESQL_TYPE = b"POSTGRESQL:type"
 _DECIMAL = {b"MYSQL:type": b"decimal"}
 _EXACT = 2**53
 _LONG_WHOLE = r"^(-?[0-9]{16,38})(?:\.0*)?$"
-_CAST = "leave it out of the query, or CAST it to a number or a text"
+CAST = "leave it out of the query, or CAST it to a number or a text"
 _CAST_WHOLE = "CAST it to a whole number or a text; or to DOUBLE PRECISION, where it may be rounded"
 _BATCH = 50_000
 _TIMEOUT = 10
@@ -215,7 +215,7 @@ def _column(field: pa.Field, values: Sequence[str | bytes | None]) -> pa.Array:
         return pa.array(values).cast(field.type)
     except pa.ArrowInvalid as error:
         msg = f"column '{field.name}' has a value that cannot be read: {error}"
-        raise DataError(Problem(msg, ("data", "query"), _CAST)) from error
+        raise DataError(Problem(msg, ("data", "query"), CAST)) from error
 
 
 def postgresql_type(field: pa.Field) -> str:

@@ -21,7 +21,7 @@ import polars as pl
 
 from plmetrics.core.errors import ConfigError, DataError, EnvironmentFault, PlmetricsError, Problem
 from plmetrics.core.redaction import mask_address
-from plmetrics.table.database.drivers import Database, database_of, decimal_numbers, postgresql_type
+from plmetrics.table.database.drivers import CAST, Database, database_of, decimal_numbers, postgresql_type
 from plmetrics.table.files import Complaints, SourceFile, stamp_of
 from plmetrics.table.formats import parquet
 from plmetrics.table.formats.hive import FILE_PATH, Partitions
@@ -42,7 +42,6 @@ _STATE = re.compile(r"SQLSTATE: (?P<state>\w{5})")
 _UNREAD = re.compile(r"interval|extension<|month_day_nano|^money$|^oid$")
 _MISREAD = ("money", "oid")
 """Types of PostgreSQL that its driver has as cents, and as numbers that are negative from 2^31 on."""
-_CAST = "leave it out of the query, or CAST it to a number or a text"
 _NOT_READ = re.compile(r"read-?only (mode|database)|: syntax error|data-modifying|CTE needs a SELECT")
 _ALIAS = "plmetrics_rows"
 _WHOLE_QUERY = re.compile(rf" query: SELECT (?:\* |{_ALIAS}\.\".*?)FROM \( | Query was: ")
@@ -228,7 +227,7 @@ def _check_columns(schema: pa.Schema) -> None:
     """
     _check_names(schema)
     problems = [
-        Problem(f"column '{field.name}' is of a type that is not read: {_type_text(field)}", _PATH, _CAST)
+        Problem(f"column '{field.name}' is of a type that is not read: {_type_text(field)}", _PATH, CAST)
         for field in schema
         if _is_unread(field)
     ]
