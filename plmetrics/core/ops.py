@@ -51,8 +51,9 @@ class Counts(np.ndarray):
         """The running total, each point included; None where it is not known, as in a part of them."""
         if self.running is None or not descending:
             return self.running
-        total: Array = self.running[..., -1:] - self.running
-        total += self.view(np.ndarray)
+        total = np.empty_like(self.running)
+        total[..., :1] = self.running[..., -1:]
+        np.subtract(self.running[..., -1:], self.running[..., :-1], out=total[..., 1:])
         return total
 
 

@@ -116,13 +116,6 @@ class Replication:
             return None if kind is None else self._weights
         return None if self._units is None else Nudges(kind, self._units)
 
-    def drawn(self, kind: ReplicateKind | None) -> NDArray[np.float64] | Nudges | None:
-        """The weights of ordered metrics: a matrix `[replicate, block]`, or nudges."""
-        if kind == "bootstrap":
-            return self.counts
-        weights = self.weights(kind)
-        return weights if isinstance(weights, Nudges) else None
-
     @cached_property
     def counts(self) -> NDArray[np.float64] | None:
         """Multiplicity of each block in each replicate; None where nothing is resampled."""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from plmetrics.core.segments import Values
+    from plmetrics.states.scores.point_rows import BlockDraws
 
 Array = NDArray[np.float64]
 
@@ -51,6 +52,19 @@ class ResamplingWeights:
 
     counts: NDArray[np.int32]
     scale: NDArray[np.float64]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Replicates and blocks."""
+        replicates, blocks = self.counts.shape
+        return replicates, blocks
+
+    @cached_property
+    def by_block(self) -> list[BlockDraws]:
+        """Draws of each block, some replicates at a time: every model's rows in every slice set read them."""
+        from plmetrics.states.scores.point_rows import BlockDraws
+
+        return BlockDraws.parts(self.counts)
 
     @cached_property
     def matrix(self) -> NDArray[np.float64]:
@@ -251,21 +265,15 @@ def drawn_counts(
     return np.concatenate(parts)
 
 
-def drawn_bins(
-    weights: Array | Nudges, single: NDArray[np.float32] | None, counts: NDArray[Any]
-) -> NDArray[Any]:
-    """Replicates of fixed bins `[slice, block, bin, channel]`, with rows and positives as the first channels.
-
-    `single` is W in single precision, None where a replicate is not made of whole blocks.
-    """
+def drawn_bins(weights: ResamplingWeights | Nudges, counts: NDArray[Any]) -> NDArray[Any]:
+    """Replicates of fixed bins `[slice, block, bin, channel]`, with rows and positives as the first channels."""
     if isinstance(weights, Nudges):
         return replicate_counts(weights, counts)
     blocks_of_slices = occupied_blocks(counts)
-    if single is None or not exact_in_single(counts[..., :_NUMBERS]):
-        return drawn_counts(weights, counts, blocks_of_slices)
-    out = np.empty((len(counts), len(weights), *counts.shape[2:]))
-    out[..., :_NUMBERS] = drawn_counts(single, counts[..., :_NUMBERS].astype(np.float32), blocks_of_slices)
-    out[..., _NUMBERS:] = drawn_counts(
-        weights, np.ascontiguousarray(counts[..., _NUMBERS:]), blocks_of_slices
-    )
+    rows, sums = counts[..., :_NUMBERS], counts[..., _NUMBERS:]
+    if not exact_in_single(rows):
+        return drawn_counts(weights.matrix, counts, blocks_of_slices)
+    out = np.empty((len(counts), weights.shape[0], *counts.shape[2:]))
+    out[..., :_NUMBERS] = drawn_counts(weights.single, rows.astype(np.float32), blocks_of_slices)
+    out[..., _NUMBERS:] = drawn_counts(weights.matrix, np.ascontiguousarray(sums), blocks_of_slices)
     return out

@@ -10,6 +10,7 @@ from plmetrics.core.hashing import DRAW_SALT, mix_int
 from plmetrics.inference import weights as module
 from plmetrics.inference.weights import (
     Nudges,
+    ResamplingWeights,
     draw_weights,
     drawn_bins,
     drawn_counts,
@@ -151,7 +152,7 @@ def test_where_single_precision_rounds_no_block_is_left_out(counts):
 @pytest.mark.parametrize("factor", [1.0, 0.37, 1e8])
 def test_bins_lose_nothing_in_single_precision(counts, weights, factor):
     counts = counts * factor
-    found = drawn_bins(weights, weights.astype(np.float32), counts)
+    found = drawn_bins(ResamplingWeights(weights.astype(np.int32), np.ones(len(weights))), counts)
     np.testing.assert_allclose(found, plain(weights, counts), rtol=1e-12)
     if factor == 1.0:
         assert (found[..., :2] == plain(weights, counts)[..., :2]).all()
@@ -165,12 +166,13 @@ def test_numbers_of_rows_alone_are_multiplied_in_single_precision(monkeypatch, c
         return drawn_counts(weights, counts, held)
 
     monkeypatch.setattr(module, "drawn_counts", seen)
-    drawn_bins(weights, weights.astype(np.float32), counts)
-    drawn_bins(weights, weights.astype(np.float32), counts + 0.5)
+    draws = ResamplingWeights(weights.astype(np.int32), np.ones(len(weights)))
+    drawn_bins(draws, counts)
+    drawn_bins(draws, counts + 0.5)
     assert kinds == [(np.float32, 2), (np.float64, 1), (np.float64, 3)]
 
 
 def test_one_block_moved_at_a_time_needs_no_product(counts):
     moved = Nudges("jackknife", np.ones(BLOCKS, dtype=np.int64))
     rows = np.concatenate(list(moved.rows()))
-    np.testing.assert_allclose(drawn_bins(moved, None, counts), plain(rows, counts), atol=1e-12)
+    np.testing.assert_allclose(drawn_bins(moved, counts), plain(rows, counts), atol=1e-12)

@@ -7,6 +7,7 @@ import pytest
 
 from plmetrics.inference.metric_values import score_view
 from plmetrics.inference.ordered.metrics import ordered_values
+from plmetrics.inference.weights import ResamplingWeights
 from plmetrics.states.arms import ARMS, EffectRows, SlicedEffects
 from plmetrics.states.scores.sorted_rows import Binning, SortedRows
 from plmetrics.suite.arguments import suite_from_arguments
@@ -116,7 +117,8 @@ def test_coarse_replicates_follow_exact_ones(
     (metric,) = suite_from_arguments(
         task="uplift", label="y", models="p", treatment="t", metrics=text
     ).metrics
-    weights = rng.multinomial(500, np.full(500, 1 / 500), 200).astype(float)
+    drawn = rng.multinomial(500, np.full(500, 1 / 500), 200).astype(np.int32)
+    weights = ResamplingWeights(drawn, np.ones(200))
     one = ordered_values([metric], sliced, weights)[text].replicates
     monkeypatch.setattr("plmetrics.states.scores.coarse.EXACT_REPLICATES", 0)
     monkeypatch.setattr("plmetrics.states.scores.coarse._OF_A_SLICE", 0)

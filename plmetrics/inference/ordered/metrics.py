@@ -35,7 +35,7 @@ from plmetrics.inference.ordered.replicates import (
     exact_replicates,
 )
 from plmetrics.inference.records import end_to_end
-from plmetrics.inference.weights import Nudges, drawn_bins
+from plmetrics.inference.weights import Nudges, ResamplingWeights, drawn_bins
 from plmetrics.states.ranks import joint_blocks, joint_view, rank_view
 from plmetrics.states.scores.ranges import SlicedPoints
 from plmetrics.states.scores.sliced_grid import SlicedGrid
@@ -54,19 +54,20 @@ Array = NDArray[np.float64]
 def ordered_values(
     metrics: Sequence[Metric],
     sliced: SlicedScores,
-    weights: Array | Nudges | None,
+    weights: ResamplingWeights | Nudges | None,
     *,
     placements: bool = False,
 ) -> dict[str, MetricValues]:
     """Values and replicates of some ordered metrics of one model and slice set, by metric text.
 
-    `weights` is W `[replicate, block]` or which block is moved, None without replicates. Quantiles have none of the
+    `weights` are draws of blocks or which one is moved, None without replicates. Quantiles have none of the
     latter: they jump. With `placements` ROC areas of rows without weights have the variances of these.
     """
     quantiles = [metric for metric in metrics if isinstance(metric.needs, Quantiles)]
     out: dict[str, MetricValues] = {}
     if quantiles:
-        out |= quantile_values(quantiles, sliced, None if isinstance(weights, Nudges) else weights)
+        drawn = weights.matrix if isinstance(weights, ResamplingWeights) else None
+        out |= quantile_values(quantiles, sliced, drawn)
     by_points = [metric for metric in metrics if isinstance(metric.needs, Points)]
     if by_points:
         out |= _by_points(by_points, sliced, weights, placements=placements)
@@ -85,7 +86,11 @@ def _sharing_bins(metrics: Sequence[Metric]) -> dict[Binning, list[Metric]]:
 
 
 def _by_points(
-    metrics: Sequence[Metric], sliced: SlicedScores, weights: Array | Nudges | None, *, placements: bool
+    metrics: Sequence[Metric],
+    sliced: SlicedScores,
+    weights: ResamplingWeights | Nudges | None,
+    *,
+    placements: bool,
 ) -> dict[str, MetricValues]:
     values_of = _point_values(metrics, sliced, placements=placements)
     replicates: dict[str, Array] = {}
@@ -180,16 +185,18 @@ def _bounds(metric: Metric, view: View) -> Array:
 
 
 def _by_bins(
-    metrics: Sequence[Metric], binning: Binning, sliced: SlicedScores, weights: Array | Nudges | None
+    metrics: Sequence[Metric],
+    binning: Binning,
+    sliced: SlicedScores,
+    weights: ResamplingWeights | Nudges | None,
 ) -> dict[str, MetricValues]:
     of_metrics: dict[str, list[MetricValues]] = {metric.text: [] for metric in metrics}
-    single = np.asarray(weights, dtype=np.float32) if isinstance(weights, np.ndarray) else None
     for first, last, counts in sliced.bin_counts(binning, 1 if weights is None else weights.shape[1]):
 
         def of_few(step: tuple[int, int], first: int = first, counts: Array = counts) -> list[MetricValues]:
             part = counts[step[0] - first : step[1] - first]
             total = part.sum(axis=1)
-            replicate = None if weights is None else bin_view(drawn_bins(weights, single, part))
+            replicate = None if weights is None else bin_view(drawn_bins(weights, part))
             return [
                 _on_bins(metric, total, replicate if metric.value_kind.is_resampled else None)
                 for metric in metrics
@@ -213,11 +220,11 @@ def _on_bins(metric: Metric, total: Array, replicate: View | None) -> MetricValu
 
 
 def rank_values(
-    metrics: Sequence[Metric], pairs: SlicedPairs, weights: Array | Nudges | None
+    metrics: Sequence[Metric], pairs: SlicedPairs, weights: ResamplingWeights | Nudges | None
 ) -> dict[str, MetricValues]:
     """Values and replicates of some rank correlations of one model and slice set, by metric text.
 
-    `weights` is W `[replicate, block]` or which block is moved, None without replicates.
+    `weights` are draws of blocks or which one is moved, None without replicates.
     """
     pairwise = any(isinstance(metric.needs, Ranks) and metric.needs.pairs for metric in metrics)
     view = rank_view(pairs, pairwise=pairwise)
@@ -225,7 +232,7 @@ def rank_values(
 
 
 def grid_rank_values(
-    metrics: Sequence[Metric], sliced: SlicedGrid, weights: Array | Nudges | None, **_: bool
+    metrics: Sequence[Metric], sliced: SlicedGrid, weights: ResamplingWeights | Nudges | None, **_: bool
 ) -> dict[str, MetricValues]:
     """Values and replicates of rank metrics, from joint counts of labels and predictions."""
     from plmetrics.states.rank_bounds import grid_view
@@ -256,7 +263,7 @@ def _grid_blocks(sliced: SlicedGrid) -> Iterator[tuple[Array, Codes]]:
 def _of_view(
     metrics: Sequence[Metric],
     view: View,
-    weights: Array | Nudges | None,
+    weights: ResamplingWeights | Nudges | None,
     blocks: Iterable[tuple[Array, Codes]],
 ) -> dict[str, MetricValues]:
     values = {metric.text: finalise(metric, view) for metric in metrics}
@@ -272,19 +279,19 @@ def _of_view(
 def _replicates(
     metrics: Sequence[Metric],
     blocks: Iterable[tuple[Array, Codes]],
-    weights: Array | Nudges,
+    weights: ResamplingWeights | Nudges,
     values: Mapping[str, Array],
 ) -> dict[str, Array]:
     by_metric: dict[str, list[Array]] = {metric.text: [] for metric in metrics}
     for index, (counts, present) in enumerate(blocks):
         flat = counts.reshape(len(present), math.prod(counts.shape[1:]))
         occupied = np.flatnonzero(flat.any(axis=0))
-        joint = np.zeros((len(weights), flat.shape[1]))
+        joint = np.zeros((weights.shape[0], flat.shape[1]))
         if isinstance(weights, Nudges):
             joint[:, occupied] = weights.among(flat[:, occupied], present)
         else:
-            joint[:, occupied] = product(weights[:, present], flat[:, occupied])
-        replicate = joint_view(joint.reshape(len(weights), *counts.shape[1:]))
+            joint[:, occupied] = product(weights.matrix[:, present], flat[:, occupied])
+        replicate = joint_view(joint.reshape(weights.shape[0], *counts.shape[1:]))
         overall = joint_view(counts.sum(axis=0)[None])
         for metric in metrics:
             shift = values[metric.text][index] - finalise(metric, overall)

@@ -1,7 +1,7 @@
 """Replicates of ordered metrics: from coarse bins by block, or from the rows themselves where both are few.
 
 From bins they are products of counts with W, each moved by what coarse bins cost its value. Rows are those of several
-short slices at once, or of all.
+short slices at once, or of a long one.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from plmetrics.inference.weights import (
     WHOLE_IN_SINGLE,
     BlockIndex,
     Nudges,
+    ResamplingWeights,
     drawn_counts,
     exact_in_single,
     exact_occupied_blocks,
@@ -29,7 +30,7 @@ from plmetrics.inference.weights import (
 )
 from plmetrics.states.scores.coarse import replicates_rows
 from plmetrics.states.scores.packed_rows import PackedSlices, RowCounts
-from plmetrics.states.scores.short_slices import slice_groups
+from plmetrics.states.scores.point_rows import BlockDraws, slice_groups
 from plmetrics.states.scores.sorted_rows import CLASSES, SlicedRows
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from plmetrics.catalogue.metric import Metric
-    from plmetrics.states.scores.short_slices import ShortSlices
+    from plmetrics.states.scores.point_rows import PointRows
     from plmetrics.states.scores.sorted_rows import SlicedScores
     from plmetrics.states.sums import View
 
@@ -61,18 +62,20 @@ _LEAST_SHARES = 4
 """Replicates are cut the same way on any number of processors: sums in single precision would tell."""
 
 
-Codes: TypeAlias = NDArray[np.int64]
 Resampled: TypeAlias = tuple[dict[str, Array], dict[str, Array]]
 """Replicates `[replicate, slice]` by metric text, and the deviations of norms."""
 _WORTH_A_THREAD = 1 << 20
 
 
 def coarse_replicates(
-    metrics: Sequence[Metric], sliced: SlicedScores, weights: Array | Nudges, values: Mapping[str, Array]
+    metrics: Sequence[Metric],
+    sliced: SlicedScores,
+    weights: ResamplingWeights | Nudges,
+    values: Mapping[str, Array],
 ) -> tuple[dict[str, Array], dict[str, Array]]:
     """Replicates `[replicate, slice]` of some metrics by text, and the deviations of norms.
 
-    `values` are those on points, which replicates are moved to; `weights` is W or which block is moved.
+    `values` are those on points, which replicates are moved to; `weights` are draws of blocks or which one is moved.
     """
     replicates: dict[str, list[Array]] = {metric.text: [] for metric in metrics}
     deviations: dict[str, list[Array]] = {metric.text: [] for metric in metrics if metric.value_kind.is_norm}
@@ -118,7 +121,7 @@ def _remove_rounding(replicates: Array, values: Array) -> None:
 
 
 def _counts_of(
-    sliced: SlicedScores, weights: Array | Nudges
+    sliced: SlicedScores, weights: ResamplingWeights | Nudges
 ) -> Iterator[tuple[int, int, Array]] | list[tuple[int, int, RowCounts]]:
     """The counts of some slices at a time; all of them as rows where these are few."""
     if isinstance(sliced, PackedSlices) and not isinstance(weights, Nudges):
@@ -198,14 +201,16 @@ class _Drawing:
     channels: tuple[str, ...]
 
     @classmethod
-    def of(cls, weights: Array | Nudges, sliced: SlicedScores) -> _Drawing:
+    def of(cls, weights: ResamplingWeights | Nudges, sliced: SlicedScores) -> _Drawing:
         """Suitable weights for some scores.
 
         Which slices are looked at together, and so whether their counts fit into single precision, depends on
         processors and memory: tables that must not tell are made without it.
         """
-        halves = not isinstance(weights, Nudges) and sliced.channels == CLASSES and not are_exact()
-        return cls(weights, np.asarray(weights, dtype=np.float32) if halves else None, sliced.channels)
+        if isinstance(weights, Nudges):
+            return cls(weights, None, sliced.channels)
+        halves = sliced.channels == CLASSES and not are_exact()
+        return cls(weights.matrix, weights.single if halves else None, sliced.channels)
 
     def shares(self, counts: Array | RowCounts) -> list[Draw]:
         """Source of replicates of counts `[slice, block, bin, channel]`, so many each as stay near the processor.
@@ -290,67 +295,95 @@ def stack(parts: Mapping[str, list[Array]], axis: int) -> dict[str, Array]:
     return {text: np.ascontiguousarray(np.concatenate(arrays, axis=axis)) for text, arrays in parts.items()}
 
 
-def are_of_rows(rows: int, weights: Array | Nudges, slices: int) -> bool:
+def are_of_rows(rows: int, weights: ResamplingWeights | Nudges, slices: int) -> bool:
     """Whether replicates are made from the rows themselves: they are few, or each is a block of its own."""
+    replicates, blocks = weights.shape
     if isinstance(weights, Nudges):
-        return rows <= weights.shape[1] or replicates_rows(rows, len(weights) * 4, slices)
-    return replicates_rows(rows, len(weights), slices)
+        return rows <= blocks or replicates_rows(rows, replicates * 4, slices)
+    return replicates_rows(rows, replicates, slices)
 
 
 def exact_replicates(
-    metrics: Sequence[Metric], sliced: SlicedScores, weights: Array | Nudges
-) -> tuple[dict[str, Array], dict[str, Array]]:
+    metrics: Sequence[Metric], sliced: SlicedScores, weights: ResamplingWeights | Nudges
+) -> Resampled:
     """Replicates `[replicate, slice]` of some metrics by text, and the deviations of norms."""
     replicates: dict[str, Array] = {}
     deviations: dict[str, Array] = {}
+    tilted = isinstance(weights, Nudges) and weights.kind == "influence"
     for scores in (False, True):
         batch = [metric for metric in metrics if metric.needs.distinct == scores]
-        if batch:
-            resampled = _replicates(batch, sliced, weights, scores=scores)
-            replicates, deviations = replicates | resampled[0], deviations | resampled[1]
+        if not batch:
+            continue
+        if scores or tilted or sliced.weighted or not isinstance(sliced, SlicedRows):
+            resampled = _of_scores(batch, sliced, weights, scores=scores)
+        else:
+            resampled = _of_point_rows(batch, sliced, weights)
+        replicates, deviations = replicates | resampled[0], deviations | resampled[1]
     return replicates, deviations
 
 
-def _replicates(
-    metrics: Sequence[Metric], sliced: SlicedScores, weights: Array | Nudges, *, scores: bool
+def _of_point_rows(
+    metrics: Sequence[Metric], sliced: SlicedRows, weights: ResamplingWeights | Nudges
 ) -> Resampled:
-    groups = _groups(sliced, weights, scores=scores)
+    """Replicates of rows without weights: each group of slices, and each part of the replicates, by itself."""
+    groups = slice_groups(sliced)
     place = np.argsort(np.concatenate([numbers for numbers, _ in groups]))
+    (every_block,) = BlockDraws.parts(np.ones((1, weights.shape[1]), dtype=np.int16))
+
+    def of_group(task: tuple[BlockDraws, PointRows]) -> Resampled:
+        draws, rows = task
+        return _of_states(
+            metrics, partial(rows.replicate_points, draws), partial(rows.replicate_points, every_block)
+        )
+
+    parts = []
+    for draws in _draws(weights):
+        tasks = [(part, rows) for part in draws for _, rows in groups]
+        of_tasks = parallel_map(of_group, tasks)
+        for first, last in steps(0, len(tasks), len(groups)):
+            parts.append(_join(of_tasks[first:last], lambda values: np.concatenate(values, axis=1)[:, place]))
+    return _join(parts, np.concatenate)
+
+
+def _draws(weights: ResamplingWeights | Nudges) -> Iterable[list[BlockDraws]]:
+    """Draws of each block, so many replicates at a time as there is room for."""
+    if isinstance(weights, Nudges):
+        return (BlockDraws.parts(part) for part in weights.rows())
+    return [weights.by_block]
+
+
+def _of_scores(
+    metrics: Sequence[Metric], sliced: SlicedScores, weights: ResamplingWeights | Nudges, *, scores: bool
+) -> Resampled:
+    """Replicates of rows of any weight, points with their scores if wanted."""
+    every_block = np.ones((1, weights.shape[1]))
 
     def of_share(share: Array) -> Resampled:
-        of_groups = parallel_map(lambda group: _of_group(metrics, group[1], share, scores=scores), groups)
-        return _join(of_groups, lambda values: np.concatenate(values, axis=1)[:, place])
+        states = partial(sliced.replicate_points, share, scores=scores)
+        return _of_states(
+            metrics, states, partial(sliced.replicate_points, every_block, scores=scores), joined=not scores
+        )
 
     if isinstance(weights, Nudges):
-        shares = [of_share(part) for part in weights.rows()]
-    else:
-        alone = len(groups) == 1 and len(weights) * (sliced.rows or 0) >= _WORTH_A_THREAD
-        shares = parallel_map(of_share, np.array_split(weights, processors() if alone else 1))
-    return _join(shares, np.concatenate)
+        return _join([of_share(part) for part in weights.rows()], np.concatenate)
+    shares = processors() if weights.shape[0] * (sliced.rows or 0) >= _WORTH_A_THREAD else 1
+    return _join(parallel_map(of_share, np.array_split(weights.matrix, shares)), np.concatenate)
 
 
-def _groups(
-    sliced: SlicedScores, weights: Array | Nudges, *, scores: bool
-) -> Sequence[tuple[Codes, SlicedScores | ShortSlices]]:
-    """Slice groups for joint resampling, with their numbers: all, for weights other than whole numbers."""
-    tilted = isinstance(weights, Nudges) and weights.kind == "influence"
-    whole = not tilted and (isinstance(weights, Nudges) or bool((weights == np.rint(weights)).all()))
-    if whole and not scores and isinstance(sliced, SlicedRows) and not sliced.weighted:
-        return slice_groups(sliced)
-    return [(np.arange(sliced.slices), sliced)]
-
-
-def _of_group(
-    metrics: Sequence[Metric], sliced: SlicedScores | ShortSlices, weights: Array, *, scores: bool
+def _of_states(
+    metrics: Sequence[Metric],
+    replicates: Callable[[], Iterator[Mapping[str, Any]]],
+    once: Callable[[], Iterator[Mapping[str, Any]]],
+    *,
+    joined: bool = True,
 ) -> Resampled:
-    """Some replicates of some slices."""
+    """Values of the states of some replicates; `once` gives the state with each block a single time."""
     values: dict[str, list[Array]] = {metric.text: [] for metric in metrics}
     shifted: dict[str, list[Array]] = {metric.text: [] for metric in metrics if metric.value_kind.is_norm}
     if shifted:
-        every_row = np.ones((1, weights.shape[1]))
-        point = score_view(next(sliced.replicate_points(every_row, scores=scores)), joined=not scores)
-    for state in sliced.replicate_points(weights, scores=scores):
-        replicate = score_view(state, joined=not scores)
+        point = score_view(next(once()), joined=joined)
+    for state in replicates():
+        replicate = score_view(state, joined=joined)
         for metric in metrics:
             values[metric.text].append(value_or_nan(metric, replicate))
             if metric.value_kind.is_norm:

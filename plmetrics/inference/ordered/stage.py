@@ -134,7 +134,7 @@ def _values(
     states = analysis.sets[sliced.index]
     varying = analysis.suite.uncertainty is not None and values is ordered_values
     for kind, of_kind in analysis.replication.by_kind(metrics).items():
-        weights = analysis.replication.drawn(kind)
+        weights = analysis.replication.weights(kind)
         here = weights if states.slices.slice_set.resampled else None
         placements = {"placements": True} if kind is None and varying else {}
         for text, ordered in values(of_kind, sliced.rows, here, **placements).items():

@@ -68,7 +68,7 @@ class Bins:
 def test_replicates_of_whole_counts_and_of_weights_are_scikit_learns(unit):
     rng = np.random.default_rng(3)
     counts = rng.poisson(np.linspace(0.2, 3, 20)[:, None] * [0.7, 0.4], (5, 30, 20, 2)) * unit
-    weights = draw_weights(np.full(30, 4), 7, 1).matrix
+    weights = draw_weights(np.full(30, 4), 7, 1)
     metrics = [RocAuc(), AveragePrecision(), KolmogorovSmirnov()]
 
     def references(negative, positive):
@@ -81,7 +81,7 @@ def test_replicates_of_whole_counts_and_of_weights_are_scikit_learns(unit):
     total = np.array([references(*part.sum(axis=0).T) for part in counts])
     values = {metric.text: total[:, place] for place, metric in enumerate(metrics)}
     replicates, _ = coarse_replicates(metrics, Bins(counts), weights, values)
-    drawn = np.einsum("rb,sbpc->rscp", weights, counts)
+    drawn = np.einsum("rb,sbpc->rscp", weights.matrix, counts)
     expected = np.array([[references(*part) for part in row] for row in drawn])
     for place, metric in enumerate(metrics):
         np.testing.assert_allclose(replicates[metric.text], expected[..., place], rtol=0, atol=2e-6)
@@ -94,7 +94,7 @@ def test_few_rows_have_the_replicates_of_their_counts():
     rows = PackedRows(score, label, rng.integers(0, blocks, 900).astype(np.int32))
     sliced = rows.regroup(rng.integers(-1, 3, 900), 3)
     assert sliced.sparse_counts(blocks) is not None
-    weights = draw_weights(np.full(blocks, 4), 30, 1).matrix
+    weights = draw_weights(np.full(blocks, 4), 30, 1)
     metrics = [RocAuc(), AveragePrecision(), KolmogorovSmirnov()]
     values = {metric.text: np.array([0.4, 0.5, 0.6]) for metric in metrics}
     of_rows, deviations = coarse_replicates(metrics, sliced, weights, values)

@@ -11,6 +11,7 @@ from sklearn.metrics import roc_auc_score
 import plmetrics as plm
 from plmetrics.inference.metric_values import score_view, value_or_nan
 from plmetrics.inference.ordered.metrics import ordered_values
+from plmetrics.inference.weights import draw_weights
 from plmetrics.states.scores.coarse import coarse_bins, coarse_edges, coarse_number, coarse_of_fine
 from plmetrics.states.scores.packed_rows import PackedRows
 from plmetrics.states.scores.sorted_rows import Binning, SortedRows
@@ -261,7 +262,7 @@ def test_coarse_standard_errors_are_those_of_exact_replicates(way):
     ratios = {name: [] for name in FORMULAS}
     for seed in range(4):
         table = slices_by_score(8_000, seed)
-        drawn = np.random.default_rng(seed).multinomial(200, np.full(200, 1 / 200), 200).astype(float)
+        drawn = draw_weights(np.ones(200, dtype=np.int64), 200, seed)
         table.weight = np.full(8_000, 0.5) if way == "weighted" else None
         exact = ordered_values(METRICS, table.sliced(), drawn)
         coarse = ordered_values(

@@ -1,4 +1,4 @@
-"""Short slices side by side: their replicates are what formulas give of the rows so weighted, and so are long ones'."""
+"""Slices side by side: their replicates are what formulas give of the rows so weighted."""
 
 import numpy as np
 import pytest
@@ -9,8 +9,9 @@ from references.formulas import average_precision, ks, roc_auc
 import plmetrics as plm
 from plmetrics.inference.metric_values import score_view, value_or_nan
 from plmetrics.inference.ordered.replicates import exact_replicates
-from plmetrics.states.scores import short_slices
-from plmetrics.states.scores.short_slices import ShortSlices, slice_groups
+from plmetrics.inference.weights import Nudges, ResamplingWeights
+from plmetrics.states.scores import point_rows
+from plmetrics.states.scores.point_rows import BlockDraws, PointRows, slice_groups
 from plmetrics.states.scores.sorted_rows import SortedRows
 
 few = settings(phases=(Phase.explicit, Phase.generate), max_examples=25)
@@ -34,7 +35,11 @@ sliced_rows = st.builds(slices_of, st.integers(0, 60), st.integers(0, 2**20), ti
 
 def draws(seed, most=1):
     drawn = np.random.default_rng(seed).multinomial(BLOCKS, np.full(BLOCKS, 1 / BLOCKS), 5)
-    return drawn.astype(float) * most
+    return drawn.astype(np.int32) * most
+
+
+def resampling(drawn):
+    return ResamplingWeights(drawn, np.ones(len(drawn)))
 
 
 def reweighted(sliced, drawn, code, formula):
@@ -58,7 +63,8 @@ def check(found, sliced, drawn, name):
 @given(sliced_rows, st.integers(0, 99))
 def test_replicates_are_those_of_rows(most, sliced, seed):
     drawn = draws(seed, most)
-    views = [score_view(state) for state in ShortSlices.of(sliced).replicate_points(drawn)]
+    rows, parts = PointRows.of(sliced), BlockDraws.parts(drawn)
+    views = [score_view(state) for part in parts for state in rows.replicate_points(part)]
     for metric in METRICS:
         check(np.concatenate([value_or_nan(metric, view) for view in views]), sliced, drawn, metric.name)
 
@@ -69,25 +75,30 @@ def test_replicates_are_those_of_rows(most, sliced, seed):
 def test_groups_of_any_size_give_every_slice_its_own(sliced, seed, size):
     drawn = draws(seed)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(short_slices, "SIZE", size)
+        patch.setattr(point_rows, "SIZE", size)
+        patch.setattr(point_rows, "_REPLICATES", 2)
+        patch.setattr(point_rows, "_ROOM", 10)
         groups = slice_groups(sliced)
-        replicates, deviations = exact_replicates(METRICS, sliced, drawn)
+        replicates, deviations = exact_replicates(METRICS, sliced, resampling(drawn))
     assert sorted(np.concatenate([numbers for numbers, _ in groups])) == list(range(SLICES))
     for metric in METRICS:
         check(replicates[metric.text], sliced, drawn, metric.name)
-    whole = exact_replicates(METRICS, sliced, drawn)[1]
+    whole = exact_replicates(METRICS, sliced, resampling(drawn))[1]
     np.testing.assert_allclose(deviations["ks"], whole["ks"], rtol=1e-12)
 
 
 def test_no_slices_have_no_replicates():
     rows = SortedRows(np.zeros(0), np.zeros(0, dtype=bool), None, np.zeros(0, dtype=np.int32))
-    replicates, _ = exact_replicates(METRICS, rows.regroup(np.zeros(0, dtype=np.int64), 0), draws(0))
+    replicates, _ = exact_replicates(
+        METRICS, rows.regroup(np.zeros(0, dtype=np.int64), 0), resampling(draws(0))
+    )
     assert {values.shape for values in replicates.values()} == {(5, 0)}
 
 
-def test_weights_that_are_no_whole_numbers_are_those_of_rows():
+def test_moved_blocks_have_the_replicates_of_their_rows():
     sliced = slices_of(60, 3, ties=True)
-    drawn = np.random.default_rng(0).gamma(1.0, 1.0, (5, BLOCKS))
-    replicates, _ = exact_replicates(METRICS, sliced, drawn)
-    for metric in METRICS:
-        check(replicates[metric.text], sliced, drawn, metric.name)
+    for kind in ("jackknife", "influence"):
+        nudges = Nudges(kind, np.ones(BLOCKS, dtype=np.int64))
+        replicates, _ = exact_replicates(METRICS, sliced, nudges)
+        for metric in METRICS:
+            check(replicates[metric.text], sliced, np.concatenate(list(nudges.rows())), metric.name)
