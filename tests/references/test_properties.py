@@ -38,7 +38,12 @@ KNOBS = {
     },
     "dense": {"states.scores.sorted_rows.DENSE_LIMIT": 1},
     "coarse": {"states.scores.coarse.EXACT_REPLICATES": 0, "states.scores.coarse._OF_A_SLICE": 0},
-    "replicates": {"states.scores.class_rows._ROOM": 1, "states.scores.point_rows._ROOM": 1},
+    "replicates": {
+        "states.scores.class_rows._ROOM": 1,
+        "states.scores.point_rows._ROOM": 1,
+        "states.scores.point_rows._LEAST_REPLICATES": 1,
+        "states.scores.point_rows._REPLICATES": 3,
+    },
 }
 
 

@@ -78,6 +78,7 @@ def test_groups_of_any_size_give_every_slice_its_own(sliced, seed, size):
         patch.setattr(point_rows, "SIZE", size)
         patch.setattr(point_rows, "_REPLICATES", 2)
         patch.setattr(point_rows, "_ROOM", 10)
+        patch.setattr(point_rows, "_LEAST_REPLICATES", 1)
         groups = slice_groups(sliced)
         replicates, deviations = exact_replicates(METRICS, sliced, resampling(drawn))
     assert sorted(np.concatenate([numbers for numbers, _ in groups])) == list(range(SLICES))
