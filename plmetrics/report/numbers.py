@@ -16,6 +16,8 @@ _DEFAULT_DIGITS = 4
 _MOST_DECIMALS = 8
 _EXACT_DIGITS = 18
 _NOISE = 1e-6
+_LEVELS = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2)
+"""Levels that p values are compared with."""
 _LARGE = 1e7
 _SMALL = 1e-4
 
@@ -127,14 +129,14 @@ def omission(number: int, thing: str, table: str) -> tuple[str, ...]:
 def p_value(value: float | None) -> str:
     """A p value with enough digits to compare it with a level, and a floor.
 
-    >>> p_value(0.0321), p_value(0.00001), p_value(None)
-    ('0.0321', '<0.001', '-')
+    >>> p_value(0.0321), p_value(0.04999), p_value(0.00001), p_value(None)
+    ('0.0321', '0.04999', '<0.001', '-')
     """
     if value is None or math.isnan(value):
         return MISSING
     if value < 0.001:
         return "<0.001"
-    return f"{value:.4f}" if value < 0.1 else f"{value:.2f}"
+    return format(value, _separate(".4f" if value < 0.1 else ".2f", (value,), _LEVELS))
 
 
 def _style(magnitude: float, width: float) -> str:

@@ -66,7 +66,17 @@ def test_number_keeps_four_digits_and_whole_numbers(value: float) -> None:
 
 @pytest.mark.parametrize(
     ("p", "text"),
-    [(0.0, "<0.001"), (0.00099, "<0.001"), (0.0497, "0.0497"), (0.5, "0.50"), (1.0, "1.00"), (None, "-")],
+    [
+        (0.0, "<0.001"),
+        (0.00099, "<0.001"),
+        (0.0497, "0.0497"),
+        (0.049996, "0.049996"),
+        (0.05, "0.0500"),
+        (0.1003, "0.1003"),
+        (0.5, "0.50"),
+        (1.0, "1.00"),
+        (None, "-"),
+    ],
 )
 def test_p_value(p: float | None, text: str) -> None:
     assert p_value(p) == text
