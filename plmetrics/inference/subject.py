@@ -116,10 +116,10 @@ class Replication:
             return None if kind is None else self._weights
         return None if self._units is None else Nudges(kind, self._units)
 
-    @cached_property
-    def counts(self) -> NDArray[np.float64] | None:
-        """Multiplicity of each block in each replicate; None where nothing is resampled."""
-        return None if self._weights is None else self._weights.matrix
+    @property
+    def bootstrap(self) -> ResamplingWeights | None:
+        """Draws of blocks; None where nothing is resampled."""
+        return self._weights
 
     def by_kind(self, metrics: Iterable[Metric]) -> dict[ReplicateKind | None, Sequence[Metric]]:
         """Metrics by their kinds of replicates."""

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core.exact_sums import product
+from plmetrics.states.scores.bin_lookup import balanced_edges
 from plmetrics.states.scores.coarse import replicates_rows
-from plmetrics.states.scores.sorted_rows import SortedRows, balanced_edges, count, group_order
+from plmetrics.states.scores.sorted_rows import SortedRows, count, group_order
 from plmetrics.states.sums import View
 
 if TYPE_CHECKING:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,11 +13,15 @@ from plmetrics.inference.estimate import effective_blocks
 from plmetrics.inference.intervals.percentile import percentile
 from plmetrics.inference.intervals.spread import UNDEFINED_SHARE
 from plmetrics.inference.weights import drawn_counts, exact_in_single, exact_occupied_blocks
+from plmetrics.states.scores.coarse import coarse_number, is_sparse
+from plmetrics.states.scores.point_rows import BlockDraws, PointRows
+from plmetrics.states.scores.sorted_rows import CLASSES, SlicedRows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from plmetrics.inference.curves.ranking import Operating
+    from plmetrics.inference.weights import ResamplingWeights
     from plmetrics.states.scores.sorted_rows import SlicedScores
 
 Array = NDArray[np.float64]
@@ -61,10 +66,18 @@ def _from_top(counts: Array) -> Array:
     return out
 
 
-def replicates_of(sliced: SlicedScores, weights: Array) -> Iterator[Replicates]:
-    """The replicates of each slice, one after another; `weights` is W `[replicate, block]`."""
-    every = np.concatenate([np.ones((1, weights.shape[1])), weights])
-    for first, last, counts in sliced.block_counts(weights.shape[1]):
+def replicates_of(sliced: SlicedScores, weights: ResamplingWeights) -> Iterator[Replicates]:
+    """The replicates of each slice, one after another."""
+    blocks = weights.shape[1]
+    if (
+        isinstance(sliced, SlicedRows)
+        and not sliced.weighted
+        and is_sparse(len(sliced.ordered.score), sliced.slices, blocks)
+    ):
+        yield from _of_rows(sliced, weights)
+        return
+    every = np.concatenate([np.ones((1, blocks)), weights.matrix])
+    for first, last, counts in sliced.block_counts(blocks):
         for place in range(last - first):
             part = counts[place : place + 1]
             drawn = drawn_classes(every, part)
@@ -73,6 +86,23 @@ def replicates_of(sliced: SlicedScores, weights: Array) -> Iterator[Replicates]:
                 int(effective_blocks((mass,))) for mass in (*by_block, by_block.sum(axis=0))
             )
             yield Replicates(drawn[0], positive, negative, both)
+
+
+def _of_rows(sliced: SlicedRows, weights: ResamplingWeights) -> Iterator[Replicates]:
+    """The replicates of rows of weight 1, of which a block has few: most counts by block are 0."""
+    assert sliced.ordered.block is not None
+    bin_of, bins = sliced.coarse_bins().astype(np.int64), coarse_number(sliced.slices)
+    every_block = BlockDraws.parts(np.ones((1, weights.shape[1]), dtype=np.int16))
+    for number, (first, last) in enumerate(pairwise(sliced.offsets.tolist())):
+        points = PointRows.at(sliced.part(np.array([number])), bin_of[first:last], bins)
+        drawn = [
+            np.stack([state[name][:, 0] for name in CLASSES], axis=-1)
+            for draws in every_block + weights.by_block
+            for state in points.replicate_points(draws)
+        ]
+        block, positive = sliced.ordered.block[first:last], sliced.ordered.positive[first:last]
+        rows = [np.bincount(part).astype(np.float64) for part in (block[positive], block[~positive], block)]
+        yield Replicates(np.concatenate(drawn), *(int(effective_blocks((mass,))) for mass in rows))
 
 
 def drawn_classes(weights: Array, counts: NDArray[Any]) -> Array:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from plmetrics.inference.curves.bands import Replicates
     from plmetrics.inference.curves.ranking import Points
+    from plmetrics.inference.weights import ResamplingWeights
     from plmetrics.states.scores.sorted_rows import SlicedScores
     from plmetrics.suite.sections.basics import Curve
     from plmetrics.table.slices import Slices
@@ -52,11 +53,13 @@ class Drawing:
 
     Args:
         level: level of bands.
-        weights: W `[replicate, block]`, None without replicates.
+        weights: draws of blocks, None without replicates.
         spans: the ends of histograms of scores by model, where they are not 0 and 1.
     """
 
-    def __init__(self, level: float, weights: Array | None, spans: Mapping[str, tuple[float, float]]) -> None:
+    def __init__(
+        self, level: float, weights: ResamplingWeights | None, spans: Mapping[str, tuple[float, float]]
+    ) -> None:
         self._level = level
         self._weights = weights
         self._spans = spans
@@ -92,7 +95,7 @@ class Drawing:
         model: str,
         slices: Slices,
         sliced: SlicedScores,
-        weights: Array | None,
+        weights: ResamplingWeights | None,
         *,
         named: bool,
     ) -> dict[str, list[Points]]:
@@ -113,7 +116,12 @@ class Drawing:
         return {curve.curve: [by_class(*pair) for pair in histograms]}
 
     def _by_points(
-        self, curves: Sequence[Curve], model: str, slices: Slices, sliced: SlicedScores, weights: Array | None
+        self,
+        curves: Sequence[Curve],
+        model: str,
+        slices: Slices,
+        sliced: SlicedScores,
+        weights: ResamplingWeights | None,
     ) -> dict[str, list[Points]]:
         """The points of some curves in each slice, from its operating points, with bands where blocks are resampled."""
         state = sliced.point_state()

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from plmetrics.core.segments import Segments
+    from plmetrics.inference.weights import ResamplingWeights
     from plmetrics.states.bin_sums import SliceBins
     from plmetrics.states.scores.sorted_rows import SlicedScores
 
@@ -36,7 +37,7 @@ TENTHS = 10
 
 
 def points_of_effects(
-    curve: str, sliced: SlicedScores, weights: Array | None, level: float
+    curve: str, sliced: SlicedScores, weights: ResamplingWeights | None, level: float
 ) -> list[dict[str, Any]]:
     """The points of a curve in each slice; none where an arm is empty.
 
@@ -44,7 +45,7 @@ def points_of_effects(
     last of them as `threshold`. Where blocks are resampled there are percentile bands.
     """
     state = sliced.point_state()
-    replicates = repeat(None, sliced.slices) if weights is None else drawn_arms(sliced, weights)
+    replicates = repeat(None, sliced.slices) if weights is None else drawn_arms(sliced, weights.matrix)
     return [_gain_points(curve, state, index, drawn, level) for index, drawn in enumerate(replicates)]
 
 

@@ -14,6 +14,7 @@ from plmetrics.inference.intervals.percentile import percentile
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from plmetrics.inference.weights import ResamplingWeights
     from plmetrics.states.scores.sorted_rows import Binning, SlicedScores
 
     Points = dict[str, Any]
@@ -22,12 +23,12 @@ Array = NDArray[np.float64]
 
 
 def net_benefits(
-    sliced: SlicedScores, binning: Binning, weights: Array | None, level: float
+    sliced: SlicedScores, binning: Binning, weights: ResamplingWeights | None, level: float
 ) -> Iterator[tuple[Points, Points]]:
     """Net benefit tp/n - fp/n t/(1 - t) at each edge t of the bins, of the model and of all rows, in each slice.
 
     Rows of a score of t or more are called. Bands are percentiles of replicates; there are none with fewer than 2
-    effective blocks. `weights` is W `[replicate, block]`. Source: Vickers and Elkin (2006).
+    effective blocks. `weights` are draws of blocks. Source: Vickers and Elkin (2006).
     """
     t = binning.all_edges()[1:-1]
     for _, _, counts in sliced.bin_counts(binning, 1 if weights is None else weights.shape[1]):
@@ -37,9 +38,9 @@ def net_benefits(
                 yield {}, {}
                 continue
             blocks = int(effective_blocks((part[..., 0].sum(axis=1),)))
-            drawn = (
-                None if weights is None or blocks < LEAST_BLOCKS else drawn_classes(weights, part[None])[0]
-            )
+            drawn = None
+            if weights is not None and blocks >= LEAST_BLOCKS:
+                drawn = drawn_classes(weights.matrix, part[None])[0]
             yield (
                 _curve(total, drawn, t, level, treats_all=False),
                 _curve(total, drawn, t, level, treats_all=True),

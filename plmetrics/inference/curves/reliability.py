@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from plmetrics.inference.curves.bands import Replicates
     from plmetrics.inference.curves.ranking import Operating
+    from plmetrics.inference.weights import ResamplingWeights
     from plmetrics.states.scores.sorted_rows import Binning, SlicedScores
 
 Array = NDArray[np.float64]
@@ -31,11 +32,11 @@ _EQUAL = 1e-12
 
 
 def reliability(
-    sliced: SlicedScores, binning: Binning, weights: Array | None, level: float
+    sliced: SlicedScores, binning: Binning, weights: ResamplingWeights | None, level: float
 ) -> list[dict[str, Any]]:
     """Mean score and rate of positives by bin, for each slice, with Wilson intervals or, weighted, bootstrap bands.
 
-    `weights` is W `[replicate, block]`. The threshold is the upper edge of a bin, at most 1.
+    `weights` are draws of blocks. The threshold is the upper edge of a bin, at most 1.
     """
     blocks = 1 if weights is None or not sliced.weighted else weights.shape[1]
     if binning.strategy == "quantile":
@@ -52,7 +53,7 @@ def reliability(
     return out
 
 
-def _bins(part: Array, weights: Array | None, level: float, *, weighted: bool) -> dict[str, Any]:
+def _bins(part: Array, weights: ResamplingWeights | None, level: float, *, weighted: bool) -> dict[str, Any]:
     """Nonempty bins of one slice `[block, bin, channel]`."""
     weight, positive, score = np.moveaxis(part.sum(axis=0), -1, 0)
     occupied = weight > 0
@@ -62,7 +63,7 @@ def _bins(part: Array, weights: Array | None, level: float, *, weighted: bool) -
         out["lower"], out["upper"] = wilson(rate, weight[occupied], level)
         out["n"] = weight[occupied]
     elif weights is not None:
-        replicates = resample(weights, part[None, :, occupied])[0]
+        replicates = resample(weights.matrix, part[None, :, occupied])[0]
         with np.errstate(divide="ignore", invalid="ignore"):
             rates = replicates[..., 1] / replicates[..., 0]
         alone = effective_blocks((part[:, occupied, 0].T,)) < 2

@@ -67,8 +67,8 @@ def row_bin_curves(
                 ]
                 if not tables:
                     continue
-                weights = analysis.replication.counts if len(tables) > 1 else None
-                resampled = weights if slices.slice_set.resampled else None
+                draws = analysis.replication.bootstrap if len(tables) > 1 else None
+                resampled = draws.matrix if draws is not None and slices.slice_set.resampled else None
                 points = [
                     _points(curve, parts, classes, analysis.level, resampled, blocks)
                     for parts in zip(*tables, strict=True)

@@ -47,7 +47,7 @@ def ordered_stage(
     of a slice set by its number. Only `exact` ones, which are sorted rows, give those of a complement.
     """
     out: OrderedByPlace = {}
-    weights = analysis.replication.counts if analysis.suite.row_curves else None
+    weights = analysis.replication.bootstrap if analysis.suite.row_curves else None
     drawing = Drawing(analysis.level, weights, spans)
     for model, value, of_set in scores:
         if value is not None and value.startswith(AREAS):

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plmetrics.states.scores.sorted_rows import balanced_edges
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -272,3 +270,14 @@ def _rank(score: Array) -> Codes:
 def _of_rank(rank: Codes) -> Array:
     bits = np.where(rank < 0, np.int64(np.iinfo(np.int64).min) - rank, rank)
     return bits.view(np.float64)
+
+
+def balanced_edges(score: Array, positives: Array, bins: int) -> Array:
+    """Edges of up to so many bins: half of them at quantiles of all scores, half at those of the positives'."""
+    half = np.arange(1, bins // 2) / (bins // 2)
+    parts = [
+        np.sort(values)[np.minimum((half * len(values)).astype(np.int64), len(values) - 1)]
+        for values in (score, positives)
+        if len(values)
+    ]
+    return np.unique(np.concatenate(parts)) if parts else np.zeros(0)

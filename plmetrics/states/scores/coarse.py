@@ -32,6 +32,8 @@ EXACT_REPLICATES = 20_000_000
 """Up to so many rows x replicates, replicates of ordered metrics are made from the rows themselves."""
 _OF_A_SLICE = 160_000
 """So many rows x replicates take as long as the coarse bins of a slice, which are as many however few its rows are."""
+_COUNTS_OF_A_ROW = 8
+"""So many counts take as long to be multiplied with draws as a row takes to be added up."""
 DENSE_LIMIT = 1 << 24
 RANK_BINS = 32
 """Bins of ranks on each side, for replicates of rank correlations."""
@@ -188,3 +190,12 @@ def replicates_rows(rows: int, replicates: int, slices: int) -> bool:
     [False, False, True]
     """
     return rows * replicates <= max(EXACT_REPLICATES, slices * _OF_A_SLICE)
+
+
+def is_sparse(rows: int, slices: int, blocks: int) -> bool:
+    """Whether most coarse counts of classes by block are 0: the rows are added up faster than all counts.
+
+    >>> is_sparse(10_000, 1, 10_000), is_sparse(10_000_000, 1, 1000)
+    (True, False)
+    """
+    return rows * _COUNTS_OF_A_ROW < slices * blocks * coarse_number(slices) * 2

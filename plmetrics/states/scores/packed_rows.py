@@ -15,9 +15,8 @@ import numpy as np
 
 from plmetrics.core.threads import parallel_map
 from plmetrics.states.scores.bin_lookup import FixedBins, Keys
-from plmetrics.states.scores.coarse import DENSE_LIMIT, Array, Codes, coarse_edges, coarse_number
+from plmetrics.states.scores.coarse import DENSE_LIMIT, Array, Codes, coarse_edges, coarse_number, is_sparse
 from plmetrics.states.scores.sorted_rows import (
-    CLASSES,
     Binning,
     ExactPoints,
     SlicedRows,
@@ -38,9 +37,6 @@ if TYPE_CHECKING:
 
 
 _PIECE = 1 << 16
-_SPARSE = 8
-"""A row takes as long as so many counts."""
-
 _CLASS = np.uint64(1)
 """The lowest bit of a key is the class, the others are the score."""
 
@@ -177,8 +173,7 @@ class PackedSlices(ExactPoints):
 
     def sparse_counts(self, blocks: int) -> RowCounts | None:
         """Sparse multiplicities of the rows of all slices, for faster draws where most are 0."""
-        size = self.slices * blocks * coarse_number(self.slices) * len(CLASSES)
-        return self._row_counts(blocks) if len(self._grouped[0]) * _SPARSE < size else None
+        return self._row_counts(blocks) if is_sparse(len(self._grouped[0]), self.slices, blocks) else None
 
     def _row_counts(self, blocks: int) -> RowCounts:
         keys, block, offsets = self._grouped

@@ -107,14 +107,18 @@ class PointRows:
     @classmethod
     def of(cls, rows: SlicedRows) -> PointRows:
         """Points are those of exact replicates: neighbouring scores without positives are one."""
-        positive, starts = rows.ordered.positive, rows.replicate_starts()
+        starts = rows.replicate_starts()
         bounds = np.searchsorted(starts, rows.offsets)
         sizes = np.diff(bounds)
         rank = np.arange(len(starts)) - np.repeat(bounds[:-1], sizes)
-        point = rank * rows.slices + np.repeat(np.arange(rows.slices), sizes)
-        place = np.repeat(point, np.diff(starts, append=len(positive)))
-        points = int(sizes.max(initial=0))
-        members = (~positive, positive)
+        rank = np.repeat(rank, np.diff(starts, append=len(rows.ordered.score)))
+        return cls.at(rows, rank, int(sizes.max(initial=0)))
+
+    @classmethod
+    def at(cls, rows: SlicedRows, point: Codes, points: int) -> PointRows:
+        """Rows at so many points of their slice, by the number of each."""
+        place = point * rows.slices + rows.code(0, rows.slices)
+        members = (~rows.ordered.positive, rows.ordered.positive)
         negatives, positives = (_ClassRows.of(rows, member, place, points) for member in members)
         return cls((negatives, positives))
 

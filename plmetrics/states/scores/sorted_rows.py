@@ -269,9 +269,7 @@ class SlicedRows:
     def block_counts(self, blocks: int) -> Iterator[tuple[int, int, Array]]:
         """Weight per class on coarse bins by block: `[slice, block, bin, class]` for a few slices at a time."""
         assert self.ordered.block is not None
-        edges = coarse_edges(self.ordered.score, self.ordered.positive, self.offsets)
-        bin_of = coarse_bins(self.ordered.score, self.offsets, edges)
-        bins = coarse_number(self.slices)
+        bin_of, bins = self.coarse_bins(), coarse_number(self.slices)
         step = max(1, DENSE_LIMIT // (blocks * bins * 2))
         for first in range(0, self.slices, step):
             last = min(first + step, self.slices)
@@ -281,11 +279,15 @@ class SlicedRows:
             weight = None if self.ordered.weight is None else self.ordered.weight[part]
             yield first, last, count(key, weight, (last - first, blocks, bins, 2))
 
+    def coarse_bins(self) -> NDArray[np.uint16]:
+        """The coarse bin of each row."""
+        edges = coarse_edges(self.ordered.score, self.ordered.positive, self.offsets)
+        return coarse_bins(self.ordered.score, self.offsets, edges)
+
     def coarse_scores(self) -> Array:
         """Weighted mean score of the rows in each coarse bin `[slice, bin]`; 0.5 in an empty one."""
-        edges = coarse_edges(self.ordered.score, self.ordered.positive, self.offsets)
         bins = coarse_number(self.slices)
-        key = self.code(0, self.slices) * bins + coarse_bins(self.ordered.score, self.offsets, edges)
+        key = self.code(0, self.slices) * bins + self.coarse_bins()
         weight = np.ones(len(key)) if self.ordered.weight is None else self.ordered.weight
         mass, sums = (count(key, each, (self.slices, bins)) for each in (weight, weight * self.ordered.score))
         mean: Array = np.divide(sums, mass, out=np.full(mass.shape, 0.5), where=mass > 0)
@@ -374,17 +376,6 @@ def group_order(codes: Codes, slices: int) -> tuple[Codes, Codes]:
     order = np.argsort((codes + 1).astype(small), kind="stable")
     sizes = np.bincount(codes + 1, minlength=slices + 1)
     return order[sizes[0] :], np.concatenate(([0], np.cumsum(sizes[1:])))
-
-
-def balanced_edges(score: Array, positives: Array, bins: int) -> Array:
-    """Edges of up to so many bins: half of them at quantiles of all scores, half at those of the positives'."""
-    half = np.arange(1, bins // 2) / (bins // 2)
-    parts = [
-        np.sort(values)[np.minimum((half * len(values)).astype(np.int64), len(values) - 1)]
-        for values in (score, positives)
-        if len(values)
-    ]
-    return np.unique(np.concatenate(parts)) if parts else np.zeros(0)
 
 
 def _reduce(values: NDArray[Any], starts: Codes) -> Array:
