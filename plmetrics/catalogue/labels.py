@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from plmetrics.catalogue.bases import RowMean
 from plmetrics.catalogue.needs import OrderedRows, Queries, Sums
 from plmetrics.catalogue.registry import register_for
-from plmetrics.states.sums import Atom, as_tuple
+from plmetrics.states.sums import Atom, Rows, as_tuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from plmetrics.catalogue.metric import Metric
-    from plmetrics.states.sums import Rows
 
 LABELLED_ROWS = Atom("labelled", lambda rows: rows.label.is_not_null(), counts=True)
 

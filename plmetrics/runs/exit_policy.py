@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import polars as pl
 
 from plmetrics.core.errors import AbsentDataError, UnitsMissingError
-from plmetrics.runs.failure import GATE_FAILED, SKIPPED, verdict_exit_code
-
-if TYPE_CHECKING:
-    from plmetrics.runs.failure import Failure
+from plmetrics.runs.failure import GATE_FAILED, SKIPPED, Failure, verdict_exit_code
 
 FailOn = Literal["warn", "inconclusive"]
 _CHECKS = {

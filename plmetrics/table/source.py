@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from itertools import accumulate
@@ -14,15 +13,12 @@ from polars.exceptions import PanicException, PolarsError
 
 from plmetrics.core.errors import DataError, Problem
 from plmetrics.core.hashing import mix_expr
-from plmetrics.core.names import RESERVED_PREFIX
+from plmetrics.core.names import RESERVED_PREFIX, SuitePath
 from plmetrics.table.files import Complaints, SourceFile, shown_path
 from plmetrics.table.formats.hive import FILE_PATH, Partitions
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-
-    from plmetrics.core.names import SuitePath
-
 
 NotRetrieved = Literal["refused", "no_part", "zero"]
 

@@ -7,7 +7,7 @@ may add in an order that depends on how many there are.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import polars as pl
@@ -17,7 +17,6 @@ from plmetrics.core.special import expit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import Self
 
     from numpy.typing import NDArray
 

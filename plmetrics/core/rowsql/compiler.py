@@ -11,7 +11,7 @@ import polars as pl
 
 from plmetrics.core.names import did_you_mean
 from plmetrics.core.ops import each_row
-from plmetrics.core.rowsql.dtypes import as_measure
+from plmetrics.core.rowsql.dtypes import Kind, as_measure
 from plmetrics.core.rowsql.fault import RowExpressionError
 from plmetrics.core.rowsql.functions import FUNCTION_NAMES, FUNCTIONS
 from plmetrics.core.rowsql.operators import CHAINS, OPERATORS, balanced_tree
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from sqlglot.dialects.dialect import Dialect
 
-    from plmetrics.core.rowsql.dtypes import Kind
     from plmetrics.core.segments import Values
 
 MAX_DEPTH = 20

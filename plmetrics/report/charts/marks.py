@@ -13,17 +13,14 @@ import numpy as np
 import polars as pl
 
 from plmetrics.inference.curves.thinning import thin
-from plmetrics.report.charts.grammar import base, channel, chart_title, layer_charts, options
-from plmetrics.report.charts.placement import Canvas
+from plmetrics.report.charts.grammar import Chart, base, channel, chart_title, layer_charts, options
+from plmetrics.report.charts.placement import Canvas, Side
 from plmetrics.report.charts.texts import width as width_of
 from plmetrics.report.charts.texts import wrap_words
 from plmetrics.report.charts.theme import DASHES, LIGHT, SERIES, SHAPES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from plmetrics.report.charts.grammar import Chart
-    from plmetrics.report.charts.placement import Side
 
 
 PANEL, SMALL_PANEL = 360, 210

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.core.errors import ConfigError, EnvironmentFault, Problem
-from plmetrics.core.names import did_you_mean, is_path
+from plmetrics.core.errors import ConfigError, EnvironmentFault, Location, Problem
+from plmetrics.core.names import SuitePath, did_you_mean, is_path
 from plmetrics.suite.problems import message_text
 from plmetrics.suite.reader import suite_keys
 from plmetrics.suite.yaml.document import Document, parse, parse_document, scalar
@@ -18,9 +18,6 @@ from plmetrics.suite.yaml.document import Document, parse, parse_document, scala
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
-
-    from plmetrics.core.errors import Location
-    from plmetrics.core.names import SuitePath
 
 DEFAULTS = "defaults"
 

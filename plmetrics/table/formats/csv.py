@@ -20,7 +20,7 @@ import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
 from plmetrics.core.names import is_address, name_list
-from plmetrics.table.files import shown_path
+from plmetrics.table.files import Complaints, SourceFile, shown_path
 from plmetrics.table.formats.common_columns import column_differences
 from plmetrics.table.formats.compression import (
     COMPRESSIONS,
@@ -34,15 +34,12 @@ from plmetrics.table.formats.compression import (
     with_compressions,
 )
 from plmetrics.table.formats.fields import LAST, UnevenRow, uneven_rows
-from plmetrics.table.formats.hive import FILE_PATH
+from plmetrics.table.formats.hive import FILE_PATH, Partitions
 from plmetrics.table.storage.objects import each_file, open_binary
 from plmetrics.table.storage.stores import scan_options
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
-
-    from plmetrics.table.files import Complaints, SourceFile
-    from plmetrics.table.formats.hive import Partitions
 
 KIND = "csv"
 NATIVE_PARTITIONS = False

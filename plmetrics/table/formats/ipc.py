@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import struct
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import polars as pl
 from polars.exceptions import PanicException, PolarsError
@@ -18,16 +18,14 @@ from polars.exceptions import PanicException, PolarsError
 from plmetrics.core.names import is_address
 from plmetrics.table.formats.common_columns import column_differences
 from plmetrics.table.formats.footer import FooterError
-from plmetrics.table.formats.hive import FILE_PATH
+from plmetrics.table.formats.hive import FILE_PATH, Partitions
 from plmetrics.table.storage.objects import each_file, open_binary
 from plmetrics.table.storage.stores import scan_options
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
-    from typing import BinaryIO
 
     from plmetrics.table.files import Complaints, SourceFile
-    from plmetrics.table.formats.hive import Partitions
 
 KIND = "ipc"
 NATIVE_PARTITIONS = True

@@ -13,20 +13,17 @@ import polars as pl
 
 from plmetrics.core.errors import AbsentDataError, DataError, PlmetricsError, Problem
 from plmetrics.core.names import is_address
-from plmetrics.table.files import SourceFile, shown_path, stamp
+from plmetrics.table.files import Complaints, SourceFile, shown_path, stamp
 from plmetrics.table.formats import parquet
-from plmetrics.table.formats.hive import FILE_PATH
-from plmetrics.table.storage.addresses import parse_address
+from plmetrics.table.formats.hive import FILE_PATH, Partitions
+from plmetrics.table.storage.addresses import Address, parse_address
 from plmetrics.table.storage.faults import is_storage_error, storage_fault
 from plmetrics.table.storage.objects import at_once, each_file, facts_stamp, names_in, object_facts
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from plmetrics.table.files import Complaints
-    from plmetrics.table.formats.hive import Partitions
     from plmetrics.table.formats.parquet import Footer
-    from plmetrics.table.storage.addresses import Address
 
 DELTA, ICEBERG = "delta", "iceberg"
 METADATA_ENDING = ".metadata.json"

@@ -22,7 +22,7 @@ from plmetrics.table.formats.compression import (
     with_compressions,
 )
 from plmetrics.table.formats.csv import inferred_rows
-from plmetrics.table.formats.hive import FILE_PATH
+from plmetrics.table.formats.hive import FILE_PATH, Partitions
 from plmetrics.table.storage.objects import each_file
 from plmetrics.table.storage.stores import scan_options
 
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from plmetrics.table.files import Complaints, SourceFile
-    from plmetrics.table.formats.hive import Partitions
 
 KIND = "ndjson"
 NATIVE_PARTITIONS = False

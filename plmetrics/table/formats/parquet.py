@@ -11,7 +11,7 @@ from polars.exceptions import PanicException, PolarsError
 
 from plmetrics.table.formats.common_columns import ColumnRules, common_columns
 from plmetrics.table.formats.footer import DAMAGED, MAGIC, FooterError, footer_rows, read_footer
-from plmetrics.table.formats.hive import FILE_PATH
+from plmetrics.table.formats.hive import FILE_PATH, Partitions
 from plmetrics.table.storage.objects import each_file, open_binary
 from plmetrics.table.storage.stores import scan_options
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from plmetrics.table.files import Complaints, SourceFile
-    from plmetrics.table.formats.hive import Partitions
 
 Footer: TypeAlias = "tuple[int, Mapping[str, pl.DataType]]"
 """The number of rows of a file, and its columns."""
