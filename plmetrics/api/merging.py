@@ -19,14 +19,14 @@ from plmetrics.api.pipeline import (
 from plmetrics.api.stopwatch import Stopwatch
 from plmetrics.api.warnings import issues_warnings
 from plmetrics.core.errors import CallError, ConfigError, Problem, call_errors
-from plmetrics.core.results import TABLES, RecordedFile
+from plmetrics.core.results import TABLES, RecordedFile, RecordedInterval, RunRecord
 from plmetrics.core.threads import parallel_map
 from plmetrics.features.protocol import Outputs, Run
 from plmetrics.features.registry import features_of
 from plmetrics.features.stored.state_files import ENDING, StateFault, damage_errors, state_files
 from plmetrics.features.stored.stored_state import file_places, stored_state, suite_of
 from plmetrics.runs.files import place_of
-from plmetrics.states.state_format import State
+from plmetrics.states.state_format import SavedState, State
 from plmetrics.table.files import shown_path, stamp_of
 from plmetrics.table.stamps import watch_stamps
 
@@ -38,13 +38,11 @@ if TYPE_CHECKING:
 
     from plmetrics.api.result import Result
     from plmetrics.api.stopwatch import Progress
-    from plmetrics.core.results import RecordedInterval, RunRecord
     from plmetrics.features.shards.coverage import UnitCoverage
     from plmetrics.features.stored.alignment import StateReference
     from plmetrics.features.stored.restoration import RestoredRun
     from plmetrics.runs.exit_policy import ExitPolicy
     from plmetrics.runs.history.earlier_runs import EarlierRuns
-    from plmetrics.states.state_format import SavedState
     from plmetrics.suite.model import Suite
     from plmetrics.table.storage.places import Place
 

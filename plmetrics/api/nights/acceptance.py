@@ -11,13 +11,12 @@ import polars as pl
 
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.core.results import first_rows
-from plmetrics.features.nights.manifests import Acceptance, Manifests
+from plmetrics.features.nights.manifests import Acceptance, Manifest, Manifests
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from plmetrics.api.result import Result
-    from plmetrics.features.nights.manifests import Manifest
 
 _DIGITS = 1e-9
 

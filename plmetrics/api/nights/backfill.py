@@ -22,8 +22,8 @@ from plmetrics.core.errors import (
     Problem,
     call_errors,
 )
-from plmetrics.features.nights.interval_section import references
-from plmetrics.features.nights.manifests import Manifests
+from plmetrics.features.nights.interval_section import IntervalSection, references
+from plmetrics.features.nights.manifests import Manifest, Manifests
 from plmetrics.runs.exit_policy import ExitPolicy
 from plmetrics.runs.failure import OK, failure_of
 
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     from plmetrics.api.result import Result
     from plmetrics.features.nights.calendar import Interval
-    from plmetrics.features.nights.interval_section import IntervalSection
-    from plmetrics.features.nights.manifests import Manifest
     from plmetrics.suite.yaml.load import LoadedSuite
     from plmetrics.table.storage.places import Place
 

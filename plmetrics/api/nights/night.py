@@ -18,7 +18,7 @@ from plmetrics.api.suite_files import redact_head
 from plmetrics.api.suite_run import Evaluation, RunOptions, deliver, write_run
 from plmetrics.core.errors import AbsentDataError, ConfigError, Problem
 from plmetrics.features.nights.interval_section import IntervalSection, adds_states, decomposes_scores
-from plmetrics.features.nights.manifests import Manifest, Manifests, digest_of_value
+from plmetrics.features.nights.manifests import Acceptance, Manifest, Manifests, digest_of_value
 from plmetrics.features.nights.references import EarlierIntervals
 from plmetrics.features.nights.row_condition import (
     Maturity,
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from plmetrics.api.result import Result
     from plmetrics.core.results import RecordedFile, RecordedInterval
     from plmetrics.features.nights.calendar import Interval
-    from plmetrics.features.nights.manifests import Acceptance
     from plmetrics.features.nights.states import IntervalState
     from plmetrics.runs.folder import FileFacts
     from plmetrics.runs.outcome import Outcome

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 from plmetrics.api.context import check_distributable, check_feature_counts, feature_counts
 from plmetrics.api.shards.plans import engine_of, plan_of
 from plmetrics.api.stopwatch import Stopwatch
-from plmetrics.api.suite_run import Evaluation
+from plmetrics.api.suite_run import Evaluation, RunOptions
 from plmetrics.core.errors import call_errors, errors_at
 from plmetrics.engine.memory.budget import budget_of
 from plmetrics.features.shards.engine_feature import EngineSection
 from plmetrics.features.shards.unit_plan import TASK, UnitPlan
-from plmetrics.runners.choice import process_count, runner_of
+from plmetrics.runners.choice import On, process_count, runner_of
 from plmetrics.runs.files import names_in, place_of
 from plmetrics.runs.history.earlier_runs import EarlierRuns
 
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from plmetrics.api.result import Result
     from plmetrics.api.stopwatch import Progress
-    from plmetrics.api.suite_run import RunOptions
-    from plmetrics.runners.choice import On
     from plmetrics.suite.model import Suite
     from plmetrics.suite.yaml.load import LoadedSuite
     from plmetrics.table.source import Source

@@ -15,7 +15,7 @@ from plmetrics.features.shards.unit_plan import PLAN, TASK, balanced_shard, read
 from plmetrics.features.shards.unit_states import UnitJob, UnitReceipt
 from plmetrics.runners.choice import runner_of
 from plmetrics.runners.progress import UnitProgress
-from plmetrics.runners.protocol import Crash, RunnerTask
+from plmetrics.runners.protocol import Crash, Runner, RunnerTask
 from plmetrics.runs.files import place_of, remove_temporary
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from plmetrics.api.stopwatch import Progress
     from plmetrics.features.shards.unit_plan import Unit, UnitFacts, UnitPlan
-    from plmetrics.runners.protocol import Runner
     from plmetrics.suite.yaml.load import LoadedSuite
     from plmetrics.table.source import Source
     from plmetrics.table.storage.places import Place

@@ -8,7 +8,7 @@ import polars as pl
 
 from plmetrics.engine.step import Step
 from plmetrics.features.experiment.experiment_section import ExperimentPlan, experiment_defaults
-from plmetrics.features.protocol import Feature, FeatureTable, Outputs
+from plmetrics.features.protocol import Feature, FeatureTable, Outputs, Run
 from plmetrics.table.checks import Requirement
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from plmetrics.engine.request import Request
-    from plmetrics.features.protocol import Run
     from plmetrics.report.summary import Summary
     from plmetrics.suite.model import Suite
     from plmetrics.table.slices import Slices

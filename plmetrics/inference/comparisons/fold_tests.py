@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from plmetrics.inference.comparisons.columns import posterior_columns, tested_columns
-from plmetrics.inference.comparisons.tests.outcome import TestOutcomes
+from plmetrics.inference.comparisons.tests.outcome import Array, TestOutcomes
 from plmetrics.inference.comparisons.tests.paired_t import five_by_two, t_tests
 from plmetrics.inference.comparisons.tests.wilcoxon import wilcoxon_tests
 from plmetrics.suite.sections.compare import POSTERIORS, by_fold
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from plmetrics.inference.comparisons.tests.outcome import Array
     from plmetrics.suite.sections.section import ComparisonTest
 
     Codes = NDArray[np.int64]

@@ -14,7 +14,7 @@ from plmetrics.inference.curves.drawing import Drawing
 from plmetrics.inference.curves.effects import effect_points
 from plmetrics.inference.curves.thinning import MOST_POINTS, thin
 from plmetrics.inference.ordered.stage import in_result_order
-from plmetrics.states.bin_sums import HIGH, HIGH_QUERY, LOW, LOW_QUERY, QUERY, TABLES
+from plmetrics.states.bin_sums import HIGH, HIGH_QUERY, LOW, LOW_QUERY, QUERY, TABLES, BinSums, SliceBins
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from plmetrics.inference.subject import Analysis
-    from plmetrics.states.bin_sums import BinSums, SliceBins
     from plmetrics.table.slices import Slices
 
 Place = tuple[int, int, "Slices"]

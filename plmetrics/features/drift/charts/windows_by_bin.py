@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
@@ -10,13 +10,10 @@ from plmetrics.core.errors import Problem
 from plmetrics.report.charts.figure import Figure
 from plmetrics.report.charts.grammar import base, channel, chart_title, concat, datum, layer_charts, options
 from plmetrics.report.charts.marks import add_title, axis, nice_ticks
-from plmetrics.report.charts.selection import NothingToDraw
+from plmetrics.report.charts.selection import NothingToDraw, Selection
 from plmetrics.report.charts.texts import short
 from plmetrics.report.charts.theme import LIGHT, SERIES
 from plmetrics.report.numbers import count, number, plural
-
-if TYPE_CHECKING:
-    from plmetrics.report.charts.selection import Selection
 
 MOST_PAIRS = 24
 _COLUMNS, _WIDTH, _HEIGHT = 3, 230, 130
