@@ -27,7 +27,8 @@ from plmetrics.table.formats.lakehouse import (
     refuse_loose_files,
     table_kind,
 )
-from plmetrics.table.source import FileFormat, Reader, Source, schema_of
+from plmetrics.table.formats.reader import FileFormat, Reader
+from plmetrics.table.source import Source, schema_of
 from plmetrics.table.stamps import check_stamps
 
 if TYPE_CHECKING:

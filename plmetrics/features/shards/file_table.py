@@ -17,7 +17,8 @@ from plmetrics.table.data_files import formats
 from plmetrics.table.files import SourceFile, Stamp, shown_path
 from plmetrics.table.formats.hive import FILE_PATH, Partitions
 from plmetrics.table.formats.lakehouse import ListedFiles, Listing
-from plmetrics.table.source import FileFormat, Reader, Source, schema_of
+from plmetrics.table.formats.reader import FileFormat, Reader
+from plmetrics.table.source import Source, schema_of
 from plmetrics.table.stamps import stamps_now
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from polars.exceptions import PanicException, PolarsError
 from plmetrics.core.names import is_address
 from plmetrics.table.formats.common_columns import column_differences
 from plmetrics.table.formats.footer import FooterError
-from plmetrics.table.formats.hive import FILE_PATH, Partitions
+from plmetrics.table.formats.hive import FILE_PATH
 from plmetrics.table.storage.objects import each_file, open_binary
 from plmetrics.table.storage.stores import scan_options
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from plmetrics.table.files import Complaints, SourceFile
+    from plmetrics.table.formats.reader import Reader
 
 KIND = "ipc"
 NATIVE_PARTITIONS = True
@@ -73,25 +74,18 @@ def inspect(
     return counted_files, schema
 
 
-def scan(
-    files: Sequence[SourceFile],
-    stored: pl.Schema,  # noqa: ARG001
-    partitions: Partitions,
-    row_index: str | None = None,
-    *,
-    insert: bool = False,  # noqa: ARG001
-) -> pl.LazyFrame:
-    """Lazy scan of all files; see `source.FileFormat`."""
-    native = partitions.native
-    hive_schema = partitions.schema if native and partitions.schema else None
+def scan(reader: Reader, row_index: str | None = None) -> pl.LazyFrame:
+    """Lazy scan of all files; see `reader.FileFormat`."""
+    native = reader.partitions.native
+    hive_schema = reader.partitions.schema if native and reader.partitions.schema else None
     return pl.scan_ipc(
-        [file.path for file in files],
+        [file.path for file in reader.files],
         glob=False,
         hive_partitioning=hive_schema is not None,
         hive_schema=hive_schema,
         row_index_name=row_index,
         include_file_paths=FILE_PATH if row_index or not native else None,
-        **scan_options(files),
+        **scan_options(reader.files),
     )
 
 

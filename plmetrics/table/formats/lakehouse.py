@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from plmetrics.table.formats.parquet import Footer
+    from plmetrics.table.formats.reader import Reader
 
 DELTA, ICEBERG = "delta", "iceberg"
 METADATA_ENDING = ".metadata.json"
@@ -183,27 +184,19 @@ class ListedFiles:
             {name: schema.get(name, dtype) for name, dtype in self._listing.schema.items()}
         )
 
-    def scan(
-        self,
-        files: Sequence[SourceFile],
-        stored: pl.Schema,
-        partitions: Partitions,
-        row_index: str | None = None,
-        *,
-        insert: bool = True,  # noqa: ARG002
-    ) -> pl.LazyFrame:
+    def scan(self, reader: Reader, row_index: str | None = None) -> pl.LazyFrame:
         """Lazy scan of all files; a column absent in a file is null there.
 
         Rows that are marked as deleted keep their numbers, and are left out.
         """
-        deleted = self._deleted_rows(files)
+        deleted = self._deleted_rows(reader.files)
         index = row_index or (_PLACE if len(deleted) else None)
-        rows = self._scan_rows(files, stored, partitions, index)
+        rows = self._scan_rows(reader, index)
         if len(deleted):
             rows = rows.join(deleted.to_frame(index).lazy(), on=index, how="anti", maintain_order="left")
         if index is None or index == row_index:
             return rows
-        return rows.drop(index, *((FILE_PATH,) if partitions.native else ()))
+        return rows.drop(index, *((FILE_PATH,) if reader.partitions.native else ()))
 
     def stored_names(self, file: SourceFile) -> Mapping[str, str | None]:
         """Differing names of columns in a file: None if it has none of them."""
@@ -213,20 +206,19 @@ class ListedFiles:
         """Numbers of a file's deleted rows, None without any."""
         return self._listing.deletions.get(file.path)
 
-    def _scan_rows(
-        self, files: Sequence[SourceFile], stored: pl.Schema, partitions: Partitions, index: str | None
-    ) -> pl.LazyFrame:
+    def _scan_rows(self, reader: Reader, index: str | None) -> pl.LazyFrame:
         """Rows of all files under the table's names: one scan for consecutive files of equal names."""
-        scans = []
-        start = 0
-        for names, group in groupby(files, self.stored_names):
-            similar = list(group)
+        scans, start, stored = [], 0, reader.stored
+        for names, group in groupby(reader.files, self.stored_names):
+            similar = tuple(group)
             in_files = {
                 stored_name: dtype
                 for name, dtype in stored.items()
                 if (stored_name := names.get(name, name)) is not None
             }
-            rows = parquet.scan(similar, pl.Schema(in_files), partitions, index, insert=True)
+            rows = parquet.scan(
+                replace(reader, files=similar, stored=pl.Schema(in_files), insert=True), index
+            )
             new_names = {stored_name: name for name, stored_name in names.items() if stored_name in in_files}
             absent = [name for name in stored if names.get(name, name) is None]
             rows = rows.rename(new_names).with_columns(
