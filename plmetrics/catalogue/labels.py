@@ -56,10 +56,6 @@ def needs_label(metric: Metric, rows: Rows) -> bool:
     """Whether rows without a label are none of its rows: of a metric of a state family.
 
     A metric of sums needs none if it has some, and none of them reads the label of a row.
-
-    Args:
-        metric: the metric.
-        rows: the roles of a row of a model that has what the metric reads.
     """
     if metric.needs_label is not None:
         return metric.needs_label

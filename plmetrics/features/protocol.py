@@ -277,12 +277,7 @@ class Feature(ABC):
         """Its tables, gates and warnings."""
 
     def constants(self, request: Request, source: Source) -> Mapping[str, Json]:  # noqa: ARG002
-        """Constants, looked up in rows, shared by additive states; only with `shares_constants`.
-
-        Args:
-            request: the suite as it was bound.
-            source: the table as it was opened.
-        """
+        """Constants, looked up in rows, shared by additive states; only with `shares_constants`."""
         return {}
 
     def refusal(self, suite: Suite) -> str | None:  # noqa: ARG002

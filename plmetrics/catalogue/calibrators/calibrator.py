@@ -161,10 +161,7 @@ def newton(
 ) -> Numbers | None:
     """Minimum of a convex loss by Newton's method; None without convergence, as for a loss without minimum.
 
-    Args:
-        start: where to begin.
-        derivatives: slope and curvature of the loss.
-        loss: the loss itself, by which steps far from the minimum are shortened.
+    `derivatives` gives slope and curvature; by the loss itself steps far from the minimum are shortened.
     """
     coefficients, near = start, 0
     for _ in range(_STEPS):

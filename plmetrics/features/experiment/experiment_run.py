@@ -133,8 +133,7 @@ def _spending(section: ExperimentPlan) -> Spending | None:
 def _unlike_arms(table: pl.DataFrame) -> Iterator[str]:
     """Warning for each arm and slice set with unequal shares of it.
 
-    Args:
-        table: the table `experiment`; its first outcome is looked at.
+    The first outcome of the table `experiment` is looked at.
     """
     sliced = table.filter(
         pl.col("outcome") == pl.col("outcome").first(),

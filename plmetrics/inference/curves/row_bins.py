@@ -46,12 +46,7 @@ def row_bin_curves(
 ) -> pl.DataFrame:
     """Curves of every model and slice set of the suite, as rows of the table `curves`.
 
-    Args:
-        analysis: what is estimated.
-        bins: the sums.
-        places: the slices, with the number of their set and that of the first of them in it.
-        classes: those of a multiclass label.
-        blocks: the keys of the blocks that are resampled.
+    `places` are slices with the numbers of their set and of its first slice; `blocks` are the keys of resampled blocks.
     """
     drawing, places = Drawing(analysis.level, None, {}), list(places)
     for model in analysis.models:

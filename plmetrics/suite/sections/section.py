@@ -219,9 +219,7 @@ class Section(Strict):
     def totals(self, table: PredictionTable, *, every: bool) -> Sequence[Total]:  # noqa: ARG002
         """Sums of the feature in the scan of the run, once for all models: their names begin with `@`.
 
-        Args:
-            table: the rows that are summed.
-            every: whether rows are among them that fail checks.
+        With `every`, rows that fail checks are among those of the table.
         """
         return ()
 

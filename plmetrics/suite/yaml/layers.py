@@ -34,10 +34,7 @@ class MergedDocument:
 def with_defaults(document: Document, folder: Path, chosen: Any = None) -> MergedDocument:
     """Suite over the files of its defaults; later ones win.
 
-    Args:
-        document: the suite as it is written.
-        folder: what the names of the files are relative to.
-        chosen: the files, in place of those that the suite names; they may lie anywhere.
+    Names of files are relative to the folder; `chosen` files, in place of those that the suite names, may lie anywhere.
 
     Raises:
         ConfigError: a file is absent, outside of the folder, not a suite's YAML, or has defaults itself.

@@ -57,10 +57,7 @@ _ORDERED = (_WHOLE, _NUMBER, _EXACT, _DATE, _TIME, _INSTANT)
 def database_condition(where: str, schema: pa.Schema, kind: str) -> str | None:
     """Part of a condition in the database's SQL; None without a translatable one.
 
-    Args:
-        where: the condition, a row expression.
-        schema: the columns of the query, as the driver tells them.
-        kind: of the database, `postgresql`, `mysql`, `sqlite` or `duckdb`.
+    The schema is that of the query, as the driver tells it; kinds are `postgresql`, `mysql`, `sqlite` and `duckdb`.
     """
     from plmetrics.core.rowsql.compiler import parse
 
