@@ -11,10 +11,7 @@ from plmetrics.core.errors import AbsentDataError, UnitsMissingError
 from plmetrics.runs.failure import GATE_FAILED, SKIPPED, Failure, verdict_exit_code
 
 FailOn = Literal["warn", "inconclusive"]
-_CHECKS = {
-    "warn": "failed checks of level warn: {:,}",
-    "inconclusive": "inconclusive checks: {:,}",
-}
+_CHECKS = {"warn": "failed checks of level warn: {:,}", "inconclusive": "inconclusive checks: {:,}"}
 
 
 @dataclass(frozen=True, slots=True)

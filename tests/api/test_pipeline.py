@@ -33,13 +33,7 @@ def write(name: str, seed: int, rows: int = 2000) -> None:
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("stage", "file"),
-    [
-        ("prepare", "rows"),
-        ("order", "rows"),
-        ("search", "rows"),
-        ("leakage", "train"),
-        ("drift", "before"),
-    ],
+    [("prepare", "rows"), ("order", "rows"), ("search", "rows"), ("leakage", "train"), ("drift", "before")],
 )
 def test_no_table_of_two_versions(tmp_path, monkeypatch, stage, file):
     monkeypatch.chdir(tmp_path)

@@ -68,12 +68,7 @@ SUITES: dict[str, dict[str, Any]] = {
         "metrics": ["selection_rate", "disparity(brier, by=region)"],
         "compare": {"baseline": "one", "slices": {"region": "rest"}, "decompose": ["region"]},
     },
-    "bins": {
-        "uncertainty": None,
-        "exact": False,
-        "metrics": ["ece", "mce"],
-        "curves": ["reliability"],
-    },
+    "bins": {"uncertainty": None, "exact": False, "metrics": ["ece", "mce"], "curves": ["reliability"]},
     "weighted_bins": {
         "uncertainty": None,
         "exact": False,

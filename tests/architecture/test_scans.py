@@ -20,11 +20,7 @@ from plmetrics.core.errors import DataError
 from plmetrics.features.explain.explanation import explain
 
 CONFIGS = Path(__file__).parents[2] / "configs"
-STAGES = {
-    "binding": "prepare",
-    "slice_search": "search",
-    "aggregate.paired_rows": "tests",
-}
+STAGES = {"binding": "prepare", "slice_search": "search", "aggregate.paired_rows": "tests"}
 """The stages of folders and modules that are not called like one."""
 
 SCANS = {

@@ -210,10 +210,7 @@ import sys, plmetrics
 plmetrics.run('suite.yaml')
 print(*(name for name in sys.modules if name.startswith('plmetrics.exports') or name in {others}))
 """
-    expected = {
-        "{}": set(),
-        "{also: openmetrics}": {"openmetrics", "plan", "protocol", "tidy"},
-    }
+    expected = {"{}": set(), "{also: openmetrics}": {"openmetrics", "plan", "protocol", "tidy"}}
     for output, modules in expected.items():
         file = suite_file(yaml.safe_load(output))
         done = subprocess.run(

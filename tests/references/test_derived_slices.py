@@ -324,13 +324,7 @@ def test_many_units_shrink_rates_by_their_own_number(options: dict[str, str]) ->
     ).cast({"p": pl.Float64})
     name = "shrunken_rate(selection_rate, by=g)"
     found = plm.evaluate(
-        frame,
-        label="y",
-        models="p",
-        slices=["g"],
-        metrics=[name],
-        uncertainty={"replicates": 20},
-        **options,
+        frame, label="y", models="p", slices=["g"], metrics=[name], uncertainty={"replicates": 20}, **options
     ).metrics
     weighted = frame.with_columns(w=pl.col("w") if "weight" in options else 1.0).with_row_index("row")
     unit = weighted.group_by("g", options.get("unit", "row")).agg(

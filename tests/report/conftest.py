@@ -9,12 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from plmetrics.core.results import (
-    COMPARISONS_SCHEMA,
-    GATES_SCHEMA,
-    METRICS_SCHEMA,
-    TABLES,
-)
+from plmetrics.core.results import COMPARISONS_SCHEMA, GATES_SCHEMA, METRICS_SCHEMA, TABLES
 from plmetrics.inference.comparisons.readings import with_readings
 from plmetrics.report.summary import Summary
 
@@ -246,9 +241,5 @@ def result() -> SimpleNamespace:
     tables = {name: schema.to_frame() for name, schema in TABLES.items()}
     tables |= {"metrics": made.metrics, "comparisons": made.comparisons, "gates": made.gates}
     return ResultOfTables(
-        **tables,
-        verdict="fail",
-        record=record,
-        folder=None,
-        suite=SimpleNamespace(name="credit-risk"),
+        **tables, verdict="fail", record=record, folder=None, suite=SimpleNamespace(name="credit-risk")
     )

@@ -15,14 +15,7 @@ from plmetrics.core.rowsql.dtypes import Kind, as_measure
 from plmetrics.core.rowsql.fault import RowExpressionError
 from plmetrics.core.rowsql.functions import FUNCTION_NAMES, FUNCTIONS
 from plmetrics.core.rowsql.operators import CHAINS, OPERATORS, balanced_tree
-from plmetrics.core.rowsql.parts import (
-    Node,
-    Term,
-    TermBuilder,
-    condition,
-    derived_part,
-    refuse,
-)
+from plmetrics.core.rowsql.parts import Node, Term, TermBuilder, condition, derived_part, refuse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -14,14 +14,7 @@ import polars as pl
 from plmetrics.core.exact_sums import FIXED, LEFT
 from plmetrics.core.hashing import block_key
 from plmetrics.engine.aggregate.row_plan import BLOCK
-from plmetrics.engine.aggregate.totals import (
-    atom_totals,
-    cells_of,
-    centres_of,
-    moments,
-    summed_in,
-    sums_of,
-)
+from plmetrics.engine.aggregate.totals import atom_totals, cells_of, centres_of, moments, summed_in, sums_of
 from plmetrics.engine.inquiry import answer
 from plmetrics.engine.streaming import AGGREGATES_PER_NODE
 from plmetrics.states.moments import CENTRE, Moment, distant, means

@@ -304,12 +304,7 @@ def refuse_to_hold(
 
 
 def passes_to_hold(
-    view: TableView,
-    rows: pl.LazyFrame,
-    columns: int,
-    what: str,
-    *place: str | int,
-    most: int | None = None,
+    view: TableView, rows: pl.LazyFrame, columns: int, what: str, *place: str | int, most: int | None = None
 ) -> Question[int]:
     """Number of passes, with a part of the rows in memory in each, of small results; 1 if all fit.
 

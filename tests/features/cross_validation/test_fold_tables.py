@@ -213,11 +213,7 @@ def curve(train: list[float], valid: list[float]) -> pl.DataFrame:
     ],
 )
 def test_diagnosis_of_a_learning_curve(train: list[float], valid: list[float], verdicts: list[str]) -> None:
-    section = {
-        "split": "split",
-        "train_size": "size",
-        "diagnosis": {"high_bias": {"level": 0.9, "gap": 0.1}},
-    }
+    section = {"split": "split", "train_size": "size", "diagnosis": {"high_bias": {"level": 0.9, "gap": 0.1}}}
     result = evaluated(curve(train, valid), metrics=["accuracy"], fold=None, cross_validation=section)
     judged = result.cross_validation.filter(kind="diagnosis")
     assert judged["verdict"].to_list() == verdicts

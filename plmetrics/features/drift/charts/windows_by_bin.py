@@ -44,11 +44,7 @@ def draw(selection: Selection) -> Figure:
     more = order.height - shown.height
     notes = (f"{plural(more, 'more column')} in the table drift_histograms",) if more else ()
     title = "Columns then and now"
-    subtitle = (
-        "grey: reference, blue: now; share of rows by bin; sorted by psi",
-        _sizes(bins),
-        *notes,
-    )
+    subtitle = ("grey: reference, blue: now; share of rows by bin; sorted by psi", _sizes(bins), *notes)
     chart: Any = panels[0] if len(panels) == 1 else concat(*panels, columns=_COLUMNS, spacing=26)
     width = (_WIDTH + 60) * min(len(panels), _COLUMNS)
     words = "; ".join(_heading(row) for row in shown.head(5).rows(named=True))

@@ -121,10 +121,7 @@ def mirror_bars(bars: pl.DataFrame, x: dict[str, Any], y: dict[str, Any], names:
     shift = -6 if side == "right" else 6
     words = [
         point_label(place, end, f"{name} {_rows(bars, kind)}".strip(), (side, shift, dy), LIGHT["mute"])
-        for name, kind, end, dy in (
-            (names[0], POSITIVE, high, 10),
-            (names[1], NEGATIVE, low, -10),
-        )
+        for name, kind, end, dy in ((names[0], POSITIVE, high, 10), (names[1], NEGATIVE, low, -10))
     ]
     return layer_charts(columns, *words)
 

@@ -7,10 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
-from statsmodels.stats.proportion import (
-    confint_proportions_2indep,
-    proportions_ztest,
-)
+from statsmodels.stats.proportion import confint_proportions_2indep, proportions_ztest
 
 from plmetrics.inference.comparisons.tests.arms import (
     Moments,
