@@ -1,7 +1,5 @@
 """A run whose files are exchanged between two of its scans."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

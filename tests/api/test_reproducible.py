@@ -1,7 +1,5 @@
 """One suite on the same rows gives the same tables, to the last bit: in any order, files, threads, or parts merged."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """States of parts of a table, merged, give what one run over all of it gives."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """How often runs read their files, and that nothing they do falls back: told by `explain`, and watched."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 from typing import Any

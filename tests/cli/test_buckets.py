@@ -1,7 +1,5 @@
 """Run folders in a bucket: the same tables and commands as on a disk, whatever the store does meanwhile."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

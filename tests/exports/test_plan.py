@@ -1,7 +1,5 @@
 """A suite's exports from end to end: where they stand, and what becomes of those that cannot be written."""
 
-from __future__ import annotations
-
 import json
 import os
 import sqlite3

@@ -1,7 +1,5 @@
 """Weights with one block moved, and which kinds of replicates a suite needs."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 import pytest

@@ -1,7 +1,5 @@
 """Contrasts of slices, models and runs against the same computed naively: rows filtered, replicates in a loop."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Derived columns, slices by period, expression and roll-up, and groups within levels, against other libraries."""
 
-from __future__ import annotations
-
 import datetime
 import zoneinfo
 from collections import Counter

@@ -1,7 +1,5 @@
 """Numbers that the test suites of other libraries expect, by hand there: scikit-learn of labels, ranx of rankings."""
 
-from __future__ import annotations
-
 from math import log2
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Slices that look alike when they are written down: none is taken for another, wherever slices are looked up."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Treatment effects against their definitions in plain Python, published values and textbook standard errors."""
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise
 from pathlib import Path

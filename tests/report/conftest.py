@@ -1,7 +1,5 @@
 """A made-up result of a realistic shape: 3 models, 12 metrics, 13 slices, every outcome of gates."""
 
-from __future__ import annotations
-
 import random
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """Tags of rows: groups of tags that no row has two of, and their order in results."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

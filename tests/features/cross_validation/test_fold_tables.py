@@ -1,7 +1,5 @@
 """The tables `folds` and `cross_validation`: what stands in them, and what where folds are few, empty or many."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

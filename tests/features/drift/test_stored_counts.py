@@ -1,7 +1,5 @@
 """Drift from states: as from the rows they were made of, exactly by value and within the bound by bin."""
 
-from __future__ import annotations
-
 import datetime as dt
 import math
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Models that a run makes, calibrated ones and the built-in baseline, in states: constants that all of them share."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The array forms of two-arm tests, entry by entry against the functions on columns, scipy and statsmodels."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
