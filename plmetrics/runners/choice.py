@@ -8,7 +8,7 @@ from typing import TypeAlias
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.core.names import did_you_mean
 from plmetrics.core.threads import processors
-from plmetrics.runners.pool import PoolRunner
+from plmetrics.runners.pool import InlineBackend, PoolRunner
 from plmetrics.runners.protocol import Backend, ExecutorSource, Runner
 
 On: TypeAlias = str | Executor | ExecutorSource
@@ -93,6 +93,4 @@ def _backend(on: On, address: str | None, cpus: int | None) -> Backend:
         if not (detail or address):
             raise ConfigError(Problem("dask needs the address of its scheduler", ("engine", "on"), _WRITE))
         return dask_backend(detail or str(address), cpus)
-    from plmetrics.runners.pool import InlineBackend
-
     return InlineBackend()

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.core.hashing import HASH_VERSION
 from plmetrics.core.redaction import Redaction, mask_address
+from plmetrics.core.version import VERSION
 from plmetrics.runs.files import plain
 from plmetrics.suite.model import Suite, canonical
 
@@ -70,8 +71,6 @@ def _where_identity(suite: Suite) -> dict[str, str | None]:
 
 def versions() -> dict[str, str | int]:
     """Versions of the packages behind the numbers; `hash` is that of the unit hash."""
-    from plmetrics.core.version import VERSION
-
     return {
         "plmetrics": VERSION,
         **{package: _version(package) for package in ("polars", "numpy", "scipy")},

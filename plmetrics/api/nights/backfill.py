@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from plmetrics.api.nights.night import IntervalEvaluation, evaluate_night, section_of
 from plmetrics.api.suite_run import RunOptions, open_suite
+from plmetrics.core.durations import Duration
 from plmetrics.core.errors import (
     AbsentDataError,
     CallError,
@@ -290,8 +291,6 @@ def _look_back(
     """Evaluate earlier intervals with changed files again; returns notes on them."""
     if section.lookback is None:
         return []
-    from plmetrics.core.durations import Duration
-
     words, changed = [], False
     manifests = Manifests(directory / loaded.suite.name)
     for earlier in section.calendar.before(interval, Duration.of(section.lookback)):

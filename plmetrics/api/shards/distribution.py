@@ -16,6 +16,7 @@ from plmetrics.api.suite_run import Evaluation, RunOptions
 from plmetrics.core.errors import call_errors, errors_at
 from plmetrics.engine.memory.budget import budget_of
 from plmetrics.features.shards.engine_feature import EngineSection
+from plmetrics.features.shards.planning import check_countable, plan_units
 from plmetrics.features.shards.unit_plan import TASK, UnitPlan
 from plmetrics.runners.choice import On, process_count, runner_of
 from plmetrics.runs.files import names_in, place_of
@@ -138,8 +139,6 @@ def evaluate_units(suite: Suite, source: Source, on: On | None) -> Result:
     """
 
     def plan_of_units(watch: Stopwatch, opened: Callable[[Source], None]) -> UnitPlan:
-        from plmetrics.features.shards.planning import plan_units
-
         opened(source)
         return plan_units(suite, source, watch.stage, by_folder=section.unit == "folder")
 
@@ -156,8 +155,6 @@ def check_distribution(suite: Suite, source: Source) -> None:
     Raises:
         ConfigError: it asks for what merged states leave out, or the table has no files.
     """
-    from plmetrics.features.shards.planning import check_countable
-
     check_distributable(suite)
     check_countable(suite, source)
 

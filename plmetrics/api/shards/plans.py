@@ -10,7 +10,7 @@ from plmetrics.api.stopwatch import Stopwatch
 from plmetrics.api.suite_files import error_places, open_rows, without_values
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.features.shards.engine_feature import EngineSection
-from plmetrics.features.shards.planning import stored_plan
+from plmetrics.features.shards.planning import plan_units, stored_plan
 from plmetrics.features.shards.unit_plan import PLAN, TASK, balanced_shard, read_shard
 from plmetrics.features.shards.unit_states import UnitJob, UnitReceipt
 from plmetrics.runners.choice import runner_of
@@ -74,8 +74,6 @@ def plan_of(
 
     `opened` is handed the rows before constants are looked up in them.
     """
-    from plmetrics.features.shards.planning import plan_units
-
     section = engine_of(loaded)
     with without_values(loaded), error_places(loaded):
         source = open_rows(loaded)

@@ -15,7 +15,7 @@ from plmetrics.core.rowsql.dtypes import Kind, as_measure
 from plmetrics.core.rowsql.fault import RowExpressionError
 from plmetrics.core.rowsql.functions import FUNCTION_NAMES, FUNCTIONS
 from plmetrics.core.rowsql.operators import CHAINS, OPERATORS, balanced_tree
-from plmetrics.core.rowsql.parts import Node, Term, TermBuilder, condition, derived_part, refuse
+from plmetrics.core.rowsql.parts import Node, Term, TermBuilder, condition, derived_part, position, refuse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -257,8 +257,6 @@ def _check_arguments(node: Node, allowed: frozenset[str]) -> None:
 def _unsupported_node(node: Node) -> RowExpressionError:
     """Error for a node outside the table, in the words of its kind."""
     from sqlglot import exp
-
-    from plmetrics.core.rowsql.parts import position
 
     place = position(node)
     if isinstance(node, (exp.Query, exp.Subquery, exp.Exists, exp.Any, exp.All)):

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from plmetrics.core.errors import ConfigError, Problem
+from plmetrics.core.quantiles import quantile_edges
 from plmetrics.engine.memory.budget import rows_that_fit
 from plmetrics.features.registry import features_of
 from plmetrics.table.slice_keys import SliceKey, bin_index, only_bin, refuse_name_of_rest, top_index
@@ -127,8 +128,6 @@ def _quantile_edges(values: pl.DataFrame, key: SliceKey) -> tuple[Any, ...]:
     if rows.height == 0:
         return ()
     weight = rows["weight"].to_numpy() if "weight" in rows.columns else np.ones(rows.height)
-    from plmetrics.core.quantiles import quantile_edges
-
     return quantile_edges(rows["value"], weight, key.number)
 
 

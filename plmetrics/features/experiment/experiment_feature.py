@@ -8,6 +8,7 @@ import polars as pl
 
 from plmetrics.engine.step import Step
 from plmetrics.features.experiment.experiment_section import ExperimentPlan, experiment_defaults
+from plmetrics.features.experiment.outcomes import check_columns
 from plmetrics.features.protocol import Feature, FeatureTable, Outputs, Run
 from plmetrics.table.checks import Requirement
 
@@ -53,8 +54,6 @@ class ExperimentFeature(Feature):
 
     def bind(self, suite: Suite, schema: pl.Schema, table: Source | None) -> None:  # noqa: ARG002
         """Check the columns of ratios, quantiles, covariates and strata: existence, and a numeric type."""
-        from plmetrics.features.experiment.outcomes import check_columns
-
         plan = ExperimentPlan.of(suite)
         check_columns(plan.compared, plan.strata, schema, known=plan.outcomes)
 

@@ -12,7 +12,7 @@ import polars.selectors as cs
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.engine.faults import reading
 from plmetrics.engine.streaming import write_rows
-from plmetrics.runs.files import replacement
+from plmetrics.runs.files import environment_faults, replacement
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,7 +37,6 @@ def write_split(data: str, output: Path, method: str, arguments: Mapping[str, An
     """
     from plmetrics.features.splits import splitters
     from plmetrics.features.splits.split_request import check_not_empty
-    from plmetrics.runs.files import environment_faults
     from plmetrics.table.opening import open_source
 
     source = open_source(data)

@@ -20,6 +20,7 @@ from plmetrics.report.charts.panels import grid, layout_of
 from plmetrics.report.charts.selection import NothingToDraw, Selection
 from plmetrics.report.charts.texts import in_line, short, wrap_words
 from plmetrics.report.numbers import number, plural
+from plmetrics.runs.reading import read_record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -134,7 +135,6 @@ def _worst_last(rows: pl.DataFrame, *, higher: bool) -> float:
 
 
 def _higher_is_better(history: History, metric: str) -> bool:
-    from plmetrics.runs.reading import read_record
     from plmetrics.suite.reader import metric_from_text
 
     run = history.frame.filter(pl.col("status") == CURRENT)["run_id"][-1]
