@@ -276,8 +276,7 @@ TREC_EVAL = Names(
             "map_cut": ("map(k=10)", "with a rank"),
             "ndcg_cut": ("ndcg(k=10)", "with a rank"),
             "success": ("hit_at_k(k=10)", "with a rank"),
-            "infAP": ("", _NONE),
-            "infap": ("", _NONE),
+            "infAP infap": ("", _NONE),
             "ndcg_rel": ("ndcg", "gains are labels, or 2^label - 1, here"),
             "Rndcg": ("ndcg", "with one k for all queries here"),
             "iprec_at_recall": (
