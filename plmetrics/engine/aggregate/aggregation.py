@@ -174,7 +174,10 @@ def families(request: Request) -> str:
 
 
 def collect_aggregates(
-    plan: RunPlan, frames: Sequence[pl.DataFrame], rows: pl.DataFrame | None, bins: BinSums | None = None
+    plan: RunPlan,
+    frames: Sequence[pl.DataFrame],
+    rows: pl.DataFrame | None,
+    bins: BinSums | None = None,
 ) -> Aggregates:
     """Results of a scan, or of several saved states, as the stages behind it read them.
 
