@@ -86,7 +86,7 @@ class Source:
             derived={**self.derived, name: value},
         )
 
-    def _completed(self, rows: pl.LazyFrame) -> pl.LazyFrame:
+    def _all_columns(self, rows: pl.LazyFrame) -> pl.LazyFrame:
         """Rows of the files with their absent columns as null and their derived columns, in order."""
         if self.absent:
             rows = rows.with_columns(pl.lit(None).alias(name) for name in self.absent)
@@ -107,7 +107,7 @@ class Source:
         if self.reader is None:
             rows = self.frame.with_row_index(ROW_KEY).with_columns(pl.lit(0, dtype=pl.UInt64).alias(SHIFT))
         else:
-            rows = self._completed(self.reader.numbered_rows())
+            rows = self._all_columns(self.reader.numbered_rows())
         key = mix_expr(row_number() + pl.col(SHIFT))
         return rows.select(cs.by_name(*self.schema), key.alias(ROW_KEY))
 
@@ -121,7 +121,7 @@ class Source:
             return self
         values = reader.partitions.values
         try:
-            mask = values.select(condition.fill_null(value=False).alias("held"))["held"]
+            mask = values.select(condition.fill_null(value=False).alias("match"))["match"]
         except PolarsError:  # such as a CAST that fails: said when the rows are read, as for other formats
             return self
         if not columns or mask.all() or not mask.any():
@@ -149,7 +149,7 @@ class Source:
         counts = [file.rows for file in reader.files if file.rows is not None]
         rows = sum(counts) if len(counts) == len(reader.files) else None
         return replace(
-            self, frame=self._completed(reader.rows()), files=reader.files, reader=reader, rows=rows
+            self, frame=self._all_columns(reader.rows()), files=reader.files, reader=reader, rows=rows
         )
 
     def check_rows(self, *, fill: bool = False, ends: bool = False) -> list[str]:

@@ -59,19 +59,19 @@ def inspect(
     optional: Collection[str] = (),  # noqa: ARG001 (one scan of Arrow files needs the same columns in all)
 ) -> tuple[list[SourceFile], pl.Schema]:
     """Files with their row counts, and their common columns in any order."""
-    counted_files: list[SourceFile] = []
+    files_with_rows: list[SourceFile] = []
     schema = pl.Schema()
     footers = each_file(lambda file: _read_one(file, complaints), files)
     for file, footer in zip(files, footers, strict=True):
         if footer is None:
             continue
         rows, columns = footer
-        if not counted_files:
+        if not files_with_rows:
             schema = columns
         else:
-            _compare(schema, columns, file, counted_files[0], complaints)
-        counted_files.append(replace(file, rows=rows))
-    return counted_files, schema
+            _compare(schema, columns, file, files_with_rows[0], complaints)
+        files_with_rows.append(replace(file, rows=rows))
+    return files_with_rows, schema
 
 
 def scan(reader: Reader, row_index: str | None = None) -> pl.LazyFrame:

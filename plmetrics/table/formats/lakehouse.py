@@ -157,7 +157,7 @@ class ListedFiles:
         optional: Collection[str] = (),  # noqa: ARG002 (the table's metadata say which columns there are)
     ) -> tuple[list[SourceFile], pl.Schema]:
         """The files with the row counts of their footers, and the table's columns as wide as all files need them."""
-        counted_files: list[SourceFile] = []
+        files_with_rows: list[SourceFile] = []
         schema: dict[str, pl.DataType] = {}
         present = self._listing.footers
         footers = each_file(lambda file: present.get(file.path) or parquet.read_one(file, complaints), files)
@@ -179,8 +179,8 @@ class ListedFiles:
                 elif name in self._listing.needed:
                     complaints.add(file.path, f"column '{name}' stands in the table's metadata only")
             deleted = self._listing.deletions.get(file.path)
-            counted_files.append(replace(file, rows=rows, deleted=0 if deleted is None else len(deleted)))
-        return counted_files, pl.Schema(
+            files_with_rows.append(replace(file, rows=rows, deleted=0 if deleted is None else len(deleted)))
+        return files_with_rows, pl.Schema(
             {name: schema.get(name, dtype) for name, dtype in self._listing.schema.items()}
         )
 
