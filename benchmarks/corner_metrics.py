@@ -55,10 +55,7 @@ _REQUIRED: Mapping[str, Any] = {
 }
 """A value for each parameter without a default, by the name of its field."""
 
-_CHOSEN: Mapping[str, Mapping[str, Any]] = {
-    "mase": {"scale": "naive"},
-    "rmsse": {"scale": "naive"},
-}
+_CHOSEN: Mapping[str, Mapping[str, Any]] = {"mase": {"scale": "naive"}, "rmsse": {"scale": "naive"}}
 """Parameters of metrics that need one of several."""
 
 _WHOLE_K = ("multiclass", "top_k_accuracy")

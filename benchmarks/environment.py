@@ -8,16 +8,7 @@ import platform
 from datetime import UTC, datetime
 from pathlib import Path
 
-PACKAGES = (
-    "plmetrics",
-    "polars",
-    "numpy",
-    "scikit-learn",
-    "fairlearn",
-    "rapidstats",
-    "polars-ds",
-    "duckdb",
-)
+PACKAGES = ("plmetrics", "polars", "numpy", "scikit-learn", "fairlearn", "rapidstats", "polars-ds", "duckdb")
 
 
 def environment() -> str:

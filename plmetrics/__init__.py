@@ -76,24 +76,12 @@ __all__ = [
 _HOMES = {
     "plmetrics.api.result": ("Result",),
     "plmetrics.states.state_format": ("State",),
-    "plmetrics.api.inspection": (
-        "diff",
-        "validate",
-    ),
-    "plmetrics.api.evaluation": (
-        "evaluate",
-        "run",
-    ),
+    "plmetrics.api.inspection": ("diff", "validate"),
+    "plmetrics.api.evaluation": ("evaluate", "run"),
     "plmetrics.api.loading": ("load",),
     "plmetrics.api.merging": ("merge",),
-    "plmetrics.api.nights.history": (
-        "history",
-        "history_chart",
-    ),
-    "plmetrics.api.catalogue": (
-        "metric",
-        "metrics",
-    ),
+    "plmetrics.api.nights.history": ("history", "history_chart"),
+    "plmetrics.api.catalogue": ("metric", "metrics"),
     "plmetrics.features.advice.suggestion": ("suggest",),
     "plmetrics.features.experiment.readout": ("readout",),
     "plmetrics.features.experiment.readout_chart": ("readout_chart",),

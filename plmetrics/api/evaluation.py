@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Literal, Never, cast
 
 from plmetrics.api.context import RunContext, table_of
 from plmetrics.api.pipeline import evaluate_suite
@@ -14,9 +14,6 @@ from plmetrics.api.warnings import issues_warnings
 from plmetrics.core.errors import ConfigError, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Literal, Never
-
     from plmetrics.api.result import Result
     from plmetrics.api.stopwatch import Progress
     from plmetrics.runners.choice import On

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from plmetrics.core.results import FOLDS_SCHEMA, LABELLED
+from plmetrics.core.results import FOLDS_SCHEMA, GATES_SCHEMA, LABELLED, first_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -65,8 +65,6 @@ def gates_table(
     bands: Mapping[BandKey, pl.DataFrame],
 ) -> pl.DataFrame:
     """Table `gates` of a run. `metrics` and `comparisons` have further columns for gates."""
-    from plmetrics.core.results import GATES_SCHEMA, first_rows
-
     if not analysis.suite.gates:
         return GATES_SCHEMA.to_frame()
     from plmetrics.gates.sufficiency import slice_positives, with_kish_sizes

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, cast
 
 from plmetrics.api.result import Result
 from plmetrics.core.errors import ConfigError, PlmetricsWarning
-from plmetrics.core.results import TABLES
+from plmetrics.core.results import TABLES, RunRecord
 from plmetrics.features.registry import features_in
 
 if TYPE_CHECKING:
     from os import PathLike
 
-    from plmetrics.core.results import RunRecord
     from plmetrics.runs.reading import StoredResult
     from plmetrics.states.state_format import State
     from plmetrics.suite.model import Suite

@@ -19,14 +19,16 @@ from plmetrics.api.pipeline import (
 from plmetrics.api.stopwatch import Stopwatch
 from plmetrics.api.warnings import issues_warnings
 from plmetrics.core.errors import CallError, ConfigError, Problem, call_errors
-from plmetrics.core.results import TABLES, RecordedFile
+from plmetrics.core.results import TABLES, RecordedFile, RecordedInterval, RunRecord
 from plmetrics.core.threads import parallel_map
+from plmetrics.engine.memory.budget import merging_room
 from plmetrics.features.protocol import Outputs, Run
 from plmetrics.features.registry import features_of
-from plmetrics.features.stored.state_files import ENDING, StateFault, damage_errors, state_files
+from plmetrics.features.stored.state_files import ENDING, StateFault, damage_errors, state_files, write_state
 from plmetrics.features.stored.stored_state import file_places, stored_state, suite_of
 from plmetrics.runs.files import place_of
-from plmetrics.states.state_format import State
+from plmetrics.runs.folder import RunFolder
+from plmetrics.states.state_format import SavedState, State
 from plmetrics.table.files import shown_path, stamp_of
 from plmetrics.table.stamps import watch_stamps
 
@@ -38,13 +40,11 @@ if TYPE_CHECKING:
 
     from plmetrics.api.result import Result
     from plmetrics.api.stopwatch import Progress
-    from plmetrics.core.results import RecordedInterval, RunRecord
     from plmetrics.features.shards.coverage import UnitCoverage
     from plmetrics.features.stored.alignment import StateReference
     from plmetrics.features.stored.restoration import RestoredRun
     from plmetrics.runs.exit_policy import ExitPolicy
     from plmetrics.runs.history.earlier_runs import EarlierRuns
-    from plmetrics.states.state_format import SavedState
     from plmetrics.suite.model import Suite
     from plmetrics.table.storage.places import Place
 
@@ -96,7 +96,6 @@ def merge(
         EnvironmentFault: something cannot be written.
     """
     from plmetrics.features.stored.compatibility import check_complete
-    from plmetrics.features.stored.state_files import write_state
     from plmetrics.table.storage.copies import local_copies
 
     watch = Stopwatch(progress)
@@ -217,7 +216,6 @@ class _Sum:
     @classmethod
     def of(cls, stored: Sequence[StateReference], watch: Stopwatch) -> _Sum:
         """Add states, at least one."""
-        from plmetrics.engine.memory.budget import merging_room
         from plmetrics.features.stored.merging import merge_states
         from plmetrics.features.stored.support import resamples_totals
 
@@ -234,8 +232,6 @@ class _Sum:
         exits: ExitPolicy | None,
     ) -> Result:
         """The result, in a run folder where one is asked for; `words` are further warnings."""
-        from plmetrics.runs.folder import RunFolder
-
         if output is None:
             result = self.with_earlier_runs(None, coverage)
             result.record["warnings"] += words

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from plmetrics.api.stopwatch import Stopwatch
 from plmetrics.api.suite_files import error_places, open_rows, redact_head, without_values
@@ -16,7 +16,6 @@ from plmetrics.features.stored.support import anchor_tables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Unpack
 
     from plmetrics.api.stopwatch import Progress
     from plmetrics.states.state_format import State

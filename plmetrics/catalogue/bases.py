@@ -9,17 +9,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import polars as pl
 
-from plmetrics.catalogue.metric import Metric
-from plmetrics.catalogue.needs import Sums
+from plmetrics.catalogue.metric import IntervalForm, Metric, Nonzero, Undefined
+from plmetrics.catalogue.needs import Quantiles, Sums
 from plmetrics.core import ops
-from plmetrics.states.sums import Atom, View, as_tuple
+from plmetrics.states.sums import Atom, Rows, View, as_tuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-
-    from plmetrics.catalogue.metric import IntervalForm, Nonzero, Undefined
-    from plmetrics.catalogue.needs import Quantiles
-    from plmetrics.states.sums import Rows
 
 _TIE = 1e-12
 _INFINITY = float("inf")

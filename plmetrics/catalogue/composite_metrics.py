@@ -8,16 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeGuard
 import numpy as np
 
 from plmetrics.catalogue.custom import EVERYTHING, Custom
-from plmetrics.catalogue.metric import Metric
-from plmetrics.catalogue.needs import Parts, SliceValues
+from plmetrics.catalogue.metric import Facts, Metric
+from plmetrics.catalogue.needs import Kind, Parts, SliceValues
 from plmetrics.core import ops
 from plmetrics.core.rowsql import compile_row
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from plmetrics.catalogue.metric import Facts
-    from plmetrics.catalogue.needs import Kind
 
 _EMPTY = ("no_rows", "too_few_rows")
 OVER = ("mean", "sum", "min", "max", "worst")

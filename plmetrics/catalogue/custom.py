@@ -14,22 +14,19 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import polars as pl
 
 from plmetrics.catalogue.bases import Quantile
-from plmetrics.catalogue.metric import Metric
-from plmetrics.catalogue.needs import Quantiles, Sums
+from plmetrics.catalogue.metric import Direction, Metric, Undefined
+from plmetrics.catalogue.needs import Kind, Quantiles, Sums
 from plmetrics.catalogue.variation import is_lost, square, variation
 from plmetrics.catalogue.variation import moment as moment_of
 from plmetrics.core import ops
 from plmetrics.core.rowsql import compile_row
-from plmetrics.states.sums import Atom, RowValue
+from plmetrics.states.sums import Atom, Rows, RowValue
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from plmetrics.catalogue.metric import Direction, Undefined
-    from plmetrics.catalogue.needs import Kind
     from plmetrics.core.names import SuitePath
     from plmetrics.core.rowsql.compiler import RowExpression
-    from plmetrics.states.sums import Rows
 
 ROLES = ("score", "label", "weight", "prediction")
 EVERYTHING = (-float("inf"), float("inf"))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from plmetrics.catalogue.bases import RowMean
 from plmetrics.catalogue.needs import OrderedRows, Queries, Sums
 from plmetrics.catalogue.registry import register_for
-from plmetrics.states.sums import Atom, as_tuple
+from plmetrics.states.sums import Atom, Rows, as_tuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from plmetrics.catalogue.metric import Metric
-    from plmetrics.states.sums import Rows
 
 LABELLED_ROWS = Atom("labelled", lambda rows: rows.label.is_not_null(), counts=True)
 
@@ -57,10 +56,6 @@ def needs_label(metric: Metric, rows: Rows) -> bool:
     """Whether rows without a label are none of its rows: of a metric of a state family.
 
     A metric of sums needs none if it has some, and none of them reads the label of a row.
-
-    Args:
-        metric: the metric.
-        rows: the roles of a row of a model that has what the metric reads.
     """
     if metric.needs_label is not None:
         return metric.needs_label

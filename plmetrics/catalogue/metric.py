@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import polars as pl
 
-from plmetrics.catalogue.needs import Need, Parts, Points, Sums, ValueKind, need_of
+from plmetrics.catalogue.needs import Family, Kind, Need, Parts, Points, Reads, Sums, ValueKind, need_of
 from plmetrics.catalogue.parameters import (
     PARAMETER_TYPES,
     ParameterError,
@@ -28,7 +28,6 @@ from plmetrics.states.expressions import column_operand, point_expression, sum_e
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from plmetrics.catalogue.needs import Family, Kind, Reads
     from plmetrics.core.names import SuitePath
     from plmetrics.states.sums import Atom, RowValue
     from plmetrics.table.checks import Requirement

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from plmetrics.catalogue.composite_metrics import AcrossSlices, DerivedMetric
-from plmetrics.catalogue.metric import fact_of
+from plmetrics.catalogue.metric import Metric, fact_of
 from plmetrics.catalogue.parameters import ParameterError, parameter
 from plmetrics.catalogue.registry import register_for
 from plmetrics.core import ops
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from plmetrics.catalogue.metric import Metric
 
 TASKS = ("regression", "quantile")
 

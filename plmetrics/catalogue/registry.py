@@ -34,24 +34,14 @@ _HOMES = {
 _metrics: dict[tuple[str, str], type[Metric]] = {}
 _aliases: dict[tuple[str, str], str] = {}
 _DEFAULTS = {
-    "binary": (
-        "prevalence",
-        "roc_auc",
-        "average_precision",
-        "ks",
-        "accuracy",
-        "precision",
-        "recall",
-        "f1",
-        "mcc",
-    ),
-    "multiclass": ("accuracy", "balanced_accuracy", "precision", "recall", "f1", "mcc", "roc_auc"),
-    "multilabel": ("subset_accuracy", "hamming_loss", "precision", "recall", "f1", "jaccard", "roc_auc"),
-    "quantile": ("wis", "crps", "mae", "mean_error", "crossing_rate"),
-    "ranking": ("ndcg", "map", "mrr", "r_precision"),
-    "regression": ("mae", "rmse", "mean_error", "r2"),
-    "uplift": ("ate", "qini", "auuc"),
-    "experiment": ("mean",),
+    "binary": "prevalence roc_auc average_precision ks accuracy precision recall f1 mcc",
+    "multiclass": "accuracy balanced_accuracy precision recall f1 mcc roc_auc",
+    "multilabel": "subset_accuracy hamming_loss precision recall f1 jaccard roc_auc",
+    "quantile": "wis crps mae mean_error crossing_rate",
+    "ranking": "ndcg map mrr r_precision",
+    "regression": "mae rmse mean_error r2",
+    "uplift": "ate qini auuc",
+    "experiment": "mean",
 }
 
 
@@ -234,7 +224,7 @@ def default_metrics(task: str, defaults: Mapping[str, Any] | None = None) -> tup
     >>> [metric.text for metric in default_metrics("regression")]
     ['mae', 'rmse', 'mean_error', 'r2']
     """
-    return tuple(create(task, name, {}, defaults) for name in _DEFAULTS.get(task, ()))
+    return tuple(create(task, name, {}, defaults) for name in _DEFAULTS.get(task, "").split())
 
 
 @cache

@@ -10,19 +10,16 @@ import numpy as np
 import polars as pl
 
 from plmetrics.catalogue.bases import member_of
-from plmetrics.catalogue.metric import Metric, fact_of
+from plmetrics.catalogue.metric import Direction, Metric, Undefined, fact_of
 from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.variation import moment, square
 from plmetrics.core import ops
-from plmetrics.states.sums import Atom, RowValue, View, as_tuple
+from plmetrics.states.sums import Atom, Rows, RowValue, View, as_tuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from numpy.typing import NDArray
-
-    from plmetrics.catalogue.metric import Direction, Undefined
-    from plmetrics.states.sums import Rows
 
 MOST_SUMS = 15
 """With more sums than this, besides the weight, there are too many products of two: blocks say the error then."""

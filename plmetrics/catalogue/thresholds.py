@@ -129,9 +129,7 @@ _KNOWN = (
 def read_rule(call: Call, metric_of: Callable[[Call], Metric]) -> ThresholdRule:
     """A rule from its text taken apart.
 
-    Args:
-        call: the rule.
-        metric_of: finds the metric that `max` and `min` name.
+    `metric_of` finds the metric that `max` and `min` name.
 
     Raises:
         RuleError: there is no such rule, or a parameter is wrong.

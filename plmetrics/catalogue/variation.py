@@ -9,12 +9,10 @@ import polars as pl
 
 from plmetrics.core import ops
 from plmetrics.states.moments import centre_name
-from plmetrics.states.sums import Atom, Distances
+from plmetrics.states.sums import Atom, Distances, Rows, RowValue
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-
-    from plmetrics.states.sums import Rows, RowValue
 
 LEAST = 1e-12
 """Of the sum of squares: variation below that is rounding."""

@@ -8,14 +8,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from plmetrics.cli.options import (
-    Debug,
-    FailOnWords,
-    Quiet,
-    ResultFormat,
-    SkipIfEmpty,
-    exit_policy,
-)
+from plmetrics.cli.options import Debug, FailOnWords, Quiet, ResultFormat, SkipIfEmpty, exit_policy
 from plmetrics.cli.run import show_and_exit
 from plmetrics.cli.terminal.guard import guard
 from plmetrics.cli.terminal.progress import Progress

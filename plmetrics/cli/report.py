@@ -7,14 +7,7 @@ from typing import Annotated
 import typer
 from typer import Option
 
-from plmetrics.cli.options import (
-    Debug,
-    HtmlFile,
-    ResultFormat,
-    RunPath,
-    SliceSets,
-    check_slice_sets,
-)
+from plmetrics.cli.options import Debug, HtmlFile, ResultFormat, RunPath, SliceSets, check_slice_sets
 from plmetrics.cli.run import result_text
 from plmetrics.cli.terminal.console import say_warnings, write_html, write_result
 from plmetrics.cli.terminal.guard import UsageError, guard

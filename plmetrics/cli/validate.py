@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from plmetrics.cli.options import Debug, Outcome, Settings, SuiteFile, overrides
 from plmetrics.cli.terminal.console import say_warnings, write_result
 from plmetrics.cli.terminal.guard import guard
+from plmetrics.core.names import printable
 
 if TYPE_CHECKING:
     from plmetrics.suite.model import Suite
@@ -33,7 +34,6 @@ def validate(
 
 
 def _text(suite: Suite, columns: int) -> str:
-    from plmetrics.core.names import printable
     from plmetrics.report.numbers import plural
 
     things = [

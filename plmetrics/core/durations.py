@@ -53,11 +53,7 @@ class Duration:
         """The moment so much later, or earlier where `times` is negative, in UTC.
 
         The first moment of a day is its midnight, also where clocks leap over that and the day begins at one o'clock.
-
-        Args:
-            moment: with a time zone.
-            zone: whose calendar counts days, weeks and months.
-            times: how many durations.
+        `times` is the number of durations; the calendar of the zone counts days, weeks and months.
         """
         count = self.count * times
         if self.unit == "h":

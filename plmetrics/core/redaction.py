@@ -8,12 +8,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from plmetrics.core.errors import PlmetricsError
+from plmetrics.core.errors import PlmetricsError, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from plmetrics.core.errors import Problem
     from plmetrics.core.results import RecordedFile, RunRecord
 
 _USER = re.compile(r"(?<=://)[^/@\s]*@")

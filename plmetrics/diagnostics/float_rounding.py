@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from plmetrics.engine.inquiry import frames_by_name
+from plmetrics.engine.inquiry import Question, frames_by_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import TableView
 
 _WIDE = (pl.Int64, pl.UInt64, pl.Int128, pl.UInt128)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from plmetrics.core.names import number_text
-from plmetrics.engine.aggregate.aggregation import sliced_sums
+from plmetrics.engine.aggregate.aggregation import Aggregates, sliced_sums
 from plmetrics.engine.aggregate.row_plan import TREATED
 from plmetrics.table.prediction_columns import score_column
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from plmetrics.engine.aggregate.aggregation import Aggregates
     from plmetrics.engine.run_plan import RunPlan
 
     Array = NDArray[np.float64]

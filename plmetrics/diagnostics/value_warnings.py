@@ -28,10 +28,7 @@ Row = dict[str, Any]
 def warnings_by_value(suite: Suite, metrics: pl.DataFrame, smallest: float | None) -> list[str]:
     """Warnings on values beyond noise.
 
-    Args:
-        suite: what was asked.
-        metrics: the table `metrics`.
-        smallest: rows of the smallest class, if known: an area without an interval is noise of 1 / (2 sqrt(smallest)).
+    With the rows of the smallest class, an area without an interval is noise of 1 / (2 sqrt(smallest)).
     """
     overall = metrics.filter(
         pl.col("slice_set") == "overall", pl.col("status") == "ok", pl.col("class").is_null()

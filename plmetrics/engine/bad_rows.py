@@ -8,7 +8,7 @@ import polars as pl
 
 from plmetrics.core.errors import DataError, Problem
 from plmetrics.core.names import name_list, nearest
-from plmetrics.table.checks import data_error, findings
+from plmetrics.table.checks import Check, data_error, findings
 from plmetrics.table.prediction_columns import WEIGHT
 from plmetrics.table.prediction_table import unchecked_table
 from plmetrics.table.source import ROW_KEY, ROW_NUMBER
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from plmetrics.engine.request import TableView
-    from plmetrics.table.checks import Check
 
 
 def bad_values(view: TableView, checks: Sequence[Check], rows: int) -> DataError:

@@ -6,15 +6,12 @@ on, and returns its answer. Questions that are asked together go on in rounds: t
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from typing import Any, TypeVar, overload
 
 import polars as pl
 
 from plmetrics.engine.step import Step
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 Answer = TypeVar("Answer")
 Other = TypeVar("Other")

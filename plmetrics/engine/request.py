@@ -9,7 +9,7 @@ from plmetrics.catalogue.needs import Bins, Need, OrderedRows, Points, Quantiles
 from plmetrics.engine.arithmetic import Arithmetic
 from plmetrics.suite.sections.basics import REST, ModelColumns
 from plmetrics.suite.tasks import BINNED_CURVES, CLASS_CURVES, CLASS_TASKS
-from plmetrics.table.prediction_table import prediction_table
+from plmetrics.table.prediction_table import PredictionTable, prediction_table
 from plmetrics.table.slices import SliceSet
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from plmetrics.suite.model import Suite
     from plmetrics.suite.sections.labels import LabelStatus
     from plmetrics.table.prediction_columns import PredictionColumns, RoleColumns
-    from plmetrics.table.prediction_table import PredictionTable
     from plmetrics.table.slice_keys import SliceKey
     from plmetrics.table.source import Source
 

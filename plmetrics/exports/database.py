@@ -15,7 +15,7 @@ from sqlalchemy.pool import NullPool
 
 from plmetrics.core.errors import ConfigError, EnvironmentFault, Problem, needs_extra
 from plmetrics.exports.database_schema import PLACE, database_tables, prepare_tables
-from plmetrics.exports.protocol import output_path
+from plmetrics.exports.protocol import EndedRun, output_path
 from plmetrics.exports.tidy import run_tables
 from plmetrics.table.database.drivers import address_error
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Engine, Select, Table
 
-    from plmetrics.exports.protocol import EndedRun
     from plmetrics.suite.yaml.load import LoadedSuite
 
 _DRIVERS = {

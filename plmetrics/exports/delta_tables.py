@@ -12,7 +12,7 @@ from deltalake import DeltaTable, write_deltalake
 from deltalake.exceptions import CommitFailedError, DeltaError
 
 from plmetrics.core.errors import EnvironmentFault, Problem
-from plmetrics.exports.protocol import output_path
+from plmetrics.exports.protocol import EndedRun, output_path
 from plmetrics.exports.tidy import run_tables
 from plmetrics.runs.files import environment_faults
 from plmetrics.table.files import shown_path
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from plmetrics.exports.protocol import EndedRun
     from plmetrics.suite.yaml.load import LoadedSuite
 
 _ATTEMPTS = 6

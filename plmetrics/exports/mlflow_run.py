@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from plmetrics.core.errors import EnvironmentFault, Problem, needs_extra
 from plmetrics.core.process import is_ours
 from plmetrics.core.redaction import mask_address
-from plmetrics.exports.protocol import output_path
+from plmetrics.exports.protocol import EndedRun, output_path
 from plmetrics.exports.tidy import OVERALL, headline_values, worst_verdicts
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from mlflow.entities import Metric, RunInfo
     from mlflow.tracking import MlflowClient
 
-    from plmetrics.exports.protocol import EndedRun
     from plmetrics.runs.outcome import Outcome
     from plmetrics.suite.sections.output import MlflowOutput
     from plmetrics.suite.yaml.load import LoadedSuite

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from plmetrics.core.errors import EnvironmentFault, PlmetricsError, Problem, errors_at, needs_extra
-from plmetrics.core.names import function_of
-from plmetrics.exports.protocol import EndedRun, output_path
+from plmetrics.core.names import SuitePath, function_of
+from plmetrics.exports.protocol import EndedRun, Target, output_path
 from plmetrics.runs.failure import attach_folder
 from plmetrics.runs.files import environment_faults, write_atomic
 from plmetrics.runs.record import suite_content
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from plmetrics.core.names import SuitePath
-    from plmetrics.exports.protocol import Target
     from plmetrics.runs.folder import RunFolder
     from plmetrics.runs.outcome import Outcome
     from plmetrics.suite.yaml.load import LoadedSuite

@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from plmetrics.core.errors import ConfigError, Problem
-from plmetrics.core.names import is_path
+from plmetrics.core.names import SuitePath, is_path
 from plmetrics.runs.folder import moment_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
-    from plmetrics.core.names import SuitePath
     from plmetrics.runs.outcome import Outcome
     from plmetrics.suite.yaml.load import LoadedSuite
     from plmetrics.table.storage.places import Place

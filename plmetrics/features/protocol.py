@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, Protocol, cast
 
-from plmetrics.core.names import function_of
-from plmetrics.suite.sections.section import anchored_path, plain_path
+from plmetrics.core.names import SuitePath, function_of
+from plmetrics.suite.sections.section import Section, anchored_path, plain_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     import polars as pl
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 
     from plmetrics.catalogue.metric import Metric
     from plmetrics.core.errors import Problem
-    from plmetrics.core.names import SuitePath
     from plmetrics.core.results import Json
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import Request, TableView
@@ -35,7 +33,6 @@ if TYPE_CHECKING:
     from plmetrics.states.state_format import Builder, SavedState, State
     from plmetrics.suite.model import Suite
     from plmetrics.suite.problems import Findings
-    from plmetrics.suite.sections.section import Section
     from plmetrics.table.checks import Requirement
     from plmetrics.table.slice_keys import SliceKey
     from plmetrics.table.slices import Slices, SliceSet
@@ -280,12 +277,7 @@ class Feature(ABC):
         """Its tables, gates and warnings."""
 
     def constants(self, request: Request, source: Source) -> Mapping[str, Json]:  # noqa: ARG002
-        """Constants, looked up in rows, shared by additive states; only with `shares_constants`.
-
-        Args:
-            request: the suite as it was bound.
-            source: the table as it was opened.
-        """
+        """Constants, looked up in rows, shared by additive states; only with `shares_constants`."""
         return {}
 
     def refusal(self, suite: Suite) -> str | None:  # noqa: ARG002

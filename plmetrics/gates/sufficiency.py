@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from plmetrics.catalogue.metric import leaves
+from plmetrics.catalogue.metric import Metric, leaves
 from plmetrics.core.errors import DataError, Problem
 from plmetrics.core.results import LABELLED
 from plmetrics.inference.estimate import kish_sizes
 from plmetrics.states.sums import POSITIVE_ROWS
 
 if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import Metric
     from plmetrics.inference.subject import Analysis
     from plmetrics.suite.sections.gates import Gate
 

@@ -77,10 +77,6 @@ class Evidence:
 def evaluate_gates(suite: Suite, evidence: Evidence) -> pl.DataFrame:
     """Judge every gate of a suite.
 
-    Args:
-        suite: its gates, models, slice sets and level of intervals.
-        evidence: what they judge by.
-
     Returns:
         The table `gates`: gates in suite order, for each a row per model, and per slice of its slice sets. A
         model and slice set without any slice get one inconclusive row of status `no_match`, so that a gate is

@@ -13,7 +13,7 @@ from plmetrics.catalogue.thresholds import threshold_classes, threshold_keys
 from plmetrics.core.names import number_text
 from plmetrics.inference.records import end_to_end, entries_of
 from plmetrics.inference.sums import ModelSums
-from plmetrics.states.sums import DEFAULT_THRESHOLD, EVERY, class_threshold
+from plmetrics.states.sums import DEFAULT_THRESHOLD, EVERY, SlicedSums, class_threshold
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from plmetrics.inference.estimate import Estimate
     from plmetrics.inference.weights import ResamplingWeights
     from plmetrics.states.complements import ComplementSums
-    from plmetrics.states.sums import SlicedSums
 
 Array = NDArray[np.float64]
 Texts = NDArray[np.object_]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from plmetrics.engine.order.threshold_replicates import Draws, threshold_replicates
-from plmetrics.inference.weights import draw_weights
+from plmetrics.inference.weights import ResamplingWeights, draw_weights
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from plmetrics.engine.aggregate.aggregation import Aggregates
     from plmetrics.engine.run_plan import RunPlan
     from plmetrics.inference.subject import SetStates
-    from plmetrics.inference.weights import ResamplingWeights
 
 _ELSEWHERE = 0x5E1EC7
 """Draws of units that are not evaluated must be none of those that are."""

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plmetrics.catalogue.metric import leaves
+from plmetrics.catalogue.metric import Metric, leaves
 from plmetrics.catalogue.needs import OrderedRows, Ranks
 from plmetrics.core.slice_texts import slice_place
-from plmetrics.inference.chunks import EstimateColumns, chunk_of, concatenate_estimates
-from plmetrics.inference.contrasts import joined_texts, pair_places, sides_of
+from plmetrics.inference.chunks import Chunk, EstimateColumns, chunk_of, concatenate_estimates
+from plmetrics.inference.contrasts import Contrasts, joined_texts, pair_places, sides_of
 from plmetrics.inference.estimate import Estimate
-from plmetrics.inference.subject import MetricPlace, complement_place
+from plmetrics.inference.subject import Analysis, MetricPlace, SetStates, complement_place
 from plmetrics.suite.sections.basics import ALL, PAIRS, REST
 from plmetrics.table.tags import result_order
 
@@ -21,11 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from plmetrics.catalogue.metric import Metric
-    from plmetrics.inference.chunks import Chunk
-    from plmetrics.inference.contrasts import Contrasts
     from plmetrics.inference.estimates import Estimates
-    from plmetrics.inference.subject import Analysis, SetStates
 
     Make = Callable[[int, Chunk], Estimates]
 

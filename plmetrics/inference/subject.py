@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from plmetrics.catalogue.metric import leaves
+from plmetrics.catalogue.metric import Metric, leaves
 from plmetrics.catalogue.needs import Sums
 from plmetrics.inference.intervals.methods import IntervalMethod, RowDesign, methods_of
-from plmetrics.inference.weights import Nudges
+from plmetrics.inference.weights import Nudges, ResamplingWeights
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -17,10 +17,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from plmetrics.catalogue.metric import Metric
     from plmetrics.inference.chunks import EstimateColumns, Population
     from plmetrics.inference.estimate import ReplicateKind
-    from plmetrics.inference.weights import ResamplingWeights
     from plmetrics.states.complements import ComplementSums
     from plmetrics.states.sums import SlicedSums
     from plmetrics.suite.model import Suite

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from plmetrics.core.exact_sums import product
 from plmetrics.core.hashing import mix
 from plmetrics.inference.estimate import equal_blocks
-from plmetrics.inference.weights import exact_in_single
+from plmetrics.inference.weights import Nudges, ResamplingWeights, exact_in_single
 from plmetrics.states.moments import centre_name
 from plmetrics.states.sums import View, as_tuple, sum_column
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from plmetrics.catalogue.metric import Metric
-    from plmetrics.inference.weights import Nudges, ResamplingWeights
 
 Array = NDArray[np.float64]
 

@@ -15,7 +15,7 @@ from plmetrics.catalogue.advice.advice_rules import matching_rules
 from plmetrics.catalogue.advice.goals import GOALS
 from plmetrics.catalogue.parameters import parameter_name
 from plmetrics.catalogue.parameters import parameters as parameters_of
-from plmetrics.catalogue.synonyms.table import synonyms
+from plmetrics.catalogue.synonyms.table import Synonym, synonyms
 from plmetrics.core.names import number_text, plain_text
 from plmetrics.report.layout import (
     FAINT,
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from plmetrics.catalogue.metric import Metric
-    from plmetrics.catalogue.synonyms.table import Synonym
 
 MetricClass = type["Metric"]
 _NAME = 36

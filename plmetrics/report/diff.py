@@ -22,12 +22,11 @@ from plmetrics.report.layout import (
     to_text,
     wrap,
 )
-from plmetrics.report.numbers import MISSING, estimate, plural
+from plmetrics.report.numbers import MISSING, ValueText, estimate, plural
 from plmetrics.report.sections.overall import metric_label
 from plmetrics.report.terminal import NARROWEST
 
 if TYPE_CHECKING:
-    from plmetrics.report.numbers import ValueText
     from plmetrics.runs.history.diff import Diff
 
 Row = dict[str, Any]

@@ -8,13 +8,12 @@ import polars as pl
 
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.core.names import did_you_mean
-from plmetrics.core.results import first_rows
+from plmetrics.core.results import ResultTables, first_rows
 from plmetrics.report.sections.differences import usual_tests
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from plmetrics.core.results import ResultTables
     from plmetrics.report.summary import Summary
 
 OVERALL, WHOLE = "overall", "all"

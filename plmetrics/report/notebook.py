@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from jinja2 import Environment
 
 from plmetrics.core.names import printable
-from plmetrics.report.digest import digest, warning_texts
+from plmetrics.report.digest import Grid, digest, warning_texts
 from plmetrics.report.numbers import plural
 from plmetrics.report.sections.verdict import headline, sizes
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from jinja2 import Template
 
-    from plmetrics.report.digest import Grid
     from plmetrics.report.summary import Summary
 
 MOST_BYTES = 8192

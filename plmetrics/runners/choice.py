@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from concurrent.futures import Executor
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.core.names import did_you_mean
 from plmetrics.core.threads import processors
-from plmetrics.runners.pool import PoolRunner
-from plmetrics.runners.protocol import ExecutorSource
-
-if TYPE_CHECKING:
-    from plmetrics.runners.protocol import Backend, Runner
-
+from plmetrics.runners.pool import InlineBackend, PoolRunner
+from plmetrics.runners.protocol import Backend, ExecutorSource, Runner
 
 On: TypeAlias = str | Executor | ExecutorSource
 """Choice of a runner: its name, an executor, or a client of Dask."""
@@ -97,6 +93,4 @@ def _backend(on: On, address: str | None, cpus: int | None) -> Backend:
         if not (detail or address):
             raise ConfigError(Problem("dask needs the address of its scheduler", ("engine", "on"), _WRITE))
         return dask_backend(detail or str(address), cpus)
-    from plmetrics.runners.pool import InlineBackend
-
     return InlineBackend()

@@ -8,14 +8,12 @@ from concurrent.futures import Future
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Self
 
-from plmetrics.runners.protocol import Crash, Receipt, RunnerTask
+from plmetrics.runners.protocol import Backend, Crash, Receipt, RunnerTask
 from plmetrics.runners.worker import call, receipt_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from types import TracebackType
-
-    from plmetrics.runners.protocol import Backend
 
 
 class PoolRunner:

@@ -7,17 +7,13 @@ import os
 import signal
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
-from typing import TYPE_CHECKING
 
 from plmetrics.core.process import ENVIRONMENT
 from plmetrics.runners.worker import THREADS
-
-if TYPE_CHECKING:
-    from concurrent.futures import Future
 
 _SERVE = "from plmetrics.runners.worker import serve; serve()"
 _GRACE = 2.0

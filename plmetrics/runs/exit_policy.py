@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import polars as pl
 
 from plmetrics.core.errors import AbsentDataError, UnitsMissingError
-from plmetrics.runs.failure import GATE_FAILED, SKIPPED, verdict_exit_code
-
-if TYPE_CHECKING:
-    from plmetrics.runs.failure import Failure
+from plmetrics.runs.failure import GATE_FAILED, SKIPPED, Failure, verdict_exit_code
 
 FailOn = Literal["warn", "inconclusive"]
-_CHECKS = {
-    "warn": "failed checks of level warn: {:,}",
-    "inconclusive": "inconclusive checks: {:,}",
-}
+_CHECKS = {"warn": "failed checks of level warn: {:,}", "inconclusive": "inconclusive checks: {:,}"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,7 @@ import errno
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.core.errors import (
-    EnvironmentFault,
-    PlmetricsError,
-    Problem,
-)
+from plmetrics.core.errors import EnvironmentFault, PlmetricsError, Problem
 from plmetrics.core.redaction import mask_address
 
 if TYPE_CHECKING:

@@ -10,20 +10,17 @@ import re
 import secrets
 import shutil
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from plmetrics.core.errors import ConfigError, EnvironmentFault, Problem
-from plmetrics.core.names import is_address
+from plmetrics.core.names import SuitePath, is_address
 from plmetrics.runs.failure import os_message
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from plmetrics.core.names import SuitePath
     from plmetrics.table.storage.places import Place
 
 _TEMPORARY = re.compile(r"\.[0-9a-f]{16}\.tmp", re.ASCII)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Self, TypedDict, cast
 
 from plmetrics.core.errors import ConfigError, EnvironmentFault, Problem
 from plmetrics.core.names import is_address, is_path
-from plmetrics.core.results import TABLES
+from plmetrics.core.results import TABLES, RunRecord
 from plmetrics.runs.exit_policy import ExitPolicy
 from plmetrics.runs.failure import attach_folder, failure_of, os_message, problem_entry
 from plmetrics.runs.files import (
@@ -33,7 +33,7 @@ from plmetrics.runs.files import (
 )
 from plmetrics.runs.readme import README, readme_text
 from plmetrics.runs.record import SCHEMA_VERSION, build, versions
-from plmetrics.runs.work_folder import RECORD, begin
+from plmetrics.runs.work_folder import RECORD, WorkFolder, begin
 from plmetrics.suite.problems import message_text
 
 if TYPE_CHECKING:
@@ -42,9 +42,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from plmetrics.core.results import RunRecord
     from plmetrics.runs.outcome import Outcome
-    from plmetrics.runs.work_folder import WorkFolder
     from plmetrics.table.storage.places import Place
 
     Documents = Callable[["RunFolder", Outcome | None], Mapping[str, bytes]]

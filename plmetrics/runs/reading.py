@@ -20,6 +20,10 @@ from plmetrics.runs.files import json_bytes, names_in, sizes_in, write_atomic
 from plmetrics.runs.folder import LATEST, check_name, moment_of, table_file
 from plmetrics.runs.record import SCHEMA_VERSION
 from plmetrics.runs.work_folder import RECORD
+from plmetrics.suite.model import Suite
+from plmetrics.suite.problems import Findings
+from plmetrics.suite.sections.basics import Compare
+from plmetrics.suite.sections.uncertainty import Uncertainty
 from plmetrics.table.files import shown_path
 
 if TYPE_CHECKING:
@@ -28,7 +32,6 @@ if TYPE_CHECKING:
 
     from plmetrics.catalogue.metric import Metric
     from plmetrics.inference.across_runs.retained_replicates import RunReplicates
-    from plmetrics.suite.model import Suite
     from plmetrics.table.storage.places import Place
 
 _KEYS = frozenset({"model", "slice_set", "slice", "metric", "gate", "verdict", "value", "status"})
@@ -157,10 +160,6 @@ class StoredResult(ResultTables):
     @property
     def suite(self) -> Suite:
         """Suite as far as reports need it: unchecked, and without unknown metrics."""
-        from plmetrics.suite.model import Suite
-        from plmetrics.suite.sections.basics import Compare
-        from plmetrics.suite.sections.uncertainty import Uncertainty
-
         content = self.record.get("suite", {})
         uncertainty, compare = content.get("uncertainty"), content.get("compare")
         sections: dict[str, Any] = {
@@ -316,7 +315,6 @@ def _with_readings(comparisons: pl.DataFrame, suite: Mapping[str, Any]) -> pl.Da
 
 def _metrics(task: str, texts: Sequence[Any]) -> tuple[Metric, ...]:
     """The metrics of a record; where one of them is not known any more, the others of the catalogue."""
-    from plmetrics.suite.problems import Findings
     from plmetrics.suite.sections.metrics import MetricReader
 
     together = MetricReader(task, Findings()).read_all(list(texts)).metrics

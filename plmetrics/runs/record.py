@@ -15,19 +15,18 @@ from typing import TYPE_CHECKING, Any, cast
 
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.core.hashing import HASH_VERSION
-from plmetrics.core.redaction import mask_address
+from plmetrics.core.redaction import Redaction, mask_address
+from plmetrics.core.version import VERSION
 from plmetrics.runs.files import plain
-from plmetrics.suite.model import canonical
+from plmetrics.suite.model import Suite, canonical
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from plmetrics.core.redaction import Redaction
     from plmetrics.core.results import RecordedFile
     from plmetrics.runs.outcome import Outcome
     from plmetrics.states.state_format import Head
-    from plmetrics.suite.model import Suite
 
 
 SCHEMA_VERSION = 1
@@ -72,8 +71,6 @@ def _where_identity(suite: Suite) -> dict[str, str | None]:
 
 def versions() -> dict[str, str | int]:
     """Versions of the packages behind the numbers; `hash` is that of the unit hash."""
-    from plmetrics.core.version import VERSION
-
     return {
         "plmetrics": VERSION,
         **{package: _version(package) for package in ("polars", "numpy", "scipy")},

@@ -21,10 +21,7 @@ if TYPE_CHECKING:
 
 
 def record_refusal(
-    file: Path,
-    error: PlmetricsError,
-    output: str | Path | None,
-    overrides: Mapping[str, Any] | None,
+    file: Path, error: PlmetricsError, output: str | Path | None, overrides: Mapping[str, Any] | None
 ) -> Place | None:
     """Leave a failed run folder, if the suite's name and directory can be known despite its problems.
 

@@ -15,12 +15,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plmetrics.states.state_format import BLOCK, CELL, Part
+from plmetrics.states.state_format import BLOCK, CELL, Builder, Part, SavedState
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from plmetrics.states.state_format import Builder, SavedState
 
 Array = NDArray[np.float64]
 

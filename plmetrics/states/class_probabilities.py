@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Literal
 import polars as pl
 
 from plmetrics.core.slice_texts import quote
-from plmetrics.states.sums import RowValue
+from plmetrics.states.sums import Rows, RowValue
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from plmetrics.states.sums import Rows
 
     Kind = Literal["class", "pair", "share"]
 

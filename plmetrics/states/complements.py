@@ -8,16 +8,13 @@ complements are about one, and those of a complement that lies far from it about
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.states.moments import about_common_centre, distant
-from plmetrics.states.sums import sum_by_place
-
-if TYPE_CHECKING:
-    from plmetrics.states.sums import SlicedSums
+from plmetrics.states.sums import SlicedSums, sum_by_place
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]

@@ -9,12 +9,10 @@ import polars as pl
 
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.states.moments import centre_name
-from plmetrics.states.sums import Rows, View
+from plmetrics.states.sums import Atom, Rows, RowValue, View
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-
-    from plmetrics.states.sums import Atom, RowValue
 
 
 class SumRequest(Protocol):

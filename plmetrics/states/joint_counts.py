@@ -14,16 +14,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from plmetrics.states.scores.bin_lookup import Keys, Locator, around_single, locator_at
-from plmetrics.states.scores.coarse import RANK_BINS
-from plmetrics.states.scores.grid import GridTally
+from plmetrics.states.scores.coarse import RANK_BINS, Array, Codes
+from plmetrics.states.scores.grid import BinKind, GridTally
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
-    from plmetrics.states.scores.coarse import Array, Codes
-    from plmetrics.states.scores.grid import BinKind
     from plmetrics.states.scores.placed_rows import Members, PlacedRows
 
 FINE = 4096

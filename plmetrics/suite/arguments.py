@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from plmetrics.core.errors import ConfigError, PlmetricsError, Problem
 from plmetrics.core.names import did_you_mean
@@ -14,9 +14,6 @@ from plmetrics.suite.reader import SUITE_KEYS, suite_from_mapping
 from plmetrics.suite.sections.basics import Columns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Unpack
-
     from plmetrics.suite.keywords import Arguments
     from plmetrics.suite.model import Suite
 

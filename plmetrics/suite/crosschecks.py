@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.catalogue.composite_metrics import is_across_slices, is_derived
-from plmetrics.catalogue.metric import TOTAL, leaves
+from plmetrics.catalogue.composite_metrics import AcrossSlices, is_across_slices, is_derived
+from plmetrics.catalogue.metric import TOTAL, Metric, leaves
 from plmetrics.catalogue.needs import Parts, Queries
-from plmetrics.core.names import did_you_mean
-from plmetrics.suite.problems import absent, lacks_column
+from plmetrics.core.names import SuitePath, did_you_mean
+from plmetrics.suite.problems import Findings, absent, lacks_column
 from plmetrics.suite.sections.gates import SHARE_HINT, check_band, check_evidence, check_opponent, check_rule
 from plmetrics.suite.sections.metrics import METRIC_DEFAULTS
 from plmetrics.suite.sections.models import check_model_columns
@@ -26,11 +26,7 @@ from plmetrics.suite.tasks import (
 )
 
 if TYPE_CHECKING:
-    from plmetrics.catalogue.composite_metrics import AcrossSlices
-    from plmetrics.catalogue.metric import Metric
-    from plmetrics.core.names import SuitePath
     from plmetrics.suite.mentions import SuiteMentions
-    from plmetrics.suite.problems import Findings
     from plmetrics.suite.sections.basics import Curve, Data
     from plmetrics.suite.sections.gates import Gate
 

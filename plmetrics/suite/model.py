@@ -10,7 +10,7 @@ from pydantic import Field, PrivateAttr, SerializeAsAny, model_serializer
 
 from plmetrics.catalogue.composite_metrics import AcrossSlices, is_across_slices
 from plmetrics.catalogue.metric import Facts, Metric, leaves
-from plmetrics.core.names import WITHIN
+from plmetrics.core.names import WITHIN, SuitePath
 from plmetrics.suite.sections.basics import (
     BASELINE,
     Calibrate,
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from pydantic import SerializerFunctionWrapHandler
 
     from plmetrics.catalogue.forecast.calibration_shares import CalibrationShare
-    from plmetrics.core.names import SuitePath
     from plmetrics.suite.sections.labels import Labels
     from plmetrics.suite.yaml.variables import TextTemplate
 

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
 from plmetrics.core.errors import Problem
-from plmetrics.core.names import did_you_mean, nearest, number_text
+from plmetrics.core.names import SuitePath, did_you_mean, nearest, number_text
 from plmetrics.core.rowsql import RowExpressionError, compile_row, not_a_condition
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from plmetrics.catalogue.metric import Metric
-    from plmetrics.core.names import SuitePath
     from plmetrics.core.rowsql.compiler import RowExpression
 
 AnyModel = TypeVar("AnyModel", bound=BaseModel)

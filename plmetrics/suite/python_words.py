@@ -9,14 +9,13 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
-from plmetrics.core.errors import PlmetricsError
+from plmetrics.core.errors import PlmetricsError, Problem
 from plmetrics.suite import keywords, python_types, section_keywords
 from plmetrics.suite.yaml.document import parse, scalar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from plmetrics.core.errors import Problem
     from plmetrics.core.names import SuitePath
 
 _FLAT = ("columns", "data")

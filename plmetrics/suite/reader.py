@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -11,13 +11,13 @@ from pydantic import ValidationError
 
 from plmetrics.catalogue import registry
 from plmetrics.core.errors import ConfigError, Problem
-from plmetrics.core.names import did_you_mean, plain_text
+from plmetrics.core.names import SuitePath, did_you_mean, plain_text
 from plmetrics.features.registry import FEATURES, feature
 from plmetrics.suite import crosschecks
 from plmetrics.suite.mentions import SuiteMentions
 from plmetrics.suite.model import Suite
 from plmetrics.suite.problems import Findings, check_predicate, message_text, switch_hint
-from plmetrics.suite.sections.basics import Columns, Compare, Curve, Data
+from plmetrics.suite.sections.basics import Columns, Compare, Curve, Data, SliceSet
 from plmetrics.suite.sections.gates import Gate, read_margins, read_opponent
 from plmetrics.suite.sections.metrics import METRIC_DEFAULTS, MetricReader, is_torn, say_torn
 from plmetrics.suite.sections.models import read_models, with_model_columns
@@ -26,11 +26,7 @@ from plmetrics.suite.sections.uncertainty import Uncertainty
 from plmetrics.suite.tasks import CURVES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from plmetrics.catalogue.metric import Metric
-    from plmetrics.core.names import SuitePath
-    from plmetrics.suite.sections.basics import SliceSet
     from plmetrics.suite.sections.section import Section, Strict
 
 SUITE_KEYS = tuple(key for key in Suite.model_fields if key not in {"metric_slices", "sections"})

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plmetrics.core.errors import DataError, Problem
-from plmetrics.core.names import name_list
+from plmetrics.core.names import SuitePath, name_list
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from polars.datatypes import DataType
-
-    from plmetrics.core.names import SuitePath
 
 REPEATED_TIME = "the time of another row of a series"
 """Problem of rows that have no order in time."""

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.core.errors import DataError, Problem
-from plmetrics.core.names import name_list, number_text
+from plmetrics.core.names import SuitePath, name_list, number_text
 from plmetrics.table.checks import Check
 from plmetrics.table.prediction_columns import truth_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-
-    from plmetrics.core.names import SuitePath
 
 
 _PATH = ("columns", "label")

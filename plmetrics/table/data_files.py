@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -27,14 +27,12 @@ from plmetrics.table.formats.lakehouse import (
     refuse_loose_files,
     table_kind,
 )
-from plmetrics.table.source import Reader, Source, schema_of
+from plmetrics.table.formats.reader import FileFormat, Reader
+from plmetrics.table.source import Source, schema_of
 from plmetrics.table.stamps import check_stamps
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
     from pathlib import Path
-
-    from plmetrics.table.source import FileFormat
 
 
 @cache

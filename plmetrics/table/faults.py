@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 from plmetrics.core.errors import DataError, Problem
 from plmetrics.core.names import name_list
-from plmetrics.table.files import shown_path
+from plmetrics.table.files import SourceFile, Stamp, shown_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from plmetrics.table.files import SourceFile, Stamp
     from plmetrics.table.source import Source
 
 _PARSE = r"could not parse `(?P<value>.*?)` as dtype `(?P<dtype>\w+)` at column '(?P<column>[^']*)'"

@@ -151,16 +151,10 @@ def list_files(
 ) -> list[SourceFile]:
     """Data files of paths, sorted by name, not yet opened.
 
-    A folder stands for all files below it; files and folders whose names start with `_` or `.` are not data,
-    unless they are named outright. Names are relative to the folder that all paths share (a folder itself,
-    the fixed part of a glob, the parent of a file), taken above `key=value` folders: so one day's file has
-    the same name alone and among all days.
-
-    Args:
-        paths: files, folders and globs.
-        base: the folder that relative paths start from.
-        endings: file ending to format.
-        complaints: takes whatever is wrong with a path.
+    A folder stands for all files below it; files and folders whose names start with `_` or `.` are not data, unless
+    they are named outright. Names are relative to the folder that all paths share (a folder itself, the fixed part of a
+    glob, the parent of a file), taken above `key=value` folders: so one day's file has the same name alone and among
+    all days. Paths are files, folders and globs, relative ones from `base`; `endings` give the format of a file.
 
     Raises:
         ConfigError: a path is an address or empty, or a file is named twice.

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import polars as pl
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Literal
 
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 

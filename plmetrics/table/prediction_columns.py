@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import polars as pl
 
 from plmetrics.core.errors import ConfigError, DataError, Problem
-from plmetrics.core.names import did_you_mean, is_pattern, number_text
-from plmetrics.table.checks import Check
+from plmetrics.core.names import SuitePath, did_you_mean, is_pattern, number_text
+from plmetrics.table.checks import Check, Requirement
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from typing import TypeAlias
-
-    from plmetrics.core.names import SuitePath
-    from plmetrics.table.checks import Requirement
     from plmetrics.table.slice_keys import SliceKey
 
     Transform: TypeAlias = Callable[[pl.Expr, Mapping[str, pl.Expr]], Mapping[str, pl.Expr]]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.core.errors import Collected, DataError
-from plmetrics.core.names import name_list
+from plmetrics.core.names import SuitePath, name_list
 from plmetrics.table.checks import (
     VALID,
     Check,
@@ -43,8 +43,6 @@ from plmetrics.table.prediction_columns import (
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from plmetrics.core.names import SuitePath
 
 _SHOWN_CLASSES = 10
 _AS_NUMBERS = "store it as numbers; in a csv file one value such as n/a makes the whole column text"

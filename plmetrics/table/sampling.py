@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.core.hashing import SAMPLE_SALT, mix_expr, mix_int
-from plmetrics.table.prediction_columns import LABEL, UNIT, part_column
+from plmetrics.table.prediction_columns import LABEL, UNIT, RoleColumns, part_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from plmetrics.table.prediction_columns import RoleColumns
 
 _ROW = "@@row"
 

@@ -13,13 +13,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plmetrics.core.errors import DataError, Problem
-from plmetrics.core.names import number_text
+from plmetrics.core.names import SuitePath, number_text
 from plmetrics.core.slice_texts import NULL, OTHER, quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-    from plmetrics.core.names import SuitePath
 
 Codes = NDArray[np.int64]
 Kind = Literal["column", "bins", "quantiles", "top", "tags", "predicate"]

@@ -8,7 +8,7 @@ whose keys the cube holds. Where the crossing is too wide for an integer, cells 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -26,8 +26,6 @@ from plmetrics.table.joins import left_join
 from plmetrics.table.slice_keys import Codes, SliceKey, TagMembers, place_in, value_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
 _WIDEST_SPAN = 1 << 16

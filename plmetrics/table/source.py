@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from hashlib import blake2b
 from itertools import accumulate
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 import polars.selectors as cs
@@ -14,99 +12,19 @@ from polars.exceptions import PanicException, PolarsError
 
 from plmetrics.core.errors import DataError, Problem
 from plmetrics.core.hashing import mix_expr
-from plmetrics.core.names import RESERVED_PREFIX
+from plmetrics.core.names import RESERVED_PREFIX, SuitePath
 from plmetrics.table.files import Complaints, SourceFile, shown_path
-from plmetrics.table.formats.hive import FILE_PATH, Partitions
+from plmetrics.table.formats.hive import FILE_PATH
+from plmetrics.table.formats.reader import ROW_KEY, SHIFT, Reader, row_number
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-
-    from plmetrics.core.names import SuitePath
-
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
 NotRetrieved = Literal["refused", "no_part", "zero"]
 
 __all__ = ["ROW_KEY", "ROW_NUMBER", "Source", "SourceFile"]
 
-ROW_KEY = "@@row"
 ROW_NUMBER = "@@number"
-
-_SHIFT = "@@shift"
-_WORD = 1 << 64
-
-
-class FileFormat(Protocol):
-    """Interface of the modules in `formats`."""
-
-    KIND: str
-    ENDINGS: tuple[str, ...]
-    NATIVE_PARTITIONS: bool
-
-    def inspect(
-        self, files: Sequence[SourceFile], complaints: Complaints, optional: Collection[str] = ()
-    ) -> tuple[list[SourceFile], pl.Schema]:
-        """Inspection of footers and headers: files with their facts, and their common columns.
-
-        Files may lack the `optional` ones; where none has a value there, nothing may be said of them.
-        """
-
-    def scan(
-        self,
-        files: Sequence[SourceFile],
-        stored: pl.Schema,
-        partitions: Partitions,
-        row_index: str | None = None,
-        *,
-        insert: bool = False,
-    ) -> pl.LazyFrame:
-        """One lazy scan; with `row_index`, rows are numbered across the files.
-
-        With `insert` a column that a file lacks is null there, and others than these are ignored.
-
-        Rows know their `FILE_PATH` where they are numbered or the partitions are not native.
-        """
-
-
-@dataclass(frozen=True, slots=True)
-class Reader:
-    """Reader of the rows of files: format, columns in the files, columns in folder names.
-
-    With `insert` a column that a file lacks is null there.
-    """
-
-    format: FileFormat
-    files: tuple[SourceFile, ...]
-    stored: pl.Schema
-    partitions: Partitions
-    insert: bool = False
-
-    def only(self, chosen: pl.Series) -> Reader:
-        """The source of some of the files."""
-        files = tuple(file for file, selected in zip(self.files, chosen, strict=True) if selected)
-        partitions = replace(self.partitions, values=self.partitions.values.filter(chosen))
-        return replace(self, files=files, partitions=partitions)
-
-    def rows(self) -> pl.LazyFrame:
-        """All rows, one scan."""
-        rows = self.format.scan(self.files, self.stored, self.partitions, insert=self.insert)
-        return rows if self.partitions.native else self.partitions.attach(rows).drop(FILE_PATH)
-
-    def numbered_rows(self) -> pl.LazyFrame:
-        """All rows with their number, and the map from it to (hash of file name + number in the file).
-
-        One scan numbers the rows across the files: with one scan a file, Polars would open all files at once.
-        """
-        rows = self.format.scan(self.files, self.stored, self.partitions, ROW_KEY, insert=self.insert)
-        starts = [0] * len(self.files)
-        counts = [file.rows for file in self.files if file.rows is not None]
-        if len(counts) == len(self.files):
-            starts = [0, *accumulate(counts)][:-1]
-        elif len(self.files) > 1:
-            rows = rows.with_columns((_row_number() - _first_of_file()).alias(ROW_KEY))
-        shifts = [(_hash(file.name) - start) % _WORD for file, start in zip(self.files, starts, strict=True)]
-        if len(shifts) == 1 and self.partitions.native:
-            return rows.with_columns(pl.lit(shifts[0], dtype=pl.UInt64).alias(_SHIFT))
-        return self.partitions.attach(rows, pl.Series(_SHIFT, shifts, dtype=pl.UInt64))
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +86,7 @@ class Source:
             derived={**self.derived, name: value},
         )
 
-    def _completed(self, rows: pl.LazyFrame) -> pl.LazyFrame:
+    def _all_columns(self, rows: pl.LazyFrame) -> pl.LazyFrame:
         """Rows of the files with their absent columns as null and their derived columns, in order."""
         if self.absent:
             rows = rows.with_columns(pl.lit(None).alias(name) for name in self.absent)
@@ -187,10 +105,10 @@ class Source:
         [0, 6238072747940578789]
         """
         if self.reader is None:
-            rows = self.frame.with_row_index(ROW_KEY).with_columns(pl.lit(0, dtype=pl.UInt64).alias(_SHIFT))
+            rows = self.frame.with_row_index(ROW_KEY).with_columns(pl.lit(0, dtype=pl.UInt64).alias(SHIFT))
         else:
-            rows = self._completed(self.reader.numbered_rows())
-        key = mix_expr(_row_number() + pl.col(_SHIFT))
+            rows = self._all_columns(self.reader.numbered_rows())
+        key = mix_expr(row_number() + pl.col(SHIFT))
         return rows.select(cs.by_name(*self.schema), key.alias(ROW_KEY))
 
     def in_folders(self, condition: pl.Expr, columns: Collection[str]) -> Source:
@@ -203,7 +121,7 @@ class Source:
             return self
         values = reader.partitions.values
         try:
-            mask = values.select(condition.fill_null(value=False).alias("held"))["held"]
+            mask = values.select(condition.fill_null(value=False).alias("match"))["match"]
         except PolarsError:  # such as a CAST that fails: said when the rows are read, as for other formats
             return self
         if not columns or mask.all() or not mask.any():
@@ -231,7 +149,7 @@ class Source:
         counts = [file.rows for file in reader.files if file.rows is not None]
         rows = sum(counts) if len(counts) == len(reader.files) else None
         return replace(
-            self, frame=self._completed(reader.rows()), files=reader.files, reader=reader, rows=rows
+            self, frame=self._all_columns(reader.rows()), files=reader.files, reader=reader, rows=rows
         )
 
     def check_rows(self, *, fill: bool = False, ends: bool = False) -> list[str]:
@@ -264,21 +182,6 @@ class Source:
                 return f"row {row - start:,} of {shown_path(file.path)}"
             start += file.rows
         return f"row {row:,}"
-
-
-def _hash(name: str) -> int:
-    return int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "big")
-
-
-def _row_number() -> pl.Expr:
-    return pl.col(ROW_KEY).cast(pl.UInt64)
-
-
-def _first_of_file() -> pl.Expr:
-    """The number of the first row of a row's file: where the path changes, carried forward."""
-    path = pl.col(FILE_PATH)
-    changes = path.ne_missing(path.shift())
-    return pl.when(changes).then(_row_number()).otherwise(pl.lit(0, dtype=pl.UInt64)).cum_max()
 
 
 def schema_of(frame: pl.LazyFrame) -> pl.Schema:

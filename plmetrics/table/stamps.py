@@ -10,12 +10,10 @@ from polars.exceptions import PanicException
 
 from plmetrics.core.errors import AbsentDataError, DataError, Problem
 from plmetrics.core.names import is_address
-from plmetrics.table.files import shown_path, stamp_of
+from plmetrics.table.files import SourceFile, Stamp, shown_path, stamp_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from plmetrics.table.files import SourceFile, Stamp
 
 
 _END = 1 << 16

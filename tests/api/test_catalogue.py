@@ -1,7 +1,5 @@
 """Metrics by name and parameters."""
 
-from __future__ import annotations
-
 import pytest
 
 import plmetrics as plm

@@ -1,7 +1,5 @@
 """Runs come back from their folders as the results that were written, those of earlier layouts as well."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import warnings

@@ -1,7 +1,5 @@
 """A run whose files are exchanged between two of its scans."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -33,13 +31,7 @@ def write(name: str, seed: int, rows: int = 2000) -> None:
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("stage", "file"),
-    [
-        ("prepare", "rows"),
-        ("order", "rows"),
-        ("search", "rows"),
-        ("leakage", "train"),
-        ("drift", "before"),
-    ],
+    [("prepare", "rows"), ("order", "rows"), ("search", "rows"), ("leakage", "train"), ("drift", "before")],
 )
 def test_no_table_of_two_versions(tmp_path, monkeypatch, stage, file):
     monkeypatch.chdir(tmp_path)

@@ -1,7 +1,5 @@
 """One suite on the same rows gives the same tables, to the last bit: in any order, files, threads, or parts merged."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -68,12 +66,7 @@ SUITES: dict[str, dict[str, Any]] = {
         "metrics": ["selection_rate", "disparity(brier, by=region)"],
         "compare": {"baseline": "one", "slices": {"region": "rest"}, "decompose": ["region"]},
     },
-    "bins": {
-        "uncertainty": None,
-        "exact": False,
-        "metrics": ["ece", "mce"],
-        "curves": ["reliability"],
-    },
+    "bins": {"uncertainty": None, "exact": False, "metrics": ["ece", "mce"], "curves": ["reliability"]},
     "weighted_bins": {
         "uncertainty": None,
         "exact": False,

@@ -1,7 +1,5 @@
 """States of parts of a table, merged, give what one run over all of it gives."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from pathlib import Path
@@ -298,12 +296,7 @@ def test_one_value_among_nulls_has_a_deviation_of_0_in_any_merge() -> None:
     x = [*rng.lognormal(3, 1, 40).round(2), 23.36, None, None, None]
     table = pl.DataFrame({**keys, "x": x, "p": rng.random(44)})
     metrics = [{"name": "spread", "std": "x"}]
-    asked: dict[str, Any] = {
-        "label": "y",
-        "models": "p",
-        "metrics": metrics,
-        "slices": ["g"],
-    }
+    asked: dict[str, Any] = {"label": "y", "models": "p", "metrics": metrics, "slices": ["g"]}
     together = plm.evaluate(table, **asked)
     parts = plm.merge(plm.state(table[:41], **asked), plm.state(table[41:], **asked))
     for result in (together, parts):

@@ -1,7 +1,5 @@
 """The pages of the documentation, their fenced blocks, and a folder in which those of a page run."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """No module needs, by whatever chain of imports, one that needs it: also not for a type, nor inside a function."""
 
-from __future__ import annotations
-
 import ast
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What is public says what it is: the names of `plm`, and every metric with an example and its source."""
 
-from __future__ import annotations
-
 import doctest
 import inspect
 

@@ -1,7 +1,5 @@
 """The page on scikit-learn: both columns of its tables give the same numbers."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

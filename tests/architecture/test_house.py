@@ -1,7 +1,5 @@
 """What keeps the code easy to find one's way in: sizes, names, and how little a plain run loads."""
 
-from __future__ import annotations
-
 import ast
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """How a metric is computed follows from what it declares: nobody else asks for its name, class, kind or family."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """README and documentation are complete and current: words, keys, links, generated parts, contents, lengths."""
 
-from __future__ import annotations
-
 import inspect
 import os
 import re

@@ -1,7 +1,5 @@
 """How often runs read their files, and that nothing they do falls back: told by `explain`, and watched."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -20,11 +18,7 @@ from plmetrics.core.errors import DataError
 from plmetrics.features.explain.explanation import explain
 
 CONFIGS = Path(__file__).parents[2] / "configs"
-STAGES = {
-    "binding": "prepare",
-    "slice_search": "search",
-    "aggregate.paired_rows": "tests",
-}
+STAGES = {"binding": "prepare", "slice_search": "search", "aggregate.paired_rows": "tests"}
 """The stages of folders and modules that are not called like one."""
 
 SCANS = {

@@ -1,7 +1,5 @@
 """The benchmarks run end to end at a tiny size, and refuse to compare contestants that disagree."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import re

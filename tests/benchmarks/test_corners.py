@@ -1,7 +1,5 @@
 """Corners: every metric is timed alone, in every setting that it has, and the worst are told."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest

@@ -1,7 +1,5 @@
 """Costs are fitted back from work of known cost; fleets and merges are simulated as arithmetic says."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

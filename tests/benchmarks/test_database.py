@@ -1,7 +1,5 @@
 """The figures of a database say whether the aim was reached, by the fastest rounds."""
 
-from __future__ import annotations
-
 import pytest
 
 from benchmarks.database import section

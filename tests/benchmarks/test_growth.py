@@ -1,7 +1,5 @@
 """Curves of growth: every size is run on a table that has it, and what growing costs is told beside its aim."""
 
-from __future__ import annotations
-
 import polars as pl
 import pytest
 

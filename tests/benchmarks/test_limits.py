@@ -1,7 +1,5 @@
 """Limits: every floor and every run works on the flagship's table, and ratios are of the sums of their floors."""
 
-from __future__ import annotations
-
 import pytest
 
 from benchmarks import limits

@@ -6,14 +6,7 @@ import pytest
 
 from plmetrics.catalogue.bases import Norm
 from plmetrics.catalogue.metric import Metric
-from plmetrics.catalogue.parameters import (
-    ParameterError,
-    finite,
-    nonnegative,
-    parameter,
-    positive,
-    share,
-)
+from plmetrics.catalogue.parameters import ParameterError, finite, nonnegative, parameter, positive, share
 from plmetrics.catalogue.registry import create
 from plmetrics.states.sums import View
 
@@ -91,11 +84,7 @@ def test_a_value_of_another_type_is_refused(given):
             "recall: threshold must be a finite number, or a rule such as max.f1., not False",
         ),
         ("recall", {"treshold": 0.5}, "recall: unknown parameter 'treshold' .did you mean 'threshold'"),
-        (
-            "roc_auc",
-            {"threshold": 0.5},
-            "roc_auc: unknown parameter 'threshold' .known: max_fpr",
-        ),
+        ("roc_auc", {"threshold": 0.5}, "roc_auc: unknown parameter 'threshold' .known: max_fpr"),
         ("fbeta", {}, "fbeta: parameter 'beta' is missing .how many times recall"),
     ],
 )

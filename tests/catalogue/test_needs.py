@@ -1,7 +1,5 @@
 """What metrics declare: needs of every kind, by users as by us, and of what a mean is one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields
 from typing import Any

@@ -1,7 +1,5 @@
 """The standard errors of sums of rows are those of all rows, however many blocks the bootstrap would draw."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Run folders in a bucket: the same tables and commands as on a disk, whatever the store does meanwhile."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -242,12 +240,7 @@ def test_words_of_what_is_not_there(
     done = invoke("report", f"{OUTPUT}/nightly")
     assert done.code == 4
     assert f"{result.folder}/metrics.parquet is absent or not as it was written" in done.err
-    for output in (
-        "https://host/runs",
-        "hf://datasets/a/b",
-        "ftp://host/runs",
-        "s3://me:geheim@b/runs",
-    ):
+    for output in ("https://host/runs", "hf://datasets/a/b", "ftp://host/runs", "s3://me:geheim@b/runs"):
         done = invoke("run", str(suite), "--output", output)
         assert done.code == 2, output
         assert "geheim" not in done.err

@@ -33,11 +33,7 @@ def test_help_lists_commands_and_exit_codes(invoke: Any) -> None:
     commands = outcome.out[outcome.out.index("Commands") : outcome.out.index("Exit codes")]
     names = list(COMMANDS)
     assert [line.split()[0] for line in commands.splitlines()[1:] if line.strip()] == names
-    for words in (
-        "Exit codes",
-        "3   a gate failed",
-        "130 interrupted",
-    ):
+    for words in ("Exit codes", "3   a gate failed", "130 interrupted"):
         assert words in outcome.out
     assert "..." not in outcome.out[outcome.out.index("Commands") : outcome.out.index("Exit codes")].replace(
         "[ARGS]...", ""

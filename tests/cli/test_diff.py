@@ -1,7 +1,5 @@
 """`plmetrics diff` and `plmetrics report` on runs that were made."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

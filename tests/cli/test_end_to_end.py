@@ -1,7 +1,5 @@
 """The command line on real files: what is printed, what is written, and the exit code."""
 
-from __future__ import annotations
-
 import json
 import random
 from pathlib import Path

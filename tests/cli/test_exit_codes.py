@@ -1,7 +1,5 @@
 """The contract of exit codes: one table, and stderr without a traceback."""
 
-from __future__ import annotations
-
 import errno
 from types import SimpleNamespace
 from typing import Any

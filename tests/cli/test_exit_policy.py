@@ -1,7 +1,5 @@
 """Options of `run` that choose its exit code; run.json and latest.json have the same."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

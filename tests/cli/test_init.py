@@ -1,7 +1,5 @@
 """`plmetrics init`: what it guesses, and that what it writes runs."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -49,11 +49,7 @@ sys.argv = ["plmetrics", "run", "suite.yaml"]
 from plmetrics.cli.app import main
 sys.exit(main())
 """
-STOPS = {
-    "os.kill(os.getpid(), signal.SIGINT)": 130,
-    "raise MemoryError": 6,
-    "raise ZeroDivisionError": 1,
-}
+STOPS = {"os.kill(os.getpid(), signal.SIGINT)": 130, "raise MemoryError": 6, "raise ZeroDivisionError": 1}
 
 LOADING = """
 import signal, sys

@@ -1,7 +1,5 @@
 """`--format json` prints one JSON object for every outcome, and the page of errors has its schema."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Leakage from a suite to its run folder: what is printed, what is written, and the exit code."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`plmetrics power` against statsmodels and hand calculation."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Reports in Markdown and of slice sets, from the command line, and what a long run says meanwhile."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

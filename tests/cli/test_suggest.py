@@ -1,7 +1,5 @@
 """`plmetrics suggest` prints suites that run, `validate` and `run` warn by the same rules."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

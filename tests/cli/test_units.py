@@ -1,7 +1,5 @@
 """Units on the command line: listed, counted in shards, merged, and named where they are missing."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

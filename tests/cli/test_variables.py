@@ -1,7 +1,5 @@
 """${VAR} in the texts of a suite: nights of one suite, whose fingerprint does not know their days."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The public errors: their names, and the examples of their docstrings."""
 
-from __future__ import annotations
-
 import doctest
 
 import pytest

@@ -1,7 +1,5 @@
 """Keys as words: one instant is one key in every unit and time zone, and instants differ."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

@@ -1,7 +1,5 @@
 """What IPython shows of errors: the lines to act on, and of bugs everything."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What the command line sets in its process, and a library does not."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Variables in conditions: whatever a value holds, the condition stays what it was but for literals."""
 
-from __future__ import annotations
-
 import re
 
 import polars as pl

@@ -1,7 +1,5 @@
 """Texts of slices: what is in quotes, and which slice a text of an older version stands for."""
 
-from __future__ import annotations
-
 import polars as pl
 import pytest
 

@@ -1,7 +1,5 @@
 """Special functions are scipy's, and nothing of scipy is there before one is called."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

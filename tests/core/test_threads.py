@@ -1,7 +1,5 @@
 """Work on all processors."""
 
-from __future__ import annotations
-
 import sys
 
 import numpy as np

@@ -26,8 +26,6 @@ needs; `suite`, `files` and the columns of `tables` are laid over those of the b
     gates       verdicts of the table gates, all, in order
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Whole numbers that Float64 cannot hold are a warning, with their number and an example by Python's own integers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

@@ -1,7 +1,5 @@
 """Gates on one side of the errors alone are told of, and those that something else of the suite bounds are not."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

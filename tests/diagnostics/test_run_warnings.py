@@ -1,7 +1,5 @@
 """What a run finds out about its rows to warn of."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

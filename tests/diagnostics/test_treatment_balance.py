@@ -1,7 +1,5 @@
 """A treatment that scores or slices tell of is warned of; one that was drawn, or has propensities, is not."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

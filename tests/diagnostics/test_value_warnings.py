@@ -1,7 +1,5 @@
 """Warnings by values: they come where noise does not explain a value, once a model, and not otherwise."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What the order of rows may change is the same in any order where it is asked for, and costs nothing where not."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 import pytest

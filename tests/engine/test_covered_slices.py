@@ -1,7 +1,5 @@
 """Values of slice columns: a set whose columns another one has costs no look at the data of its own."""
 
-from __future__ import annotations
-
 import polars as pl
 import pytest
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 
 import polars as pl
@@ -81,8 +79,5 @@ def test_a_panic_of_the_engine_names_the_file(monkeypatch):
         raise pl.exceptions.PanicException("index out of bounds: the len is 0")
 
     monkeypatch.setattr(pl.LazyFrame, "sink_batches", panic)
-    with (
-        pytest.raises(DataError, match=r"^a\.parquet: the data are damaged\n"),
-        reading(source),
-    ):
+    with pytest.raises(DataError, match=r"^a\.parquet: the data are damaged\n"), reading(source):
         panic()

@@ -1,7 +1,5 @@
 """Runs to export: one with gates of every verdict, and names that no format expects."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A suite with gates of every verdict and names that no format expects, and databases to write it to."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import secrets

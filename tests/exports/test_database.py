@@ -1,7 +1,5 @@
 """The same on every database that a server is there for; SQLite always is."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 import threading

@@ -1,7 +1,5 @@
 """Messages of runs against a server of this process: what is sent, when, and that nothing of it costs the run."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A suite's exports from end to end: where they stand, and what becomes of those that cannot be written."""
 
-from __future__ import annotations
-
 import json
 import os
 import sqlite3
@@ -210,10 +208,7 @@ import sys, plmetrics
 plmetrics.run('suite.yaml')
 print(*(name for name in sys.modules if name.startswith('plmetrics.exports') or name in {others}))
 """
-    expected = {
-        "{}": set(),
-        "{also: openmetrics}": {"openmetrics", "plan", "protocol", "tidy"},
-    }
+    expected = {"{}": set(), "{also: openmetrics}": {"openmetrics", "plan", "protocol", "tidy"}}
     for output, modules in expected.items():
         file = suite_file(yaml.safe_load(output))
         done = subprocess.run(

@@ -1,7 +1,5 @@
 """What adding a feature takes: one folder, and one line in the registry."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Any

@@ -365,11 +365,7 @@ def test_no_runs_are_a_history_too(new_table: type[Table]) -> None:
 
 @pytest.mark.parametrize(
     ("older", "now", "verdict"),
-    [
-        ("r=a, b", 'r="a, b"', "fail"),
-        ("r=null", 'r="null"', "inconclusive"),
-        ("r=null", "r=null", "fail"),
-    ],
+    [("r=a, b", 'r="a, b"', "fail"), ("r=null", 'r="null"', "inconclusive"), ("r=null", "r=null", "fail")],
 )
 def test_texts_of_older_versions_count_where_they_mean_one_slice(
     new_table: type[Table], older: str, now: str, verdict: str

@@ -1,7 +1,5 @@
 """Gates on how far slices differ, and how metrics across groups are written."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

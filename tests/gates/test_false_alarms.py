@@ -1,7 +1,5 @@
 """How often gates decide wrongly: data sets of known truth, each a slice of one table, or a family of 20 slices."""
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

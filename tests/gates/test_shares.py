@@ -1,7 +1,5 @@
 """Shares in corrected gates against binomial probabilities."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Corrected gates against the definitions of the corrections and Student's t, row by row."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -43,8 +43,7 @@ def test_too_few_rows(table: Table, on_insufficient: Any, value: float | None) -
 
 
 @pytest.mark.parametrize(
-    ("number", "note"),
-    [(19, "19 positives, at least 20 needed"), (7, "7 positives, at least 20 needed")],
+    ("number", "note"), [(19, "19 positives, at least 20 needed"), (7, "7 positives, at least 20 needed")]
 )
 def test_too_few_positives(table: Table, number: int, note: str) -> None:
     table.gate(at_least=0.5, slices="region", min_positives=20, min_rows=5)

@@ -1,7 +1,5 @@
 """Results do not depend on how metrics and replicates are shared out: in threads, or so many at a time."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 import pytest

@@ -1,7 +1,5 @@
 """Contrasts: what is not compared, and which side is nearer to 0."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """How often intervals hold the truth: every slice is one simulated table, all resampled alike."""
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

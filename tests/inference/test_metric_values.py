@@ -1,7 +1,5 @@
 """Sums that overflow or underflow have a status, whatever the metric: never a value that is made of them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Weights with one block moved, and which kinds of replicates a suite needs."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 import pytest
@@ -99,12 +97,7 @@ def kinds(
 def test_closed_forms_need_no_replicates_unless_models_are_compared() -> None:
     metrics = ["roc_auc", "accuracy", "f1", "ks"]
     alone = kinds(metrics, {"method": "auto", "replicates": 20})
-    assert alone == {
-        "roc_auc": (None,),
-        "accuracy": (None,),
-        "f1": ("influence",),
-        "ks": ("bootstrap",),
-    }
+    assert alone == {"roc_auc": (None,), "accuracy": (None,), "f1": ("influence",), "ks": ("bootstrap",)}
     compared = kinds(metrics, {"method": "auto", "replicates": 20}, compare="q")
     assert compared["roc_auc"] == ("influence", None)
 

@@ -1,7 +1,5 @@
 """Replicates of sums: counts go through single precision only where nothing of them can be lost."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -78,8 +78,7 @@ def asymmetric(seed, low, high):
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize(
-    ("low", "high", "at_limit"),
-    [(1.5, 0.4, None), (2.0, -1.0, "b"), (-1.0, 2.0, "a"), (-0.5, -0.5, "ab")],
+    ("low", "high", "at_limit"), [(1.5, 0.4, None), (2.0, -1.0, "b"), (-1.0, 2.0, "a"), (-0.5, -0.5, "ab")]
 )
 def test_beta_is_the_best_within_its_limits(low, high, at_limit, weighted):
     score, label, weight = asymmetric(3, low, high)

@@ -1,7 +1,5 @@
 """Calibrators of several classes against minima that SciPy finds, and curves of scikit-learn."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Points and areas of one class against the rest, held against scikit-learn and the definitions by hand."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

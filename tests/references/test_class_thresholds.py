@@ -1,7 +1,5 @@
 """Thresholds of classes, against scikit-learn on classes that are called by hand."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Contrasts of slices, models and runs against the same computed naively: rows filtered, replicates in a loop."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -15,11 +13,7 @@ from plmetrics.core.hashing import unit_hash
 from plmetrics.inference.weights import draw_weights
 
 METRICS = ["roc_auc", "average_precision", "ks", "log_loss", "brier", "precision(threshold=0.4)", "ece", "n"]
-NAIVE = {
-    "roc_auc": roc_auc_score,
-    "log_loss": log_loss,
-    "brier": brier_score_loss,
-}
+NAIVE = {"roc_auc": roc_auc_score, "log_loss": log_loss, "brier": brier_score_loss}
 
 
 def table(rows: int = 300, seed: int = 3) -> pl.DataFrame:

@@ -1,7 +1,5 @@
 """Correlations against SciPy, and weighted ones against loops over all pairs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

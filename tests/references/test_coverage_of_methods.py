@@ -3,8 +3,6 @@
 Within a table all data sets share the resampling, which leaves how often they are right as it is.
 """
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Cross-validation against loops over scikit-learn, which trains, predicts and scores fold by fold."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

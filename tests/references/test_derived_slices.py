@@ -1,7 +1,5 @@
 """Derived columns, slices by period, expression and roll-up, and groups within levels, against other libraries."""
 
-from __future__ import annotations
-
 import datetime
 import zoneinfo
 from collections import Counter
@@ -324,13 +322,7 @@ def test_many_units_shrink_rates_by_their_own_number(options: dict[str, str]) ->
     ).cast({"p": pl.Float64})
     name = "shrunken_rate(selection_rate, by=g)"
     found = plm.evaluate(
-        frame,
-        label="y",
-        models="p",
-        slices=["g"],
-        metrics=[name],
-        uncertainty={"replicates": 20},
-        **options,
+        frame, label="y", models="p", slices=["g"], metrics=[name], uncertainty={"replicates": 20}, **options
     ).metrics
     weighted = frame.with_columns(w=pl.col("w") if "weight" in options else 1.0).with_row_index("row")
     unit = weighted.group_by("g", options.get("unit", "row")).agg(

@@ -1,7 +1,5 @@
 """Deviances against scikit-learn's, and rows outside their domain."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

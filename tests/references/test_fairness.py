@@ -1,7 +1,5 @@
 """Metrics across groups against plain Python over the definitions, against fairlearn, and against published values."""
 
-from __future__ import annotations
-
 import itertools
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Rankings with rows that were not judged, and readers that stop: trec_eval's own code, and the definitions by hand."""
 
-from __future__ import annotations
-
 from itertools import pairwise, permutations
 from math import factorial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Models with labels and weights of their own, against scikit-learn on each label and weight by itself."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 import pytest

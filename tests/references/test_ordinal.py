@@ -1,7 +1,5 @@
 """Metrics of ordered classes against NumPy by hand, and against what they are for two classes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

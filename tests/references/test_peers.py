@@ -1,7 +1,5 @@
 """Numbers that the test suites of other libraries expect, by hand there: scikit-learn of labels, ranx of rankings."""
 
-from __future__ import annotations
-
 from math import log2
 from typing import Any
 
@@ -68,11 +66,7 @@ def test_toy_rows_of_scikit_learn() -> None:
 
 DCG = [5 / log2(3) + 4 / log2(5) + 3 / log2(6), 2 + 3 / log2(3) + 5 / log2(4) + 4 / log2(5), 0.0]
 BEST = 5 + 4 / log2(3) + 3 / log2(4) + 2 / log2(5)
-BURGES = [
-    31 / log2(3) + 15 / log2(5) + 7 / log2(6),
-    3 + 7 / log2(3) + 31 / log2(4) + 15 / log2(5),
-    0.0,
-]
+BURGES = [31 / log2(3) + 15 / log2(5) + 7 / log2(6), 3 + 7 / log2(3) + 31 / log2(4) + 15 / log2(5), 0.0]
 BEST_BURGES = 31 + 15 / log2(3) + 7 / log2(4) + 3 / log2(5)
 GRADED = {"2": 5, "4": 4, "5": 3, "10": 2}
 LISTS = [["1", "2", "3", "4", "5"], ["10", "5", "2", "4", "3"], ["1", "3", "6", "7", "8"]]

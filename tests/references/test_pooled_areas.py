@@ -1,7 +1,5 @@
 """Areas of all pairs of row and class (average=micro), held against scikit-learn's on the pairs themselves."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

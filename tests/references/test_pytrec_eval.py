@@ -1,7 +1,5 @@
 """Ranking metrics against trec_eval's own code, on random tables with ties."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

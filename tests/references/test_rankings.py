@@ -3,14 +3,7 @@
 import numpy as np
 import polars as pl
 import pytest
-from references.rankings import (
-    LIMITS,
-    at_limit,
-    davis_goadrich,
-    hull_auc,
-    partial_auc,
-    sklearn_trapezoid,
-)
+from references.rankings import LIMITS, at_limit, davis_goadrich, hull_auc, partial_auc, sklearn_trapezoid
 from references.test_evaluate import table
 from sklearn.metrics import roc_auc_score
 

@@ -1,7 +1,5 @@
 """A metric over that of another model, and the overall weighted average, by hand."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Scaled errors against loops over the series."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 import pytest

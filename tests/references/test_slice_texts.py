@@ -1,7 +1,5 @@
 """Slices that look alike when they are written down: none is taken for another, wherever slices are looked up."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -17,11 +15,7 @@ from plmetrics.report.terminal import render
 PAIRS = [("x", "p, b=q"), ("x, b=p", "q"), ("x", "q"), ('"x"', "q")]
 SLICES = ["c", ["a", "b"], "f", "k, b=1"]
 ROWS = 40
-TWINS = {
-    "c": ["c=null", 'c="null"'],
-    "a_b": ['a=x, b="p, b=q"', 'a="x, b=p", b=q'],
-    "f": ["f=null", "f=nan"],
-}
+TWINS = {"c": ["c=null", 'c="null"'], "a_b": ['a=x, b="p, b=q"', 'a="x, b=p", b=q'], "f": ["f=null", "f=nan"]}
 ASKED: dict[str, Any] = {"label": "y", "models": {"m": "p"}, "metrics": ["accuracy"], "slices": SLICES}
 
 

@@ -49,11 +49,9 @@ def influence(metric, y, p):
     """First-order influence of each row on the metric, times n: its sum over units gives the variance."""
     n, s = len(y), p >= 0.5
     if metric in {"accuracy", "brier", "log_loss"}:
-        value = {
-            "accuracy": s == y,
-            "brier": (p - y) ** 2,
-            "log_loss": -np.log(np.where(y, p, 1 - p)),
-        }[metric].astype(float)
+        value = {"accuracy": s == y, "brier": (p - y) ** 2, "log_loss": -np.log(np.where(y, p, 1 - p))}[
+            metric
+        ].astype(float)
         return value - value.mean()
     if metric in {"precision", "recall", "specificity"}:
         part, whole = {"precision": (s & y, s), "recall": (s & y, y), "specificity": (~s & ~y, ~y)}[metric]

@@ -1,7 +1,5 @@
 """TREC files against what NIST's trec_eval prints for them in its own tests."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Treatment effects against their definitions in plain Python, published values and textbook standard errors."""
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise
 from pathlib import Path
@@ -205,11 +203,7 @@ def by_propensity(frame: pl.DataFrame) -> list[float]:
         controls = np.where(n0 > 0, y0 / n0, 0.0)
         treated = np.where(n1 > 0, y1 / n1, 0.0)
     share = (n1 + n0) / (n1[-1] + n0[-1])
-    curves = [
-        (y1 - controls * n1) / n1[-1],
-        y1 / n1[-1] - y0 / n0[-1],
-        share * (treated - controls),
-    ]
+    curves = [(y1 - controls * n1) / n1[-1], y1 / n1[-1] - y0 / n0[-1], share * (treated - controls)]
     areas = [np.trapezoid(np.append(0, height), np.append(0, share)) for height in curves]
     at = {arm: np.interp(0.4, np.append(0, share), np.append(0, n)) for arm, n in ((True, n1), (False, n0))}
     outcome = {

@@ -1,7 +1,5 @@
 """A made-up result of a realistic shape: 3 models, 12 metrics, 13 slices, every outcome of gates."""
 
-from __future__ import annotations
-
 import random
 from types import SimpleNamespace
 from typing import Any
@@ -9,12 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from plmetrics.core.results import (
-    COMPARISONS_SCHEMA,
-    GATES_SCHEMA,
-    METRICS_SCHEMA,
-    TABLES,
-)
+from plmetrics.core.results import COMPARISONS_SCHEMA, GATES_SCHEMA, METRICS_SCHEMA, TABLES
 from plmetrics.inference.comparisons.readings import with_readings
 from plmetrics.report.summary import Summary
 
@@ -246,9 +239,5 @@ def result() -> SimpleNamespace:
     tables = {name: schema.to_frame() for name, schema in TABLES.items()}
     tables |= {"metrics": made.metrics, "comparisons": made.comparisons, "gates": made.gates}
     return ResultOfTables(
-        **tables,
-        verdict="fail",
-        record=record,
-        folder=None,
-        suite=SimpleNamespace(name="credit-risk"),
+        **tables, verdict="fail", record=record, folder=None, suite=SimpleNamespace(name="credit-risk")
     )

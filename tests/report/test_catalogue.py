@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import dataclasses
 import json
 import re
@@ -41,11 +39,7 @@ def test_card_says_all_there_is(metric: type[Metric]) -> None:
     words = " ".join(text.split())
     facts = [metric.formula, metric.use_when, metric.beware, metric.reference, *metric.aliases]
     parameters = parameters_of(metric)
-    for fact in [
-        *facts,
-        *parameters,
-        *(field.metadata["doc"] for field in parameters.values()),
-    ]:
+    for fact in [*facts, *parameters, *(field.metadata["doc"] for field in parameters.values())]:
         assert " ".join(fact.split()) in words
     assert ">>>" not in text
 

@@ -1,7 +1,5 @@
 """Confusion matrices in the terminal against counts by hand."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

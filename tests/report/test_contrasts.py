@@ -1,7 +1,5 @@
 """The sections of contrasts: ratios, earlier runs, slices and decompositions."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 import pytest

@@ -1,7 +1,5 @@
 """Leaderboards against plain sorting of the table of metrics."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 import pytest

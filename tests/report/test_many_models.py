@@ -1,7 +1,5 @@
 """Reports of many models: short, the best first, with the numbers of the tables."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

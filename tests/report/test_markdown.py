@@ -1,7 +1,5 @@
 """Reports as Markdown: parsed by a Markdown library, the tables are those of the result, and names do nothing."""
 
-from __future__ import annotations
-
 import html
 import re
 from dataclasses import replace

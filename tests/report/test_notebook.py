@@ -1,7 +1,5 @@
 """The HTML of notebooks: small, inert, readable on any background, and the numbers of the report."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from html.parser import HTMLParser

@@ -1,7 +1,5 @@
 """Every runner, open for a module; a table of units, and its result in one run."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager

@@ -1,7 +1,5 @@
 """Tasks for runners: what their workers import."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Tables in a bucket whose units, states and results lie there, too: the same bytes on every runner."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 from pathlib import Path

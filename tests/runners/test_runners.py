@@ -1,7 +1,5 @@
 """One suite of tests for all runners: what each does with tasks, whatever these are."""
 
-from __future__ import annotations
-
 import os
 import time
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor

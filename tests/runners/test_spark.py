@@ -1,7 +1,5 @@
 """Spark tables: the states that Spark makes are those of one run over the rows, in classic sessions and in Connect."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Tables in units on every runner: the bytes of one run over all rows, however they are cut, and whatever dies."""
 
-from __future__ import annotations
-
 import hashlib
 import random
 from concurrent.futures import ThreadPoolExecutor

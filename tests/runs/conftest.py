@@ -1,7 +1,5 @@
 """Run folders to read: one that was written, and others made from it."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Every verdict and level of a gate with every word of `--fail-on`, against the rule in words."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import polars as pl

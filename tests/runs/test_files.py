@@ -1,7 +1,5 @@
 """Files that are written by several at once, through links, and after a crash."""
 
-from __future__ import annotations
-
 import os
 import time
 from concurrent.futures import ThreadPoolExecutor

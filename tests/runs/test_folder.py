@@ -1,7 +1,5 @@
 """How a run folder comes into sight, whatever the system does meanwhile, and what killed runs leave."""
 
-from __future__ import annotations
-
 import json
 import os
 import time

@@ -1,7 +1,5 @@
 """Where a run comes from, the README of its folder, and tables that are not written."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """States of two arms: what they hold at every point and in every bin is what the rows say."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Moments about centres of their own add to those of all rows, against sums of fractions."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

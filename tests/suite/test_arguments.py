@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import datetime as dt
 from pathlib import Path
 from typing import Any
@@ -77,8 +75,7 @@ def test_defaults_are_those_of_the_suite() -> None:
 
 
 @pytest.mark.parametrize(
-    ("uncertainty", "seed"),
-    [(True, 3), ({}, 3), ({"replicates": 10}, 3), ({"seed": 9}, 9), ({"seed": 0}, 0)],
+    ("uncertainty", "seed"), [(True, 3), ({}, 3), ({"replicates": 10}, 3), ({"seed": 9}, 9), ({"seed": 0}, 0)]
 )
 def test_the_seed_goes_into_uncertainty_unless_that_names_one(uncertainty: Any, seed: int) -> None:
     made = suite(uncertainty=uncertainty, seed=3)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -185,12 +183,7 @@ def test_a_variable_that_is_not_set_is_located_in_the_defaults(monkeypatch):
     ],
 )
 def test_files_that_cannot_be_defaults(suite, problem):
-    found = refused(
-        suite,
-        loop="name: x\ndefaults: suite.yaml\n",
-        torn="a: [\n",
-        list="- 1\n",
-    )
+    found = refused(suite, loop="name: x\ndefaults: suite.yaml\n", torn="a: [\n", list="- 1\n")
     assert any(line.startswith(problem) for line in found), found
 
 

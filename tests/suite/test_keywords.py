@@ -1,7 +1,5 @@
 """The types of keyword arguments are those of the suite's models, and a type checker reads them so."""
 
-from __future__ import annotations
-
 import inspect
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Problems name keys in the words of the door that a suite came in by: YAML or keyword arguments."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

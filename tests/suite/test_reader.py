@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import dataclasses
 import datetime as dt
 import json
@@ -433,8 +431,7 @@ def test_the_canonical_form_ignores_what_changes_no_number(load: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "bins",
-    ["[2024-01-01, 2024-02-01T00:00:00]", "['2024-01-01T00:00:00', '2024-01-02T00:00:00+00:00']"],
+    "bins", ["[2024-01-01, 2024-02-01T00:00:00]", "['2024-01-01T00:00:00', '2024-01-02T00:00:00+00:00']"]
 )
 def test_edges_that_cannot_be_compared_are_refused(refuse: Any, bins: str) -> None:
     problems = refuse(f"slices: {{x: {{column: d, bins: {bins}}}}}\n")

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 import re
 from typing import Any
@@ -95,21 +93,7 @@ def test_it_is_json_of_the_current_dialect() -> None:
 
 @pytest.mark.parametrize(
     "model",
-    [
-        *(
-            Suite,
-            Data,
-            Columns,
-            ModelColumns,
-            Uncertainty,
-            Compare,
-            Gate,
-            Curve,
-            Output,
-            MlflowOutput,
-            Leakage,
-        ),
-    ],
+    [*(Suite, Data, Columns, ModelColumns, Uncertainty, Compare, Gate, Curve, Output, MlflowOutput, Leakage)],
 )
 def test_every_key_is_described_with_its_default(model: Any) -> None:
     part = SCHEMA if model is Suite else SCHEMA["$defs"][model.__name__]

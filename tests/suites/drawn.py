@@ -1,7 +1,5 @@
 """Suites and tables drawn at random, with all that can be odd about them and is allowed."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

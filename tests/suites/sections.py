@@ -1,7 +1,5 @@
 """Random suites with the sections on uncertainty, comparisons, folds, drift and found slices, and gates on them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

@@ -1,7 +1,5 @@
 """Every key and every value of a suite, spoilt one at a time: always exit code 2 and the line that is wrong."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ Constant expressions, products of large whole numbers, levels that differ by sli
 text of another slice: each row of the result is looked up by the values of its slice, and computed again from the rows.
 """
 
-from __future__ import annotations
-
 import math
 import os
 from fractions import Fraction

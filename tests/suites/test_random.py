@@ -1,7 +1,5 @@
 """Suites and tables built at random: validate, explain and run agree, and results keep their promises."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

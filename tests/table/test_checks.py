@@ -1,7 +1,5 @@
 """Forms of times as texts: those of one form are in the order of time."""
 
-from __future__ import annotations
-
 import datetime as dt
 
 import polars as pl

@@ -1,7 +1,5 @@
 """Classes as numbers: exact in columns of any width."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

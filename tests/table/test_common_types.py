@@ -1,7 +1,5 @@
 """Types of two tables that compare as what they mean."""
 
-from __future__ import annotations
-
 import polars as pl
 import pytest
 

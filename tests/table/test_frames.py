@@ -1,7 +1,5 @@
 """Tables as people have them in memory, and the words for what is none."""
 
-from __future__ import annotations
-
 import array
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Joins by values, whatever the order of keys and the engine."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Slices as they stand in results."""
 
-from __future__ import annotations
-
 import datetime
 
 import numpy as np

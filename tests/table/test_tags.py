@@ -1,7 +1,5 @@
 """Tags of rows: groups of tags that no row has two of, and their order in results."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -118,11 +116,7 @@ def test_each_tag_is_held_against_those_before_it() -> None:
     error = (frame["label"] - frame["score"]) ** 2
     mean = {tag: error.filter(frame["tags"].list.contains(tag)).mean() for tag in "abc"}
     compared = result.comparisons.select("slice", "baseline", "difference").rows()
-    assert [row[:2] for row in compared] == [
-        ("tags=b", "tags=a"),
-        ("tags=c", "tags=a"),
-        ("tags=c", "tags=b"),
-    ]
+    assert [row[:2] for row in compared] == [("tags=b", "tags=a"), ("tags=c", "tags=a"), ("tags=c", "tags=b")]
     for later, earlier, difference in compared:
         assert np.isclose(difference, mean[later[-1]] - mean[earlier[-1]])
 

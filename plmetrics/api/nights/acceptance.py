@@ -11,13 +11,13 @@ import polars as pl
 
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.core.results import first_rows
-from plmetrics.features.nights.manifests import Acceptance, Manifests
+from plmetrics.features.nights.manifests import Acceptance, Manifest, Manifests
+from plmetrics.runs.files import place_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from plmetrics.api.result import Result
-    from plmetrics.features.nights.manifests import Manifest
 
 _DIGITS = 1e-9
 
@@ -38,7 +38,6 @@ def accept(run: str | Path, because: str, by: str | None = None) -> Manifest:
         DataError: it is no run that has ended with results.
         EnvironmentFault: the manifest cannot be written.
     """
-    from plmetrics.runs.files import place_of
     from plmetrics.runs.reading import open_run
 
     if not because.strip():

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from plmetrics.api.nights.night import IntervalEvaluation, evaluate_night, section_of
 from plmetrics.api.suite_run import RunOptions, open_suite
+from plmetrics.core.durations import Duration
 from plmetrics.core.errors import (
     AbsentDataError,
     CallError,
@@ -22,8 +23,8 @@ from plmetrics.core.errors import (
     Problem,
     call_errors,
 )
-from plmetrics.features.nights.interval_section import references
-from plmetrics.features.nights.manifests import Manifests
+from plmetrics.features.nights.interval_section import IntervalSection, references
+from plmetrics.features.nights.manifests import Manifest, Manifests
 from plmetrics.runs.exit_policy import ExitPolicy
 from plmetrics.runs.failure import OK, failure_of
 
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
 
     from plmetrics.api.result import Result
     from plmetrics.features.nights.calendar import Interval
-    from plmetrics.features.nights.interval_section import IntervalSection
-    from plmetrics.features.nights.manifests import Manifest
     from plmetrics.suite.yaml.load import LoadedSuite
     from plmetrics.table.storage.places import Place
 
@@ -292,8 +291,6 @@ def _look_back(
     """Evaluate earlier intervals with changed files again; returns notes on them."""
     if section.lookback is None:
         return []
-    from plmetrics.core.durations import Duration
-
     words, changed = [], False
     manifests = Manifests(directory / loaded.suite.name)
     for earlier in section.calendar.before(interval, Duration.of(section.lookback)):

@@ -13,8 +13,8 @@ from plmetrics.api.suite_run import open_suite
 from plmetrics.core.durations import Duration
 from plmetrics.core.errors import PlmetricsError
 from plmetrics.features.nights.interval_section import Keep
-from plmetrics.features.nights.manifests import INTERVALS, Manifests
-from plmetrics.features.nights.reach import reach_of
+from plmetrics.features.nights.manifests import INTERVALS, Manifest, Manifests
+from plmetrics.features.nights.reach import LookBack, reach_of
 from plmetrics.features.nights.states import CONSTANTS, STATE, constants_file, constants_of_states
 from plmetrics.runs.files import (
     environment_faults,
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from plmetrics.features.nights.calendar import Calendar
-    from plmetrics.features.nights.manifests import Manifest
-    from plmetrics.features.nights.reach import LookBack
     from plmetrics.suite.model import Suite
     from plmetrics.table.storage.places import Place
 

@@ -18,7 +18,7 @@ from plmetrics.api.suite_files import redact_head
 from plmetrics.api.suite_run import Evaluation, RunOptions, deliver, write_run
 from plmetrics.core.errors import AbsentDataError, ConfigError, Problem
 from plmetrics.features.nights.interval_section import IntervalSection, adds_states, decomposes_scores
-from plmetrics.features.nights.manifests import Manifest, Manifests, digest_of_value
+from plmetrics.features.nights.manifests import Acceptance, Manifest, Manifests, digest_of_value
 from plmetrics.features.nights.references import EarlierIntervals
 from plmetrics.features.nights.row_condition import (
     Maturity,
@@ -29,7 +29,10 @@ from plmetrics.features.nights.row_condition import (
     rows_without_time,
 )
 from plmetrics.runs.failure import verdict_exit_code
+from plmetrics.runs.history.comparability import run_name
+from plmetrics.runs.history.data import RunData
 from plmetrics.runs.record import fingerprint
+from plmetrics.runs.work_folder import RECORD
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,7 +40,6 @@ if TYPE_CHECKING:
     from plmetrics.api.result import Result
     from plmetrics.core.results import RecordedFile, RecordedInterval
     from plmetrics.features.nights.calendar import Interval
-    from plmetrics.features.nights.manifests import Acceptance
     from plmetrics.features.nights.states import IntervalState
     from plmetrics.runs.folder import FileFacts
     from plmetrics.runs.outcome import Outcome
@@ -210,7 +212,6 @@ class IntervalEvaluation(Evaluation):
     def stored_result(self) -> Result:
         """Existing result."""
         from plmetrics.api.loading import load
-        from plmetrics.runs.work_folder import RECORD
 
         assert self.current is not None
         return load(self.home / self.current.run / RECORD)
@@ -227,8 +228,6 @@ class IntervalEvaluation(Evaluation):
         return table_of(opened, opened.data.rows, self.loaded.folder)
 
     def _earlier(self, files: Sequence[RecordedFile]) -> EarlierIntervals:
-        from plmetrics.runs.history.data import RunData
-
         suite = self.loaded.suite
         return EarlierIntervals(
             RunData.of(files, suite.data.where),
@@ -312,7 +311,6 @@ class IntervalEvaluation(Evaluation):
     ) -> Result:
         """The result with the effects of slices on changes of metrics of ordered scores."""
         from plmetrics.features.nights.score_changes import score_changes
-        from plmetrics.runs.history.comparability import run_name
 
         changes = score_changes(
             self.loaded.suite, state, runs.reference_runs("compare.run"), run_name(earlier)

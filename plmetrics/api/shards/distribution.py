@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 from plmetrics.api.context import check_distributable, check_feature_counts, feature_counts
 from plmetrics.api.shards.plans import engine_of, plan_of
 from plmetrics.api.stopwatch import Stopwatch
-from plmetrics.api.suite_run import Evaluation
+from plmetrics.api.suite_run import Evaluation, RunOptions
 from plmetrics.core.errors import call_errors, errors_at
 from plmetrics.engine.memory.budget import budget_of
 from plmetrics.features.shards.engine_feature import EngineSection
+from plmetrics.features.shards.planning import check_countable, plan_units
 from plmetrics.features.shards.unit_plan import TASK, UnitPlan
-from plmetrics.runners.choice import process_count, runner_of
+from plmetrics.runners.choice import On, process_count, runner_of
 from plmetrics.runs.files import names_in, place_of
 from plmetrics.runs.history.earlier_runs import EarlierRuns
 
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 
     from plmetrics.api.result import Result
     from plmetrics.api.stopwatch import Progress
-    from plmetrics.api.suite_run import RunOptions
-    from plmetrics.runners.choice import On
     from plmetrics.suite.model import Suite
     from plmetrics.suite.yaml.load import LoadedSuite
     from plmetrics.table.source import Source
@@ -140,8 +139,6 @@ def evaluate_units(suite: Suite, source: Source, on: On | None) -> Result:
     """
 
     def plan_of_units(watch: Stopwatch, opened: Callable[[Source], None]) -> UnitPlan:
-        from plmetrics.features.shards.planning import plan_units
-
         opened(source)
         return plan_units(suite, source, watch.stage, by_folder=section.unit == "folder")
 
@@ -158,8 +155,6 @@ def check_distribution(suite: Suite, source: Source) -> None:
     Raises:
         ConfigError: it asks for what merged states leave out, or the table has no files.
     """
-    from plmetrics.features.shards.planning import check_countable
-
     check_distributable(suite)
     check_countable(suite, source)
 

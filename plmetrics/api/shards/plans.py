@@ -10,12 +10,12 @@ from plmetrics.api.stopwatch import Stopwatch
 from plmetrics.api.suite_files import error_places, open_rows, without_values
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.features.shards.engine_feature import EngineSection
-from plmetrics.features.shards.planning import stored_plan
+from plmetrics.features.shards.planning import plan_units, stored_plan
 from plmetrics.features.shards.unit_plan import PLAN, TASK, balanced_shard, read_shard
 from plmetrics.features.shards.unit_states import UnitJob, UnitReceipt
 from plmetrics.runners.choice import runner_of
 from plmetrics.runners.progress import UnitProgress
-from plmetrics.runners.protocol import Crash, RunnerTask
+from plmetrics.runners.protocol import Crash, Runner, RunnerTask
 from plmetrics.runs.files import place_of, remove_temporary
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from plmetrics.api.stopwatch import Progress
     from plmetrics.features.shards.unit_plan import Unit, UnitFacts, UnitPlan
-    from plmetrics.runners.protocol import Runner
     from plmetrics.suite.yaml.load import LoadedSuite
     from plmetrics.table.source import Source
     from plmetrics.table.storage.places import Place
@@ -75,8 +74,6 @@ def plan_of(
 
     `opened` is handed the rows before constants are looked up in them.
     """
-    from plmetrics.features.shards.planning import plan_units
-
     section = engine_of(loaded)
     with without_values(loaded), error_places(loaded):
         source = open_rows(loaded)

@@ -5,14 +5,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from plmetrics.catalogue.advice.advice_rule import AdviceRule, Verdict
+from plmetrics.catalogue.advice.advice_rule import AdviceRule, TableFacts, Verdict
 from plmetrics.catalogue.advice.advice_rule import advise as _advise
 from plmetrics.catalogue.advice.publications import PUBLICATIONS
-
-if TYPE_CHECKING:
-    from plmetrics.catalogue.advice.advice_rule import TableFacts
 
 
 def rules_for(facts: TableFacts, verdict: Verdict) -> tuple[AdviceRule, ...]:

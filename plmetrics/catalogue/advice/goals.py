@@ -6,13 +6,10 @@ Rules of a goal are rules of advice that hold where the goal is asked for; the m
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from plmetrics.catalogue.advice.advice_rule import AdviceRule
+from plmetrics.catalogue.advice.advice_rule import AdviceRule, TableFacts
 from plmetrics.catalogue.advice.advice_rule import advise as _advise
-
-if TYPE_CHECKING:
-    from plmetrics.catalogue.advice.advice_rule import TableFacts
 
 
 @dataclass(frozen=True, slots=True)

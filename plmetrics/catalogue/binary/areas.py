@@ -6,18 +6,14 @@ Points are the distinct scores, from high to low; `above` a point means at highe
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from plmetrics.catalogue.bases import BothClasses, Positives
-from plmetrics.catalogue.metric import Metric
-from plmetrics.catalogue.needs import Points
+from plmetrics.catalogue.metric import Direction, Metric
+from plmetrics.catalogue.needs import Kind, Points
 from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
-
-if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import Direction
-    from plmetrics.catalogue.needs import Kind
 
 _TIE = 1e-12
 _BOYD = "Boyd, Eng and Page (2013), Area under the precision-recall curve, ECML PKDD"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -16,14 +16,11 @@ from plmetrics.catalogue.binary.decomposition import shrinkage
 from plmetrics.catalogue.binary.probability import FLOAT_EPSILON
 from plmetrics.catalogue.binary.skill import class_shares
 from plmetrics.catalogue.metric import Metric
-from plmetrics.catalogue.needs import Points, Sums
+from plmetrics.catalogue.needs import Kind, Points, Sums
 from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
 from plmetrics.core.segments import Segments
-
-if TYPE_CHECKING:
-    from plmetrics.catalogue.needs import Kind
 
 _DIMITRIADIS = (
     "Dimitriadis, Gneiting and Jordan (2021), Stable reliability diagrams for probabilistic classifiers, PNAS "

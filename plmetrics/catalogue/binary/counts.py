@@ -13,7 +13,7 @@ from operator import add
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from plmetrics.catalogue.bases import Quotient
-from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.metric import Direction, Facts, Mean, Metric
 from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.parameters import ThresholdRule, finite, parameter
 from plmetrics.catalogue.registry import register
@@ -23,8 +23,6 @@ from plmetrics.states.sums import DEFAULT_THRESHOLD, Atom
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from plmetrics.catalogue.metric import Direction, Facts, Mean
 
 QUADRANTS = ("tp", "fp", "fn", "tn")
 INFINITY = float("inf")

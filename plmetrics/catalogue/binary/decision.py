@@ -17,13 +17,12 @@ from plmetrics.catalogue.binary.counts import (
     sum_of,
     threshold_parameter,
 )
-from plmetrics.catalogue.parameters import nonnegative, parameter, share
+from plmetrics.catalogue.parameters import ThresholdRule, nonnegative, parameter, share
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Mean, Nonzero, Undefined
-    from plmetrics.catalogue.parameters import ThresholdRule
 
 _LIKELIHOOD = "Deeks and Altman (2004), Diagnostic tests 4: likelihood ratios, BMJ 329"
 

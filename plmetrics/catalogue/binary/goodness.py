@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from plmetrics.catalogue.binary.calibration import calibration_gaps
 from plmetrics.catalogue.binary.counts import INFINITY
 from plmetrics.catalogue.binary.decomposition import shrinkage
-from plmetrics.catalogue.metric import Metric
-from plmetrics.catalogue.needs import Bins
+from plmetrics.catalogue.metric import Metric, Undefined
+from plmetrics.catalogue.needs import Bins, Kind
 from plmetrics.catalogue.parameters import bins_parameter, parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
 from plmetrics.states.scores.sorted_rows import Binning
-
-if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import Undefined
-    from plmetrics.catalogue.needs import Kind
 
 _HOSMER = (
     "Hosmer and Lemeshow (1980), Goodness of fit tests for the multiple logistic regression model, CSTM 9(10)"

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from plmetrics.catalogue.bases import Positives, Quotient
 from plmetrics.catalogue.binary.counts import AtThreshold, OfCells, threshold_parameter
-from plmetrics.catalogue.parameters import parameter, squarable
+from plmetrics.catalogue.parameters import ThresholdRule, parameter, squarable
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Undefined
-    from plmetrics.catalogue.parameters import ThresholdRule
 
 _RETRIEVAL = "van Rijsbergen (1979), Information Retrieval, 2nd edition, chapter 7"
 _F_CELLS = ("tp", "fp", "fn")

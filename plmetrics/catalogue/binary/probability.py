@@ -11,13 +11,12 @@ from plmetrics.catalogue.binary.counts import INFINITY
 from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core.names import number_text
-from plmetrics.states.sums import Atom
+from plmetrics.states.sums import Atom, Rows
 
 if TYPE_CHECKING:
     import polars as pl
 
     from plmetrics.catalogue.metric import Direction
-    from plmetrics.states.sums import Rows
 
 FLOAT_EPSILON = 2.220446049250313e-16
 GNEITING = (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from plmetrics.catalogue.binary.counts import INFINITY
 from plmetrics.catalogue.binary.probability import BRIER, GNEITING, clip_parameter, log_loss_atom
-from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.metric import Metric, Undefined
 from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
@@ -16,7 +16,6 @@ from plmetrics.core import ops
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from plmetrics.catalogue.metric import Undefined
     from plmetrics.states.sums import Atom
 
 

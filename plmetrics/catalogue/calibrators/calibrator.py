@@ -7,7 +7,7 @@ may add in an order that depends on how many there are.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import polars as pl
@@ -17,7 +17,6 @@ from plmetrics.core.special import expit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import Self
 
     from numpy.typing import NDArray
 
@@ -162,10 +161,7 @@ def newton(
 ) -> Numbers | None:
     """Minimum of a convex loss by Newton's method; None without convergence, as for a loss without minimum.
 
-    Args:
-        start: where to begin.
-        derivatives: slope and curvature of the loss.
-        loss: the loss itself, by which steps far from the minimum are shortened.
+    `derivatives` gives slope and curvature; by the loss itself steps far from the minimum are shortened.
     """
     coefficients, near = start, 0
     for _ in range(_STEPS):

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from plmetrics.catalogue.binary.counts import DecisionShare, Rate
-from plmetrics.catalogue.composite_metrics import AcrossSlices
-from plmetrics.catalogue.metric import Facts, Metric, fact_of, leaves
-from plmetrics.catalogue.needs import Sums
-from plmetrics.catalogue.parameters import ParameterError, parameter
+from plmetrics.catalogue.composite_metrics import AcrossSlices, Groups
+from plmetrics.catalogue.metric import Facts, Metric, Undefined, fact_of, leaves
+from plmetrics.catalogue.needs import Kind, Sums
+from plmetrics.catalogue.parameters import ParameterError, ThresholdRule, parameter
 from plmetrics.core import ops
 from plmetrics.core.names import number_text
 from plmetrics.core.slice_texts import only_value, slice_place
@@ -24,11 +24,6 @@ from plmetrics.states.sums import Atom
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from plmetrics.catalogue.composite_metrics import Groups
-    from plmetrics.catalogue.metric import Undefined
-    from plmetrics.catalogue.needs import Kind
-    from plmetrics.catalogue.parameters import ThresholdRule
 
 METHODS = ("between_groups", "to_overall", "reference")
 _SHOWN = 5

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.catalogue.composite_metrics import AcrossSlices
+from plmetrics.catalogue.composite_metrics import AcrossSlices, Groups
 from plmetrics.catalogue.fairness.base import GroupComparison, MetricOfGroups
 from plmetrics.catalogue.fairness.shrinkage import is_rate, shrunken
 from plmetrics.catalogue.metric import TOTAL, Metric
@@ -13,7 +13,6 @@ from plmetrics.catalogue.parameters import ParameterError, parameter
 from plmetrics.catalogue.registry import register_for
 
 if TYPE_CHECKING:
-    from plmetrics.catalogue.composite_metrics import Groups
     from plmetrics.catalogue.needs import Kind
 
 TASKS = ("binary", "multiclass", "multilabel", "regression", "quantile", "ranking", "uplift")

@@ -28,12 +28,11 @@ from plmetrics.catalogue.fairness.base import (
     RejectionRate,
     favourable_parameter,
 )
-from plmetrics.catalogue.parameters import parameter
+from plmetrics.catalogue.parameters import ThresholdRule, parameter
 from plmetrics.catalogue.registry import register
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Direction, Metric
-    from plmetrics.catalogue.parameters import ThresholdRule
 
 _INDEPENDENCE = "Dwork and others (2012), Fairness through awareness, ITCS"
 _SEPARATION = "Hardt, Price and Srebro (2016), Equality of opportunity in supervised learning, NeurIPS"

@@ -16,13 +16,11 @@ import polars as pl
 from plmetrics.catalogue.forecast.rows import MeanOfForecasts, member_number, quantile
 from plmetrics.catalogue.parameters import parameter
 from plmetrics.core import ops
-from plmetrics.states.sums import Atom
+from plmetrics.states.sums import Atom, Rows
 from plmetrics.table.prediction_columns import SAME_LEVEL, levels_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-
-    from plmetrics.states.sums import Rows
 
 NORMAL_BINS = 20
 """Bins of equal width for forecasts that are normal distributions."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -14,10 +13,7 @@ from plmetrics.catalogue.forecast.rows import INFINITY, MeanOfForecasts, pinball
 from plmetrics.catalogue.parameters import parameter, share
 from plmetrics.catalogue.registry import register
 from plmetrics.core.names import number_text
-from plmetrics.states.sums import Atom
-
-if TYPE_CHECKING:
-    from plmetrics.states.sums import Rows
+from plmetrics.states.sums import Atom, Rows
 
 _ROWS_AT_ONCE = 8192
 

@@ -10,14 +10,12 @@ from plmetrics.catalogue.parameters import parameter, share
 from plmetrics.catalogue.registry import register
 from plmetrics.catalogue.regression.errors import ABSOLUTE_ERROR, MEAN_ERROR
 from plmetrics.core.names import number_text
-from plmetrics.states.sums import Atom
+from plmetrics.states.sums import Atom, Rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import polars as pl
-
-    from plmetrics.states.sums import Rows
 
 _GNEITING = (
     "Gneiting and Raftery (2007), Strictly proper scoring rules, prediction, and estimation, JASA 102(477)"

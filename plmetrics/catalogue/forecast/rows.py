@@ -12,14 +12,13 @@ from plmetrics.catalogue.bases import RowMean
 from plmetrics.core import ops
 from plmetrics.core.names import number_text
 from plmetrics.core.special import ndtri
-from plmetrics.states.sums import Atom
+from plmetrics.states.sums import Atom, Rows
 from plmetrics.table.prediction_columns import SAME_LEVEL, levels_of, quantile_part
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from plmetrics.catalogue.metric import Direction
-    from plmetrics.states.sums import Rows
 
 INFINITY = float("inf")
 

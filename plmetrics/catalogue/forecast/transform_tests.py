@@ -17,14 +17,13 @@ from plmetrics.catalogue.parameters import bins_parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
 from plmetrics.core.special import chdtrc
-from plmetrics.states.sums import Atom
+from plmetrics.states.sums import Atom, Rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from plmetrics.catalogue.metric import Direction, IntervalForm, Undefined
     from plmetrics.catalogue.needs import Kind
-    from plmetrics.states.sums import Rows
 
 _PEARSON = (
     "Pearson (1900), On the criterion that a given system of deviations ... can be reasonably supposed to have arisen "

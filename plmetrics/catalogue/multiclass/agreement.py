@@ -12,7 +12,7 @@ from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
-from plmetrics.states.sums import Atom
+from plmetrics.states.sums import Atom, Rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from plmetrics.catalogue.metric import Direction, Undefined
-    from plmetrics.states.sums import Rows
 
 
 class _Agreement(Multiclass):

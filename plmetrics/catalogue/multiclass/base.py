@@ -10,18 +10,15 @@ import numpy as np
 import polars as pl
 
 from plmetrics.catalogue.bases import Quotient
-from plmetrics.catalogue.metric import Metric, fact_of
+from plmetrics.catalogue.metric import Facts, Metric, Undefined, fact_of
 from plmetrics.catalogue.needs import OrderedRows, Sums
 from plmetrics.catalogue.parameters import parameter
 from plmetrics.core import ops
 from plmetrics.states.class_probabilities import class_probability, pair_probability, pooled_probabilities
-from plmetrics.states.sums import Atom, RowValue
+from plmetrics.states.sums import Atom, Rows, RowValue
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from plmetrics.catalogue.metric import Facts, Undefined
-    from plmetrics.states.sums import Rows
 
 INFINITY = float("inf")
 MEASURES = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
@@ -12,10 +12,7 @@ from plmetrics.catalogue.multiclass.base import INFINITY, Multiclass
 from plmetrics.catalogue.multiclass.probability import probabilities
 from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
-from plmetrics.states.sums import Atom
-
-if TYPE_CHECKING:
-    from plmetrics.states.sums import Rows
+from plmetrics.states.sums import Atom, Rows
 
 
 def _cumulative_squares(rows: Rows) -> pl.Expr:

@@ -12,19 +12,17 @@ import polars as pl
 from plmetrics.catalogue.bases import RowMean
 from plmetrics.catalogue.multiclass.probability import clip_parameter, probabilities
 from plmetrics.catalogue.multilabel.label_rates import MINING, LabelSet, calls, threshold_parameter, truths
-from plmetrics.catalogue.parameters import parameter
+from plmetrics.catalogue.parameters import ThresholdRule, parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.catalogue.thresholds import threshold_text
 from plmetrics.core import ops
 from plmetrics.core.names import number_text
-from plmetrics.states.sums import Atom
+from plmetrics.states.sums import Atom, Rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from plmetrics.catalogue.metric import Direction, Undefined
-    from plmetrics.catalogue.parameters import ThresholdRule
-    from plmetrics.states.sums import Rows
 
 _AT_ONCE = 1 << 18
 

@@ -8,20 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.metric import IntervalForm, Mean, Metric, Undefined
 from plmetrics.catalogue.multiclass import rates
 from plmetrics.catalogue.multiclass.base import ClassRate, Multiclass
 from plmetrics.catalogue.parameters import ThresholdRule, parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.catalogue.thresholds import threshold_text
 from plmetrics.core import ops
-from plmetrics.states.sums import Atom
+from plmetrics.states.sums import Atom, Rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from plmetrics.catalogue.metric import IntervalForm, Mean, Undefined
-    from plmetrics.states.sums import Rows
 
 MINING = "Tsoumakas, Katakis and Vlahavas (2010), Mining multi-label data, Data Mining and Knowledge Discovery Handbook"
 

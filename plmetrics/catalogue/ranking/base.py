@@ -6,21 +6,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.metric import Direction, Metric, Nonzero
 from plmetrics.catalogue.needs import Queries
 from plmetrics.catalogue.parameters import parameter
 from plmetrics.core import ops
-from plmetrics.states.queries import EVERY_RANK, QueryValue, query_column
-from plmetrics.states.sums import Atom
+from plmetrics.states.queries import EVERY_RANK, Array, QueryValue, RankedRows, query_column
+from plmetrics.states.sums import Atom, Rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     import polars as pl
-
-    from plmetrics.catalogue.metric import Direction, Nonzero
-    from plmetrics.states.queries import Array, RankedRows
-    from plmetrics.states.sums import Rows
 
 ALL = "all"
 TIES = ("average", "worst", "document")

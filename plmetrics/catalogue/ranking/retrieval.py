@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -11,10 +11,7 @@ from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.ranking.base import MCSHERRY, QueryMetric, relevant_at_parameter, ties_parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
-from plmetrics.states.queries import EVERY_RANK
-
-if TYPE_CHECKING:
-    from plmetrics.states.queries import Array, RankedRows
+from plmetrics.states.queries import EVERY_RANK, Array, RankedRows
 
 _MANNING = "Manning, Raghavan and Schuetze (2008), Introduction to Information Retrieval, chapter 8"
 _ROBERTSON = "Robertson (2006), On GMAP and other transformations, CIKM"

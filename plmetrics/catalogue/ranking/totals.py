@@ -9,11 +9,10 @@ import numpy as np
 
 from plmetrics.catalogue.ranking.base import QueryMetric, relevant_at_parameter
 from plmetrics.catalogue.registry import register
-from plmetrics.states.queries import EVERY_RANK
+from plmetrics.states.queries import EVERY_RANK, Array, RankedRows
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Direction
-    from plmetrics.states.queries import Array, RankedRows
 
 _TREC = "trec_eval (NIST), https://github.com/usnistgov/trec_eval"
 _TFMA = "TensorFlow Model Analysis, QueryStatistics, https://github.com/tensorflow/model-analysis"

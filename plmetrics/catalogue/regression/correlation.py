@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.metric import Metric, Undefined
 from plmetrics.catalogue.needs import Ranks, Sums
 from plmetrics.catalogue.registry import register
 from plmetrics.catalogue.regression.errors import LABEL, MEAN_ERROR, is_lost, moments, variation
 from plmetrics.catalogue.variation import moment
 from plmetrics.core import ops
-from plmetrics.states.sums import RowValue
+from plmetrics.states.sums import Atom, RowValue
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from plmetrics.catalogue.metric import Undefined
-    from plmetrics.states.sums import Atom
 
 _PREDICTION = RowValue("prediction", lambda rows: rows.score)
 _PRODUCT = moment(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from plmetrics.catalogue.bases import RowMean
-from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.metric import Direction, Metric, Undefined
 from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.registry import register
 from plmetrics.catalogue.variation import is_lost as lost_of_moments
@@ -19,8 +19,6 @@ from plmetrics.states.sums import Atom, RowValue
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from plmetrics.catalogue.metric import Direction, Undefined
 
 INFINITY = float("inf")
 LABEL = RowValue("label", lambda rows: rows.label)

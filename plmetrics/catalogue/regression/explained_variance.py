@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.metric import Metric, Undefined
 from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.parameters import nonnegative, parameter
 from plmetrics.catalogue.registry import register
@@ -24,7 +24,6 @@ from plmetrics.core import ops
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from plmetrics.catalogue.metric import Undefined
     from plmetrics.states.sums import Atom, RowValue
 
 _KVALSETH = "Kvalseth (1985), Cautionary note about R2, The American Statistician 39(4)"

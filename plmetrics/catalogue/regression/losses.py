@@ -13,13 +13,12 @@ from plmetrics.catalogue.parameters import parameter, positive, share
 from plmetrics.catalogue.registry import register
 from plmetrics.catalogue.regression.errors import MeanOverRows
 from plmetrics.core.names import number_text
-from plmetrics.states.sums import Atom
+from plmetrics.states.sums import Atom, Rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from plmetrics.catalogue.metric import Undefined
-    from plmetrics.states.sums import Rows
 
 
 _TERMS = 14

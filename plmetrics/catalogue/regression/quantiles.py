@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from plmetrics.catalogue.bases import Quantile
 from plmetrics.catalogue.needs import Quantiles
@@ -12,8 +12,6 @@ from plmetrics.catalogue.registry import register
 from plmetrics.states.sums import RowValue
 
 if TYPE_CHECKING:
-    from typing import ClassVar
-
     from plmetrics.catalogue.metric import Direction
 
 _ABSOLUTE_ERROR = RowValue("absolute_error", lambda rows: rows.error.abs())

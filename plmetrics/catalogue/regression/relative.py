@@ -12,13 +12,12 @@ from plmetrics.catalogue.registry import register
 from plmetrics.catalogue.regression.errors import ABSOLUTE_ERROR, ErrorMetric, MeanOverRows
 from plmetrics.core import ops
 from plmetrics.core.names import number_text
-from plmetrics.states.sums import Atom
+from plmetrics.states.sums import Atom, Rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from plmetrics.catalogue.metric import Mean, Undefined
-    from plmetrics.states.sums import Rows
 
 _HYNDMAN = (
     "Hyndman and Koehler (2006), Another look at measures of forecast accuracy, Int. J. Forecasting 22(4)"

@@ -12,7 +12,7 @@ from plmetrics.catalogue.parameters import ParameterError, parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.catalogue.regression.errors import ABSOLUTE_ERROR, ErrorMetric
 from plmetrics.core import ops
-from plmetrics.states.sums import Atom
+from plmetrics.states.sums import Atom, Rows
 from plmetrics.table.checks import REPEATED_TIME, UNORDERED, Requirement, absent, is_unordered
 from plmetrics.table.prediction_columns import plain_column
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from plmetrics.catalogue.metric import Mean, Undefined
-    from plmetrics.states.sums import Rows
 
 
 _ROUNDING = 1e-13

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Names(NamedTuple):
-    """Names of metrics in a library, by tasks (several are set apart by blanks).
+    """Names of metrics in a library, by tasks (several tasks, and names of one meaning, are set apart by blanks).
 
     `equivalents` are names with one meaning, which is that of a metric of ours, by text. `neighbours` have another
     sign, scale or definition, or several: the metric that comes nearest (none: an empty text), and what differs. A

@@ -102,11 +102,10 @@ TORCHMETRICS = Names(
             "BinaryMatthewsCorrCoef": ("mcc", _STRICT),
             "BinaryCohenKappa": ("cohen_kappa", _STRICT),
             "BinaryHammingDistance": ("error_rate", _STRICT),
-            "BinaryStatScores": ("", "write tp, fp, tn and fn"),
+            "BinaryStatScores BinaryConfusionMatrix": ("", "write tp, fp, tn and fn"),
             "BinaryCalibrationError": ("ece", _EDGE),
             "BinaryROC": ("roc_auc", "a curve: curves: [roc]"),
             "BinaryPrecisionRecallCurve": ("average_precision", "a curve: curves: [pr]"),
-            "BinaryConfusionMatrix": ("", "write tp, fp, tn and fn"),
             "BinaryPrecisionAtFixedRecall": (
                 "precision_at_recall(recall=0.9)",
                 "precision is that at the threshold",
@@ -122,8 +121,7 @@ TORCHMETRICS = Names(
             "MulticlassRecall": ("recall(undefined=zero)", _CLASSES),
             "MulticlassSpecificity": ("specificity(undefined=zero)", _CLASSES),
             "MulticlassCalibrationError": ("top_label_ece", _EDGE),
-            "MulticlassConfusionMatrix": ("", "a curve: curves: [confusion]"),
-            "MulticlassStatScores": ("", "a curve: curves: [confusion]"),
+            "MulticlassConfusionMatrix MulticlassStatScores": ("", "a curve: curves: [confusion]"),
         },
         "regression": {
             "MeanAbsolutePercentageError": ("mape", f"{_PERCENT}; a share in torchmetrics, percent in Keras"),
@@ -167,8 +165,7 @@ TFMA = Names(
     },
     neighbours={
         "binary": {
-            "BinaryAccuracy": ("accuracy", _STRICT),
-            "Accuracy": ("accuracy", _STRICT),
+            "BinaryAccuracy Accuracy": ("accuracy", _STRICT),
             "BalancedAccuracy": ("balanced_accuracy", _STRICT),
             "Precision": ("precision", _STRICT),
             "Recall": ("recall", _STRICT),
@@ -179,8 +176,7 @@ TFMA = Names(
             "F1Score": ("f1", _STRICT),
             "MatthewsCorrelationCoefficient": ("mcc", _STRICT),
             "DiagnosticOddsRatio": ("diagnostic_odds_ratio", _STRICT),
-            "AUCPrecisionRecall": ("average_precision", "or pr_auc, whose area is of trapezoids"),
-            "AUCPR": ("average_precision", "or pr_auc, whose area is of trapezoids"),
+            "AUCPrecisionRecall AUCPR": ("average_precision", "or pr_auc, whose area is of trapezoids"),
             "BinaryCrossentropy": ("log_loss", "probabilities are clipped at 2e-16 here, at 1e-7 there"),
             "BinaryCrossEntropy": ("log_loss", "probabilities are clipped at 2e-16 here, at 1e-7 there"),
             "MeanPrediction": ("calibration_ratio", "mean prediction over mean label"),
@@ -280,8 +276,7 @@ TREC_EVAL = Names(
             "map_cut": ("map(k=10)", "with a rank"),
             "ndcg_cut": ("ndcg(k=10)", "with a rank"),
             "success": ("hit_at_k(k=10)", "with a rank"),
-            "infAP": ("", _NONE),
-            "infap": ("", _NONE),
+            "infAP infap": ("", _NONE),
             "ndcg_rel": ("ndcg", "gains are labels, or 2^label - 1, here"),
             "Rndcg": ("ndcg", "with one k for all queries here"),
             "iprec_at_recall": (

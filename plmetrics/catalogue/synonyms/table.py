@@ -26,29 +26,19 @@ if TYPE_CHECKING:
 
 LIBRARIES = (SCIKIT_LEARN, TREC_EVAL, IR_MEASURES, YARDSTICK, TORCHMETRICS, TFMA, FAIRLEARN, SHORT_NAMES)
 
-PARAMETERS = {
-    "alpha": "tau",
-    "quantile": "tau",
-    "q": "tau",
-    "weights": "weighting",
-    "n_bins": "bins",
-    "num_bins": "bins",
-    "nbins": "bins",
-    "top_k": "k",
-    "topk": "k",
-    "cutoff": "k",
-    "cut": "k",
-    "at": "k",
-    "rel": "relevant_at",
-    "relevance_level": "relevant_at",
-    "sensitive_features": "by",
-    "group": "by",
-    "groups": "by",
-    "multi_class": "scheme",
-    "zero_division": "undefined",
-    "cutpoint": "threshold",
-    "eps": "clip",
+_PARAMETERS = {
+    "tau": "alpha quantile q",
+    "weighting": "weights",
+    "bins": "n_bins num_bins nbins",
+    "k": "top_k topk cutoff cut at",
+    "relevant_at": "rel relevance_level",
+    "by": "sensitive_features group groups",
+    "scheme": "multi_class",
+    "undefined": "zero_division",
+    "threshold": "cutpoint",
+    "clip": "eps",
 }
+PARAMETERS = {name: native for native, names in _PARAMETERS.items() for name in names.split()}
 """Names of parameters in other libraries, each with ours."""
 
 _RANK = re.compile(r"(.+_)(\d+)")
@@ -172,12 +162,14 @@ def _task_names(tasks: Iterable[str]) -> str:
 def _synonyms_of(names: Names, task: str) -> Iterator[Synonym]:
     for tasks, equivalents in names.equivalents.items():
         if task in tasks.split():
-            for name, metric in equivalents.items():
-                yield Synonym(names.library, name, metric, is_equal=True)
+            for same, metric in equivalents.items():
+                for name in same.split():
+                    yield Synonym(names.library, name, metric, is_equal=True)
     for tasks, neighbours in names.neighbours.items():
         if task in tasks.split():
-            for name, (metric, difference) in neighbours.items():
-                yield Synonym(names.library, name, metric, is_equal=False, difference=difference)
+            for near, (metric, difference) in neighbours.items():
+                for name in near.split():
+                    yield Synonym(names.library, name, metric, is_equal=False, difference=difference)
 
 
 @cache

@@ -18,14 +18,13 @@ from plmetrics.catalogue.registry import register
 from plmetrics.catalogue.uplift.errors import EffectError, WeightedArmsError, WeightedEffectError
 from plmetrics.catalogue.uplift.propensity import OUTCOME, ByPropensity, OfArms, centred_moment, of_arm
 from plmetrics.core import ops
-from plmetrics.states.sums import Atom, Distances
+from plmetrics.states.sums import Atom, Distances, Rows, RowValue
 from plmetrics.table.checks import Requirement
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from plmetrics.catalogue.metric import Metric, Undefined
-    from plmetrics.states.sums import Rows, RowValue
 
 _NEYMAN = "Neyman (1923), On the application of probability theory to agricultural experiments, section 9"
 _LUNCEFORD = (

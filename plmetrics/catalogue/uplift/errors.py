@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from plmetrics.catalogue.metric import fact_of
+from plmetrics.catalogue.metric import Direction, Undefined, fact_of
 from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.uplift.propensity import (
     CONTROL,
@@ -19,16 +19,14 @@ from plmetrics.catalogue.uplift.propensity import (
 )
 from plmetrics.catalogue.variation import LEAST, is_lost, moment, square, variation
 from plmetrics.core import ops
-from plmetrics.states.sums import Atom
+from plmetrics.states.sums import Atom, Rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     import polars as pl
 
-    from plmetrics.catalogue.metric import Direction, Undefined
     from plmetrics.catalogue.uplift.propensity import ByPropensity
-    from plmetrics.states.sums import Rows
 
 _ARMS = ("treated", "control")
 _CLEAR = 1e6

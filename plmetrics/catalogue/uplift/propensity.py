@@ -8,19 +8,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import polars as pl
 
-from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.metric import Direction, Metric, Undefined
 from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.variation import moment, square
 from plmetrics.core import ops
-from plmetrics.states.sums import Atom, RowValue
+from plmetrics.states.sums import Atom, Distances, Rows, RowValue
 from plmetrics.table.checks import Requirement
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-
-    from plmetrics.catalogue.metric import Direction, Undefined
-    from plmetrics.states.sums import Distances, Rows
 
 INFINITY = float("inf")
 OUTCOME = RowValue("label", lambda rows: rows.label)

@@ -21,6 +21,7 @@ from plmetrics.cli.options import (
 from plmetrics.cli.terminal.console import say, write_result
 from plmetrics.cli.terminal.guard import UsageError, guard
 from plmetrics.core.errors import Problem
+from plmetrics.core.names import printable
 
 if TYPE_CHECKING:
     from plmetrics.api.nights.backfill import IntervalOutcome
@@ -82,8 +83,6 @@ def backfill(
 
 
 def _show(outcome: IntervalOutcome) -> None:
-    from plmetrics.core.names import printable
-
     existing = "(accepted)" if outcome.accepted else "(was there)" if outcome.existing else ""
     words = " ".join(filter(None, (outcome.run, existing, outcome.message)))
     write_result(printable(f"{outcome.interval}  {outcome.verdict:12}  {words}") + "\n")

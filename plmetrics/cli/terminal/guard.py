@@ -22,7 +22,7 @@ from plmetrics.core.errors import (
     Problem,
     further_problems,
 )
-from plmetrics.core.names import did_you_mean
+from plmetrics.core.names import did_you_mean, printable
 from plmetrics.runs.failure import BUG, INTERRUPTED, Failure, failure_of
 
 if TYPE_CHECKING:
@@ -126,8 +126,6 @@ def block(failure: Failure, *, color: bool = False) -> str:
 
 
 def _problem(problem: Problem) -> str:
-    from plmetrics.core.names import printable
-
     return "\n".join(f"  {line}" for line in printable(str(problem), keep="\n").split("\n"))
 
 

@@ -12,13 +12,12 @@ import re
 import signal
 import sys
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from plmetrics.core.process import is_ours
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import TextIO
 
 _STDERR = 2
 _WANTED_AT_ONCE = "POLARS_VERBOSE"

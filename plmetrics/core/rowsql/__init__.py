@@ -26,9 +26,7 @@ MAX_LENGTH = 10_000
 
 
 def compile_row(
-    text: str,
-    roles: Mapping[str, pl.Expr] | None = None,
-    column: Callable[[str], pl.Expr] | None = None,
+    text: str, roles: Mapping[str, pl.Expr] | None = None, column: Callable[[str], pl.Expr] | None = None
 ) -> RowExpression:
     """Compile a row expression; the compiler is imported by the first one.
 

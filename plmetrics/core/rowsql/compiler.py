@@ -11,18 +11,11 @@ import polars as pl
 
 from plmetrics.core.names import did_you_mean
 from plmetrics.core.ops import each_row
-from plmetrics.core.rowsql.dtypes import as_measure
+from plmetrics.core.rowsql.dtypes import Kind, as_measure
 from plmetrics.core.rowsql.fault import RowExpressionError
 from plmetrics.core.rowsql.functions import FUNCTION_NAMES, FUNCTIONS
 from plmetrics.core.rowsql.operators import CHAINS, OPERATORS, balanced_tree
-from plmetrics.core.rowsql.parts import (
-    Node,
-    Term,
-    TermBuilder,
-    condition,
-    derived_part,
-    refuse,
-)
+from plmetrics.core.rowsql.parts import Node, Term, TermBuilder, condition, derived_part, position, refuse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -30,7 +23,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from sqlglot.dialects.dialect import Dialect
 
-    from plmetrics.core.rowsql.dtypes import Kind
     from plmetrics.core.segments import Values
 
 MAX_DEPTH = 20
@@ -265,8 +257,6 @@ def _check_arguments(node: Node, allowed: frozenset[str]) -> None:
 def _unsupported_node(node: Node) -> RowExpressionError:
     """Error for a node outside the table, in the words of its kind."""
     from sqlglot import exp
-
-    from plmetrics.core.rowsql.parts import position
 
     place = position(node)
     if isinstance(node, (exp.Query, exp.Subquery, exp.Exists, exp.Any, exp.All)):

@@ -205,11 +205,7 @@ def cast_part(build: TermBuilder, node: Node) -> Term:
     name = node.args["to"].this
     name = getattr(name, "name", str(name))
     if name not in TARGETS or node.args["to"].args.get("nested"):
-        refuse(
-            node,
-            f"a cast to {name} is not allowed",
-            _CASTS,
-        )
+        refuse(node, f"a cast to {name} is not allowed", _CASTS)
     kind, target = TARGETS[name]
     part = build(node.this)
     if kind == "date" and isinstance(part.literal, str):

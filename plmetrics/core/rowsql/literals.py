@@ -20,11 +20,6 @@ _HINT = "in a condition a variable stands in quotes, as in day = DATE '${DAY}', 
 def with_values(text: str, variable: re.Pattern[str], value: Callable[[re.Match[str]], str]) -> str:
     """A row expression with values in place of variables.
 
-    Args:
-        text: SQL with variables.
-        variable: matches one of them.
-        value: its value.
-
     Raises:
         RowExpressionError: a value would be more, or something else, than one literal or a part of it.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -26,26 +26,22 @@ from plmetrics.engine.aggregate.totals import (
     tells_counts,
     totals,
 )
-from plmetrics.engine.inquiry import answer, constant_question, gather
+from plmetrics.engine.inquiry import Question, answer, constant_question, gather
 from plmetrics.engine.memory.budget import separates_scans
-from plmetrics.engine.run_plan import NoRowsLeftError
+from plmetrics.engine.run_plan import NoRowsLeftError, RunPlan
 from plmetrics.engine.step import Step
 from plmetrics.engine.streaming import AGGREGATES_PER_NODE
-from plmetrics.states.sums import SumsState, Total
+from plmetrics.states.sums import SlicedSums, SumsState, Total
 from plmetrics.table.prediction_columns import LABEL, UNIT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from contextlib import AbstractContextManager
 
     from numpy.typing import NDArray
 
-    from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import Request
-    from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.bin_sums import BinSums
     from plmetrics.states.complements import ComplementSums
-    from plmetrics.states.sums import SlicedSums
     from plmetrics.table.slices import Cube, Slices
 
 Counted = TypeVar("Counted")

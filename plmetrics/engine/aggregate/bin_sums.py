@@ -42,7 +42,7 @@ from plmetrics.states.queries import QUERY_NAME
 from plmetrics.states.state_format import BLOCK, CELL
 from plmetrics.table.checks import valid_column
 from plmetrics.table.prediction_columns import UNIT, plain_column
-from plmetrics.table.slices import LOOKUP_CELLS, Cube
+from plmetrics.table.slices import LOOKUP_CELLS, Cube, Slices
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -53,7 +53,6 @@ if TYPE_CHECKING:
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.bin_sums import Name
-    from plmetrics.table.slices import Slices
 
     Whole = NDArray[np.int64]
 

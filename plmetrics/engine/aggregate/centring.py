@@ -14,18 +14,11 @@ import polars as pl
 from plmetrics.core.exact_sums import FIXED, LEFT
 from plmetrics.core.hashing import block_key
 from plmetrics.engine.aggregate.row_plan import BLOCK
-from plmetrics.engine.aggregate.totals import (
-    atom_totals,
-    cells_of,
-    centres_of,
-    moments,
-    summed_in,
-    sums_of,
-)
+from plmetrics.engine.aggregate.totals import atom_totals, cells_of, centres_of, moments, summed_in, sums_of
 from plmetrics.engine.inquiry import answer
 from plmetrics.engine.streaming import AGGREGATES_PER_NODE
-from plmetrics.states.moments import CENTRE, distant, means
-from plmetrics.states.sums import EVERY, SCORED, sum_by_place
+from plmetrics.states.moments import CENTRE, Moment, distant, means
+from plmetrics.states.sums import EVERY, SCORED, Total, sum_by_place
 from plmetrics.table.joins import inner_join, left_join
 from plmetrics.table.prediction_columns import UNIT
 
@@ -35,8 +28,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.engine.run_plan import RunPlan
-    from plmetrics.states.moments import Moment
-    from plmetrics.states.sums import Total
     from plmetrics.table.slices import Cube
 
     Sums = Mapping[str, NDArray[np.float64]]

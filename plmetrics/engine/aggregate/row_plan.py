@@ -8,14 +8,13 @@ import polars as pl
 
 from plmetrics.core.hashing import block_key
 from plmetrics.table.checks import scored_column, valid_column
-from plmetrics.table.prediction_columns import LABEL, TREATMENT, UNIT, WEIGHT, score_column
+from plmetrics.table.prediction_columns import LABEL, TREATMENT, UNIT, WEIGHT, RoleColumns, score_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.sums import RowValue
-    from plmetrics.table.prediction_columns import RoleColumns
 
 _OF_MODELS = (
     "@@score|",

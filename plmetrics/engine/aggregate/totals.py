@@ -28,11 +28,7 @@ if TYPE_CHECKING:
 _ROWS = "rows"
 DIGEST = "@digest"
 CELL = "@cell"
-_FROM_ROWS = {
-    "n": pl.len(),
-    "positives": pl.col(POSITIVE).sum(),
-    "bad": (~pl.col(VALID)).sum(),
-}
+_FROM_ROWS = {"n": pl.len(), "positives": pl.col(POSITIVE).sum(), "bad": (~pl.col(VALID)).sum()}
 """The totals that the columns of rows tell."""
 
 

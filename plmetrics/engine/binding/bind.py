@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import reduce
 from operator import or_
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from plmetrics.catalogue.metric import Facts, leaves
+from plmetrics.catalogue.metric import Facts, Metric, leaves
 from plmetrics.core.errors import AbsentDataError, Collected
 from plmetrics.core.hashing import unit_hash
 from plmetrics.core.rowsql import compile_row
@@ -29,18 +29,15 @@ from plmetrics.table.checks import Requirement, each_once, require_numbers
 from plmetrics.table.prediction_columns import RoleColumns, require
 from plmetrics.table.prediction_table import prediction_table
 from plmetrics.table.slices import SliceSet
-from plmetrics.table.source import ROW_KEY
+from plmetrics.table.source import ROW_KEY, Source
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from contextlib import AbstractContextManager
 
-    from plmetrics.catalogue.metric import Metric
     from plmetrics.suite.model import Suite
     from plmetrics.suite.sections.labels import LabelStatus
     from plmetrics.table.prediction_columns import PredictionColumns, Transform
     from plmetrics.table.slice_keys import SliceKey
-    from plmetrics.table.source import Source
 
 
 def bind(

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from plmetrics.core.errors import Collected, ConfigError, DataError, Problem
-from plmetrics.core.names import did_you_mean
+from plmetrics.core.names import SuitePath, did_you_mean
 from plmetrics.states.sums import DEFAULT_THRESHOLD
 from plmetrics.suite.problems import lacks_column
 from plmetrics.suite.tasks import CLASS_TASKS
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from plmetrics.core.names import SuitePath
     from plmetrics.suite.model import Suite
     from plmetrics.suite.sections.basics import ModelColumns
 

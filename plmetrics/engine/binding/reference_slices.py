@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from plmetrics.catalogue.composite_metrics import is_across_slices
 from plmetrics.core.errors import ConfigError, Problem
-from plmetrics.core.names import did_you_mean
+from plmetrics.core.names import SuitePath, did_you_mean
 from plmetrics.core.slice_texts import only_value, slice_place
 from plmetrics.suite.sections.basics import ALL, PAIRS, REST
 from plmetrics.suite.sections.compare import APART, ON_RANKS
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from plmetrics.catalogue.metric import Metric
-    from plmetrics.core.names import SuitePath
     from plmetrics.suite.model import Suite
     from plmetrics.table.slices import Slices, SliceSet
 

@@ -11,12 +11,11 @@ from plmetrics.core.errors import Collected, ConfigError, DataError, Problem
 from plmetrics.core.names import did_you_mean
 from plmetrics.core.rowsql import compile_row, not_a_condition
 from plmetrics.table.prediction_columns import require
-from plmetrics.table.source import check_column_names
+from plmetrics.table.source import Source, check_column_names
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
     from plmetrics.suite.model import Suite
-    from plmetrics.table.source import Source
 
 
 def predicate(text: str, schema: pl.Schema, path: tuple[str | int, ...], where: str = "where") -> pl.Expr:

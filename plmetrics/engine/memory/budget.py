@@ -126,11 +126,8 @@ def counting_room(suite: Suite, *, beside_points: bool = False) -> int:
 def order_plan(request: Request, rows: int, cubes: int, slices: int = 1) -> OrderPlan:
     """The plan of a bound suite for ordering so many rows, as `prepare` and `explain` use it.
 
-    Args:
-        request: the suite and its table.
-        rows: number of rows that are read.
-        cubes: number of groups of slice sets.
-        slices: the most slices of a set. Replicates of many small ones are made from sorted rows.
+    `cubes` are groups of slice sets, `slices` the most slices of a set: replicates of many small ones are made from
+    sorted rows.
 
     Raises:
         ConfigError: rows must be sorted, and do not fit; or they cannot be, and a metric needs it.
@@ -307,22 +304,11 @@ def refuse_to_hold(
 
 
 def passes_to_hold(
-    view: TableView,
-    rows: pl.LazyFrame,
-    columns: int,
-    what: str,
-    *place: str | int,
-    most: int | None = None,
+    view: TableView, rows: pl.LazyFrame, columns: int, what: str, *place: str | int, most: int | None = None
 ) -> Question[int]:
     """Number of passes, with a part of the rows in memory in each, of small results; 1 if all fit.
 
-    Args:
-        view: the rows of the suite.
-        rows: what is to be held.
-        columns: about how many numbers a row takes meanwhile, copies of a sort among them.
-        what: what holds the rows, as a message begins.
-        place: where in the suite it is asked for.
-        most: at most how many rows there are, those of the table by default.
+    Arguments are those of `refuse_to_hold`, and the most rows there are, those of the table by default.
 
     Raises:
         ConfigError: more passes would be needed than are made.
@@ -352,9 +338,7 @@ def _no_room_to_hold(
 def refuse_rows(suite: Suite, remedy: str) -> None:
     """Refuse metrics beyond a grid of scores.
 
-    Args:
-        suite: what is asked, its classes known.
-        remedy: what would let the rows be sorted.
+    `remedy` is what would let the rows be sorted.
 
     Raises:
         ConfigError: there is one.

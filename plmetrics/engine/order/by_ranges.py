@@ -19,13 +19,13 @@ from plmetrics.catalogue.needs import Bins, OrderedRows, Points, Quantiles
 from plmetrics.engine.order.encoding import grid_steps
 from plmetrics.engine.order.grid_scores import models_on_grids
 from plmetrics.engine.order.in_memory import models_in_order
-from plmetrics.engine.order.orderings import orderings
+from plmetrics.engine.order.orderings import Ordering, orderings
 from plmetrics.engine.order.range_reader import Limits, RangeReader, numbers_sample, range_plan
 from plmetrics.engine.order.score_bins import drawn_from, key_of
 from plmetrics.engine.step import Step
 from plmetrics.engine.streaming import collected_frame
 from plmetrics.states.scores.complement_points import SetOrder
-from plmetrics.states.scores.ranges import SetPoints, SlicedPoints, add_range
+from plmetrics.states.scores.ranges import RangePoints, SetPoints, SlicedPoints, add_range
 from plmetrics.suite.tasks import BINNED_CURVES
 
 if TYPE_CHECKING:
@@ -34,12 +34,10 @@ if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
     from plmetrics.engine.aggregate.aggregation import Aggregates
     from plmetrics.engine.aggregate.cell_sums import CellSums
-    from plmetrics.engine.order.orderings import Ordering
     from plmetrics.engine.order.range_reader import Classes
     from plmetrics.engine.request import Request
     from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.scores.coarse import Codes
-    from plmetrics.states.scores.ranges import RangePoints
     from plmetrics.states.scores.sliced_grid import SlicedGrid
     from plmetrics.states.scores.sorted_rows import SlicedScores
 

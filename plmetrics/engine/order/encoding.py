@@ -12,10 +12,10 @@ import polars as pl
 
 from plmetrics.core.hashing import block_numbers
 from plmetrics.core.threads import parallel_map, steps
-from plmetrics.engine.aggregate.aggregation import families
+from plmetrics.engine.aggregate.aggregation import Aggregates, families
 from plmetrics.engine.aggregate.row_plan import BLOCK, TREATED, cell_column, rows_plan
 from plmetrics.engine.aggregate.totals import row_count
-from plmetrics.engine.order.orderings import orderings, sample_columns
+from plmetrics.engine.order.orderings import Ordering, orderings, sample_columns
 from plmetrics.engine.order.score_bins import fixed_binnings
 from plmetrics.engine.step import Step
 from plmetrics.engine.streaming import collected_batches, collected_frame
@@ -31,9 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from plmetrics.engine.aggregate.aggregation import Aggregates
     from plmetrics.engine.aggregate.cell_sums import CellSums
-    from plmetrics.engine.order.orderings import Ordering
     from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.scores.coarse import Array, Codes
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from plmetrics.engine.aggregate.aggregation import needs_rows
+from plmetrics.engine.aggregate.aggregation import Aggregates, needs_rows
 from plmetrics.engine.aggregate.cell_sums import BadRowsError, sums_with_counts
 from plmetrics.engine.order.on_grid import GridCounts
 
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from plmetrics.engine.aggregate.aggregation import Aggregates
     from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.scores.sliced_grid import SlicedGrid
 

@@ -29,7 +29,7 @@ from plmetrics.engine.order.encoding import (
 from plmetrics.engine.order.parts import GridPart, PartSizes
 from plmetrics.engine.order.score_bins import bin_kinds, by_quantile
 from plmetrics.states.complements import complement_codes
-from plmetrics.states.scores.bin_lookup import FixedBins
+from plmetrics.states.scores.bin_lookup import FixedBins, Locator
 from plmetrics.states.scores.grid import (
     ArmsTally,
     BinnedTally,
@@ -55,7 +55,6 @@ if TYPE_CHECKING:
     from plmetrics.engine.order.encoding import EncodedRows
     from plmetrics.engine.order.orderings import Ordering
     from plmetrics.engine.run_plan import RunPlan
-    from plmetrics.states.scores.bin_lookup import Locator
     from plmetrics.states.scores.coarse import Array
     from plmetrics.states.scores.grid import BinKind
 

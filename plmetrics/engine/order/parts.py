@@ -10,7 +10,7 @@ from plmetrics.core.exact_sums import PARTS
 from plmetrics.engine.order.encoding import Group
 from plmetrics.engine.prepare.exponents import IN_BINS
 from plmetrics.states.arms import ARMS
-from plmetrics.states.scores.grid import UNBLOCKED, shape
+from plmetrics.states.scores.grid import UNBLOCKED, BinKind, shape
 from plmetrics.states.scores.sorted_rows import CLASSES, Binning
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from plmetrics.engine.order.orderings import Ordering
     from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.scores.bin_lookup import Locator
-    from plmetrics.states.scores.grid import BinKind
 
 _CELLS_PER_SLICE = 4
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from plmetrics.catalogue.needs import Bins, Points, Quantiles
+from plmetrics.catalogue.needs import Bins, OrderedRows, Points, Quantiles
 from plmetrics.states.class_probabilities import class_value_kind
 from plmetrics.states.scores.sorted_rows import Binning
 from plmetrics.suite.tasks import BANDED_CURVES, BINNED_CURVES, CLASS_CURVES
 
 if TYPE_CHECKING:
-    from plmetrics.catalogue.needs import OrderedRows
     from plmetrics.engine.order.orderings import Ordering
     from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.scores.grid import BinKind

@@ -24,7 +24,7 @@ from plmetrics.states.scores.sorted_rows import SortedRows
 from plmetrics.states.sums import sum_column
 from plmetrics.table.checks import valid_column
 from plmetrics.table.prediction_columns import UNIT, WEIGHT, score_column
-from plmetrics.table.prediction_table import prediction_table
+from plmetrics.table.prediction_table import PredictionTable, prediction_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from plmetrics.engine.aggregate.aggregation import Aggregates
     from plmetrics.engine.request import Request
     from plmetrics.engine.run_plan import RunPlan
-    from plmetrics.table.prediction_table import PredictionTable
 
 Array = NDArray[np.float64]
 Keys = NDArray[np.uint64]

@@ -12,7 +12,7 @@ import polars as pl
 
 from plmetrics.catalogue.needs import Queries
 from plmetrics.engine.run_plan import rows_of
-from plmetrics.states.bin_sums import BY_QUERY
+from plmetrics.states.bin_sums import BY_QUERY, BinTable, Edges
 from plmetrics.states.queries import query_column
 from plmetrics.table.checks import valid_column
 from plmetrics.table.sampling import telling
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import TableView
-    from plmetrics.states.bin_sums import BinTable, Edges
     from plmetrics.states.sums import Rows
     from plmetrics.suite.model import Suite
     from plmetrics.table.prediction_table import PredictionTable

@@ -15,11 +15,11 @@ from plmetrics.catalogue.calibrators.score_curves import MAX_KNOTS, Isotonic, Pl
 from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.core.rowsql import compile_row
 from plmetrics.engine.bad_rows import bad_values
-from plmetrics.engine.inquiry import constant_question, gather
+from plmetrics.engine.inquiry import Question, constant_question, gather
 from plmetrics.engine.memory.budget import working_memory
 from plmetrics.engine.prepare.constants import Calibration
 from plmetrics.engine.run_plan import Accounting, NoRowsLeftError
-from plmetrics.suite.sections.basics import BY_FOLD
+from plmetrics.suite.sections.basics import BY_FOLD, Calibrate
 from plmetrics.table.checks import VALID, valid_column
 from plmetrics.table.prediction_columns import (
     PredictionColumns,
@@ -35,9 +35,7 @@ if TYPE_CHECKING:
 
     from plmetrics.catalogue.calibrators.several import ClassCalibrator
     from plmetrics.core.names import SuitePath
-    from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import TableView
-    from plmetrics.suite.sections.basics import Calibrate
 
     Numbers = NDArray[np.float64]
 

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from plmetrics.table.slice_keys import bin_index, only_bin, top_index
+from plmetrics.table.slice_keys import SliceKey, bin_index, only_bin, top_index
 from plmetrics.table.slices import plain_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from plmetrics.core.results import Json
-    from plmetrics.table.slice_keys import SliceKey
 
 
 def pinned_keys(

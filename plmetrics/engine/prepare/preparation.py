@@ -13,7 +13,7 @@ import polars as pl
 
 from plmetrics.core.errors import AbsentDataError
 from plmetrics.core.hashing import OWN_BLOCK_LIMIT
-from plmetrics.engine.inquiry import Inquiry, constant_question, frames_by_name, gather
+from plmetrics.engine.inquiry import Inquiry, Question, constant_question, frames_by_name, gather
 from plmetrics.engine.memory.budget import separates_scans, sorts_in_memory
 from plmetrics.engine.prepare.constants import (
     Calibration,
@@ -23,12 +23,12 @@ from plmetrics.engine.prepare.constants import (
     suite_thresholds,
 )
 from plmetrics.engine.prepare.slices import key_codes, list_slices, resolve_keys, slice_plans
-from plmetrics.engine.run_plan import Accounting, Blocks, RunPlan, rows_of, units_of_rows
+from plmetrics.engine.run_plan import Accounting, Blocks, RunPlan, SliceSums, rows_of, units_of_rows
 from plmetrics.engine.step import Step
 from plmetrics.engine.streaming import SAMPLE_ROWS
 from plmetrics.suite.sections.basics import BASELINE
 from plmetrics.table.prediction_columns import UNIT, WEIGHT, PredictionColumns
-from plmetrics.table.prediction_table import unchecked_table
+from plmetrics.table.prediction_table import PredictionTable, unchecked_table
 from plmetrics.table.slices import plan_cubes
 
 if TYPE_CHECKING:
@@ -38,11 +38,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.core.results import Json
-    from plmetrics.engine.inquiry import Question
     from plmetrics.engine.prepare.slice_sums import KeyValues
     from plmetrics.engine.request import Request, TableView
-    from plmetrics.engine.run_plan import SliceSums
-    from plmetrics.table.prediction_table import PredictionTable
 
     FeatureQuestions = Callable[[TableView], Question[Mapping[str, object]]]
 

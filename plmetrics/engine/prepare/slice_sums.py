@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.engine.aggregate.aggregation import side_by_side, sum_plans
-from plmetrics.engine.inquiry import frames_by_name
+from plmetrics.engine.inquiry import Question, frames_by_name
 from plmetrics.engine.memory.budget import rows_that_fit
 from plmetrics.engine.prepare.slices import slice_plans
 from plmetrics.engine.run_plan import Accounting, RunPlan, SliceSums
@@ -17,7 +17,6 @@ from plmetrics.table.slices import Cube, KeyCodes, Slices
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import Request, TableView
     from plmetrics.table.prediction_table import PredictionTable
 

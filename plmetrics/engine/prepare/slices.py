@@ -9,23 +9,11 @@ import numpy as np
 import polars as pl
 
 from plmetrics.core.errors import ConfigError, Problem
+from plmetrics.core.quantiles import quantile_edges
 from plmetrics.engine.memory.budget import rows_that_fit
 from plmetrics.features.registry import features_of
-from plmetrics.table.slice_keys import (
-    SliceKey,
-    bin_index,
-    only_bin,
-    refuse_name_of_rest,
-    top_index,
-)
-from plmetrics.table.slices import (
-    KeyCodes,
-    Slices,
-    SliceSet,
-    drop_exclusions,
-    order,
-    plain_values,
-)
+from plmetrics.table.slice_keys import SliceKey, bin_index, only_bin, refuse_name_of_rest, top_index
+from plmetrics.table.slices import KeyCodes, Slices, SliceSet, drop_exclusions, order, plain_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -112,10 +100,7 @@ def _key_plan(key: SliceKey, view: TableView, table: PredictionTable, step: int)
         return _rank_values(table.scored, key, _top_exclusions(key, view))
     columns = [pl.col(key.column).alias("value")]
     columns += [] if table.weight is None else [table.weight.alias("weight")]
-    names = [
-        key.column,
-        *telling(replace(view.roles, unit_name=None), table.scored.collect_schema().names()),
-    ]
+    names = [key.column, *telling(replace(view.roles, unit_name=None), table.scored.collect_schema().names())]
     chosen = view.arithmetic.sample(table.scored, step, names)
     return view.arithmetic.sorted(chosen.select(columns), "value")
 
@@ -143,8 +128,6 @@ def _quantile_edges(values: pl.DataFrame, key: SliceKey) -> tuple[Any, ...]:
     if rows.height == 0:
         return ()
     weight = rows["weight"].to_numpy() if "weight" in rows.columns else np.ones(rows.height)
-    from plmetrics.core.quantiles import quantile_edges
-
     return quantile_edges(rows["value"], weight, key.number)
 
 

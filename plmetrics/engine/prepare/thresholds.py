@@ -15,10 +15,10 @@ from plmetrics.engine.memory.budget import refuse_to_hold
 from plmetrics.engine.prepare.constants import ThresholdChoice
 from plmetrics.states.moving_thresholds import confusion_at
 from plmetrics.states.scores.sorted_rows import SortedRows
-from plmetrics.states.sums import class_threshold
+from plmetrics.states.sums import View, class_threshold
 from plmetrics.table.checks import VALID, valid_column
 from plmetrics.table.prediction_columns import WEIGHT, part_column, score_column, truth_column
-from plmetrics.table.prediction_table import prediction_table
+from plmetrics.table.prediction_table import PredictionTable, prediction_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from plmetrics.catalogue.parameters import ThresholdRule
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import Request, TableView
-    from plmetrics.states.sums import View
-    from plmetrics.table.prediction_table import PredictionTable
 
 _BINS = 10
 _CALIBRATED = 0.05

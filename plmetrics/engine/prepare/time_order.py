@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from plmetrics.core.errors import DataError
-from plmetrics.engine.inquiry import frames_by_name
+from plmetrics.engine.inquiry import Question, frames_by_name
 from plmetrics.table.checks import is_text, one_form_problem, time_forms
 
 if TYPE_CHECKING:
-    from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import TableView
 
 

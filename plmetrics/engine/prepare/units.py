@@ -14,7 +14,7 @@ import polars as pl
 
 from plmetrics.core.hashing import OWN_BLOCK_LIMIT
 from plmetrics.engine.memory.budget import working_memory
-from plmetrics.engine.request import unit_column
+from plmetrics.engine.request import TableView, unit_column
 from plmetrics.engine.run_plan import Blocks
 from plmetrics.engine.streaming import batch_sink, collected_batches
 from plmetrics.table.prediction_columns import UNIT
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.engine.inquiry import Question
-    from plmetrics.engine.request import TableView
     from plmetrics.suite.model import Suite
 
     Hashes = NDArray[np.uint64]

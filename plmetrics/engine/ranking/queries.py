@@ -25,9 +25,9 @@ from plmetrics.engine.ranking.query_passes import (
     some_queries,
 )
 from plmetrics.engine.ranking.rank_order import QueryRows, codes_of
-from plmetrics.engine.request import TableView
+from plmetrics.engine.request import Request, TableView
 from plmetrics.engine.run_plan import Accounting, NoRowsLeftError
-from plmetrics.states.queries import QUERY, QUERY_NAME, query_column
+from plmetrics.states.queries import QUERY, QUERY_NAME, Array, Codes, query_column
 from plmetrics.suite.tasks import RANKING_CURVES
 from plmetrics.table.checks import SCORED, VALID, scored_column, valid_column
 from plmetrics.table.prediction_columns import (
@@ -46,8 +46,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.engine.inquiry import Question
-    from plmetrics.engine.request import Request
-    from plmetrics.states.queries import Array, Codes
     from plmetrics.suite.model import Suite
 
 

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from plmetrics.states.queries import QueryLabels, RankedRows
+from plmetrics.states.queries import Array, Codes, QueryLabels, QueryValue, RankedRows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
-
-    from plmetrics.states.queries import Array, Codes, QueryValue
 
 _PACKED = 1 << 62
 

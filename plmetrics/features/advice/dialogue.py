@@ -9,7 +9,7 @@ from plmetrics.catalogue import registry
 from plmetrics.catalogue.advice.goals import goals_of
 from plmetrics.core.names import name_list
 from plmetrics.features.advice.table_description import TableDescription
-from plmetrics.features.advice.table_roles import AmbiguousRoles, Wishes
+from plmetrics.features.advice.table_roles import AmbiguousRoles, Roles, Wishes
 from plmetrics.features.advice.table_task import recognised_roles
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from plmetrics.features.advice.column_facts import ColumnFacts
     from plmetrics.features.advice.suggestion import TableSample
-    from plmetrics.features.advice.table_roles import Roles
 
 _MOST_COLUMNS = 30
 _TASKS = {

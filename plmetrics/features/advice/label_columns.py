@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from plmetrics.features.advice.column_names import is_score_name
 from plmetrics.features.advice.column_roles import attribute_roles
 from plmetrics.features.advice.prediction_columns import model_names
-from plmetrics.features.advice.table_roles import Roles
+from plmetrics.features.advice.table_roles import Roles, Wishes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from plmetrics.features.advice.column_roles import Facts
-    from plmetrics.features.advice.table_roles import Wishes
 
     Families = dict[tuple[str, str], dict[str, tuple[str, str]]]
 

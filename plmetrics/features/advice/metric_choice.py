@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.catalogue import registry
-from plmetrics.catalogue.advice.advice_rule import AdviceRule, names_text
+from plmetrics.catalogue.advice.advice_rule import AdviceRule, TableFacts, names_text
 from plmetrics.catalogue.advice.advice_rules import rules_for
 from plmetrics.core.names import number_text
 from plmetrics.core.text import parse_call
@@ -18,7 +18,6 @@ from plmetrics.suite.reader import metric_from_text
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from plmetrics.catalogue.advice.advice_rule import TableFacts
     from plmetrics.catalogue.advice.goals import Goal
 
 

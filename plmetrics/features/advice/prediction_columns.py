@@ -16,7 +16,7 @@ from plmetrics.features.advice.column_roles import (
     guess_roles,
     named_scores,
 )
-from plmetrics.features.advice.table_roles import Roles
+from plmetrics.features.advice.table_roles import Roles, Wishes
 from plmetrics.table.prediction_columns import quantile_part
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from plmetrics.features.advice.column_facts import ColumnFacts
     from plmetrics.features.advice.column_roles import Facts
-    from plmetrics.features.advice.table_roles import Wishes
 
 _QUANTILE = re.compile(
     r"(?P<stem>.*?)(?:(?P<share>0?\.\d+)|(?<![0-9.])(?:q|quantile_?)_?(?P<percent>\d{1,2}))"

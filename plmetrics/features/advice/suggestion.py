@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from plmetrics.catalogue import registry
 from plmetrics.catalogue.advice.advice_rule import TableFacts
-from plmetrics.catalogue.advice.goals import GOALS, goal_by_name, goals_of
+from plmetrics.catalogue.advice.goals import GOALS, Goal, goal_by_name, goals_of
 from plmetrics.catalogue.advice.table_survey import Layout, survey
 from plmetrics.core.errors import AbsentDataError, CallError, Problem
 from plmetrics.core.names import did_you_mean, is_address
@@ -19,11 +19,11 @@ from plmetrics.core.redaction import mask_address
 from plmetrics.core.rowsql import compile_row
 from plmetrics.engine.faults import reading
 from plmetrics.engine.streaming import sample
-from plmetrics.features.advice.column_facts import column_facts
-from plmetrics.features.advice.metric_choice import advise, gate_examples
+from plmetrics.features.advice.column_facts import ColumnFacts, column_facts
+from plmetrics.features.advice.metric_choice import Advice, advise, gate_examples
 from plmetrics.features.advice.suite_text import MetricsText, suite_text
 from plmetrics.features.advice.table_description import TableDescription
-from plmetrics.features.advice.table_roles import AmbiguousRoles, Wishes, list_advice
+from plmetrics.features.advice.table_roles import AmbiguousRoles, Roles, Wishes, list_advice
 from plmetrics.features.advice.table_task import recognised_roles
 from plmetrics.table.opening import open_source
 
@@ -32,10 +32,6 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from plmetrics.catalogue.advice.goals import Goal
-    from plmetrics.features.advice.column_facts import ColumnFacts
-    from plmetrics.features.advice.metric_choice import Advice
-    from plmetrics.features.advice.table_roles import Roles
     from plmetrics.suite import python_types
     from plmetrics.table.source import Source
 

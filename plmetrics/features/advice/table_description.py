@@ -10,17 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from plmetrics.core.errors import Problem
 from plmetrics.core.names import is_address, printable
-from plmetrics.features.advice.column_facts import short_text
+from plmetrics.features.advice.column_facts import ColumnFacts, short_text
 from plmetrics.features.advice.column_roles import choose_positive, choose_unit
 from plmetrics.features.advice.label_columns import shared_prefix
-from plmetrics.features.advice.table_roles import AmbiguousRoles
+from plmetrics.features.advice.table_roles import AmbiguousRoles, Roles
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from plmetrics.features.advice.column_facts import ColumnFacts
     from plmetrics.features.advice.column_roles import Facts
-    from plmetrics.features.advice.table_roles import Roles
 
 
 _FEWEST_DATES = 10

@@ -20,7 +20,7 @@ from plmetrics.features.advice.column_names import (
     is_weight_name,
 )
 from plmetrics.features.advice.column_roles import attribute_roles, guess_roles, named_scores
-from plmetrics.features.advice.table_roles import Arms, LongTable, Roles
+from plmetrics.features.advice.table_roles import Arms, LongTable, Roles, Wishes
 from plmetrics.table.prediction_columns import quantile_part
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from plmetrics.features.advice.column_facts import ColumnFacts
     from plmetrics.features.advice.column_roles import Facts
-    from plmetrics.features.advice.table_roles import Wishes
 
 
 _MOST_ARMS = 20

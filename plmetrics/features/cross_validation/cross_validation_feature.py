@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from plmetrics.features.cross_validation.cross_validation_section import CrossValidation, folds_of
-from plmetrics.features.protocol import Feature, FeatureTable, Outputs
+from plmetrics.features.protocol import Feature, FeatureTable, Outputs, Run
 from plmetrics.report.charts.entry import Entry
 
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from plmetrics.core.names import SuitePath
-    from plmetrics.features.protocol import Run
     from plmetrics.suite.model import Suite
     from plmetrics.table.checks import Requirement
     from plmetrics.table.slice_keys import SliceKey

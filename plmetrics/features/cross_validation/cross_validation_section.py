@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from pydantic import Field
 
 from plmetrics.catalogue.composite_metrics import is_across_slices
-from plmetrics.core.names import did_you_mean
-from plmetrics.suite.problems import absent
+from plmetrics.core.names import SuitePath, did_you_mean
+from plmetrics.suite.problems import Findings, absent
 from plmetrics.suite.sections.basics import Finite, NamedMetric
 from plmetrics.suite.sections.section import Column, OrOne, Section, Strict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from plmetrics.catalogue.metric import Metric
-    from plmetrics.core.names import SuitePath
     from plmetrics.states.sums import Total
     from plmetrics.suite.model import Suite
-    from plmetrics.suite.problems import Findings
     from plmetrics.suite.sections.section import ReadMetric
     from plmetrics.table.prediction_table import PredictionTable
 

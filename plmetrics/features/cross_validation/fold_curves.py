@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 from plmetrics.core.errors import Problem
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.grammar import base, channel, layer_charts, options
+from plmetrics.report.charts.grammar import Chart, base, channel, layer_charts, options
 from plmetrics.report.charts.marks import (
     MOST_SERIES,
     PANEL,
@@ -20,15 +20,11 @@ from plmetrics.report.charts.marks import (
     span,
 )
 from plmetrics.report.charts.panels import model_panel, rows_of_panels
-from plmetrics.report.charts.selection import NothingToDraw
+from plmetrics.report.charts.selection import NothingToDraw, Selection
 from plmetrics.report.charts.texts import short
 from plmetrics.report.charts.theme import DASHES, LIGHT, SERIES
 from plmetrics.report.charts.words import direction_words, level_words
 from plmetrics.report.numbers import number, omission
-
-if TYPE_CHECKING:
-    from plmetrics.report.charts.grammar import Chart
-    from plmetrics.report.charts.selection import Selection
 
 _GEOMETRIC = 5.0
 _MOST_POINTS = 400

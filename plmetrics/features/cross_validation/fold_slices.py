@@ -20,14 +20,13 @@ from plmetrics.suite.sections.basics import SliceSet as SliceSpec
 from plmetrics.table.checks import not_numbers
 from plmetrics.table.prediction_columns import require
 from plmetrics.table.slice_keys import SliceKey
-from plmetrics.table.slices import SliceSet
+from plmetrics.table.slices import Slices, SliceSet
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from plmetrics.core.names import SuitePath
     from plmetrics.suite.model import Suite
-    from plmetrics.table.slices import Slices
 
 FOLDS, POOLED = "folds", "pooled"
 SPLITS = TRAIN, VALID, TEST = "train", "valid", "test"

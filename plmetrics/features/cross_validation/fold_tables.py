@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.core.results import CROSS_VALIDATION_SCHEMA, FOLDS_SCHEMA
-from plmetrics.features.cross_validation.cross_validation_section import deciding, folds_of
+from plmetrics.features.cross_validation.cross_validation_section import CrossValidation, deciding, folds_of
 from plmetrics.features.cross_validation.fold_slices import FOLDS, POOLED
 from plmetrics.features.cross_validation.fold_summaries import (
     along_curve,
@@ -45,14 +45,12 @@ from plmetrics.features.cross_validation.fold_values import (
     values_of,
 )
 from plmetrics.features.cross_validation.generalisation_gaps import diagnosis, gaps, pooled_gaps
-from plmetrics.features.cross_validation.repeated_models import bias_and_variance
+from plmetrics.features.cross_validation.repeated_models import RepeatedSums, bias_and_variance
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from plmetrics.features.cross_validation.cross_validation_section import CrossValidation
     from plmetrics.features.cross_validation.fold_values import Ordered
-    from plmetrics.features.cross_validation.repeated_models import RepeatedSums
     from plmetrics.inference.subject import Analysis
 
 MOST_LISTED = 200

@@ -14,7 +14,7 @@ import polars as pl
 
 from plmetrics.core.results import SLICE_VALUES, in_schema
 from plmetrics.features.cross_validation.cross_validation_section import AXES
-from plmetrics.inference.chunks import chunks
+from plmetrics.inference.chunks import Chunk, EstimateColumns, chunks
 from plmetrics.inference.estimates import Estimates
 from plmetrics.table.joins import inner_join, left_join
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from plmetrics.catalogue.metric import Metric
     from plmetrics.inference.analysis import OrderedByPlace
-    from plmetrics.inference.chunks import Chunk, EstimateColumns
     from plmetrics.inference.subject import Analysis, SetStates
     from plmetrics.table.slice_keys import SliceKey
 

@@ -13,12 +13,10 @@ import polars as pl
 
 from plmetrics.states.sums import Total
 from plmetrics.table.prediction_columns import LABEL, plain_column
-from plmetrics.table.prediction_table import sound_rows
+from plmetrics.table.prediction_table import PredictionTable, sound_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from plmetrics.table.prediction_table import PredictionTable
 
 BIAS, VARIANCE, NOISE, LOSS = "bias_squared", "variance", "noise", "expected_loss"
 

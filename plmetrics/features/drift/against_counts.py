@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.engine.prepare.key_constants import pinned_keys
-from plmetrics.engine.prepare.slices import key_codes, list_slices
+from plmetrics.engine.prepare.slices import SliceList, key_codes, list_slices
 from plmetrics.features.drift.constant_grid import upper_edge
 from plmetrics.features.drift.counts import ColumnCounts, DriftCounts
-from plmetrics.features.drift.slice_counts import KEY, PLACE, WIDTH, sliced_counts
+from plmetrics.features.drift.slice_counts import KEY, PLACE, WIDTH, SlicedCounts, sliced_counts
 from plmetrics.features.drift.window_counts import (
     APART,
     NUMBER,
@@ -23,22 +23,18 @@ from plmetrics.features.drift.window_counts import (
     canonical_counts,
     union_of_cells,
 )
-from plmetrics.features.drift.windows import current_window, no_current_rows, no_reference_rows
+from plmetrics.features.drift.windows import CurrentWindow, current_window, no_current_rows, no_reference_rows
 from plmetrics.states.state_format import CELL
-from plmetrics.table.slices import plan_cubes
+from plmetrics.table.slices import Cube, plan_cubes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from plmetrics.core.names import SuitePath
-    from plmetrics.engine.prepare.slices import SliceList
     from plmetrics.engine.request import TableView
     from plmetrics.features.drift.description import Description
-    from plmetrics.features.drift.slice_counts import SlicedCounts
     from plmetrics.features.drift.subjects import Kind, Subject
     from plmetrics.features.drift.window_counts import Tally, WindowCounts
-    from plmetrics.features.drift.windows import CurrentWindow
-    from plmetrics.table.slices import Cube
 
 _ANY_SIZE = 1 << 62
 

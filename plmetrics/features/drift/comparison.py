@@ -11,7 +11,7 @@ from plmetrics.core.names import number_text
 from plmetrics.core.results import GATES_SCHEMA, in_schema
 from plmetrics.features.drift.against_counts import drift_against, on_slices_of
 from plmetrics.features.drift.counts import DriftCounts, WindowsCounting
-from plmetrics.features.drift.drift_section import Drift
+from plmetrics.features.drift.drift_section import Drift, DriftGate
 from plmetrics.features.drift.drift_table import drift_tables
 from plmetrics.features.drift.references import ReferenceCounts
 from plmetrics.features.drift.stored_counts import (
@@ -22,7 +22,7 @@ from plmetrics.features.drift.stored_counts import (
     run_state,
 )
 from plmetrics.features.drift.window_counts import WindowCounting, WindowCounts
-from plmetrics.features.protocol import Outputs
+from plmetrics.features.protocol import Outputs, Run
 from plmetrics.features.stored.merging import by_layout
 from plmetrics.features.stored.state_files import damage_errors
 from plmetrics.features.stored.stored_state import file_places
@@ -32,8 +32,6 @@ from plmetrics.gates.verdicts import unmatched_gate
 if TYPE_CHECKING:
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import Request, TableView
-    from plmetrics.features.drift.drift_section import DriftGate
-    from plmetrics.features.protocol import Run
     from plmetrics.suite.model import Suite
 
 

@@ -18,7 +18,7 @@ from plmetrics.core.quantiles import averaged_inverse
 from plmetrics.core.threads import ahead
 from plmetrics.engine.aggregate.bin_values import NumberBins
 from plmetrics.engine.bad_rows import bad_values
-from plmetrics.engine.inquiry import frames_by_name, gather
+from plmetrics.engine.inquiry import Question, frames_by_name, gather
 from plmetrics.engine.memory.budget import working_memory
 from plmetrics.engine.prepare.slices import key_codes, list_slices, resolve_keys, slice_plans
 from plmetrics.features.drift.slice_counts import KEY, PLACE, SlicedCounts, recentre, sliced_counts
@@ -35,17 +35,15 @@ from plmetrics.features.drift.windows import (
 )
 from plmetrics.states.scores.sorting import sort_with_weights
 from plmetrics.table.prediction_columns import WEIGHT
-from plmetrics.table.slices import Cube, plan_cubes
+from plmetrics.table.slices import Cube, Slices, plan_cubes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import Request, TableView
     from plmetrics.features.drift.subjects import Subject
-    from plmetrics.table.slices import Slices
     from plmetrics.table.source import Source
 
 FINE_BINS = 4096

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plmetrics.core.errors import ConfigError, DataError, Problem
-from plmetrics.core.names import name_list
+from plmetrics.core.names import SuitePath, name_list
 from plmetrics.features.stored.grids import key_content
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from plmetrics.core.names import SuitePath
     from plmetrics.features.drift.subjects import Kind, Subject
     from plmetrics.features.drift.windows import CurrentWindow
     from plmetrics.table.slice_keys import SliceKey

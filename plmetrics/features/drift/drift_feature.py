@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from plmetrics.engine.step import Step
 from plmetrics.features.drift.drift_section import Drift
-from plmetrics.features.protocol import Feature, FeatureTable, Outputs
+from plmetrics.features.protocol import CountedRows, Feature, FeatureTable, Outputs, Run
 from plmetrics.report.charts.entry import Entry
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from plmetrics.core.errors import Problem
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import Request, TableView
-    from plmetrics.features.protocol import CountedRows, Run
     from plmetrics.features.stored.alignment import AlignedStates, StateReference
     from plmetrics.runs.history.earlier_runs import EarlierRuns
     from plmetrics.states.state_format import Builder, State

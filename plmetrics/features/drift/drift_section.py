@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, WithJsonSchema
 
-from plmetrics.core.names import did_you_mean
+from plmetrics.core.names import SuitePath, did_you_mean
 from plmetrics.core.text import Call, join_torn
 from plmetrics.features.drift.drift_measures import (
     DEFAULTS,
@@ -17,17 +17,13 @@ from plmetrics.features.drift.drift_measures import (
     MeasureError,
     measure_of,
 )
-from plmetrics.suite.problems import absent, check_predicate, frozen
+from plmetrics.suite.problems import Findings, absent, check_predicate, frozen
 from plmetrics.suite.sections.basics import Correction, Finite  # noqa: TC001 (pydantic reads them)
 from plmetrics.suite.sections.metrics import is_torn, say_torn
 from plmetrics.suite.sections.references import ByInterval, IntervalReference
 from plmetrics.suite.sections.section import Column, OrOne, Section, Strict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from plmetrics.core.names import SuitePath
-    from plmetrics.suite.problems import Findings
     from plmetrics.suite.sections.section import ReadMetric
 
 _PATH = ("drift",)

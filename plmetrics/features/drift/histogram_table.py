@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from plmetrics.core.names import number_text
 from plmetrics.core.results import DRIFT_HISTOGRAMS_SCHEMA, in_schema
-from plmetrics.features.drift.slice_counts import WIDTH
+from plmetrics.features.drift.slice_counts import WIDTH, SlicedCounts
 from plmetrics.table.tags import in_result_order
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from plmetrics.core.segments import Segments
     from plmetrics.features.drift.counts import ColumnCounts
     from plmetrics.features.drift.sides import Sides
-    from plmetrics.features.drift.slice_counts import SlicedCounts
     from plmetrics.table.slices import Slices
 
 

@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.core.errors import ConfigError, DataError, PlmetricsError, Problem, errors_at
-from plmetrics.core.names import is_address, name_list
+from plmetrics.core.names import SuitePath, is_address, name_list
 from plmetrics.features.drift.against_counts import on_slices_of
 from plmetrics.features.drift.description import Description
 from plmetrics.features.drift.drift_section import Drift
@@ -25,7 +25,6 @@ from plmetrics.table.opening import open_source
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from plmetrics.core.names import SuitePath
     from plmetrics.engine.request import TableView
     from plmetrics.features.stored.alignment import StateReference
     from plmetrics.runs.history.earlier_runs import EarlierRuns

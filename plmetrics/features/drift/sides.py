@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from plmetrics.core.segments import Segments
-from plmetrics.features.drift.slice_counts import WIDTH
+from plmetrics.features.drift.slice_counts import WIDTH, SlicedCounts
 from plmetrics.inference.comparisons.tests.two_samples import (
     Array,
     SampleMoments,
@@ -21,7 +21,6 @@ from plmetrics.inference.comparisons.tests.two_samples import (
 
 if TYPE_CHECKING:
     from plmetrics.features.drift.counts import ColumnCounts
-    from plmetrics.features.drift.slice_counts import SlicedCounts
 
 
 @dataclass(frozen=True, slots=True)

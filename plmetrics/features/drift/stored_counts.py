@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -28,15 +28,13 @@ from plmetrics.features.drift.window_counts import (
 from plmetrics.features.stored.alignment import AlignedStates, StateReference
 from plmetrics.features.stored.state_files import state_bytes
 from plmetrics.features.stored.stored_state import head_of
-from plmetrics.states.state_format import CELL, PART, Builder, Part, State, frame_text
+from plmetrics.states.state_format import CELL, PART, Builder, Part, SavedState, State, frame_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
 
     from plmetrics.core.names import SuitePath
     from plmetrics.engine.request import TableView
-    from plmetrics.states.state_format import SavedState
 
 CELLS, COUNTED, SUMMED = "drift_cells", "drift", "drift_sums"
 

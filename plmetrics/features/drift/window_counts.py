@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from plmetrics.engine.inquiry import answer
+from plmetrics.engine.inquiry import Question, answer
 from plmetrics.engine.memory.budget import separates_scans
 from plmetrics.engine.prepare.slices import resolve_keys
 from plmetrics.features.drift.constant_grid import lower_edge
 from plmetrics.features.drift.counts import MOST_CATEGORIES
-from plmetrics.features.drift.description import Description
-from plmetrics.features.drift.windows import VALUE, current_window, key_type
+from plmetrics.features.drift.description import ColumnDescription, Description
+from plmetrics.features.drift.windows import VALUE, CurrentWindow, current_window, key_type
 from plmetrics.states.state_format import CELL
 from plmetrics.table.joins import left_join
 from plmetrics.table.prediction_columns import WEIGHT
@@ -27,11 +27,8 @@ from plmetrics.table.prediction_columns import WEIGHT
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import TableView
-    from plmetrics.features.drift.description import ColumnDescription
     from plmetrics.features.drift.subjects import Kind
-    from plmetrics.features.drift.windows import CurrentWindow
 
 MOST_VALUES = 16_384
 """A column of numbers with more different values is counted by bin."""

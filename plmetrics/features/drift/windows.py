@@ -17,7 +17,7 @@ from plmetrics.features.drift.drift_section import Drift
 from plmetrics.features.drift.subjects import Subject, common_kind, from_raw, subjects_of, value_of
 from plmetrics.table.checks import bad_rows
 from plmetrics.table.common_types import common_type
-from plmetrics.table.prediction_columns import WEIGHT, plain_column
+from plmetrics.table.prediction_columns import WEIGHT, PredictionColumns, plain_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from plmetrics.core.names import SuitePath
     from plmetrics.engine.request import Request, TableView
     from plmetrics.suite.model import Suite
-    from plmetrics.table.prediction_columns import PredictionColumns
     from plmetrics.table.slice_keys import SliceKey
     from plmetrics.table.slices import SliceSet
     from plmetrics.table.source import Source

@@ -8,7 +8,8 @@ import polars as pl
 
 from plmetrics.engine.step import Step
 from plmetrics.features.experiment.experiment_section import ExperimentPlan, experiment_defaults
-from plmetrics.features.protocol import Feature, FeatureTable, Outputs
+from plmetrics.features.experiment.outcomes import check_columns
+from plmetrics.features.protocol import Feature, FeatureTable, Outputs, Run
 from plmetrics.table.checks import Requirement
 
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from plmetrics.engine.request import Request
-    from plmetrics.features.protocol import Run
     from plmetrics.report.summary import Summary
     from plmetrics.suite.model import Suite
     from plmetrics.table.slices import Slices
@@ -54,8 +54,6 @@ class ExperimentFeature(Feature):
 
     def bind(self, suite: Suite, schema: pl.Schema, table: Source | None) -> None:  # noqa: ARG002
         """Check the columns of ratios, quantiles, covariates and strata: existence, and a numeric type."""
-        from plmetrics.features.experiment.outcomes import check_columns
-
         plan = ExperimentPlan.of(suite)
         check_columns(plan.compared, plan.strata, schema, known=plan.outcomes)
 

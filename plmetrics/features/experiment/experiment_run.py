@@ -13,7 +13,7 @@ from plmetrics.diagnostics.treatment_balance import SIZEABLE, unlike_shares
 from plmetrics.engine.memory.budget import separates_scans
 from plmetrics.features.experiment.arm_sums import experiment_sums
 from plmetrics.features.experiment.design import Experiment
-from plmetrics.features.experiment.experiment_section import TASK, ExperimentPlan, Sequential
+from plmetrics.features.experiment.experiment_section import TASK, ExperimentGate, ExperimentPlan, Sequential
 from plmetrics.features.experiment.readout import by_outcome, planned_shares
 from plmetrics.features.experiment.readout_table import (
     SAMPLE_RATIO_MISMATCH,
@@ -22,7 +22,7 @@ from plmetrics.features.experiment.readout_table import (
     readout_table,
     readout_warnings,
 )
-from plmetrics.features.protocol import Outputs
+from plmetrics.features.protocol import Outputs, Run
 from plmetrics.gates.rules import Rule
 from plmetrics.gates.verdicts import unmatched_gate
 from plmetrics.table.prediction_columns import UNIT, plain_column, score_column
@@ -31,8 +31,6 @@ from plmetrics.table.slice_keys import value_text
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from plmetrics.features.experiment.experiment_section import ExperimentGate
-    from plmetrics.features.protocol import Run
     from plmetrics.suite.model import Suite
     from plmetrics.table.slices import Slices
     from plmetrics.table.source import Source
@@ -135,8 +133,7 @@ def _spending(section: ExperimentPlan) -> Spending | None:
 def _unlike_arms(table: pl.DataFrame) -> Iterator[str]:
     """Warning for each arm and slice set with unequal shares of it.
 
-    Args:
-        table: the table `experiment`; its first outcome is looked at.
+    The first outcome of the table `experiment` is looked at.
     """
     sliced = table.filter(
         pl.col("outcome") == pl.col("outcome").first(),

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
 from plmetrics.core.errors import ConfigError
 from plmetrics.core.names import did_you_mean
 from plmetrics.features.experiment.outcomes import ArmOutcome, outcomes_of
-from plmetrics.suite.problems import absent
+from plmetrics.suite.problems import Findings, absent
 from plmetrics.suite.sections.basics import Correction, Finite, Level
 from plmetrics.suite.sections.section import Column, OrOne, Section, Strict, each_once
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from plmetrics.suite.problems import Findings
 
 _PATH = ("experiment",)
 TASK = "experiment"

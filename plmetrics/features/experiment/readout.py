@@ -8,12 +8,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from plmetrics.core.errors import ConfigError, PlmetricsWarning, Problem
-from plmetrics.core.names import did_you_mean
+from plmetrics.core.names import SuitePath, did_you_mean
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from plmetrics.core.names import SuitePath
     from plmetrics.features.experiment.arm_sums import ExperimentSums
     from plmetrics.suite.python_types import Table
 

@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 from plmetrics.core.errors import Problem
+from plmetrics.report.charts.figure import Figure
+from plmetrics.report.charts.panels import column_of_panels
 from plmetrics.report.charts.rendering import require
+from plmetrics.report.charts.selection import NothingToDraw
+from plmetrics.report.charts.slices.estimate_texts import estimate_texts, minus
+from plmetrics.report.charts.slices.panels import Texts, columns_of
+from plmetrics.report.charts.slices.rows import (
+    WIDTH,
+    Scale,
+    add_heading,
+    forest_domain,
+    header,
+    look_where,
+    panel,
+    stack_rows,
+    with_marks,
+)
+from plmetrics.report.charts.texts import short
 from plmetrics.report.numbers import count, number, p_value, plural
-
-if TYPE_CHECKING:
-    from plmetrics.report.charts.figure import Figure
 
 MOST_ROWS = 60
 _MISMATCH = "sample_ratio_mismatch"
@@ -39,12 +53,6 @@ def readout_chart(readout: pl.DataFrame, *, level: float = 0.95) -> Figure:
     [('B', 0.05)]
     """
     require("altair", needed_for="a chart")
-
-    from plmetrics.report.charts.figure import Figure
-    from plmetrics.report.charts.panels import column_of_panels
-    from plmetrics.report.charts.selection import NothingToDraw
-    from plmetrics.report.charts.slices.rows import add_heading
-    from plmetrics.report.charts.texts import short
 
     if not {"outcome", "arm", "control", "difference", "test"} <= set(readout.columns):
         raise NothingToDraw(Problem("the table is not one of plmetrics.readout"))
@@ -74,20 +82,6 @@ def _ratio(readout: pl.DataFrame) -> str:
 
 
 def _panel(part: pl.DataFrame, level: float, *, titled: bool) -> Any:
-    from plmetrics.report.charts.slices.estimate_texts import estimate_texts, minus
-    from plmetrics.report.charts.slices.panels import Texts, columns_of
-    from plmetrics.report.charts.slices.rows import (
-        WIDTH,
-        Scale,
-        forest_domain,
-        header,
-        look_where,
-        panel,
-        stack_rows,
-        with_marks,
-    )
-    from plmetrics.report.charts.texts import short
-
     records = [row | {"interval_status": "not_requested"} for row in part.rows(named=True)]
     texts = {
         "t": [_label(row) for row in records],
@@ -112,8 +106,6 @@ def _panel(part: pl.DataFrame, level: float, *, titled: bool) -> Any:
 
 
 def _label(row: dict[str, Any]) -> str:
-    from plmetrics.report.charts.texts import short
-
     return (
         short(row["arm"], 30)
         if row["slice"] == "all"

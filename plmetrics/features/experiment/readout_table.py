@@ -28,7 +28,7 @@ from plmetrics.inference.comparisons.tests.power import (
     required_for_means,
     required_for_proportions,
 )
-from plmetrics.inference.comparisons.tests.sequential import always_valid_tests
+from plmetrics.inference.comparisons.tests.sequential import always_valid_tests, look_shares, sequential_tests
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -199,8 +199,6 @@ def _at_this_look(test: TestOutcomes, experiment: ExperimentSums, plan: Plan) ->
     """Test at the current size, for looks at planned sizes with error spending."""
     if plan.spending is None:
         return None
-    from plmetrics.inference.comparisons.tests.sequential import look_shares, sequential_tests
-
     units = float(experiment.sizes.sum())
     shares = look_shares(units, plan.spending.planned, plan.spending.looks)
     return sequential_tests(test, shares, plan.spending.function, plan.level)

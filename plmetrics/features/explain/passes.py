@@ -9,7 +9,7 @@ from plmetrics.engine.aggregate.aggregation import families, needs_rows, sum_bin
 from plmetrics.engine.aggregate.cell_sums import TERM, sums_with_counts
 from plmetrics.engine.aggregate.paired_rows import paired_step, reads_paired_rows
 from plmetrics.engine.aggregate.row_plan import BLOCK
-from plmetrics.engine.inquiry import first_plans
+from plmetrics.engine.inquiry import Question, first_plans
 from plmetrics.engine.order.by_ranges import order_steps
 from plmetrics.engine.step import Step
 from plmetrics.features.explain.query_plans import count_columns, fallbacks, scans
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import Request
     from plmetrics.engine.run_plan import RunPlan
 

@@ -9,22 +9,20 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.engine.aggregate.aggregation import needs_rows, sum_plans
-from plmetrics.engine.order.orderings import orderings
+from plmetrics.engine.order.orderings import Ordering, orderings
 from plmetrics.engine.order.score_bins import bin_kinds, by_quantile
 from plmetrics.features.explain.work import costs
 from plmetrics.features.stored.support import resamples_totals, support_problems
 from plmetrics.states.scores.coarse import coarse_number
-from plmetrics.states.scores.grid import FINE_BINS, UNBLOCKED
+from plmetrics.states.scores.grid import FINE_BINS, UNBLOCKED, BinKind
 from plmetrics.states.scores.sorted_rows import Binning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from plmetrics.core.errors import Problem
-    from plmetrics.engine.order.orderings import Ordering
     from plmetrics.engine.request import Request
     from plmetrics.engine.run_plan import RunPlan
-    from plmetrics.states.scores.grid import BinKind
 
 
 _NUMBER = 8

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from plmetrics.features.protocol import Feature, FeatureTable, Outputs
+from plmetrics.features.protocol import Feature, FeatureTable, Outputs, Run
 from plmetrics.suite.sections.labels import Labels
-
-if TYPE_CHECKING:
-    from plmetrics.features.protocol import Run
 
 
 class LabelsFeature(Feature):

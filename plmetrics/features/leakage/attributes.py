@@ -18,7 +18,7 @@ import polars as pl
 from plmetrics.core.exact_sums import ordered_sum
 from plmetrics.core.names import is_pattern
 from plmetrics.engine.arithmetic import Arithmetic, exponents_in
-from plmetrics.engine.inquiry import frames_by_name, gather
+from plmetrics.engine.inquiry import Question, frames_by_name, gather
 from plmetrics.engine.memory.budget import working_memory
 from plmetrics.features.leakage.leakage_section import Leakage
 from plmetrics.table.common_types import common_type
@@ -27,7 +27,6 @@ from plmetrics.table.prediction_columns import LABEL
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import TableView
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from plmetrics.core.errors import errors_at
 from plmetrics.engine.step import Step
 from plmetrics.features.leakage.leakage_section import Leakage
-from plmetrics.features.protocol import Feature, FeatureTable, Outputs
+from plmetrics.features.protocol import CountedRows, Feature, FeatureTable, Outputs, Run
 from plmetrics.suite.sections.section import HANDED_OVER
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import Request, TableView
-    from plmetrics.features.protocol import CountedRows, Run
     from plmetrics.features.stored.alignment import AlignedStates
     from plmetrics.states.state_format import Builder
     from plmetrics.suite.model import Suite

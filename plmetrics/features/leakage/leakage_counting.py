@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plmetrics.core.errors import DataError, Problem
-from plmetrics.engine.inquiry import answer, constant_question, frames_by_name, gather
+from plmetrics.engine.inquiry import Question, answer, constant_question, frames_by_name, gather
 from plmetrics.engine.memory.budget import passes_to_hold
 from plmetrics.features.leakage.attributes import AttributesCounting, attribute_candidates
 from plmetrics.features.leakage.leakage_section import Leakage
@@ -25,16 +25,14 @@ from plmetrics.features.leakage.training_rows import (
     evaluated_columns,
     join_passes,
 )
-from plmetrics.states.state_format import Part
+from plmetrics.states.state_format import Builder, Part, SavedState
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import TableView
     from plmetrics.features.protocol import CountedRows
     from plmetrics.features.stored.alignment import AlignedStates
-    from plmetrics.states.state_format import Builder, SavedState
     from plmetrics.suite.model import Suite
     from plmetrics.table.source import Source
 

@@ -6,14 +6,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from plmetrics.features.nights.interval_section import IntervalSection, Keep
-from plmetrics.features.protocol import Feature, FeatureTable, Outputs
+from plmetrics.features.protocol import Feature, FeatureTable, Outputs, Run
 from plmetrics.report.charts.entry import Entry
 
 if TYPE_CHECKING:
     import polars as pl
     from rich.text import Text
 
-    from plmetrics.features.protocol import Run
     from plmetrics.report.summary import Summary
 
 

@@ -23,20 +23,17 @@ from plmetrics.core.results import (
     table_schema,
 )
 from plmetrics.core.threads import parallel_map
-from plmetrics.features.nights.calendar import Calendar
+from plmetrics.features.nights.calendar import Calendar, Interval
 from plmetrics.features.nights.history_selection import FOLDERS, interval_length
-from plmetrics.features.nights.manifests import Manifests
+from plmetrics.features.nights.manifests import Manifest, Manifests
 from plmetrics.gates.rules import BAND_ENDS
 from plmetrics.runs.folder import moment_of, table_file
 from plmetrics.runs.history.previous_runs import complete_runs
-from plmetrics.runs.reading import AbsentRun, RunFault, read_table
+from plmetrics.runs.reading import AbsentRun, RunFault, StoredRun, read_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from plmetrics.features.nights.calendar import Interval
-    from plmetrics.features.nights.manifests import Manifest
-    from plmetrics.runs.reading import StoredRun
     from plmetrics.table.storage.places import Place
 
 CURRENT, SUPERSEDED, MISSING, DAMAGED = "current", "superseded", "missing", "damaged"

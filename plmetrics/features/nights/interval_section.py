@@ -10,16 +10,14 @@ from zoneinfo import ZoneInfo, available_timezones
 from pydantic import AfterValidator, Field
 
 from plmetrics.core.durations import Duration
-from plmetrics.core.names import did_you_mean
-from plmetrics.features.nights.calendar import Calendar
+from plmetrics.core.names import SuitePath, did_you_mean
+from plmetrics.features.nights.calendar import Calendar, Interval
 from plmetrics.suite.sections.references import DurationText, IntervalReference
 from plmetrics.suite.sections.section import Column, Section
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from plmetrics.core.names import SuitePath
-    from plmetrics.features.nights.calendar import Interval
     from plmetrics.suite.model import Suite
     from plmetrics.suite.problems import Findings
 

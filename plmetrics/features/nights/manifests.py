@@ -17,7 +17,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from plmetrics.runs.documents import misfit
+from plmetrics.runs.documents import Shape, misfit
 from plmetrics.runs.files import (
     create,
     environment_faults,
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from plmetrics.features.nights.calendar import Interval
-    from plmetrics.runs.documents import Shape
     from plmetrics.table.storage.places import Place
 
 INTERVALS = "intervals"

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from plmetrics.core.durations import Duration
 from plmetrics.core.errors import DataError, EnvironmentFault, PlmetricsError, Problem
 from plmetrics.features.nights.interval_section import references
-from plmetrics.features.nights.manifests import Manifests
+from plmetrics.features.nights.manifests import Manifest, Manifests
 from plmetrics.runs.history.comparability import misleading
 from plmetrics.runs.history.earlier_runs import EarlierRuns
 from plmetrics.runs.record import suite_content
-from plmetrics.suite.sections.references import IntervalReference
+from plmetrics.suite.sections.references import Band, IntervalReference
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,12 +23,10 @@ if TYPE_CHECKING:
 
     from plmetrics.core.results import RecordedInterval
     from plmetrics.features.nights.calendar import Calendar, Interval
-    from plmetrics.features.nights.manifests import Manifest
     from plmetrics.features.stored.alignment import StateReference
     from plmetrics.runs.outcome import Outcome
     from plmetrics.runs.reading import StoredResult, StoredRun
     from plmetrics.suite.model import Suite
-    from plmetrics.suite.sections.references import Band
 
 T = TypeVar("T")
 

@@ -15,7 +15,7 @@ from plmetrics.core.results import LABELLED
 from plmetrics.core.rowsql import compile_row
 from plmetrics.engine.faults import reading
 from plmetrics.engine.streaming import collected_frame
-from plmetrics.suite.sections.labels import label_status
+from plmetrics.suite.sections.labels import Labels, label_status
 from plmetrics.table.data_files import list_data_files
 from plmetrics.table.files import Complaints
 from plmetrics.table.formats.hive import partition_pairs
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from plmetrics.features.nights.calendar import Interval
     from plmetrics.features.nights.interval_section import IntervalSection
     from plmetrics.suite.model import Suite
-    from plmetrics.suite.sections.labels import Labels
     from plmetrics.table.source import Source
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import polars as pl
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from plmetrics.core.errors import PlmetricsError
 from plmetrics.core.results import DECOMPOSITION_SCHEMA
-from plmetrics.features.nights.states import alike_states, state_suite
+from plmetrics.features.nights.states import IntervalState, alike_states, state_suite
 from plmetrics.features.stored.capture import blocks_in
 from plmetrics.features.stored.compatibility import check_compatible
 from plmetrics.features.stored.grids import read_constants, read_grids
@@ -28,19 +28,15 @@ from plmetrics.inference.across_runs.score_decomposition import (
     score_decomposition,
 )
 from plmetrics.states.scores.run_grids import matching_rows
-from plmetrics.states.state_format import CELL, Part
-from plmetrics.table.slices import Slices, order
+from plmetrics.states.state_format import CELL, Part, SavedState
+from plmetrics.table.slices import Slices, SliceSet, order
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
-    from typing import Self
 
-    from plmetrics.features.nights.states import IntervalState
     from plmetrics.features.stored.alignment import StateReference
     from plmetrics.runs.reading import StoredRun
-    from plmetrics.states.state_format import SavedState
     from plmetrics.suite.model import Suite
-    from plmetrics.table.slices import SliceSet
 
 
 Array = NDArray[np.float64]

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 from plmetrics.core.durations import Duration
 from plmetrics.core.errors import AbsentDataError, ConfigError, Problem
 from plmetrics.features.nights.calendar import Calendar
-from plmetrics.features.nights.manifests import Manifests
+from plmetrics.features.nights.manifests import Manifest, Manifests
 from plmetrics.features.nights.states import STATE
 from plmetrics.runs.files import place_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from plmetrics.features.nights.manifests import Manifest
     from plmetrics.states.state_format import State
     from plmetrics.table.storage.places import Place
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from plmetrics.core.errors import ConfigError, Problem, UnitsMissingError
 from plmetrics.core.names import is_address
-from plmetrics.core.results import gate_table
-from plmetrics.features.shards.unit_plan import PLAN, read_plan
+from plmetrics.core.results import Json, gate_table
+from plmetrics.features.shards.unit_plan import PLAN, Unit, UnitPlan, read_plan
 from plmetrics.runs.files import place_of
 from plmetrics.table.files import shown_path
 
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from plmetrics.core.results import Json
-    from plmetrics.features.shards.unit_plan import Unit, UnitPlan
     from plmetrics.features.stored.alignment import StateReference
     from plmetrics.table.storage.places import Place
 

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field
 
 from plmetrics.core.errors import ConfigError
-from plmetrics.features.protocol import Feature, Outputs
+from plmetrics.features.protocol import Feature, Outputs, Run
 from plmetrics.runners.choice import split_name
 from plmetrics.runs.files import place_of
 from plmetrics.suite.sections.section import Section
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from plmetrics.core.names import SuitePath
-    from plmetrics.features.protocol import Run
     from plmetrics.suite.problems import Findings
     from plmetrics.suite.sections.section import ReadMetric
 

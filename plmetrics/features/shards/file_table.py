@@ -14,17 +14,15 @@ from plmetrics.core.redaction import mask_address
 from plmetrics.states.state_format import frame_of, frame_text
 from plmetrics.suite.yaml.variables import expand
 from plmetrics.table.data_files import formats
-from plmetrics.table.files import SourceFile, shown_path
+from plmetrics.table.files import SourceFile, Stamp, shown_path
 from plmetrics.table.formats.hive import FILE_PATH, Partitions
 from plmetrics.table.formats.lakehouse import ListedFiles, Listing
-from plmetrics.table.source import Reader, Source, schema_of
+from plmetrics.table.formats.reader import FileFormat, Reader
+from plmetrics.table.source import Source, schema_of
 from plmetrics.table.stamps import stamps_now
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from plmetrics.table.files import Stamp
-    from plmetrics.table.source import FileFormat
 
 
 def table_content(source: Source) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from plmetrics.core.errors import AbsentDataError, EnvironmentFault, PlmetricsEr
 from plmetrics.core.redaction import Redaction
 from plmetrics.engine.run_plan import Accounting, NoRowsLeftError
 from plmetrics.features.shards.file_table import open_table
-from plmetrics.features.shards.unit_plan import read_content, read_plan
+from plmetrics.features.shards.unit_plan import Unit, UnitPlan, read_content, read_plan
 from plmetrics.features.stored.state_files import ENDING, state_bytes, write_state
 from plmetrics.features.stored.state_of_rows import state_of_rows
 from plmetrics.features.stored.stored_state import head_of, stored_state
@@ -26,7 +26,7 @@ from plmetrics.runs.record import fingerprint, mask_head, versions
 from plmetrics.states.state_format import PART, Head, State, frame_of, frame_text
 from plmetrics.suite.reader import suite_from_mapping
 from plmetrics.suite.yaml.variables import Expansion
-from plmetrics.table.files import shown_path
+from plmetrics.table.files import Stamp, shown_path
 from plmetrics.table.opening import open_source
 from plmetrics.table.stamps import stamps_now
 
@@ -36,10 +36,8 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from plmetrics.features.shards.unit_plan import Unit, UnitPlan
     from plmetrics.features.stored.alignment import StateReference
     from plmetrics.suite.model import Suite
-    from plmetrics.table.files import Stamp
     from plmetrics.table.source import Source
     from plmetrics.table.storage.places import Place
 

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import polars as pl
 
 from plmetrics.core.errors import Problem
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.selection import NothingToDraw
+from plmetrics.report.charts.selection import NothingToDraw, Selection
 from plmetrics.report.charts.slices.estimate_texts import estimate_texts, minus
 from plmetrics.report.charts.slices.panels import SlicePanel, Texts, side_by_side
 from plmetrics.report.charts.slices.rows import add_heading, look_where, stack_rows, with_marks
 from plmetrics.report.charts.texts import short
 from plmetrics.report.charts.words import level_words
 from plmetrics.report.numbers import count, number, omission, p_value, plural
-
-if TYPE_CHECKING:
-    from plmetrics.report.charts.selection import Selection
 
 MOST_ROWS = 40
 

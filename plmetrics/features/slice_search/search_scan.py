@@ -23,7 +23,7 @@ from plmetrics.engine.inquiry import answer
 from plmetrics.engine.prepare.preparation import prepare
 from plmetrics.engine.step import Step
 from plmetrics.engine.streaming import collected_batches
-from plmetrics.features.slice_search.row_sums import by_block, centred_values, code_column
+from plmetrics.features.slice_search.row_sums import GroupingSums, by_block, centred_values, code_column
 from plmetrics.features.slice_search.search_columns import column_encodings, searched_columns
 from plmetrics.features.slice_search.search_plan import (
     BATCH_ROWS,
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
 
     from plmetrics.engine.request import Request
     from plmetrics.engine.run_plan import RunPlan
-    from plmetrics.features.slice_search.row_sums import GroupingSums
     from plmetrics.features.slice_search.search_columns import Encoding, SearchedColumn
     from plmetrics.suite.model import Suite
     from plmetrics.table.prediction_table import PredictionTable

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from plmetrics.catalogue.metric import TOTAL, Metric
 from plmetrics.catalogue.needs import Sums
-from plmetrics.suite.problems import absent, lacks_column
+from plmetrics.suite.problems import Findings, absent, lacks_column
 from plmetrics.suite.sections.basics import Correction, Level, NamedMetric  # noqa: TC001 (pydantic reads them)
 from plmetrics.suite.sections.section import MOST_ROWS, OneOrMore, Section
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from plmetrics.core.names import SuitePath
-    from plmetrics.suite.problems import Findings
     from plmetrics.suite.sections.section import ReadMetric
 
 _PATH = ("find_slices",)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.features.protocol import Feature, FeatureTable, Outputs
+from plmetrics.features.protocol import CountedRows, Feature, FeatureTable, Outputs, Run
 from plmetrics.features.slice_search.search_section import FindSlices
 from plmetrics.report.charts.entry import Entry
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from plmetrics.engine.request import Request
     from plmetrics.engine.step import Step
-    from plmetrics.features.protocol import CountedRows, Run
     from plmetrics.features.stored.alignment import AlignedStates
     from plmetrics.states.state_format import Builder
     from plmetrics.suite.model import Suite

@@ -35,7 +35,7 @@ from plmetrics.features.stored.capture import constants_content
 from plmetrics.features.stored.grids import read_constants
 from plmetrics.features.stored.restoration import empty_rows
 from plmetrics.features.stored.stored_state import suite_of
-from plmetrics.states.state_format import CELL, Part
+from plmetrics.states.state_format import CELL, Builder, Part, SavedState
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from plmetrics.engine.request import Request
     from plmetrics.features.protocol import CountedRows
     from plmetrics.features.stored.alignment import AlignedStates
-    from plmetrics.states.state_format import Builder, SavedState
     from plmetrics.suite.model import Suite
     from plmetrics.table.source import Source
 

@@ -12,14 +12,13 @@ import polars.selectors as cs
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.engine.faults import reading
 from plmetrics.engine.streaming import write_rows
-from plmetrics.runs.files import replacement
+from plmetrics.runs.files import environment_faults, replacement
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
-    from plmetrics.table.files import SourceFile
-    from plmetrics.table.formats.hive import Partitions
-    from plmetrics.table.source import FileFormat, Source
+    from plmetrics.table.formats.reader import FileFormat, Reader
+    from plmetrics.table.source import Source
 
 ENDINGS = (".parquet", ".csv")
 _TEXT = "@@text|"
@@ -38,7 +37,6 @@ def write_split(data: str, output: Path, method: str, arguments: Mapping[str, An
     """
     from plmetrics.features.splits import splitters
     from plmetrics.features.splits.split_request import check_not_empty
-    from plmetrics.runs.files import environment_faults
     from plmetrics.table.opening import open_source
 
     source = open_source(data)
@@ -70,22 +68,11 @@ class _TextColumns:
 
     base: FileFormat
 
-    def scan(
-        self,
-        files: Sequence[SourceFile],
-        stored: pl.Schema,
-        partitions: Partitions,
-        row_index: str | None = None,
-        *,
-        insert: bool = False,
-    ) -> pl.LazyFrame:
-        """One lazy scan, as `source.FileFormat` says."""
-        texts = self.base.scan(
-            files, pl.Schema(dict.fromkeys(stored, pl.String())), partitions, insert=insert
-        )
-        columns = texts.select(cs.by_name(name).name.prefix(_TEXT) for name in stored)
-        values = self.base.scan(files, stored, partitions, row_index, insert=insert)
-        return pl.concat([values, columns], how="horizontal")
+    def scan(self, reader: Reader, row_index: str | None = None) -> pl.LazyFrame:
+        """One lazy scan, as `reader.FileFormat` says."""
+        texts = self.base.scan(replace(reader, stored=pl.Schema(dict.fromkeys(reader.stored, pl.String()))))
+        columns = texts.select(cs.by_name(name).name.prefix(_TEXT) for name in reader.stored)
+        return pl.concat([self.base.scan(reader, row_index), columns], how="horizontal")
 
 
 def _check_output(output: Path, source: Source) -> None:

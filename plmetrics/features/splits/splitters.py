@@ -19,13 +19,12 @@ import polars.selectors as cs
 from plmetrics.engine.faults import reading
 from plmetrics.features.splits.group_folds import with_group_numbers
 from plmetrics.features.splits.hash_parts import with_parts
-from plmetrics.features.splits.split_request import number_of, shares_of, split_request
+from plmetrics.features.splits.split_request import Columns, Frame, number_of, shares_of, split_request
 from plmetrics.features.splits.time_splits import time_ordered
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from plmetrics.features.splits.split_request import Columns, Frame
     from plmetrics.suite.python_types import Table
 
 __all__ = [

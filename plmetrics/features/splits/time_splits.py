@@ -14,7 +14,7 @@ import polars.selectors as cs
 from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.engine.faults import reading
 from plmetrics.engine.streaming import collected_frame
-from plmetrics.features.splits.split_request import TEST, TRAIN, number_of, split_request, unknown
+from plmetrics.features.splits.split_request import TEST, TRAIN, Frame, number_of, split_request, unknown
 from plmetrics.table.checks import UNORDERED, UNORDERED_HINT, is_unordered, one_form_problem, time_forms
 from plmetrics.table.prediction_columns import require
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from plmetrics.features.splits.split_request import Frame
     from plmetrics.suite.python_types import Table
 
     Counts = NDArray[np.int64]

@@ -14,14 +14,12 @@ import polars as pl
 
 from plmetrics.core.hashing import OWN_BLOCK_LIMIT
 from plmetrics.engine.streaming import collected_frame
-from plmetrics.states.state_format import BLOCK, BLOCKS, PART, Part
+from plmetrics.states.state_format import BLOCK, BLOCKS, PART, Builder, Head, Part, SavedState
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
-
-    from plmetrics.states.state_format import Builder, Head, SavedState
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import polars as pl
 
 from plmetrics.core.exact_sums import integer_parts
 from plmetrics.core.hashing import unit_hash
-from plmetrics.engine.aggregate.aggregation import needs_rows
+from plmetrics.engine.aggregate.aggregation import Aggregates, needs_rows
 from plmetrics.engine.aggregate.row_plan import BLOCK as ROW_BLOCK
 from plmetrics.engine.aggregate.totals import centres_of, moments, summed_in
 from plmetrics.engine.order.on_grid import GridCounts
@@ -20,15 +20,15 @@ from plmetrics.engine.order.parts import exponent_in_bins
 from plmetrics.engine.order.score_bins import UNIT_SPAN
 from plmetrics.engine.prepare.key_constants import pinned_keys
 from plmetrics.engine.prepare.preparation import every_key
-from plmetrics.engine.request import unit_column
-from plmetrics.engine.run_plan import units_of_rows
+from plmetrics.engine.request import Request, TableView, unit_column
+from plmetrics.engine.run_plan import RunPlan, units_of_rows
 from plmetrics.engine.streaming import collected_frame
 from plmetrics.features.protocol import CountedRows
 from plmetrics.features.registry import features_of
 from plmetrics.features.stored.grids import ends_rows, grids_digest, key_content, write_ends, write_grids
 from plmetrics.features.stored.sparse_counts import KEYS, pieces_of, summarise_part, total_of
 from plmetrics.features.stored.support import names_rows, resamples_totals
-from plmetrics.states.moments import CENTRE
+from plmetrics.states.moments import CENTRE, Moment
 from plmetrics.states.scores.run_grids import Cuts, ModelGrid, cuts_of, usual_cuts
 from plmetrics.states.scores.sorted_rows import CLASSES, Binning
 from plmetrics.states.state_format import BLOCK, BLOCKS, CELL, Builder, Part, frame_text
@@ -40,11 +40,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from plmetrics.engine.aggregate.aggregation import Aggregates
-    from plmetrics.engine.request import Request, TableView
-    from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.bin_sums import BinSums
-    from plmetrics.states.moments import Moment
     from plmetrics.states.scores.grid import BinKind
     from plmetrics.states.scores.run_grids import Grids
     from plmetrics.states.scores.sliced_grid import SlicedGrid

@@ -13,15 +13,12 @@ from plmetrics.core.hashing import same_words
 from plmetrics.engine.request import unit_column
 from plmetrics.engine.streaming import frames_of
 from plmetrics.features.registry import features_in
-from plmetrics.features.stored.alignment import tables
+from plmetrics.features.stored.alignment import StateReference, tables
 from plmetrics.features.stored.stored_state import differences, suite_of
-from plmetrics.states.state_format import BLOCKS, PART, frame_of
+from plmetrics.states.state_format import BLOCKS, PART, Head, frame_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-
-    from plmetrics.features.stored.alignment import StateReference
-    from plmetrics.states.state_format import Head
 
 _SAME = "write them with the constants of one: plmetrics state SUITE --constants "
 _LISTED = 5

@@ -13,7 +13,7 @@ from plmetrics.engine.prepare.constants import Constants
 from plmetrics.states.scores.bin_lookup import Keys
 from plmetrics.states.scores.roll_up import NO_ENDS
 from plmetrics.states.scores.run_grids import Cuts, ModelGrid
-from plmetrics.states.state_format import CELL, PLACES, SUMS, Part
+from plmetrics.states.state_format import CELL, PLACES, SUMS, Builder, Part, SavedState
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from plmetrics.states.scores.coarse import Array
     from plmetrics.states.scores.run_grids import Grids
-    from plmetrics.states.state_format import Builder, SavedState
     from plmetrics.table.slice_keys import SliceKey
 
 

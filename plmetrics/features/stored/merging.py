@@ -11,17 +11,14 @@ import polars as pl
 from plmetrics.core.errors import AbsentDataError, Problem
 from plmetrics.engine.streaming import collected_frame
 from plmetrics.features.registry import features_in
-from plmetrics.features.stored.alignment import AlignedStates, StateReference, blocks_of, tables
+from plmetrics.features.stored.alignment import AlignedStates, MergedBlocks, StateReference, blocks_of, tables
 from plmetrics.features.stored.summation import add_parts
-from plmetrics.states.state_format import BLOCK, CELL, PART, Builder, Part, SavedState
+from plmetrics.states.state_format import BLOCK, CELL, PART, Builder, Head, Part, SavedState
 from plmetrics.table.joins import left_join
 from plmetrics.table.slices import order
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-
-    from plmetrics.features.stored.alignment import MergedBlocks
-    from plmetrics.states.state_format import Head
 
 _NEW = "@new"
 _SMALL = ("cells", "slices", "edges", "usual", "cuts", "queries", "drift_cells")

@@ -10,27 +10,27 @@ import numpy as np
 import polars as pl
 
 from plmetrics.core.exact_sums import Addition
-from plmetrics.engine.aggregate.aggregation import collect_aggregates, needs_rows
+from plmetrics.engine.aggregate.aggregation import Aggregates, collect_aggregates, needs_rows
 from plmetrics.engine.aggregate.row_plan import BLOCK as ROW_BLOCK
 from plmetrics.engine.binding.bind import bind
 from plmetrics.engine.binding.reference_slices import check_references
 from plmetrics.engine.memory.budget import counting_room
-from plmetrics.engine.order.orderings import orderings
+from plmetrics.engine.order.orderings import Ordering, orderings
 from plmetrics.engine.prepare.key_constants import pinned_keys
 from plmetrics.engine.prepare.preparation import model_origins, with_stored_models
-from plmetrics.engine.prepare.slices import key_codes, list_slices
+from plmetrics.engine.prepare.slices import SliceList, key_codes, list_slices
 from plmetrics.engine.ranking.queries import view_of_queries
 from plmetrics.engine.run_plan import Accounting, Blocks, RunPlan
 from plmetrics.features.stored.capture import bins_text, blocks_in
 from plmetrics.features.stored.grids import read_constants, read_ends, read_grids
 from plmetrics.features.stored.sparse_counts import PIECES, PieceRows
 from plmetrics.states.arms import ARMS
-from plmetrics.states.scores.grid import UNBLOCKED, shape
+from plmetrics.states.scores.grid import UNBLOCKED, BinKind, shape
 from plmetrics.states.scores.run_grids import matching_rows
 from plmetrics.states.scores.sliced_grid import SlicedGrid
 from plmetrics.states.scores.sorted_rows import CLASSES
-from plmetrics.states.state_format import BLOCK, BLOCKS, CELL, PART, Part, frame_of
-from plmetrics.table.slices import plan_cubes
+from plmetrics.states.state_format import BLOCK, BLOCKS, CELL, PART, Head, Part, SavedState, frame_of
+from plmetrics.table.slices import Cube, plan_cubes
 from plmetrics.table.source import Source
 
 if TYPE_CHECKING:
@@ -38,17 +38,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from plmetrics.engine.aggregate.aggregation import Aggregates
-    from plmetrics.engine.order.orderings import Ordering
     from plmetrics.engine.prepare.constants import Constants
-    from plmetrics.engine.prepare.slices import SliceList
     from plmetrics.engine.request import Request, TableView
     from plmetrics.states.bin_sums import BinSums
     from plmetrics.states.scores.coarse import Array
-    from plmetrics.states.scores.grid import BinKind
-    from plmetrics.states.state_format import Head, SavedState
     from plmetrics.suite.model import Suite
-    from plmetrics.table.slices import Cube
 
     Scores = Iterator[tuple[str, str | None, Callable[[int], SlicedGrid]]]
 

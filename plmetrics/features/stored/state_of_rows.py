@@ -21,7 +21,7 @@ from plmetrics.features.stored.state_files import damage_errors, state_bytes, wr
 from plmetrics.features.stored.stored_state import differences, file_places, head_of, suite_of
 from plmetrics.features.stored.support import check_row_identity, countable
 from plmetrics.runs.record import fingerprint
-from plmetrics.states.state_format import State
+from plmetrics.states.state_format import Head, State
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     from plmetrics.engine.prepare.constants import Constants
     from plmetrics.features.stored.alignment import StateReference
-    from plmetrics.states.state_format import Head
     from plmetrics.suite.model import Suite
     from plmetrics.table.source import Source
 

@@ -10,7 +10,7 @@ from plmetrics.features.stored.alignment import StateReference
 from plmetrics.features.stored.state_files import read_head, read_state
 from plmetrics.runs.record import fingerprint, versions
 from plmetrics.states.state_format import Head, State
-from plmetrics.suite.model import canonical
+from plmetrics.suite.model import Suite, canonical
 from plmetrics.suite.yaml.dump import suite_content, suite_from_content
 from plmetrics.table.faults import stamps_of
 from plmetrics.table.files import shown_path
@@ -19,7 +19,6 @@ from plmetrics.table.stamps import digests_of, watch_stamps
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from plmetrics.suite.model import Suite
     from plmetrics.table.source import Source
     from plmetrics.table.storage.places import Place
 

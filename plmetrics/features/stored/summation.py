@@ -15,9 +15,9 @@ import polars as pl
 
 from plmetrics.core.hashing import block_numbers
 from plmetrics.core.threads import ahead, parallel_map
-from plmetrics.features.stored.alignment import StateReference
+from plmetrics.features.stored.alignment import AlignedStates, MergedBlocks, StateReference
 from plmetrics.features.stored.capture import blocks_in, write_blocks
-from plmetrics.features.stored.cube_sums import cube_sums
+from plmetrics.features.stored.cube_sums import CubeSums, cube_sums
 from plmetrics.features.stored.grids import ENDS, joined_ends, write_ends
 from plmetrics.features.stored.sparse_counts import (
     KEYS,
@@ -31,16 +31,12 @@ from plmetrics.features.stored.sparse_counts import (
     total_of,
 )
 from plmetrics.states.scores.grid import UNBLOCKED
-from plmetrics.states.state_format import Part
+from plmetrics.states.state_format import Builder, Part
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
-
-    from plmetrics.features.stored.alignment import AlignedStates, MergedBlocks
-    from plmetrics.features.stored.cube_sums import CubeSums
-    from plmetrics.states.state_format import Builder
 
     Slots = NDArray[np.int64]
 

@@ -16,7 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plmetrics.core.results import DECOMPOSITION_SCHEMA
-from plmetrics.inference.chunks import chunk_of
+from plmetrics.inference.chunks import Chunk, chunk_of
 from plmetrics.inference.comparisons.paired_bootstrap import Difference, difference_from_zero
 from plmetrics.inference.estimate import Estimate, effective_blocks
 from plmetrics.inference.metric_values import value_or_nan
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from plmetrics.catalogue.metric import Metric
-    from plmetrics.inference.chunks import Chunk
     from plmetrics.inference.subject import Analysis, SetStates
     from plmetrics.states.sums import View
     from plmetrics.suite.model import Suite

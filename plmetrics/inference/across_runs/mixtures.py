@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,6 @@ from plmetrics.inference.records import end_to_end
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Self
 
     from plmetrics.catalogue.metric import Metric
     from plmetrics.states.sums import View

@@ -10,19 +10,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import factorial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core.hashing import ORDER_SALT, mix, mix_int
-from plmetrics.inference.across_runs.mixtures import AFTER, BEFORE, SCORES, SHARE
+from plmetrics.inference.across_runs.mixtures import AFTER, BEFORE, SCORES, SHARE, Kinds, Worth
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Self
-
-    from plmetrics.inference.across_runs.mixtures import Kinds, Worth
 
 Places = NDArray[np.int64]
 Array = NDArray[np.float64]

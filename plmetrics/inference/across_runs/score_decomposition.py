@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from plmetrics.core.results import DECOMPOSITION_SCHEMA
 from plmetrics.inference.across_runs.comparisons import NOTE
-from plmetrics.inference.across_runs.decomposition import PARTS, part_rows
-from plmetrics.inference.across_runs.mixtures import SlicedPair, replicate_worths, weighted_worths
+from plmetrics.inference.across_runs.decomposition import PARTS, SetMetric, part_rows
+from plmetrics.inference.across_runs.mixtures import SlicedPair, Worth, replicate_worths, weighted_worths
 from plmetrics.inference.across_runs.owen import Coalitions, OwenValues, Steps
 from plmetrics.inference.comparisons.paired_bootstrap import Difference, difference_from_zero
 from plmetrics.inference.estimate import Estimate, effective_blocks
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from plmetrics.catalogue.metric import Metric
-    from plmetrics.inference.across_runs.decomposition import SetMetric
-    from plmetrics.inference.across_runs.mixtures import Worth
     from plmetrics.suite.sections.uncertainty import Uncertainty
 
 Array = NDArray[np.float64]

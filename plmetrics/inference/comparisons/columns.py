@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from plmetrics.inference.comparisons.tests.outcome import OK
+from plmetrics.inference.comparisons.tests.outcome import OK, TestOutcomes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from plmetrics.inference.comparisons.posteriors import Posterior
-    from plmetrics.inference.comparisons.tests.outcome import TestOutcomes
 
 
 def tested_columns(text: str, form: str | None, tested: TestOutcomes) -> pl.DataFrame:

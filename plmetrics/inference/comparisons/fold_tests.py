@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from plmetrics.inference.comparisons.columns import posterior_columns, tested_columns
-from plmetrics.inference.comparisons.tests.outcome import TestOutcomes
+from plmetrics.inference.comparisons.tests.outcome import Array, TestOutcomes
 from plmetrics.inference.comparisons.tests.paired_t import five_by_two, t_tests
 from plmetrics.inference.comparisons.tests.wilcoxon import wilcoxon_tests
 from plmetrics.suite.sections.compare import POSTERIORS, by_fold
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from plmetrics.inference.comparisons.tests.outcome import Array
     from plmetrics.suite.sections.section import ComparisonTest
 
     Codes = NDArray[np.int64]
@@ -55,14 +54,9 @@ def fold_tests(
 ) -> Iterator[pl.DataFrame]:
     """The rows of `comparisons` for the tests of folds, of every pair of models, metric and slice.
 
-    Folds without a value of either model are left out. `corrected_resampled_t` finds n_test / n_train from the sizes
-    of all folds of a repeat, unless the test names it; `five_by_two_cv_f` needs just 5 repeats of 2 folds.
-
-    Args:
-        folds: the result table.
-        pairs: models and their baselines.
-        tests: those that are not of folds are passed over.
-        level: level of the intervals.
+    Folds without a value of either model are left out. `corrected_resampled_t` finds n_test / n_train from the sizes of
+    all folds of a repeat, unless the test names it; `five_by_two_cv_f` needs just 5 repeats of 2 folds. `pairs` are
+    models and their baselines; tests that are not of folds are passed over.
     """
     held_out = outer_folds(folds)
     by_folds = [test for test in tests if by_fold(test, folded=True)]

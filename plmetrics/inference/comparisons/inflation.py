@@ -17,14 +17,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plmetrics.catalogue.metric import leaves
+from plmetrics.catalogue.metric import Metric, leaves
 from plmetrics.catalogue.needs import Bins
-from plmetrics.inference.comparisons.paired_bootstrap import student_test
+from plmetrics.inference.comparisons.paired_bootstrap import Difference, student_test
 from plmetrics.inference.intervals.spread import block_factor, standard_error
 
 if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import Metric
-    from plmetrics.inference.comparisons.paired_bootstrap import Difference
     from plmetrics.inference.estimate import Estimate
 
 Array = NDArray[np.float64]

@@ -40,14 +40,8 @@ def rank_tests(
     """Rows of `comparisons` for rank tests, of each metric with a better side.
 
     Slices or folds where a model has no value are left out. `contrast` is models; Friedman's test has one row, whose
-    `difference` is the statistic, Nemenyi's one a pair, with the difference of mean ranks (rank 1 is the best).
-
-    Args:
-        suite: the models, and where metrics are listed.
-        metrics: the result table.
-        folds: the values of folds.
-        tests: those that are not of ranks are passed over.
-        level: level of Nemenyi's critical difference.
+    `difference` is the statistic, Nemenyi's one a pair, with the difference of mean ranks (rank 1 is the best). Tests
+    that are not of ranks are passed over; `level` is that of Nemenyi's critical difference.
     """
     for test in (test for test in tests if test.test in ON_RANKS and len(suite.models) > 1):
         by_slice = test.over in suite.slices

@@ -103,10 +103,7 @@ def with_tests(
 def with_areas(comparisons: pl.DataFrame, analysis: Analysis, rows: PairedRows | None) -> pl.DataFrame:
     """Comparisons with DeLong's test in place of the delta form, for areas with DeLong's intervals.
 
-    Args:
-        comparisons: with one row per pair and scale.
-        analysis: the run's sums.
-        rows: the rows that tests rank; without them the delta form stays.
+    Without the rows that tests rank the delta form stays.
     """
     metrics = [metric for metric in analysis.suite.metrics if _is_delong(analysis, metric)]
     of_different_rows = analysis.suite.per_model

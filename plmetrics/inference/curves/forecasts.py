@@ -11,12 +11,11 @@ from plmetrics.catalogue.binary.counts import confusion_cells
 from plmetrics.core.results import CURVES_SCHEMA
 from plmetrics.inference.analysis import tables
 from plmetrics.inference.intervals.closed_forms import wilson
-from plmetrics.inference.subject import base_analysis
+from plmetrics.inference.subject import Analysis, base_analysis
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from plmetrics.inference.subject import Analysis
     from plmetrics.suite.model import Suite
     from plmetrics.suite.sections.uncertainty import Uncertainty
 

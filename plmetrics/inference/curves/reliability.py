@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core import ops
-from plmetrics.inference.curves.bands import LEAST_BLOCKS
+from plmetrics.inference.curves.bands import LEAST_BLOCKS, Replicates
 from plmetrics.inference.curves.thinning import thin
 from plmetrics.inference.estimate import effective_blocks
 from plmetrics.inference.intervals.closed_forms import wilson
@@ -18,7 +18,6 @@ from plmetrics.inference.weights import resample
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from plmetrics.inference.curves.bands import Replicates
     from plmetrics.inference.curves.ranking import Operating
     from plmetrics.inference.weights import ResamplingWeights
     from plmetrics.states.scores.sorted_rows import Binning, SlicedScores

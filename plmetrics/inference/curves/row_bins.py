@@ -14,7 +14,7 @@ from plmetrics.inference.curves.drawing import Drawing
 from plmetrics.inference.curves.effects import effect_points
 from plmetrics.inference.curves.thinning import MOST_POINTS, thin
 from plmetrics.inference.ordered.stage import in_result_order
-from plmetrics.states.bin_sums import HIGH, HIGH_QUERY, LOW, LOW_QUERY, QUERY, TABLES
+from plmetrics.states.bin_sums import HIGH, HIGH_QUERY, LOW, LOW_QUERY, QUERY, TABLES, BinSums, SliceBins
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from plmetrics.inference.subject import Analysis
-    from plmetrics.states.bin_sums import BinSums, SliceBins
     from plmetrics.table.slices import Slices
 
 Place = tuple[int, int, "Slices"]
@@ -47,12 +46,7 @@ def row_bin_curves(
 ) -> pl.DataFrame:
     """Curves of every model and slice set of the suite, as rows of the table `curves`.
 
-    Args:
-        analysis: what is estimated.
-        bins: the sums.
-        places: the slices, with the number of their set and that of the first of them in it.
-        classes: those of a multiclass label.
-        blocks: the keys of the blocks that are resampled.
+    `places` are slices with the numbers of their set and of its first slice; `blocks` are the keys of resampled blocks.
     """
     drawing, places = Drawing(analysis.level, None, {}), list(places)
     for model in analysis.models:

@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from plmetrics.catalogue.metric import leaves
-from plmetrics.suite.sections.uncertainty import BOOTSTRAP_FORMS
+from plmetrics.catalogue.metric import Metric, leaves
+from plmetrics.suite.sections.uncertainty import BOOTSTRAP_FORMS, Uncertainty
 
 if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import Metric
     from plmetrics.inference.estimate import ReplicateKind
-    from plmetrics.suite.sections.uncertainty import Uncertainty
 
 
 @dataclass(frozen=True, slots=True)

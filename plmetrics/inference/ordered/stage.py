@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from plmetrics.catalogue.needs import OrderedRows, Ranks
+from plmetrics.catalogue.needs import Need, OrderedRows, Ranks
 from plmetrics.engine.order.orderings import AREAS, RANKS
 from plmetrics.engine.order.score_bins import drawn_from
-from plmetrics.inference.curves.drawing import Drawing
+from plmetrics.inference.curves.drawing import ACROSS_MODELS, Drawing
 from plmetrics.inference.metric_values import MetricValues
 from plmetrics.inference.ordered.metrics import grid_rank_values, ordered_values, rank_values
 from plmetrics.inference.records import end_to_end
-from plmetrics.inference.subject import complement_place
+from plmetrics.inference.subject import Analysis, SetStates, complement_place
 from plmetrics.states.class_probabilities import class_value_text
 from plmetrics.states.scores.sliced_grid import SlicedGrid
 
@@ -22,9 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from plmetrics.catalogue.metric import Metric
-    from plmetrics.catalogue.needs import Need
     from plmetrics.inference.analysis import OrderedByPlace
-    from plmetrics.inference.subject import Analysis, SetStates
     from plmetrics.states.ranks import Pairs, SlicedPairs
     from plmetrics.states.scores.sorted_rows import SlicedScores
     from plmetrics.suite.sections.basics import Curve
@@ -157,7 +155,6 @@ def in_result_order(curves: pl.DataFrame, analysis: Analysis) -> pl.DataFrame:
     parts = [states.slices for states in analysis.sets]
     if curves.is_empty() or not any(part.slice_set.is_tagged for part in parts):
         return curves
-    from plmetrics.inference.curves.drawing import ACROSS_MODELS
     from plmetrics.table.tags import in_result_order
 
     across = pl.col("curve") == ACROSS_MODELS

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.report.charts.rendering import RENDERER
 from plmetrics.report.charts.svg import add_description
-from plmetrics.report.charts.theme import DARK, LIGHT, configuration
+from plmetrics.report.charts.theme import DARK, LIGHT, Theme, configuration
 from plmetrics.runs.files import environment_faults, write_atomic
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from plmetrics.report.charts.grammar import AltairChart, Chart
-    from plmetrics.report.charts.theme import Theme
 
 _FORMS = (".svg", ".png", ".html", ".json")
 _PAINTED = frozenset({"color", "fill", "stroke", "ink", "value", "background", "range"})

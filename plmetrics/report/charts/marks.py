@@ -13,17 +13,14 @@ import numpy as np
 import polars as pl
 
 from plmetrics.inference.curves.thinning import thin
-from plmetrics.report.charts.grammar import base, channel, chart_title, layer_charts, options
-from plmetrics.report.charts.placement import Canvas
+from plmetrics.report.charts.grammar import Chart, base, channel, chart_title, layer_charts, options
+from plmetrics.report.charts.placement import Canvas, Side
 from plmetrics.report.charts.texts import width as width_of
 from plmetrics.report.charts.texts import wrap_words
 from plmetrics.report.charts.theme import DASHES, LIGHT, SERIES, SHAPES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from plmetrics.report.charts.grammar import Chart
-    from plmetrics.report.charts.placement import Side
 
 
 PANEL, SMALL_PANEL = 360, 210
@@ -60,12 +57,7 @@ def axis(
     labels: dict[str, Any] = {} if form is None else {"format": form}
     if ticks is not None:
         labels["values"] = list(ticks)
-    return {
-        "shorthand": f"{field}:Q",
-        "title": title,
-        "scale": options(**scale),
-        "axis": options(**labels),
-    }
+    return {"shorthand": f"{field}:Q", "title": title, "scale": options(**scale), "axis": options(**labels)}
 
 
 UNIT: tuple[float, float] = (0.0, 1.0)
@@ -268,11 +260,7 @@ def background(frame: pl.DataFrame, interpolate: str) -> Chart:
     parts = frame.partition_by("s", maintain_order=True)
     outline = pl.concat([_outline(part, max(12, _BACKGROUND_POINTS // len(parts))) for part in parts])
     line = base(outline).mark(
-        "line",
-        interpolate=interpolate,
-        strokeWidth=1,
-        color=LIGHT["faint"],
-        opacity=0.45,
+        "line", interpolate=interpolate, strokeWidth=1, color=LIGHT["faint"], opacity=0.45
     )
     return line.encode(order=channel("k:Q"), detail="s:N")
 
@@ -296,13 +284,7 @@ def reference(
 def note(x: float, y: float, text: str, *, align: str = "left", dx: float = 0, dy: float = 0) -> Chart:
     """A word in the panel."""
     mark = base(pl.DataFrame({"x": [float(x)], "y": [float(y)], "t": [text]})).mark(
-        "text",
-        align=align,
-        dx=dx,
-        dy=dy,
-        color=LIGHT["mute"],
-        fontSize=10.5,
-        fontStyle="italic",
+        "text", align=align, dx=dx, dy=dy, color=LIGHT["mute"], fontSize=10.5, fontStyle="italic"
     )
     return mark.encode(x="x:Q", y="y:Q", text="t:N")
 
@@ -336,13 +318,7 @@ def point_label(x: float, y: float, text: str, side: Side, color: str = LIGHT["i
     """A word on a side of a point."""
     align, dx, dy = side
     mark = base(pl.DataFrame({"x": [float(x)], "y": [float(y)], "t": [text]})).mark(
-        "text",
-        align=align,
-        baseline="middle",
-        dx=dx,
-        dy=dy,
-        color=color,
-        **{"fontSize": 10.5, **style},
+        "text", align=align, baseline="middle", dx=dx, dy=dy, color=color, **{"fontSize": 10.5, **style}
     )
     return mark.encode(x="x:Q", y="y:Q", text="t:N")
 

@@ -6,18 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from plmetrics.report.charts.grammar import base, channel
+from plmetrics.report.charts.grammar import Chart, base, channel
 from plmetrics.report.charts.marks import axis, point_label, series_paint, span, unit
-from plmetrics.report.charts.series import KEYS
+from plmetrics.report.charts.series import KEYS, Series
 from plmetrics.report.charts.theme import LIGHT
 from plmetrics.report.charts.words import three_digits
 
 if TYPE_CHECKING:
-    from plmetrics.report.charts.grammar import Chart
     from plmetrics.report.charts.panels import Panel
     from plmetrics.report.charts.placement import Canvas
     from plmetrics.report.charts.selection import Selection
-    from plmetrics.report.charts.series import Series
 
 MOST_THRESHOLDS = 3
 """Of a series: more would hide the line."""

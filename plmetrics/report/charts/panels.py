@@ -10,14 +10,13 @@ import polars as pl
 from plmetrics.report.charts.grammar import channel, chart_title, concat, layer_charts, options, vconcat
 from plmetrics.report.charts.marks import MOST_SERIES, PANEL, UNIT, UNIT_TICKS, background, canvas_of
 from plmetrics.report.charts.placement import Canvas
-from plmetrics.report.charts.series import KEYS
+from plmetrics.report.charts.series import KEYS, Keys, Series
 from plmetrics.report.charts.texts import in_line, short, wrap_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from plmetrics.report.charts.grammar import Chart
-    from plmetrics.report.charts.series import Keys, Series
 
 _GAP = 26
 _MOST_COLUMNS = 3

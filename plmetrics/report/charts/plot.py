@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from plmetrics.core.names import did_you_mean
 from plmetrics.report.charts.index import charts, draw, drawable
@@ -11,7 +11,6 @@ from plmetrics.report.charts.selection import Selection
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import TypeAlias
 
     from plmetrics.report.charts.figure import Figure
     from plmetrics.report.summary import Summary

@@ -12,66 +12,39 @@ Theme = Literal["light", "dark"]
 FONT = "'Liberation Sans', Arial, Helvetica, sans-serif"
 """Families that the renderer measures as browsers do."""
 
-LIGHT: Mapping[str, str] = {
-    "paper": "#ffffff",
-    "ink": "#1f2933",
-    "mute": "#616e7c",
-    "faint": "#9aa5b1",
-    "grid": "#e4e7eb",
-    "reference": "#7b8794",
-    "bad": "#b04a00",
-    "good": "#00704f",
-    "worse-1": "#fbe6d8",
-    "worse-2": "#f6c7a6",
-    "worse-3": "#efa873",
-    "better-1": "#dcebf6",
-    "better-2": "#b3d4ec",
-    "better-3": "#86bbdf",
-    "series-1": "#0072b2",
-    "series-2": "#d55e00",
-    "series-3": "#009e73",
-    "series-4": "#cc79a7",
-    "series-5": "#332288",
-    "share-0": "#f2f6f9",
-    "share-1": "#d6e6f2",
-    "share-2": "#a9cce3",
-    "share-3": "#6ba7cf",
-    "share-4": "#2673ac",
-    "share-5": "#0b5690",
-    "neutral": "#f6f7f8",
+_COLORS = {
+    "paper": ("#ffffff", "#15191e"),
+    "ink": ("#1f2933", "#e6e9ed"),
+    "mute": ("#616e7c", "#a7b1bc"),
+    "faint": ("#9aa5b1", "#6b7580"),
+    "grid": ("#e4e7eb", "#2b323a"),
+    "reference": ("#7b8794", "#8b96a1"),
+    "bad": ("#b04a00", "#ff8a3d"),
+    "good": ("#00704f", "#5fd3ac"),
+    "worse-1": ("#fbe6d8", "#3a2a20"),
+    "worse-2": ("#f6c7a6", "#583620"),
+    "worse-3": ("#efa873", "#7a441d"),
+    "better-1": ("#dcebf6", "#1c2f3f"),
+    "better-2": ("#b3d4ec", "#1d4361"),
+    "better-3": ("#86bbdf", "#1c5785"),
+    "series-1": ("#0072b2", "#4db2ff"),
+    "series-2": ("#d55e00", "#ff8a3e"),
+    "series-3": ("#009e73", "#eedd88"),
+    "series-4": ("#cc79a7", "#ffaabb"),
+    "series-5": ("#332288", "#aa4499"),
+    "share-0": ("#f2f6f9", "#1b2229"),
+    "share-1": ("#d6e6f2", "#1d3444"),
+    "share-2": ("#a9cce3", "#1f4b68"),
+    "share-3": ("#6ba7cf", "#20618b"),
+    "share-4": ("#2673ac", "#4d9fd6"),
+    "share-5": ("#0b5690", "#9fd0f5"),
+    "neutral": ("#f6f7f8", "#22282f"),
 }
-"""Colours by role. The series are told apart under every usual kind of colour blindness, and by contrast 3.1:1 and more
-from the paper; texts have 4.5:1 and more."""
+"""Colours by role, on light and on dark paper. The series are told apart under every usual kind of colour blindness,
+and by contrast 3.1:1 and more from the paper; texts have 4.5:1 and more."""
 
-DARK: Mapping[str, str] = {
-    "paper": "#15191e",
-    "ink": "#e6e9ed",
-    "mute": "#a7b1bc",
-    "faint": "#6b7580",
-    "grid": "#2b323a",
-    "reference": "#8b96a1",
-    "bad": "#ff8a3d",
-    "good": "#5fd3ac",
-    "worse-1": "#3a2a20",
-    "worse-2": "#583620",
-    "worse-3": "#7a441d",
-    "better-1": "#1c2f3f",
-    "better-2": "#1d4361",
-    "better-3": "#1c5785",
-    "series-1": "#4db2ff",
-    "series-2": "#ff8a3e",
-    "series-3": "#eedd88",
-    "series-4": "#ffaabb",
-    "series-5": "#aa4499",
-    "share-0": "#1b2229",
-    "share-1": "#1d3444",
-    "share-2": "#1f4b68",
-    "share-3": "#20618b",
-    "share-4": "#4d9fd6",
-    "share-5": "#9fd0f5",
-    "neutral": "#22282f",
-}
-"""The same roles on dark paper."""
+LIGHT: Mapping[str, str] = {role: light for role, (light, _) in _COLORS.items()}
+DARK: Mapping[str, str] = {role: dark for role, (_, dark) in _COLORS.items()}
 
 SERIES = tuple(LIGHT[f"series-{number}"] for number in range(1, 6))
 """Colours of models or slices in one panel, in order."""

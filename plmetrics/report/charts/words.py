@@ -88,10 +88,7 @@ def at_a_tenth(points: pl.DataFrame) -> str:
 
 
 def findings(
-    title: str,
-    series: Series,
-    fact: Callable[[pl.DataFrame], str],
-    points: pl.DataFrame | None = None,
+    title: str, series: Series, fact: Callable[[pl.DataFrame], str], points: pl.DataFrame | None = None
 ) -> str:
     """Description of a chart: a fact of each series, told from its points, or from those before thinning."""
     frame = series.frame if points is None else points

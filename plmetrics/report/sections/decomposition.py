@@ -9,14 +9,13 @@ from rich.text import Text
 
 from plmetrics.core.names import printable
 from plmetrics.report.layout import FAINT, Column, align, heading, join_blocks, remarks, table_or_stack, wrap
-from plmetrics.report.numbers import number, plural, row_estimate
+from plmetrics.report.numbers import ValueText, number, plural, row_estimate
 from plmetrics.report.sections.differences import rival
 from plmetrics.report.sections.overall import metric_of_class
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from plmetrics.report.numbers import ValueText
     from plmetrics.report.summary import Summary
 
 _MOST = 6

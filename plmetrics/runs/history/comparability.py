@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from plmetrics.catalogue.composite_metrics import is_across_slices
 from plmetrics.core.slice_texts import rename_slices
-from plmetrics.inference.across_runs.retained_replicates import sharing
+from plmetrics.inference.across_runs.retained_replicates import Sharing, sharing
 from plmetrics.inference.across_runs.sides import Side
 from plmetrics.runs.history.data import data_of
 from plmetrics.runs.record import suite_of_run
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from plmetrics.catalogue.metric import Metric
-    from plmetrics.inference.across_runs.retained_replicates import Sharing
     from plmetrics.runs.outcome import Outcome
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from plmetrics.core.errors import Problem
+from plmetrics.core.errors import DataError, Problem
 from plmetrics.core.names import name_list
 
 if TYPE_CHECKING:
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from plmetrics.core.errors import DataError
     from plmetrics.core.results import RunRecord
     from plmetrics.runs.history.data import RunData
     from plmetrics.runs.history.previous_runs import Reference

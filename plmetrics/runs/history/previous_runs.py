@@ -15,15 +15,13 @@ from plmetrics.core.errors import DataError
 from plmetrics.runs.failure import SKIPPED
 from plmetrics.runs.files import modified_below
 from plmetrics.runs.folder import LATEST
-from plmetrics.runs.history.data import data_of
-from plmetrics.runs.reading import RunFault, StoredRun, ended_at, open_run, read_record
+from plmetrics.runs.history.data import RunData, data_of
+from plmetrics.runs.reading import RunFault, StoredResult, StoredRun, ended_at, open_run, read_record
 from plmetrics.runs.work_folder import RECORD, RUN_ID
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from plmetrics.runs.history.data import RunData
-    from plmetrics.runs.reading import StoredResult
     from plmetrics.table.storage.places import Place
 
 

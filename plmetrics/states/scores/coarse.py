@@ -94,9 +94,7 @@ def coarse_bins(score: Array, offsets: Codes, edges: Array) -> NDArray[np.uint16
 def coarse_of_fine(fine: Array, slices: int) -> NDArray[np.uint16]:
     """The coarse bin of each fine bin, from the weight of negatives and positives there: `[slice, bin, class]`.
 
-    Args:
-        fine: counts of some slices of a set.
-        slices: number of slices in the whole set.
+    `fine` has the counts of some slices of a set, `slices` is the number in the whole set.
     """
     by_rows, by_positives, near_top = _parts(slices)
     mass = fine[..., 0] + fine[..., 1]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plmetrics.states.scores.class_rows import Ascending
+from plmetrics.states.scores.class_rows import Ascending, ByCell
 from plmetrics.states.scores.ranges import PIECE, SetPoints, in_order, points_of
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from plmetrics.states.scores.class_rows import ByCell
     from plmetrics.states.scores.coarse import Array, Codes
     from plmetrics.states.scores.point_pieces import Piece
 

@@ -15,7 +15,7 @@ import numpy as np
 from plmetrics.core.exact_sums import SplitSums
 from plmetrics.core.threads import add_at
 from plmetrics.states.scores.coarse import Array, Codes, coarse_number
-from plmetrics.states.scores.placed_rows import Channel, WaitingRows
+from plmetrics.states.scores.placed_rows import Channel, Members, PlacedRows, WaitingRows
 from plmetrics.states.scores.roll_up import NO_ENDS, combine_digits
 from plmetrics.states.scores.sorted_rows import Binning
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.states.scores.bin_lookup import FixedBins
-    from plmetrics.states.scores.placed_rows import Members, PlacedRows
 
 FINE_BINS = 20_000
 BinKind = Literal["fine", "ends", "coarse", "joint"] | Binning

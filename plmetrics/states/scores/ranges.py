@@ -16,22 +16,19 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from plmetrics.core.pieces import Pieces
-from plmetrics.core.segments import Segments
+from plmetrics.core.segments import Along, Segments
 from plmetrics.core.threads import parallel_map
 from plmetrics.states.arms import ARMS
-from plmetrics.states.scores.class_rows import Ascending
+from plmetrics.states.scores.class_rows import Ascending, ByCell
 from plmetrics.states.scores.point_pieces import SCORE, Piece
-from plmetrics.states.scores.sorted_rows import CLASSES, ExactPoints
+from plmetrics.states.scores.sorted_rows import CLASSES, Binning, ExactPoints, SlicedScores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from plmetrics.core.segments import Along
-    from plmetrics.states.scores.class_rows import ByCell
     from plmetrics.states.scores.coarse import Array, Codes
-    from plmetrics.states.scores.sorted_rows import Binning, SlicedScores
 
     State = Mapping[str, Along]
 

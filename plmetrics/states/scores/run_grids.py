@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from plmetrics.states.scores.bin_lookup import locator_at
-from plmetrics.states.scores.coarse import bins_of_places, coarse_number, coarse_of_fine
+from plmetrics.states.scores.bin_lookup import Keys, Locator, locator_at
+from plmetrics.states.scores.coarse import Array, Codes, bins_of_places, coarse_number, coarse_of_fine
 from plmetrics.states.scores.sliced_grid import quantile_bins
 from plmetrics.table.joins import left_join
 
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from plmetrics.states.scores.bin_lookup import Keys, Locator
-    from plmetrics.states.scores.coarse import Array, Codes
     from plmetrics.table.slices import Slices
 
     Grids = Mapping[str, "ModelGrid"]

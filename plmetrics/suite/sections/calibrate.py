@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.suite.problems import absent, check_predicate, message_text
-from plmetrics.suite.sections.basics import BASELINE, BY_FOLD, Calibrate
+from plmetrics.suite.problems import Findings, absent, check_predicate, message_text
+from plmetrics.suite.sections.basics import BASELINE, BY_FOLD, Calibrate, ModelColumns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from plmetrics.core.names import SuitePath
-    from plmetrics.suite.problems import Findings
-    from plmetrics.suite.sections.basics import ModelColumns
 
 _METHODS = {
     "binary": ("platt", "isotonic", "temperature", "beta"),

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.catalogue.bases import row_value
 from plmetrics.catalogue.composite_metrics import is_across_slices
 from plmetrics.core.names import did_you_mean
 from plmetrics.core.text import TextError, parse_call
-from plmetrics.suite.problems import absent, message_text
+from plmetrics.suite.problems import Findings, absent, message_text
 from plmetrics.suite.sections.basics import ALL, PAIRS, REST, RESULT, Compare
 from plmetrics.suite.sections.section import TEST_PARAMETERS, ComparisonTest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from plmetrics.suite.mentions import SuiteMentions
-    from plmetrics.suite.problems import Findings
 
 FOLDS = "folds"
 """Value of `over` where models are ranked in each fold."""

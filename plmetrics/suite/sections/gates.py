@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -11,19 +11,14 @@ from pydantic import Field
 
 from plmetrics.catalogue import registry
 from plmetrics.catalogue.composite_metrics import is_across_slices
-from plmetrics.catalogue.metric import TOTAL
-from plmetrics.suite.problems import message_text
-from plmetrics.suite.sections.basics import ContrastScale, Correction, Finite, NamedMetric
+from plmetrics.catalogue.metric import TOTAL, Metric
+from plmetrics.suite.problems import Findings, message_text
+from plmetrics.suite.sections.basics import Compare, ContrastScale, Correction, Finite, NamedMetric
 from plmetrics.suite.sections.references import Band  # noqa: TC001 (pydantic reads it)
 from plmetrics.suite.sections.section import MOST_ROWS, Column, Strict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from plmetrics.catalogue.metric import Metric
     from plmetrics.core.names import SuitePath
-    from plmetrics.suite.problems import Findings
-    from plmetrics.suite.sections.basics import Compare
 
 MARGINS = ("no_worse_than", "better_than")
 """Rules that follow the metric's direction, and may be given in percent of the other model's value."""

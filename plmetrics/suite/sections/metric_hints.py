@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.catalogue import registry
 from plmetrics.catalogue.parameters import ParameterError, normalise, parameters
-from plmetrics.core.text import Call, TextError, parse_call
+from plmetrics.core.text import Call, TextError, Value, parse_call
 
 if TYPE_CHECKING:
     import dataclasses
-    from collections.abc import Sequence
-
-    from plmetrics.core.text import Value
 
 _COMMA = re.compile(r"(=\s*[+-]?\d+|\(\s*0),(\d+)(?=\s*[,)])")
 

@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from plmetrics.catalogue import registry
 from plmetrics.catalogue.metric import Metric
 from plmetrics.catalogue.needs import Parts
-from plmetrics.catalogue.parameters import ParameterError, unnamed_parameter
+from plmetrics.catalogue.parameters import ParameterError, ThresholdRule, unnamed_parameter
 from plmetrics.catalogue.thresholds import RuleError, read_rule
-from plmetrics.core.names import did_you_mean
+from plmetrics.core.names import SuitePath, did_you_mean
 from plmetrics.core.text import Call, TextError, at_ranks, join_torn, parse_call, refuse_nameless
-from plmetrics.suite.problems import check_predicate, message_text
+from plmetrics.suite.problems import Findings, check_predicate, message_text
 from plmetrics.suite.sections.custom_metrics import DEFINITION_KEYS, CustomMetrics, kind_of
 from plmetrics.suite.tasks import CLASS_TASKS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from plmetrics.catalogue.parameters import ThresholdRule
-    from plmetrics.core.names import SuitePath
-    from plmetrics.suite.problems import Findings
-
 
 METRIC_DEFAULTS = {"undefined": ("multiclass", "multilabel"), "ties": ("ranking",)}
 """Parameters that a suite may set for all its metrics, with the tasks whose metrics have them."""

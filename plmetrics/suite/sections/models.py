@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
-from plmetrics.core.names import plain_text
-from plmetrics.suite.problems import check_expression, is_label, message_text
+from plmetrics.core.names import SuitePath, plain_text
+from plmetrics.suite.problems import Findings, check_expression, is_label, message_text
 from plmetrics.suite.sections.basics import ModelColumns
 from plmetrics.suite.tasks import CLASS_TASKS, PREDICTION_KINDS, PREDICTS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from plmetrics.core.names import SuitePath
-    from plmetrics.suite.problems import Findings
 
 _NAMED = str.maketrans({"/": "÷", "\\": " ", "|": "¦", **dict.fromkeys(map(chr, range(32)), " ")})
 """Replacement of characters that names may not have, in a column named after its expression."""

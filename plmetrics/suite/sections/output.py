@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, PlainSerializer
 from pydantic_core import PydanticCustomError
 
-from plmetrics.core.names import did_you_mean
+from plmetrics.core.names import SuitePath, did_you_mean
 from plmetrics.suite.sections.section import Column, OrOne, Strict
 
 if TYPE_CHECKING:
-    from plmetrics.core.names import SuitePath
     from plmetrics.suite.problems import Findings
 
 DocumentName = Literal["junit", "openmetrics", "markdown", "openlineage"]

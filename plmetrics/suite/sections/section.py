@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol, Self
@@ -12,17 +12,15 @@ from pydantic_core import PydanticCustomError
 from pydantic_core.core_schema import no_info_before_validator_function
 
 from plmetrics.catalogue.metric import Metric
-from plmetrics.core.names import is_address
+from plmetrics.core.names import SuitePath, is_address
 from plmetrics.core.text import value_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
     from pydantic_core import CoreSchema
 
-    from plmetrics.core.names import SuitePath
     from plmetrics.states.sums import Total
     from plmetrics.suite.problems import Findings
     from plmetrics.table.prediction_table import PredictionTable
@@ -221,9 +219,7 @@ class Section(Strict):
     def totals(self, table: PredictionTable, *, every: bool) -> Sequence[Total]:  # noqa: ARG002
         """Sums of the feature in the scan of the run, once for all models: their names begin with `@`.
 
-        Args:
-            table: the rows that are summed.
-            every: whether rows are among them that fail checks.
+        With `every`, rows that fail checks are among those of the table.
         """
         return ()
 

@@ -6,16 +6,11 @@ import datetime
 import sys
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from plmetrics.core.names import RESERVED_SLICE_SETS, did_you_mean
-from plmetrics.suite.problems import check_expression, check_predicate, is_label, message_text
+from plmetrics.core.names import RESERVED_SLICE_SETS, SuitePath, did_you_mean
+from plmetrics.suite.problems import Findings, check_expression, check_predicate, is_label, message_text
 from plmetrics.suite.sections.basics import MOST_EDGES, SliceSet
-
-if TYPE_CHECKING:
-    from plmetrics.core.names import SuitePath
-    from plmetrics.suite.problems import Findings
-
 
 KINDS = ("bins", "quantiles", "top", "every")
 """The keys that make other slices of a column than its values."""

@@ -12,13 +12,11 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from plmetrics.core.errors import ConfigError, EnvironmentFault, Location, Problem
-from plmetrics.core.names import nearest
+from plmetrics.core.names import SuitePath, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-    from plmetrics.core.names import SuitePath
 
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 50

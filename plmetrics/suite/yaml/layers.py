@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.core.errors import ConfigError, EnvironmentFault, Problem
-from plmetrics.core.names import did_you_mean, is_path
+from plmetrics.core.errors import ConfigError, EnvironmentFault, Location, Problem
+from plmetrics.core.names import SuitePath, did_you_mean, is_path
 from plmetrics.suite.problems import message_text
 from plmetrics.suite.reader import suite_keys
 from plmetrics.suite.yaml.document import Document, parse, parse_document, scalar
@@ -18,9 +18,6 @@ from plmetrics.suite.yaml.document import Document, parse, parse_document, scala
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
-
-    from plmetrics.core.errors import Location
-    from plmetrics.core.names import SuitePath
 
 DEFAULTS = "defaults"
 
@@ -37,10 +34,7 @@ class MergedDocument:
 def with_defaults(document: Document, folder: Path, chosen: Any = None) -> MergedDocument:
     """Suite over the files of its defaults; later ones win.
 
-    Args:
-        document: the suite as it is written.
-        folder: what the names of the files are relative to.
-        chosen: the files, in place of those that the suite names; they may lie anywhere.
+    Names of files are relative to the folder; `chosen` files, in place of those that the suite names, may lie anywhere.
 
     Raises:
         ConfigError: a file is absent, outside of the folder, not a suite's YAML, or has defaults itself.

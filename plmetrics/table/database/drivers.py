@@ -6,7 +6,7 @@ The values of MySQL and MariaDB come as texts, and columns of these are cast.
 from __future__ import annotations
 
 import os
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote, urlsplit
@@ -17,7 +17,6 @@ from plmetrics.core.errors import AbsentDataError, ConfigError, DataError, Probl
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from contextlib import AbstractContextManager
 
     import pyarrow as pa
 

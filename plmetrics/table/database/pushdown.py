@@ -10,7 +10,10 @@ from __future__ import annotations
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
+from sqlglot import exp
+
 from plmetrics.core.rowsql import RowExpressionError
+from plmetrics.core.rowsql.compiler import parse
 from plmetrics.table.database.drivers import postgresql_type
 
 if TYPE_CHECKING:
@@ -57,13 +60,8 @@ _ORDERED = (_WHOLE, _NUMBER, _EXACT, _DATE, _TIME, _INSTANT)
 def database_condition(where: str, schema: pa.Schema, kind: str) -> str | None:
     """Part of a condition in the database's SQL; None without a translatable one.
 
-    Args:
-        where: the condition, a row expression.
-        schema: the columns of the query, as the driver tells them.
-        kind: of the database, `postgresql`, `mysql`, `sqlite` or `duckdb`.
+    The schema is that of the query, as the driver tells it; kinds are `postgresql`, `mysql`, `sqlite` and `duckdb`.
     """
-    from plmetrics.core.rowsql.compiler import parse
-
     try:
         tree = parse(where)
     except RowExpressionError:  # which is said where conditions are checked
@@ -89,8 +87,6 @@ class _Translation:
 
     def of(self, tree: Any) -> Any:
         """The condition, or a weaker one; None where there is none."""
-        from sqlglot import exp
-
         if isinstance(tree, exp.Paren):
             return self.of(tree.this)
         if isinstance(tree, (exp.And, exp.Or)):
@@ -110,8 +106,6 @@ class _Translation:
 
     def _of_column(self, tree: Any) -> Any:
         """A condition on one column."""
-        from sqlglot import exp
-
         test = tree.this if isinstance(tree, exp.Not) else tree
         if isinstance(test, (exp.Column, exp.Is)):
             same = self._test(test)
@@ -125,8 +119,6 @@ class _Translation:
 
     def _test(self, test: Any) -> Any:
         """Whether a column is true, or null: the same everywhere, and so is the contrary."""
-        from sqlglot import exp
-
         if isinstance(test, exp.Column):
             return self._column(test) if self._type(test) == _TRUTH else None
         if self._type(test.this) is None or not isinstance(test.expression, exp.Null):
@@ -134,8 +126,6 @@ class _Translation:
         return exp.Is(this=self._column(test.this), expression=exp.Null())
 
     def _comparison(self, tree: Any) -> Any:
-        from sqlglot import exp
-
         mirrored: dict[Any, Any] = {exp.GT: exp.LT, exp.LT: exp.GT, exp.GTE: exp.LTE, exp.LTE: exp.GTE}
         kind: Any = type(tree)
         column, value = tree.this, tree.expression
@@ -157,8 +147,6 @@ class _Translation:
 
     def _or_other(self, condition: Any, column: Any, of: int) -> Any:
         """Condition or another type of value: columns of SQLite may mix types."""
-        from sqlglot import exp
-
         if self._kind != "sqlite":
             return condition
         types = ("text", "null") if of == _TEXT else ("integer", "real", "null")
@@ -166,8 +154,6 @@ class _Translation:
         return exp.or_(condition, is_other, copy=False)
 
     def _constant(self, of: int, value: Any) -> Any:
-        from sqlglot import exp
-
         text = _literal(value)
         if text is None:
             return None
@@ -185,34 +171,24 @@ class _Translation:
         return None
 
     def _type(self, column: Any) -> int | None:
-        from sqlglot import exp
-
         return self._types.get(column.name) if isinstance(column, exp.Column) else None
 
     def _column(self, column: Any) -> Any:
-        from sqlglot import exp
-
         return exp.column(exp.to_identifier(column.name, quoted=True))
 
 
 def _operand(node: Any) -> Any:
-    from sqlglot import exp
-
     return node.this if isinstance(node, exp.Cast) else node
 
 
 def _literal(value: Any) -> str | None:
     """SQL text of a constant: a number, a quoted text, or a cast of one."""
-    from sqlglot import exp
-
     while isinstance(value, (exp.Paren, exp.Neg, exp.Cast)):
         value = value.this
     return str(value.this) if isinstance(value, exp.Literal) else None
 
 
 def _number(value: Any, text: str) -> str | None:
-    from sqlglot import exp
-
     sign = ""
     while isinstance(value, (exp.Paren, exp.Neg)):
         if isinstance(value, exp.Neg):
@@ -228,8 +204,6 @@ def _is_short(number: str) -> bool:
 
 
 def _moment(of: int, value: Any, text: str) -> Any:
-    from sqlglot import exp
-
     try:
         moment = date.fromisoformat(text) if of == _DATE else datetime.fromisoformat(text)
     except ValueError:

@@ -25,7 +25,8 @@ from plmetrics.table.database.drivers import CAST, Database, database_of, decima
 from plmetrics.table.files import Complaints, SourceFile, stamp_of
 from plmetrics.table.formats import parquet
 from plmetrics.table.formats.hive import FILE_PATH, Partitions
-from plmetrics.table.source import Reader, Source, schema_of
+from plmetrics.table.formats.reader import Reader
+from plmetrics.table.source import Source, schema_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping

@@ -20,7 +20,7 @@ import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
 from plmetrics.core.names import is_address, name_list
-from plmetrics.table.files import shown_path
+from plmetrics.table.files import Complaints, SourceFile, shown_path
 from plmetrics.table.formats.common_columns import column_differences
 from plmetrics.table.formats.compression import (
     COMPRESSIONS,
@@ -41,8 +41,7 @@ from plmetrics.table.storage.stores import scan_options
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from plmetrics.table.files import Complaints, SourceFile
-    from plmetrics.table.formats.hive import Partitions
+    from plmetrics.table.formats.reader import Reader
 
 KIND = "csv"
 NATIVE_PARTITIONS = False
@@ -96,26 +95,19 @@ def inspect(
     return list(each_file(_row_counts, list(headers))), pl.Schema(types)
 
 
-def scan(
-    files: Sequence[SourceFile],
-    stored: pl.Schema,
-    partitions: Partitions,
-    row_index: str | None = None,
-    *,
-    insert: bool = False,
-) -> pl.LazyFrame:
-    """Lazy scan of all files; see `source.FileFormat`."""
+def scan(reader: Reader, row_index: str | None = None) -> pl.LazyFrame:
+    """Lazy scan of all files; see `reader.FileFormat`."""
     rows = pl.scan_csv(
-        [file.path for file in files],
+        [file.path for file in reader.files],
         glob=False,
-        schema={_polars_name(name): dtype for name, dtype in stored.items()},
-        missing_columns="insert" if insert else "raise",
-        extra_columns="ignore" if insert else "raise",
+        schema={_polars_name(name): dtype for name, dtype in reader.stored.items()},
+        missing_columns="insert" if reader.insert else "raise",
+        extra_columns="ignore" if reader.insert else "raise",
         row_index_name=row_index,
-        include_file_paths=FILE_PATH if row_index or not partitions.native else None,
-        **scan_options(files),
+        include_file_paths=FILE_PATH if row_index or not reader.partitions.native else None,
+        **scan_options(reader.files),
     )
-    repeated = {_polars_name(name): name for name in stored if _REPEATED.fullmatch(name)}
+    repeated = {_polars_name(name): name for name in reader.stored if _REPEATED.fullmatch(name)}
     return rows.rename(repeated) if repeated else rows
 
 

@@ -10,15 +10,13 @@ import polars as pl
 
 from plmetrics.core.errors import needs_extra
 from plmetrics.core.names import is_address
-from plmetrics.table.files import shown_path
+from plmetrics.table.files import Complaints, SourceFile, shown_path
 from plmetrics.table.formats.hive import FILE_PATH, NULL, Partitions, partition_pairs
 from plmetrics.table.formats.lakehouse import DELTA, Listing, absent_version, data_files, unreadable
 from plmetrics.table.storage.stores import plain_http
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from plmetrics.table.files import Complaints, SourceFile
 
 _PARTITION = "partition."
 _REPAIR = "restore the file, or repair the table: DeltaTable.repair() takes lost files out of the log"

@@ -8,10 +8,7 @@ times as long for many files, and name none of those that are damaged.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from typing import BinaryIO
+from typing import BinaryIO
 
 MAGIC = b"PAR1"
 DAMAGED = "truncated or not a parquet file"

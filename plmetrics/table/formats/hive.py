@@ -13,12 +13,10 @@ import polars as pl
 from polars.exceptions import PolarsError
 
 from plmetrics.core.names import name_list
-from plmetrics.table.files import PARTITION
+from plmetrics.table.files import PARTITION, Complaints, SourceFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
-
-    from plmetrics.table.files import Complaints, SourceFile
 
 FILE_PATH = "@@path"
 

@@ -14,7 +14,7 @@ import polars as pl
 
 from plmetrics.core.errors import AbsentDataError, DataError, Problem, needs_extra
 from plmetrics.core.names import is_address
-from plmetrics.table.files import shown_path
+from plmetrics.table.files import Complaints, SourceFile, shown_path
 from plmetrics.table.formats.hive import FILE_PATH, Partitions
 from plmetrics.table.formats.iceberg_deletes import FieldNames, deleted_rows, file_place, is_data
 from plmetrics.table.formats.lakehouse import (
@@ -25,7 +25,7 @@ from plmetrics.table.formats.lakehouse import (
     data_files,
     unreadable,
 )
-from plmetrics.table.formats.parquet import columns_of, footer_file
+from plmetrics.table.formats.parquet import Footer, columns_of, footer_file
 from plmetrics.table.storage.addresses import parse_address
 from plmetrics.table.storage.objects import at_once, each_file, names_in
 
@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     import pyarrow as pa
-
-    from plmetrics.table.files import Complaints, SourceFile
-    from plmetrics.table.formats.parquet import Footer
 
 _VERSION = re.compile(r"v?(\d+)")
 _MOVED = "restore the file; a table that was moved names its files where they were, so register it anew"

@@ -84,13 +84,8 @@ def deleted_rows(
     """Numbers of the deleted rows by the path of their data file.
 
     A delete file is about data files that are not younger than it; one of values is about those that are older, and of
-    its partition, if it has one.
-
-    Args:
-        table: the table, as pyiceberg has it.
-        entries: those of the manifests of a snapshot.
-        data: of these the data files, by path.
-        fields: of the table.
+    its partition, if it has one. `entries` are those of the manifests of a snapshot, `data` of these the data files, by
+    path.
     """
     kinds = {kind: [entry for entry in entries if int(entry.data_file.content) == kind] for kind in range(3)}
     by_number = _positions(table, kinds[_POSITIONS], data)

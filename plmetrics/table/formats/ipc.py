@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import struct
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import polars as pl
 from polars.exceptions import PanicException, PolarsError
@@ -24,10 +24,9 @@ from plmetrics.table.storage.stores import scan_options
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
-    from typing import BinaryIO
 
     from plmetrics.table.files import Complaints, SourceFile
-    from plmetrics.table.formats.hive import Partitions
+    from plmetrics.table.formats.reader import Reader
 
 KIND = "ipc"
 NATIVE_PARTITIONS = True
@@ -60,40 +59,33 @@ def inspect(
     optional: Collection[str] = (),  # noqa: ARG001 (one scan of Arrow files needs the same columns in all)
 ) -> tuple[list[SourceFile], pl.Schema]:
     """Files with their row counts, and their common columns in any order."""
-    counted_files: list[SourceFile] = []
+    files_with_rows: list[SourceFile] = []
     schema = pl.Schema()
     footers = each_file(lambda file: _read_one(file, complaints), files)
     for file, footer in zip(files, footers, strict=True):
         if footer is None:
             continue
         rows, columns = footer
-        if not counted_files:
+        if not files_with_rows:
             schema = columns
         else:
-            _compare(schema, columns, file, counted_files[0], complaints)
-        counted_files.append(replace(file, rows=rows))
-    return counted_files, schema
+            _compare(schema, columns, file, files_with_rows[0], complaints)
+        files_with_rows.append(replace(file, rows=rows))
+    return files_with_rows, schema
 
 
-def scan(
-    files: Sequence[SourceFile],
-    stored: pl.Schema,  # noqa: ARG001
-    partitions: Partitions,
-    row_index: str | None = None,
-    *,
-    insert: bool = False,  # noqa: ARG001
-) -> pl.LazyFrame:
-    """Lazy scan of all files; see `source.FileFormat`."""
-    native = partitions.native
-    hive_schema = partitions.schema if native and partitions.schema else None
+def scan(reader: Reader, row_index: str | None = None) -> pl.LazyFrame:
+    """Lazy scan of all files; see `reader.FileFormat`."""
+    native = reader.partitions.native
+    hive_schema = reader.partitions.schema if native and reader.partitions.schema else None
     return pl.scan_ipc(
-        [file.path for file in files],
+        [file.path for file in reader.files],
         glob=False,
         hive_partitioning=hive_schema is not None,
         hive_schema=hive_schema,
         row_index_name=row_index,
         include_file_paths=FILE_PATH if row_index or not native else None,
-        **scan_options(files),
+        **scan_options(reader.files),
     )
 
 

@@ -13,20 +13,18 @@ import polars as pl
 
 from plmetrics.core.errors import AbsentDataError, DataError, PlmetricsError, Problem
 from plmetrics.core.names import is_address
-from plmetrics.table.files import SourceFile, shown_path, stamp
+from plmetrics.table.files import Complaints, SourceFile, shown_path, stamp
 from plmetrics.table.formats import parquet
-from plmetrics.table.formats.hive import FILE_PATH
-from plmetrics.table.storage.addresses import parse_address
+from plmetrics.table.formats.hive import FILE_PATH, Partitions
+from plmetrics.table.storage.addresses import Address, parse_address
 from plmetrics.table.storage.faults import is_storage_error, storage_fault
 from plmetrics.table.storage.objects import at_once, each_file, facts_stamp, names_in, object_facts
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from plmetrics.table.files import Complaints
-    from plmetrics.table.formats.hive import Partitions
     from plmetrics.table.formats.parquet import Footer
-    from plmetrics.table.storage.addresses import Address
+    from plmetrics.table.formats.reader import Reader
 
 DELTA, ICEBERG = "delta", "iceberg"
 METADATA_ENDING = ".metadata.json"
@@ -159,7 +157,7 @@ class ListedFiles:
         optional: Collection[str] = (),  # noqa: ARG002 (the table's metadata say which columns there are)
     ) -> tuple[list[SourceFile], pl.Schema]:
         """The files with the row counts of their footers, and the table's columns as wide as all files need them."""
-        counted_files: list[SourceFile] = []
+        files_with_rows: list[SourceFile] = []
         schema: dict[str, pl.DataType] = {}
         present = self._listing.footers
         footers = each_file(lambda file: present.get(file.path) or parquet.read_one(file, complaints), files)
@@ -181,32 +179,24 @@ class ListedFiles:
                 elif name in self._listing.needed:
                     complaints.add(file.path, f"column '{name}' stands in the table's metadata only")
             deleted = self._listing.deletions.get(file.path)
-            counted_files.append(replace(file, rows=rows, deleted=0 if deleted is None else len(deleted)))
-        return counted_files, pl.Schema(
+            files_with_rows.append(replace(file, rows=rows, deleted=0 if deleted is None else len(deleted)))
+        return files_with_rows, pl.Schema(
             {name: schema.get(name, dtype) for name, dtype in self._listing.schema.items()}
         )
 
-    def scan(
-        self,
-        files: Sequence[SourceFile],
-        stored: pl.Schema,
-        partitions: Partitions,
-        row_index: str | None = None,
-        *,
-        insert: bool = True,  # noqa: ARG002
-    ) -> pl.LazyFrame:
+    def scan(self, reader: Reader, row_index: str | None = None) -> pl.LazyFrame:
         """Lazy scan of all files; a column absent in a file is null there.
 
         Rows that are marked as deleted keep their numbers, and are left out.
         """
-        deleted = self._deleted_rows(files)
+        deleted = self._deleted_rows(reader.files)
         index = row_index or (_PLACE if len(deleted) else None)
-        rows = self._scan_rows(files, stored, partitions, index)
+        rows = self._scan_rows(reader, index)
         if len(deleted):
             rows = rows.join(deleted.to_frame(index).lazy(), on=index, how="anti", maintain_order="left")
         if index is None or index == row_index:
             return rows
-        return rows.drop(index, *((FILE_PATH,) if partitions.native else ()))
+        return rows.drop(index, *((FILE_PATH,) if reader.partitions.native else ()))
 
     def stored_names(self, file: SourceFile) -> Mapping[str, str | None]:
         """Differing names of columns in a file: None if it has none of them."""
@@ -216,20 +206,19 @@ class ListedFiles:
         """Numbers of a file's deleted rows, None without any."""
         return self._listing.deletions.get(file.path)
 
-    def _scan_rows(
-        self, files: Sequence[SourceFile], stored: pl.Schema, partitions: Partitions, index: str | None
-    ) -> pl.LazyFrame:
+    def _scan_rows(self, reader: Reader, index: str | None) -> pl.LazyFrame:
         """Rows of all files under the table's names: one scan for consecutive files of equal names."""
-        scans = []
-        start = 0
-        for names, group in groupby(files, self.stored_names):
-            similar = list(group)
+        scans, start, stored = [], 0, reader.stored
+        for names, group in groupby(reader.files, self.stored_names):
+            similar = tuple(group)
             in_files = {
                 stored_name: dtype
                 for name, dtype in stored.items()
                 if (stored_name := names.get(name, name)) is not None
             }
-            rows = parquet.scan(similar, pl.Schema(in_files), partitions, index, insert=True)
+            rows = parquet.scan(
+                replace(reader, files=similar, stored=pl.Schema(in_files), insert=True), index
+            )
             new_names = {stored_name: name for name, stored_name in names.items() if stored_name in in_files}
             absent = [name for name in stored if names.get(name, name) is None]
             rows = rows.rename(new_names).with_columns(

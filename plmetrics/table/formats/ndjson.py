@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from plmetrics.table.files import Complaints, SourceFile
-    from plmetrics.table.formats.hive import Partitions
+    from plmetrics.table.formats.reader import Reader
 
 KIND = "ndjson"
 NATIVE_PARTITIONS = False
@@ -60,21 +60,14 @@ def inspect(
     return chosen, pl.Schema(types)
 
 
-def scan(
-    files: Sequence[SourceFile],
-    stored: pl.Schema,
-    partitions: Partitions,
-    row_index: str | None = None,
-    *,
-    insert: bool = False,  # noqa: ARG001 (a key that a line lacks is null anyway)
-) -> pl.LazyFrame:
-    """Lazy scan of all files; see `source.FileFormat`."""
+def scan(reader: Reader, row_index: str | None = None) -> pl.LazyFrame:
+    """Lazy scan of all files; see `reader.FileFormat`."""
     return pl.scan_ndjson(
-        [file.path for file in files],
-        schema=stored,
+        [file.path for file in reader.files],
+        schema=reader.stored,
         row_index_name=row_index,
-        include_file_paths=FILE_PATH if row_index or not partitions.native else None,
-        **scan_options(files),
+        include_file_paths=FILE_PATH if row_index or not reader.partitions.native else None,
+        **scan_options(reader.files),
     )
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from plmetrics.table.files import Complaints, SourceFile
-    from plmetrics.table.formats.hive import Partitions
+    from plmetrics.table.formats.reader import Reader
 
 Footer: TypeAlias = "tuple[int, Mapping[str, pl.DataType]]"
 """The number of rows of a file, and its columns."""
@@ -68,29 +68,22 @@ def inspect(
     return chosen, pl.Schema(schema)
 
 
-def scan(
-    files: Sequence[SourceFile],
-    stored: pl.Schema,
-    partitions: Partitions,
-    row_index: str | None = None,
-    *,
-    insert: bool = False,
-) -> pl.LazyFrame:
-    """Lazy scan of all files; see `source.FileFormat`."""
-    native = partitions.native
-    hive_schema = partitions.schema if native and partitions.schema else None
+def scan(reader: Reader, row_index: str | None = None) -> pl.LazyFrame:
+    """Lazy scan of all files; see `reader.FileFormat`."""
+    native = reader.partitions.native
+    hive_schema = reader.partitions.schema if native and reader.partitions.schema else None
     return pl.scan_parquet(
-        [file.path for file in files],
+        [file.path for file in reader.files],
         glob=False,
-        schema={name: dtype for name, dtype in stored.items() if name not in partitions.schema},
+        schema={name: dtype for name, dtype in reader.stored.items() if name not in reader.partitions.schema},
         hive_partitioning=hive_schema is not None,
         hive_schema=hive_schema,
         extra_columns="ignore",
-        missing_columns="insert" if insert else "raise",
+        missing_columns="insert" if reader.insert else "raise",
         cast_options=_CASTS,
         row_index_name=row_index,
         include_file_paths=FILE_PATH if row_index or not native else None,
-        **scan_options(files),
+        **scan_options(reader.files),
     )
 
 

@@ -41,12 +41,7 @@ def read_trec(
 
     Queries of a run that have no judgements are left out, as trec_eval does; the number of these is given as well.
     Columns are `query`, `document`, `relevance`, `judged` and one of scores per run, null for what it did not retrieve.
-
-    Args:
-        qrels: the file of judgements.
-        runs: the file of each run by the name of its column.
-        base: the folder that relative paths start from.
-        complete: also queries that were judged and for which no run has a document.
+    Runs go by the names of their columns. `complete` adds queries that were judged and for which no run has a document.
 
     Raises:
         ConfigError: a run has the name of another column.

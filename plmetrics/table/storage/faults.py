@@ -36,10 +36,6 @@ def is_storage_error(error: BaseException) -> bool:
 def storage_fault(error: BaseException, shown: str) -> PlmetricsError:
     """The error of a store as one of ours, without anything of its text but a status and a code.
 
-    Args:
-        error: of Polars or obstore.
-        shown: the address, as messages show it.
-
     Returns:
         AbsentDataError where there is no such object, else EnvironmentFault.
     """

@@ -83,9 +83,7 @@ def create_object(address: Address, content: bytes) -> bool:
 def update_object(address: Address, change: Callable[[bytes | None], bytes | None]) -> None:
     """Update an object by a function of its content, with a retry after a concurrent change.
 
-    Args:
-        address: of the object.
-        change: takes the content, None where there is no object; gives the new one, None where it is to stay.
+    `change` takes the content, None where there is no object; gives the new one, None where it is to stay.
     """
     written = False
     while not written:

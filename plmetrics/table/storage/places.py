@@ -54,9 +54,7 @@ class BucketPlace:
     def of(cls, text: str, path: SuitePath = ()) -> BucketPlace:
         """The place of an address.
 
-        Args:
-            text: the address.
-            path: where it stands in the suite.
+        `path` is its place in the suite.
 
         Raises:
             ConfigError: it is none, or is not of a bucket.

@@ -67,11 +67,7 @@ def read(root: str, key: str) -> tuple[bytes, Any]:
 def write(root: str, key: str, content: bytes, mode: Any = "overwrite") -> bool:
     """Write an object, all of it or nothing.
 
-    Args:
-        root: the bucket.
-        key: of the object.
-        content: its bytes.
-        mode: `overwrite`; `create` where there must be none; or the version that must be there.
+    Modes are `overwrite`; `create` where there must be none; or the version that must be there.
 
     Returns:
         Whether it was written; False where something else is there than must be.

@@ -1,7 +1,5 @@
 """Nights in any order, with crashes in between, against a dictionary."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

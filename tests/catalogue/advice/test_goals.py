@@ -1,7 +1,5 @@
 """Goals name metrics of their tasks, hold where a table has what they need, and are silent elsewhere."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

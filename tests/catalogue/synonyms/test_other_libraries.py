@@ -1,7 +1,5 @@
 """Names of other libraries against the definitions that they document."""
 
-from __future__ import annotations
-
 import fairlearn.metrics
 import numpy as np
 import polars as pl

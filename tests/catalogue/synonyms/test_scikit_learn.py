@@ -33,9 +33,8 @@ SCORERS = set(metrics.get_scorer_names())
 
 
 def names(task: str) -> list[str]:
-    return [
-        name for tasks, same in SCIKIT_LEARN.equivalents.items() if task in tasks.split() for name in same
-    ]
+    tables = (same for tasks, same in SCIKIT_LEARN.equivalents.items() if task in tasks.split())
+    return " ".join(together for same in tables for together in same).split()
 
 
 def function_of(name: str) -> tuple[Callable[..., float], bool]:
@@ -144,7 +143,8 @@ def test_every_scorer_is_known() -> None:
         name
         for sides in (SCIKIT_LEARN.equivalents, SCIKIT_LEARN.neighbours)
         for table in sides.values()
-        for name in table
+        for together in table
+        for name in together.split()
     ]
     own = {name for task in ("binary", "multiclass", "regression") for name in plm.metrics(task)["name"]}
     unknown = {

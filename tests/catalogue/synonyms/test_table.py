@@ -1,7 +1,5 @@
 """The tables of synonyms as a whole, and what they make of names and parameters."""
 
-from __future__ import annotations
-
 import polars as pl
 import pytest
 

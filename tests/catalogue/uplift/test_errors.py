@@ -1,7 +1,5 @@
 """The standard error of an average effect is that of all rows, however many blocks the bootstrap would draw."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A quarter of nights on the command line, as a scheduler sees it, against a table of what it is to see."""
 
-from __future__ import annotations
-
 import json
 import os
 import time

@@ -1,7 +1,5 @@
 """What libraries write to the standard error while a command runs, in processes of their own."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

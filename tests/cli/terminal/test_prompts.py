@@ -1,7 +1,5 @@
 """The dialogue of `plmetrics suggest --ask` in a pipe: answers, mistakes and the end of the input."""
 
-from __future__ import annotations
-
 import sys
 from io import StringIO
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Sums by place in batches: dense arrays and frames have the same, which a plain loop over rows has."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 import pytest

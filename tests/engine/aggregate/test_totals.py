@@ -1,7 +1,5 @@
 """Counts that the rows of ordered metrics tell: what a plan of their own brings."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 import pytest

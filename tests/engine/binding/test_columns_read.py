@@ -1,7 +1,5 @@
 """Columns that a suite reads: runs of them alone are runs of the whole table."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

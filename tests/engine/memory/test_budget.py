@@ -81,10 +81,7 @@ def test_replicates_of_many_small_slices_are_made_from_sorted_rows_that_fit(slic
 
 @pytest.mark.parametrize(
     "asked",
-    [
-        {"metrics": ["ece(strategy=quantile)"]},
-        {"metrics": ["calibration_slope"]},
-    ],
+    [{"metrics": ["ece(strategy=quantile)"]}, {"metrics": ["calibration_slope"]}],
     ids=lambda asked: asked["metrics"][0],
 )
 def test_what_a_grid_cannot_serve_is_refused_before_a_row_is_read(asked, monkeypatch):

@@ -1,7 +1,5 @@
 """Rows counted on a grid: what their order must not change."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

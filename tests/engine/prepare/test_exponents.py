@@ -1,7 +1,5 @@
 """What exact sums are told of the rows: how large values are, also where another run said so."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

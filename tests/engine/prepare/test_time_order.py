@@ -1,7 +1,5 @@
 """Texts in several forms of time are refused wherever rows are ordered by them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

@@ -1,7 +1,5 @@
 """Rankings from end to end: what belongs to a query, bad input, and all that other tasks have."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

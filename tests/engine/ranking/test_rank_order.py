@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 import pytest
@@ -43,8 +41,7 @@ def test_the_two_zeros_are_a_tie() -> None:
 
 
 @pytest.mark.parametrize(
-    "labels",
-    [[0.0, 3.0, 1.0, 2.0], [0.5, 0.25, 1e300, 0.75], [-1.0, 4.0, -3.0, 0.0], [0.0, 9.0, 9.0, 300.0]],
+    "labels", [[0.0, 3.0, 1.0, 2.0], [0.5, 0.25, 1e300, 0.75], [-1.0, 4.0, -3.0, 0.0], [0.0, 9.0, 9.0, 300.0]]
 )
 def test_labels_are_put_in_descending_order(labels: list[float]) -> None:
     judged = QueryRows(np.array([1, 0, 1, 0]), 2, pl.Series(labels)).judged

@@ -1,7 +1,5 @@
 """The dialogue asks for what a task takes, with guesses as defaults, and leaves out what was said already."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

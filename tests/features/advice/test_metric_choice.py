@@ -1,7 +1,5 @@
 """Every rule of advice fires on a table made for it, and is silent on one made the other way round."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The task and the columns of tables of many shapes; the suite of each runs, its gates too."""
 
-from __future__ import annotations
-
 import re
 from datetime import date, timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """The report's section of a cross-validation."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

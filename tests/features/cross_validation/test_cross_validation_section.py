@@ -1,7 +1,5 @@
 """The section `cross_validation`: its short forms, and what is refused."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Folds as slice sets: which sets a run adds, which rows count, and what is refused once the data are seen."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The tables `folds` and `cross_validation`: what stands in them, and what where folds are few, empty or many."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -213,11 +211,7 @@ def curve(train: list[float], valid: list[float]) -> pl.DataFrame:
     ],
 )
 def test_diagnosis_of_a_learning_curve(train: list[float], valid: list[float], verdicts: list[str]) -> None:
-    section = {
-        "split": "split",
-        "train_size": "size",
-        "diagnosis": {"high_bias": {"level": 0.9, "gap": 0.1}},
-    }
+    section = {"split": "split", "train_size": "size", "diagnosis": {"high_bias": {"level": 0.9, "gap": 0.1}}}
     result = evaluated(curve(train, valid), metrics=["accuracy"], fold=None, cross_validation=section)
     judged = result.cross_validation.filter(kind="diagnosis")
     assert judged["verdict"].to_list() == verdicts

@@ -1,7 +1,5 @@
 """Drift of merged states and on runners: as that of one run over the same rows, and of SciPy."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from typing import Any

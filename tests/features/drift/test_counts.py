@@ -1,7 +1,5 @@
 """Drift: every measure against SciPy or plain loops over its definition, and the corner cases."""
 
-from __future__ import annotations
-
 import datetime as dt
 import math
 from collections import Counter

@@ -1,7 +1,5 @@
 """The report's section on drift."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 import pytest

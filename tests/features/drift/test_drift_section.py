@@ -1,7 +1,5 @@
 """The section `drift`: its short forms, and what is refused, with the place."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

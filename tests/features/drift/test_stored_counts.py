@@ -1,7 +1,5 @@
 """Drift from states: as from the rows they were made of, exactly by value and within the bound by bin."""
 
-from __future__ import annotations
-
 import datetime as dt
 import math
 from pathlib import Path
@@ -362,11 +360,7 @@ def test_slices_are_cut_where_the_state_cuts_them() -> None:
 
 
 def test_a_state_of_an_older_suite_serves_as_far_as_it_holds_what_is_asked() -> None:
-    older = {
-        "models": {"old": "p", "k": "q"},
-        "metrics": ["brier"],
-        "slices": {**SLICES, "w": "w"},
-    }
+    older = {"models": {"old": "p", "k": "q"}, "metrics": ["brier"], "slices": {**SLICES, "w": "w"}}
     before = state(REFERENCE, {**SPEC, "columns": ["visits", "day", "age", "w", "city"]}, **older)
     assert_frame_equal(by_states(before), by_rows(), abs_tol=1e-12)
     fewer = by_states(before, slices={"city": SLICES["both"]})

@@ -1,7 +1,5 @@
 """Slices of an experiment with other shares of its arms are told of, and those of arms that were drawn are not."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Ratios, covariates and strata of a readout against statsmodels and loops over arms, units and strata."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

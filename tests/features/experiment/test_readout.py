@@ -1,7 +1,5 @@
 """Readouts of experiments against scipy and statsmodels, slice by slice, and loops over units."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

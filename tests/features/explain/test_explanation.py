@@ -1,7 +1,5 @@
 """What a run would do, beside what it then does."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

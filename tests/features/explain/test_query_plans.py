@@ -6,9 +6,6 @@ import pytest
 from plmetrics.features.explain.query_plans import fallbacks
 
 
-@pytest.mark.parametrize(
-    ("expression", "stuck"),
-    [(pl.col("x").sum(), False), (pl.col("x").median(), True)],
-)
+@pytest.mark.parametrize(("expression", "stuck"), [(pl.col("x").sum(), False), (pl.col("x").median(), True)])
 def test_fallbacks(expression: pl.Expr, stuck: bool) -> None:
     assert bool(fallbacks(pl.LazyFrame({"x": [1.0]}).select(expression))) == stuck

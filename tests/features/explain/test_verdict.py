@@ -1,7 +1,5 @@
 """The verdict says what its figures say, whatever the suite: read back from the text that people see."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

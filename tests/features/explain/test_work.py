@@ -1,7 +1,5 @@
 """What a run's time is told from: counted by hand on small suites."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

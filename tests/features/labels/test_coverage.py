@@ -1,7 +1,5 @@
 """Gates on metrics that need labels are not judged where too few rows have one."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any

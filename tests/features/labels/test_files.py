@@ -1,7 +1,5 @@
 """Labels that some files lack, and states of days whose labels are there and of others."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

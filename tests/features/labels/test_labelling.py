@@ -1,7 +1,5 @@
 """Scores of rows with a label against those of rows without one."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

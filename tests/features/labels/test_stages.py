@@ -1,7 +1,5 @@
 """Every stage that reads labels reads the labelled rows: what it gives is that of a table without the others."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Rows without a label: metrics that need none count them, all others are those of the labelled rows."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

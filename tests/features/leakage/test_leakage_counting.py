@@ -1,7 +1,5 @@
 """Leakage in states: what is found in all rows together, by plain Python, however they are cut into states."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 from typing import Any

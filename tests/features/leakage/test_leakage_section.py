@@ -1,7 +1,5 @@
 """The section `leakage`: its short forms, and what is refused, with the line."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

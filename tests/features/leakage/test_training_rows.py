@@ -1,7 +1,5 @@
 """Leakage: every check against plain loops over its definition, on random tables and in the corner cases."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections import Counter
 from typing import Any

@@ -1,7 +1,5 @@
 """The section on slices that a search found."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

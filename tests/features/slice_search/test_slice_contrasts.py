@@ -1,7 +1,5 @@
 """Contrasts of a search at the edges: nothing varies, nothing is left, too few blocks, no more than rounding."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

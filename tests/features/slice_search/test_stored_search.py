@@ -1,7 +1,5 @@
 """A search for slices in stored states finds what one over all rows does."""
 
-from __future__ import annotations
-
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Sizes, strata, groups and time of splits, and that they depend on keys and seeds alone."""
 
-from __future__ import annotations
-
 import datetime
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """States of an earlier version of the hash: they are read, and add where both versions agree on their units."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Models that a run makes, calibrated ones and the built-in baseline, in states: constants that all of them share."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -146,11 +144,7 @@ def test_merged_states_have_the_models_of_the_state_whose_constants_they_share(t
 
 
 def test_states_whose_models_were_made_of_other_rows_do_not_add(tmp_path: Path) -> None:
-    suite = {
-        **SUITES["binary"],
-        "metrics": ["brier"],
-        "calibrate": {"method": "platt", "fit_on": "a > 0.5"},
-    }
+    suite = {**SUITES["binary"], "metrics": ["brier"], "calibrate": {"method": "platt", "fit_on": "a > 0.5"}}
     file = write(tmp_path, table(), suite)
     states = [
         plm.state(file, tmp_path / f"{day}.state", set={"data.path": f"rows/{day}.parquet"}) for day in (0, 1)

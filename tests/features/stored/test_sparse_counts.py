@@ -1,7 +1,5 @@
 """Counts as they are kept come back as they were, whatever their size and however they lie."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 import pytest

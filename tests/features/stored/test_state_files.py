@@ -1,7 +1,5 @@
 """States that others made: nothing is written elsewhere, read without room, or believed that does not fit."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

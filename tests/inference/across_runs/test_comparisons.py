@@ -1,7 +1,5 @@
 """A run against an earlier one: totals over other numbers of rows, and which run is nearer to 0."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

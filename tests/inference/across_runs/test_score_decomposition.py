@@ -1,7 +1,5 @@
 """What shares of single columns do to a change, against scikit-learn's metrics of reweighted rows."""
 
-from __future__ import annotations
-
 from itertools import permutations
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Rows of two runs, side by side."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

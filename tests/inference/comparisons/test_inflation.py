@@ -1,7 +1,5 @@
 """How often a norm of a slice is told apart from that of its rest, where both come from one distribution."""
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

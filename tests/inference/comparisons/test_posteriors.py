@@ -1,7 +1,5 @@
 """Bayesian tests against baycomp 1.0.3 (values copied) and SciPy, and parameters of tests of ranks against SciPy."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

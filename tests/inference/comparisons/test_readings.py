@@ -1,7 +1,5 @@
 """Readings of comparisons, against plain words of the rules and against the numbers of whole runs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

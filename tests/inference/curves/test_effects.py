@@ -1,7 +1,5 @@
 """Curves of predicted effects against the metrics that are their areas, and against NumPy."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Curves of forecasts against NumPy and SciPy: definitions written out row by row."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -182,8 +182,7 @@ def test_rows_are_in_the_slice_of_each_tag_and_drop_out_for_one_model_alone() ->
     )
     curves = [{"curve": name, "slices": ["tags"]} for name in ("conditional_label", "residual_histogram")]
     found = plm.evaluate(
-        rows,
-        **asked("regression", slices={"tags": "tags"}, curves=curves, missing="drop_per_model"),
+        rows, **asked("regression", slices={"tags": "tags"}, curves=curves, missing="drop_per_model")
     ).curves
     for model in "ab":
         for text, part in (("all", rows), ("tags=m", rows.filter(pl.col("tags").list.contains("m")))):

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -41,8 +39,7 @@ def test_as_many_standard_errors_as_the_level_says() -> None:
 
 
 @pytest.mark.parametrize(
-    ("right", "n", "expected"),
-    [(150, 200, (0.686, 0.805)), (8542, 9769, (0.867679, 0.880823))],
+    ("right", "n", "expected"), [(150, 200, (0.686, 0.805)), (8542, 9769, (0.867679, 0.880823))]
 )
 def test_published_intervals(right: int, n: int, expected: tuple[float, float]) -> None:
     lower, upper = wilson(np.array([right / n]), np.array([float(n)]), 0.95)

@@ -1,7 +1,5 @@
 """Which intervals a suite's methods give, metric by metric."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

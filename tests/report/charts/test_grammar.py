@@ -1,7 +1,5 @@
 """Charts as plain values are the Vega-Lite that Altair writes, and become charts of Altair."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -219,10 +219,7 @@ def test_bold_is_what_was_read_as_better_than_every_other_model(result: plm.Resu
     }
     assert bold == bests
     notebook, markdown = result._repr_html_(), result.to_markdown()
-    for text, pattern in (
-        (notebook, r"font-weight:600\">([^<]*)<"),
-        (markdown, r"\*\*([^*]*)\*\*"),
-    ):
+    for text, pattern in ((notebook, r"font-weight:600\">([^<]*)<"), (markdown, r"\*\*([^*]*)\*\*")):
         shown = [cell.replace("\\", "") for cell in re.findall(pattern, text)]
         rows_of_bests = [result.metrics.filter(slice_set="overall", metric=m, model=n) for m, n in bests]
         assert sorted(shown) == sorted(str(row_estimate(row.row(0, named=True))) for row in rows_of_bests)

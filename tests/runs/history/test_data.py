@@ -1,7 +1,5 @@
 """Whether two runs cover the same data."""
 
-from __future__ import annotations
-
 import pytest
 
 from plmetrics.runs.history.data import RunData, data_of

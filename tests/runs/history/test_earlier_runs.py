@@ -1,7 +1,5 @@
 """Runs compared with earlier runs of their suite: a retry, a copy of the data, a run that is named."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

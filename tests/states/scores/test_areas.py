@@ -1,7 +1,5 @@
 """Areas alone: what sorted integers tell is what the points of all scores tell."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 import pytest

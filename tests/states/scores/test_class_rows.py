@@ -1,7 +1,5 @@
 """Drawn weights of the rows of a class by point, against adding them row by row."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

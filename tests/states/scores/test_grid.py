@@ -14,12 +14,7 @@ from plmetrics.core.segments import Segments
 from plmetrics.inference.metric_values import score_view
 from plmetrics.inference.ordered.metrics import ordered_values
 from plmetrics.states.scores.bin_lookup import FixedBins, Keys, balanced_edges, locator_at
-from plmetrics.states.scores.grid import (
-    BinnedTally,
-    CoarseTally,
-    GridTally,
-    shape,
-)
+from plmetrics.states.scores.grid import BinnedTally, CoarseTally, GridTally, shape
 from plmetrics.states.scores.placed_rows import Members, PlacedRows
 from plmetrics.states.scores.roll_up import rolled_up
 from plmetrics.states.scores.sliced_grid import SlicedGrid

@@ -1,7 +1,5 @@
 """Counts as rows: the same dense, in total, slice by slice, and by block."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

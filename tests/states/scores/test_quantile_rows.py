@@ -1,7 +1,5 @@
 """Quantiles of rows that are not sorted: those of a plain loop over all of them in order."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 import pytest

@@ -1,7 +1,5 @@
 """Slices of a run's grids, found again by their values."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from plmetrics.states.scores.run_grids import matching_rows

@@ -1,7 +1,5 @@
 """Sorting in threads and in parts: what plain NumPy finds, whatever the parts are."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The section `calibrate` and the key `baseline`: what they say, and what is refused."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

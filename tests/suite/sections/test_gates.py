@@ -1,7 +1,5 @@
 """What gates may ask for: margins, corrections, runs in a row, sizes of slices."""
 
-from __future__ import annotations
-
 import pickle
 from typing import Any
 

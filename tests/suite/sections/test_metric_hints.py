@@ -1,7 +1,5 @@
 """What a text with values that lack names, or with decimal commas, should be."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

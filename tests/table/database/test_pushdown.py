@@ -1,7 +1,5 @@
 """Conditions that a database decides: rows are counted as they come, and none is lost for which the condition holds."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 import tempfile

@@ -1,7 +1,5 @@
 """Rows of queries: PostgreSQL live where there is one, SQLite and DuckDB in files."""
 
-from __future__ import annotations
-
 import gc
 import json
 import os

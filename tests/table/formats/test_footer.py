@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from io import BytesIO
 
 import polars as pl

@@ -3,8 +3,6 @@
 cloud.google.com/storage/docs/xml-api: objects are put, got in ranges, listed, deleted, and uploaded in parts.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -3,8 +3,6 @@
 Of `rules` the first that has an answer gives it in place of the server, of `losses` after the server has done its work.
 """
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Callable, Iterable

@@ -1,7 +1,5 @@
 """States in a bucket: written there, merged from there, with words that name the objects."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 from pathlib import Path

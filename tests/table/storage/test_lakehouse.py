@@ -1,7 +1,5 @@
 """Delta and Iceberg tables in a bucket, and at their versions."""
 
-from __future__ import annotations
-
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal

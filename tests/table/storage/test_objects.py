@@ -1,7 +1,5 @@
 """Tables in a bucket of a real S3 server: the same rows as on disk, and faults of the server as documented."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

@@ -4,8 +4,6 @@ Azure live, where an emulator answers at PLMETRICS_TEST_AZURE; Google's XML API 
 PLMETRICS_TEST_GOOGLE.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import hmac

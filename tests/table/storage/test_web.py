@@ -1,7 +1,5 @@
 """Files on a web server: read in ranges, with signatures that nothing shows."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

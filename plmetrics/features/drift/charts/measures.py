@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plmetrics.core.errors import Problem
-from plmetrics.report.charts.comparisons.gate_limits import limits_of, zone
+from plmetrics.report.charts.comparisons.gate_limits import Limit, limits_of, zone
 from plmetrics.report.charts.figure import Figure
 from plmetrics.report.charts.panels import column_of_panels
-from plmetrics.report.charts.selection import NothingToDraw
+from plmetrics.report.charts.selection import NothingToDraw, Selection
 from plmetrics.report.charts.slices.estimate_texts import minus
 from plmetrics.report.charts.slices.panels import Texts, columns_of
 from plmetrics.report.charts.slices.rows import (
@@ -28,9 +28,7 @@ from plmetrics.report.charts.texts import short
 from plmetrics.report.numbers import count, number, p_value, plural
 
 if TYPE_CHECKING:
-    from plmetrics.report.charts.comparisons.gate_limits import Limit
     from plmetrics.report.charts.grammar import Chart
-    from plmetrics.report.charts.selection import Selection
 
 MOST_ROWS = 60
 _SHIFTS = ("mean", "variance", "quantile")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
@@ -10,13 +10,10 @@ from plmetrics.core.errors import Problem
 from plmetrics.report.charts.figure import Figure
 from plmetrics.report.charts.grammar import base, channel, chart_title, concat, datum, layer_charts, options
 from plmetrics.report.charts.marks import add_title, axis, nice_ticks
-from plmetrics.report.charts.selection import NothingToDraw
+from plmetrics.report.charts.selection import NothingToDraw, Selection
 from plmetrics.report.charts.texts import short
 from plmetrics.report.charts.theme import LIGHT, SERIES
 from plmetrics.report.numbers import count, number, plural
-
-if TYPE_CHECKING:
-    from plmetrics.report.charts.selection import Selection
 
 MOST_PAIRS = 24
 _COLUMNS, _WIDTH, _HEIGHT = 3, 230, 130
@@ -47,11 +44,7 @@ def draw(selection: Selection) -> Figure:
     more = order.height - shown.height
     notes = (f"{plural(more, 'more column')} in the table drift_histograms",) if more else ()
     title = "Columns then and now"
-    subtitle = (
-        "grey: reference, blue: now; share of rows by bin; sorted by psi",
-        _sizes(bins),
-        *notes,
-    )
+    subtitle = ("grey: reference, blue: now; share of rows by bin; sorted by psi", _sizes(bins), *notes)
     chart: Any = panels[0] if len(panels) == 1 else concat(*panels, columns=_COLUMNS, spacing=26)
     width = (_WIDTH + 60) * min(len(panels), _COLUMNS)
     words = "; ".join(_heading(row) for row in shown.head(5).rows(named=True))

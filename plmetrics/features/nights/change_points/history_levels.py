@@ -10,7 +10,7 @@ import polars as pl
 from plmetrics.core.names import printable
 from plmetrics.features.nights.change_points.levels import levels
 from plmetrics.features.nights.history_selection import select
-from plmetrics.features.nights.interval_history import CURRENT, SUPERSEDED, read_history
+from plmetrics.features.nights.interval_history import CURRENT, SUPERSEDED, History, read_history
 from plmetrics.report.numbers import number
 from plmetrics.report.sections.overall import metric_label
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.features.nights.calendar import Calendar
-    from plmetrics.features.nights.interval_history import History
     from plmetrics.table.storage.places import Place
 
 LEVEL, LEVEL_BEFORE = "level", "level_before"

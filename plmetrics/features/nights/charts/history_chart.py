@@ -11,22 +11,19 @@ from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.features.nights.change_points.history_levels import change_lines, changes_of, with_levels
 from plmetrics.features.nights.charts.history_marks import HEIGHT, WIDTH, axes, draw_panel
 from plmetrics.features.nights.history_selection import OVERALL, select
-from plmetrics.features.nights.interval_history import CURRENT, DAMAGED, MISSING, read_history
-from plmetrics.report.charts.comparisons.gate_limits import limits_of
+from plmetrics.features.nights.interval_history import CURRENT, DAMAGED, MISSING, History, read_history
+from plmetrics.report.charts.comparisons.gate_limits import Limit, limits_of
 from plmetrics.report.charts.figure import Figure
 from plmetrics.report.charts.grammar import chart_title
 from plmetrics.report.charts.marks import MOST_SERIES, add_title
 from plmetrics.report.charts.panels import grid, layout_of
-from plmetrics.report.charts.selection import NothingToDraw
+from plmetrics.report.charts.selection import NothingToDraw, Selection
 from plmetrics.report.charts.texts import in_line, short, wrap_words
 from plmetrics.report.numbers import number, plural
+from plmetrics.runs.reading import read_record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from plmetrics.features.nights.interval_history import History
-    from plmetrics.report.charts.comparisons.gate_limits import Limit
-    from plmetrics.report.charts.selection import Selection
 
 LAST = 60
 _MOST_PANELS = 12
@@ -138,7 +135,6 @@ def _worst_last(rows: pl.DataFrame, *, higher: bool) -> float:
 
 
 def _higher_is_better(history: History, metric: str) -> bool:
-    from plmetrics.runs.reading import read_record
     from plmetrics.suite.reader import metric_from_text
 
     run = history.frame.filter(pl.col("status") == CURRENT)["run_id"][-1]

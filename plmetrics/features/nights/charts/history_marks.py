@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from plmetrics.report.charts.grammar import base, channel, layer_charts, options
+from plmetrics.report.charts.grammar import Chart, base, channel, layer_charts, options
 from plmetrics.report.charts.marks import (
     CORNERS,
     canvas_of,
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from plmetrics.report.charts.comparisons.gate_limits import Limit
-    from plmetrics.report.charts.grammar import Chart
 
 WIDTH, HEIGHT = 560, 230
 _DAY = 86_400_000

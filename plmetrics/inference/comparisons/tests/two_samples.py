@@ -12,16 +12,12 @@ Statistics 19(2); Lin (1991), Divergence measures based on the Shannon entropy, 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core.quantiles import averaged_inverse
-from plmetrics.core.segments import Segments
-
-if TYPE_CHECKING:
-    from plmetrics.core.segments import Values
+from plmetrics.core.segments import Segments, Values
 
 Array = NDArray[np.float64]
 

@@ -16,19 +16,17 @@ from plmetrics.report.charts.calibration.score_histogram import (
     reach,
     sides_of,
 )
-from plmetrics.report.charts.grammar import base, channel, layer_charts, options, vconcat
+from plmetrics.report.charts.grammar import Chart, base, channel, layer_charts, options, vconcat
 from plmetrics.report.charts.marks import PANEL, axis, ends, reference, remark, unit
 from plmetrics.report.charts.panels import Panel, panels
-from plmetrics.report.charts.series import series_of
+from plmetrics.report.charts.series import Series, series_of
 from plmetrics.report.charts.theme import LIGHT, SERIES
 from plmetrics.report.charts.words import finding, level_words, metric_of, title_of
 from plmetrics.report.numbers import count, plural, row_estimate
 
 if TYPE_CHECKING:
     from plmetrics.report.charts.figure import Figure
-    from plmetrics.report.charts.grammar import Chart
     from plmetrics.report.charts.selection import Selection
-    from plmetrics.report.charts.series import Series
 
 Array = NDArray[np.float64]
 

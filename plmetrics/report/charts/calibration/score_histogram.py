@@ -8,11 +8,11 @@ import numpy as np
 import polars as pl
 
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.grammar import base, channel, layer_charts, options
+from plmetrics.report.charts.grammar import Chart, base, channel, layer_charts, options
 from plmetrics.report.charts.marks import add_title, axis, point_label
 from plmetrics.report.charts.operating import rules, threshold_axis, thresholds_of
-from plmetrics.report.charts.panels import panels
-from plmetrics.report.charts.series import KEYS, series_of
+from plmetrics.report.charts.panels import Panel, panels
+from plmetrics.report.charts.series import KEYS, Series, series_of
 from plmetrics.report.charts.theme import LIGHT, SERIES
 from plmetrics.report.charts.words import findings, size_words, three_digits, title_of
 from plmetrics.report.numbers import count
@@ -20,10 +20,7 @@ from plmetrics.report.numbers import count
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from plmetrics.report.charts.grammar import Chart
-    from plmetrics.report.charts.panels import Panel
     from plmetrics.report.charts.selection import Selection
-    from plmetrics.report.charts.series import Series
 
 HISTOGRAM, REST = "score_histogram", "score_histogram_rest"
 POSITIVE, NEGATIVE = "positive", "negative"
@@ -124,10 +121,7 @@ def mirror_bars(bars: pl.DataFrame, x: dict[str, Any], y: dict[str, Any], names:
     shift = -6 if side == "right" else 6
     words = [
         point_label(place, end, f"{name} {_rows(bars, kind)}".strip(), (side, shift, dy), LIGHT["mute"])
-        for name, kind, end, dy in (
-            (names[0], POSITIVE, high, 10),
-            (names[1], NEGATIVE, low, -10),
-        )
+        for name, kind, end, dy in ((names[0], POSITIVE, high, 10), (names[1], NEGATIVE, low, -10))
     ]
     return layer_charts(columns, *words)
 

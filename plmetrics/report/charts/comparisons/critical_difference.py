@@ -10,7 +10,7 @@ from plmetrics.core.errors import Problem
 from plmetrics.core.results import MEAN_RANK
 from plmetrics.inference.comparisons.tests.friedman import critical_difference
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.selection import NothingToDraw
+from plmetrics.report.charts.selection import NothingToDraw, Selection
 from plmetrics.report.charts.slices.panels import Texts, columns_of
 from plmetrics.report.charts.slices.rows import WIDTH, Scale, add_heading, header, panel, stack_rows
 from plmetrics.report.charts.texts import short
@@ -20,8 +20,6 @@ from plmetrics.report.sections.differences import tested_p
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from plmetrics.report.charts.selection import Selection
 
 _FINITE = "df=finite)"
 """How the names of tests end whose studentised range has finite degrees of freedom."""

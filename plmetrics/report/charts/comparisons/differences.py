@@ -10,7 +10,7 @@ from plmetrics.core.errors import Problem
 from plmetrics.report.charts.comparisons.gate_limits import gate_limits, zone
 from plmetrics.report.charts.figure import Figure
 from plmetrics.report.charts.panels import column_of_panels
-from plmetrics.report.charts.selection import NothingToDraw
+from plmetrics.report.charts.selection import NothingToDraw, Selection
 from plmetrics.report.charts.slices.panels import columns_of
 from plmetrics.report.charts.slices.readings import usual_differences
 from plmetrics.report.charts.slices.rows import (
@@ -39,7 +39,6 @@ from plmetrics.report.numbers import omission
 
 if TYPE_CHECKING:
     from plmetrics.report.charts.grammar import Chart
-    from plmetrics.report.charts.selection import Selection
 
 MOST_ROWS = 40
 

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plmetrics.core.names import number_text
-from plmetrics.report.charts.grammar import base
+from plmetrics.report.charts.grammar import Chart, base
 from plmetrics.report.charts.theme import LIGHT
 
 if TYPE_CHECKING:
-    from plmetrics.report.charts.grammar import Chart
     from plmetrics.report.summary import Summary
 
 

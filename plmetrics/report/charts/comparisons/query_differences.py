@@ -8,15 +8,7 @@ import polars as pl
 
 from plmetrics.report.charts.figure import Figure
 from plmetrics.report.charts.grammar import base, channel, layer_charts
-from plmetrics.report.charts.marks import (
-    PANEL,
-    SMALL_PANEL,
-    add_title,
-    axis,
-    nice_ticks,
-    reference,
-    span,
-)
+from plmetrics.report.charts.marks import PANEL, SMALL_PANEL, add_title, axis, nice_ticks, reference, span
 from plmetrics.report.charts.panels import model_panel, rows_of_panels
 from plmetrics.report.charts.series import by_model, model_names
 from plmetrics.report.charts.slices.estimate_texts import minus

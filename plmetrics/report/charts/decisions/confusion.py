@@ -8,7 +8,7 @@ import polars as pl
 
 from plmetrics.report.charts.decisions.confusion_counts import counts_of
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.grammar import base, channel, chart_title, constant, layer_charts, options
+from plmetrics.report.charts.grammar import Chart, base, channel, chart_title, constant, layer_charts, options
 from plmetrics.report.charts.marks import add_title
 from plmetrics.report.charts.panels import PanelGrid, grid
 from plmetrics.report.charts.series import MOST_PANELS
@@ -19,7 +19,6 @@ from plmetrics.report.numbers import count
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from plmetrics.report.charts.grammar import Chart
     from plmetrics.report.charts.selection import Selection
 
 MOST_CLASSES = 12

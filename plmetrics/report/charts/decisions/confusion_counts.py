@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import polars as pl
 
 from plmetrics.core.errors import Problem
-from plmetrics.report.charts.selection import NothingToDraw
-
-if TYPE_CHECKING:
-    from plmetrics.report.charts.selection import Selection
+from plmetrics.report.charts.selection import NothingToDraw, Selection
 
 CELLS = {
     "tp": ("positive", "positive"),

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.report.charts.grammar import layer_charts
+from plmetrics.report.charts.grammar import Chart, layer_charts
 from plmetrics.report.charts.marks import PANEL, lines
 from plmetrics.report.charts.operating import dots, operating_points
-from plmetrics.report.charts.panels import panels
+from plmetrics.report.charts.panels import Panel, panels
 from plmetrics.report.charts.words import (
     band_words,
     dot_words,
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from plmetrics.report.charts.figure import Figure
-    from plmetrics.report.charts.grammar import Chart
-    from plmetrics.report.charts.panels import Panel
     from plmetrics.report.charts.placement import Canvas
     from plmetrics.report.charts.selection import Selection
     from plmetrics.report.charts.series import Series

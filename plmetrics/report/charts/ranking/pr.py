@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from plmetrics.report.charts.grammar import base
+from plmetrics.report.charts.grammar import Chart, base
 from plmetrics.report.charts.marks import point_label, reference, remark, series_paint, unit
 from plmetrics.report.charts.ranking.line_chart import LineChart
 from plmetrics.report.charts.ranking.prevalence import prevalence_of
-from plmetrics.report.charts.series import every_point, series_of
+from plmetrics.report.charts.series import Keys, Series, every_point, series_of
 from plmetrics.report.charts.theme import LIGHT
 from plmetrics.report.charts.words import three_digits
 
@@ -19,11 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from plmetrics.report.charts.figure import Figure
-    from plmetrics.report.charts.grammar import Chart
     from plmetrics.report.charts.panels import Panel
     from plmetrics.report.charts.placement import Canvas
     from plmetrics.report.charts.selection import Selection
-    from plmetrics.report.charts.series import Keys, Series
 
 _FEW_CALLS, _VISIBLE = 5, 0.02
 _SIDES = (("right", -6, -9), ("right", -6, 9), ("left", 6, -9), ("left", 6, 9))

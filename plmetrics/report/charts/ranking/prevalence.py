@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from plmetrics.report.charts.series import KEYS
+from plmetrics.report.charts.series import KEYS, Series
 
 if TYPE_CHECKING:
     from plmetrics.report.charts.selection import Selection
-    from plmetrics.report.charts.series import Series
 
 
 def prevalence_of(selection: Selection, series: Series) -> dict[str, float]:

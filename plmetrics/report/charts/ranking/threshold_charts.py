@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from plmetrics.report.charts.grammar import base, channel, layer_charts
+from plmetrics.report.charts.grammar import Chart, base, channel, layer_charts
 from plmetrics.report.charts.marks import ends, lines, point_label, unit
 from plmetrics.report.charts.operating import rules, threshold_axis, thresholds_of
-from plmetrics.report.charts.panels import panels
+from plmetrics.report.charts.panels import Panel, panels
 from plmetrics.report.charts.ranking.prevalence import prevalence_of
 from plmetrics.report.charts.series import KEYS, every_point, series_of
 from plmetrics.report.charts.theme import LIGHT
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from plmetrics.report.charts.figure import Figure
-    from plmetrics.report.charts.grammar import Chart
-    from plmetrics.report.charts.panels import Panel
     from plmetrics.report.charts.placement import Canvas
     from plmetrics.report.charts.selection import Selection
 

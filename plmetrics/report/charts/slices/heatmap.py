@@ -8,8 +8,8 @@ import polars as pl
 
 from plmetrics.core.errors import Problem
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.grammar import base, channel, constant, layer_charts, options
-from plmetrics.report.charts.selection import NothingToDraw
+from plmetrics.report.charts.grammar import Chart, base, channel, constant, layer_charts, options
+from plmetrics.report.charts.selection import NothingToDraw, Selection
 from plmetrics.report.charts.slices.estimate_texts import minus
 from plmetrics.report.charts.slices.readings import CERTAIN, distances
 from plmetrics.report.charts.slices.rows import GAP, GUTTER, add_heading
@@ -26,9 +26,6 @@ from plmetrics.report.numbers import number, omission, plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from plmetrics.report.charts.grammar import Chart
-    from plmetrics.report.charts.selection import Selection
 
 MOST_SLICES, MOST_METRICS = 50, 10
 _KEYS = ["slice_set", "slice"]

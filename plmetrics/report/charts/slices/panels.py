@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from plmetrics.report.charts.grammar import hconcat
+from plmetrics.report.charts.grammar import Chart, hconcat
 from plmetrics.report.charts.slices.rows import GUTTER, WIDTH, Scale, TextColumn, forest_domain, panel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from plmetrics.report.charts.grammar import Chart
 
 
 _WIDTHS = {1: WIDTH, 2: 240, 3: 200, 4: 165, 5: 150}

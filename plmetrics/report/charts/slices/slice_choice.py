@@ -8,15 +8,13 @@ import polars as pl
 
 from plmetrics.core.errors import Problem
 from plmetrics.core.results import first_word
-from plmetrics.report.charts.selection import NothingToDraw, check_names
+from plmetrics.report.charts.selection import NothingToDraw, Selection, check_names
 from plmetrics.report.charts.slices.rows import header
 from plmetrics.report.charts.texts import clean, short, width
 from plmetrics.report.numbers import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-    from plmetrics.report.charts.selection import Selection
 
 KEYS = ["slice_set", "slice", "class"]
 MOST_ROWS = 40

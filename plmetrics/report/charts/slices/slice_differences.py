@@ -9,7 +9,7 @@ import polars as pl
 from plmetrics.core.errors import Problem
 from plmetrics.report.charts.figure import Figure
 from plmetrics.report.charts.marks import MOST_SERIES
-from plmetrics.report.charts.selection import NothingToDraw
+from plmetrics.report.charts.selection import NothingToDraw, Selection
 from plmetrics.report.charts.slices.estimate_texts import estimate_texts
 from plmetrics.report.charts.slices.panels import SlicePanel, Texts, side_by_side
 from plmetrics.report.charts.slices.readings import slice_contrasts
@@ -31,8 +31,6 @@ from plmetrics.report.sections.differences import is_tested
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from plmetrics.report.charts.selection import Selection
 
 _CORRECTIONS = {
     "holm": "Holm's method",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from plmetrics.report.charts.grammar import base, channel, layer_charts, options
+from plmetrics.report.charts.grammar import Chart, base, channel, layer_charts, options
 from plmetrics.report.charts.marks import (
     PANEL,
     UNIT,
@@ -37,7 +37,6 @@ from plmetrics.report.charts.words import (
 
 if TYPE_CHECKING:
     from plmetrics.report.charts.figure import Figure
-    from plmetrics.report.charts.grammar import Chart
     from plmetrics.report.charts.selection import Selection
 
 _GAIN = PANEL + 80, PANEL - 20

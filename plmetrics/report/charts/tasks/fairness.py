@@ -13,7 +13,7 @@ from plmetrics.core.errors import Problem
 from plmetrics.report.charts.comparisons.gate_limits import Limit, zone
 from plmetrics.report.charts.figure import Figure
 from plmetrics.report.charts.panels import column_of_panels
-from plmetrics.report.charts.selection import NothingToDraw
+from plmetrics.report.charts.selection import NothingToDraw, Selection
 from plmetrics.report.charts.slices.estimate_texts import estimate_texts
 from plmetrics.report.charts.slices.panels import Texts, columns_of
 from plmetrics.report.charts.slices.rows import (
@@ -35,7 +35,6 @@ from plmetrics.report.numbers import count, omission, plural
 if TYPE_CHECKING:
     from plmetrics.catalogue.fairness.base import GroupMetric
     from plmetrics.report.charts.grammar import Chart
-    from plmetrics.report.charts.selection import Selection
     from plmetrics.report.summary import Summary
 
 MOST_PANELS, MOST_GROUPS = 8, 12

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.grammar import base, channel, layer_charts
+from plmetrics.report.charts.grammar import Chart, base, channel, layer_charts
 from plmetrics.report.charts.marks import (
     PANEL,
     SMALL_PANEL,
@@ -22,15 +22,13 @@ from plmetrics.report.charts.marks import (
     unit,
 )
 from plmetrics.report.charts.panels import model_panel, rows_of_panels
-from plmetrics.report.charts.series import by_model, model_names, series_of
+from plmetrics.report.charts.series import Series, by_model, model_names, series_of
 from plmetrics.report.charts.theme import LIGHT, SERIES
 from plmetrics.report.charts.words import band_words, size_words, title_of
 from plmetrics.report.numbers import count, number
 
 if TYPE_CHECKING:
-    from plmetrics.report.charts.grammar import Chart
     from plmetrics.report.charts.selection import Selection
-    from plmetrics.report.charts.series import Series
 
 _Z = 1.96
 _CLEAR = 0.1

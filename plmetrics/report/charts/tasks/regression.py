@@ -10,7 +10,7 @@ import polars as pl
 from plmetrics.core import special
 from plmetrics.core.errors import Problem
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.grammar import base, channel, hconcat, layer_charts
+from plmetrics.report.charts.grammar import Chart, base, channel, hconcat, layer_charts
 from plmetrics.report.charts.marks import (
     PANEL,
     SMALL_PANEL,
@@ -25,18 +25,14 @@ from plmetrics.report.charts.marks import (
     unit,
 )
 from plmetrics.report.charts.panels import model_panel, rows_of_panels
-from plmetrics.report.charts.selection import NothingToDraw
-from plmetrics.report.charts.series import by_model, model_names, series_of
+from plmetrics.report.charts.selection import NothingToDraw, Selection
+from plmetrics.report.charts.series import Series, by_model, model_names, series_of
 from plmetrics.report.charts.theme import LIGHT, SERIES
 from plmetrics.report.charts.words import finding, heading_of, level_words, size_words, title_of
 from plmetrics.report.numbers import number, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-    from plmetrics.report.charts.grammar import Chart
-    from plmetrics.report.charts.selection import Selection
-    from plmetrics.report.charts.series import Series
 
 _BANDS = (("0.05", "0.95", 0.10), ("0.25", "0.75", 0.18))
 _REACH = 3

@@ -8,14 +8,13 @@ import polars as pl
 
 from plmetrics.report.catalogue import description
 from plmetrics.report.charts.texts import clean
-from plmetrics.report.html.blocks import Definitions, PageSection, Table, Words, rows_cell, words
+from plmetrics.report.html.blocks import Block, Definitions, PageSection, Table, Words, rows_cell, words
 from plmetrics.report.numbers import plural
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from plmetrics.catalogue.metric import Metric
-    from plmetrics.report.html.blocks import Block
     from plmetrics.report.html.sections.pictures import Gallery
     from plmetrics.report.summary import Summary
 

@@ -11,13 +11,12 @@ from plmetrics.report.charts.index import draw, drawable
 from plmetrics.report.charts.rendering import RENDERER, is_installed
 from plmetrics.report.charts.selection import Selection
 from plmetrics.report.charts.svg import add_description, with_variables
-from plmetrics.report.html.blocks import PageSection, Picture, Words
+from plmetrics.report.html.blocks import Block, PageSection, Picture, Words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from plmetrics.report.charts.figure import Figure
-    from plmetrics.report.html.blocks import Block
     from plmetrics.report.summary import Summary
 
 PLACES: dict[str, tuple[str, ...]] = {

@@ -1,16 +1,11 @@
 """The array forms of two-arm tests, entry by entry against the functions on columns, scipy and statsmodels."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
-from statsmodels.stats.proportion import (
-    confint_proportions_2indep,
-    proportions_ztest,
-)
+from statsmodels.stats.proportion import confint_proportions_2indep, proportions_ztest
 
 from plmetrics.inference.comparisons.tests.arms import (
     Moments,

@@ -23,10 +23,7 @@ def naive_covariance(label: np.ndarray, scores: list[np.ndarray]) -> tuple[np.nd
         kernel = [[float(x > y) + 0.5 * float(x == y) for y in outside] for x in inside]
         ups.append(np.mean(kernel, axis=1))
         downs.append(np.mean(kernel, axis=0))
-    return (
-        np.mean(ups, axis=1),
-        np.cov(ups) / label.sum() + np.cov(downs) / (~label).sum(),
-    )
+    return (np.mean(ups, axis=1), np.cov(ups) / label.sum() + np.cov(downs) / (~label).sum())
 
 
 def table(seed: int, rows: int, models: int, ties: bool) -> tuple[np.ndarray, list[np.ndarray]]:

@@ -1,7 +1,5 @@
 """Tests of several classifiers on two tables that textbooks and packages print, with what they print of them."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 import pytest

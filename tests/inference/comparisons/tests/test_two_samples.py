@@ -1,7 +1,5 @@
 """Two samples: p values and statistics against SciPy, many slices at once, and the corner cases."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats
