@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from plmetrics.inference.curves.ranking import Points
+    from plmetrics.inference.subject import Analysis
     from plmetrics.inference.weights import ResamplingWeights
     from plmetrics.states.scores.sorted_rows import SlicedScores
     from plmetrics.suite.sections.basics import Curve
@@ -46,16 +47,14 @@ class Drawing:
     """Collects the curves of a run, a frame per curve, model and slice.
 
     Args:
-        level: level of bands.
-        weights: draws of blocks, None without replicates.
+        analysis: what is estimated, with draws of blocks for bands.
         spans: the ends of histograms of scores by model, where they are not 0 and 1.
     """
 
-    def __init__(
-        self, level: float, weights: ResamplingWeights | None, spans: Mapping[str, tuple[float, float]]
-    ) -> None:
-        self._level = level
-        self._weights = weights
+    def __init__(self, analysis: Analysis, spans: Mapping[str, tuple[float, float]]) -> None:
+        self._slices = [states.slices for states in analysis.sets]
+        self._level = analysis.level
+        self._weights = analysis.replication.bootstrap
         self._spans = spans
         self._frames: list[pl.DataFrame] = []
         self._hulls: dict[tuple[str, str], dict[str, Points]] = {}
@@ -130,7 +129,7 @@ class Drawing:
         return {curve.curve: [part[curve.curve] for part in parts] for curve in curves}
 
     def frame(self) -> pl.DataFrame:
-        """All curves, those across models last."""
+        """All curves, those across models last: each is one of all models."""
         for (slice_set, text), by_model in self._hulls.items():
             if len(by_model) > 1:
                 self._across(slice_set, text, by_model)
@@ -138,7 +137,8 @@ class Drawing:
             _frame(ACTING_ON_ALL, "", slice_set, text, points)
             for (slice_set, text), points in self._on_all.items()
         ]
-        return pl.concat(self._frames) if self._frames else CURVES_SCHEMA.to_frame()
+        curves = pl.concat(self._frames) if self._frames else CURVES_SCHEMA.to_frame()
+        return _in_result_order(curves, self._slices)
 
     def _keep_hulls(self, model: str, slices: Slices, operating: Sequence[Operating]) -> None:
         for points, text in zip(operating, slices.texts(), strict=True):
@@ -208,3 +208,14 @@ def _frame(curve: str, model: str, slice_set: str, text: str, part: Mapping[str,
         pl.lit(None, dtype=t).alias(name) for name, t in CURVES_SCHEMA.items() if name not in frame.columns
     ]
     return frame.with_columns(missing).select(list(CURVES_SCHEMA))
+
+
+def _in_result_order(curves: pl.DataFrame, slices: Sequence[Slices]) -> pl.DataFrame:
+    """The curves, those of tags in the order of their set."""
+    if curves.is_empty() or not any(part.slice_set.is_tagged for part in slices):
+        return curves
+    from plmetrics.table.tags import in_result_order
+
+    across = pl.col("curve") == ACROSS_MODELS
+    owner = pl.when(~across).then("model").alias("@owner")
+    return in_result_order(curves.with_columns(owner), slices, "@owner").drop("@owner")

@@ -13,7 +13,6 @@ from plmetrics.core.special import ndtri, stdtrit
 from plmetrics.inference.curves.drawing import Drawing
 from plmetrics.inference.curves.effects import effect_points
 from plmetrics.inference.curves.thinning import MOST_POINTS, thin
-from plmetrics.inference.ordered.stage import in_result_order
 from plmetrics.states.bin_sums import HIGH, HIGH_QUERY, LOW, LOW_QUERY, QUERY, TABLES, BinSums, SliceBins
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ def row_bin_curves(
 
     `places` are slices with the numbers of their set and of its first slice; `blocks` are the keys of resampled blocks.
     """
-    drawing, places = Drawing(analysis.level, None, {}), list(places)
+    drawing, places = Drawing(analysis, {}), list(places)
     for model in analysis.models:
         for number, first, slices in places:
             name = slices.slice_set.name
@@ -68,7 +67,7 @@ def row_bin_curves(
                     for parts in zip(*tables, strict=True)
                 ]
                 drawing.add(curve, model, slices, points)
-    return in_result_order(drawing.frame(), analysis)
+    return drawing.frame()
 
 
 def _points(

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import polars as pl
-
 from plmetrics.catalogue.needs import Need, OrderedRows, Ranks
+from plmetrics.core.results import CURVES_SCHEMA
 from plmetrics.engine.order.orderings import AREAS, RANKS
 from plmetrics.engine.order.score_bins import drawn_from
-from plmetrics.inference.curves.drawing import ACROSS_MODELS, Drawing
 from plmetrics.inference.metric_values import MetricValues
 from plmetrics.inference.ordered.metrics import grid_rank_values, ordered_values, rank_values
 from plmetrics.inference.records import end_to_end
@@ -21,8 +19,11 @@ from plmetrics.states.scores.sliced_grid import SlicedGrid
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    import polars as pl
+
     from plmetrics.catalogue.metric import Metric
     from plmetrics.inference.analysis import OrderedByPlace
+    from plmetrics.inference.curves.drawing import Drawing
     from plmetrics.states.ranks import Pairs, SlicedPairs
     from plmetrics.states.scores.sorted_rows import SlicedScores
     from plmetrics.suite.sections.basics import Curve
@@ -45,8 +46,7 @@ def ordered_stage(
     of a slice set by its number. Only `exact` ones, which are sorted rows, give those of a complement.
     """
     out: OrderedByPlace = {}
-    weights = analysis.replication.bootstrap if analysis.suite.row_curves else None
-    drawing = Drawing(analysis.level, weights, spans)
+    drawing = _drawing(analysis, spans)
     for model, value, of_set in scores:
         if value is not None and value.startswith(AREAS):
             out |= _paired_areas(analysis, model, value.removeprefix(AREAS), of_set)
@@ -61,10 +61,19 @@ def ordered_stage(
             sliced = of_set(index)
             rows = SliceRows(index, model, sliced, of_set if exact else None)
             out |= _values(analysis, rows, metrics, values)
-            if drawn_here:
+            if drawing is not None and drawn_here:
                 of_class = None if value is None else class_value_text(value, classes)
                 drawing.scores(drawn_here, model, states.slices, sliced, of_class)
-    return out, in_result_order(drawing.frame(), analysis)
+    return out, CURVES_SCHEMA.to_frame() if drawing is None else drawing.frame()
+
+
+def _drawing(analysis: Analysis, spans: Mapping[str, tuple[float, float]]) -> Drawing | None:
+    """Drawing of the curves from scores; None without any: their modules are not loaded then."""
+    if not analysis.suite.row_curves:
+        return None
+    from plmetrics.inference.curves.drawing import Drawing
+
+    return Drawing(analysis, spans)
 
 
 def _sets_with_slices(analysis: Analysis) -> Iterator[tuple[int, SetStates]]:
@@ -148,18 +157,6 @@ def _values(
             place = (complement_place(sliced.index), sliced.model, text, kind)
             out[place] = end_to_end([of_complement[text] for of_complement in of_complements])
     return out
-
-
-def in_result_order(curves: pl.DataFrame, analysis: Analysis) -> pl.DataFrame:
-    """The curves, those of tags in the order of their set: curves across models are each one of all models."""
-    parts = [states.slices for states in analysis.sets]
-    if curves.is_empty() or not any(part.slice_set.is_tagged for part in parts):
-        return curves
-    from plmetrics.table.tags import in_result_order
-
-    across = pl.col("curve") == ACROSS_MODELS
-    owner = pl.when(~across).then("model").alias("@owner")
-    return in_result_order(curves.with_columns(owner), parts, "@owner").drop("@owner")
 
 
 def _in_order(need: Need, value: str | None) -> bool:
