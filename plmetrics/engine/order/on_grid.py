@@ -379,7 +379,8 @@ class GridCounts:
             return grid.coarse(self._plan.number_of(slices), slices)[first:last]
         fine = self._fine_counts(name, index)
         batches = [fine[low:high, 0] for low, high in steps(first, last, _SLICES_AT_ONCE)]
-        return np.concatenate(parallel_map(partial(coarse_bins, slices=len(slices), equal=equal), batches))
+        size = self._plan.set_size(slices)
+        return np.concatenate(parallel_map(partial(coarse_bins, slices=size, equal=equal), batches))
 
     def _parts_on(self, bins_list: list[BinKind]) -> Iterator[GridPart]:
         """The parts of later passes in the order of their use."""

@@ -214,7 +214,7 @@ def _fine(plan: RunPlan) -> int:
 def _coarse(plan: RunPlan, sizes: Sizes) -> int:
     """Coarse bins of a model by slice and block, in single precision."""
     return sum(
-        len(part) * sizes.blocks * coarse_number(len(part)) * _channels(plan) * _NUMBER // 2
+        len(part) * sizes.blocks * coarse_number(plan.set_size(part)) * _channels(plan) * _NUMBER // 2
         for part in plan.slices
     )
 

@@ -259,7 +259,8 @@ def _grid(plan: RunPlan, passes: GridCounts, name: str) -> ModelGrid:
     if plan.blocks is None or (equal is None and "coarse" not in passes.bin_kinds[name]):
         return ModelGrid(locator.keys, locator.edges, {}, np.zeros(0, dtype=np.int64))
     for index, slices in enumerate(plan.slices):
-        cuts.setdefault(plan.number_of(slices), []).append(_cuts(cut(index), slices.values, equal))
+        part = _cuts(cut(index), slices.values, plan.set_size(slices), equal)
+        cuts.setdefault(plan.number_of(slices), []).append(part)
     of_sets = {
         number: _together(parts) for number, parts in cuts.items() if any(len(p.values) for p in parts)
     }
@@ -270,10 +271,10 @@ def _together(parts: Sequence[Cuts]) -> Cuts:
     return Cuts(pl.concat([part.values for part in parts]), np.concatenate([part.places for part in parts]))
 
 
-def _cuts(sliced: SlicedGrid, values: pl.DataFrame, equal: int | None) -> Cuts:
-    """Cuts of the nonempty slices."""
+def _cuts(sliced: SlicedGrid, values: pl.DataFrame, size: int, equal: int | None) -> Cuts:
+    """Cuts of the nonempty slices of a set of so many."""
     occupied = sliced.fine[..., : len(CLASSES)].sum(axis=(1, 2)) > 0
-    places = cuts_of(sliced.fine, sliced.slices, equal)
+    places = cuts_of(sliced.fine, size, equal)
     if not values.width:
         return Cuts(values, places)
     return Cuts(values.filter(pl.Series(occupied)), places[occupied])
