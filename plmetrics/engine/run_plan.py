@@ -161,7 +161,7 @@ class RunPlan:
         return next(i for i, part in enumerate(self.view.sets) if part is slices.slice_set)
 
     def set_size(self, slices: Slices) -> int:
-        """Number of slices of a set with all its groups of tags: their bins are alike, so that states hold one table."""
+        """Number of slices of a set, with all its groups of tags: their bins are alike, for states hold one table."""
         return sum(len(part) for part in self.slices if part.slice_set is slices.slice_set)
 
     def cube_of(self, slices: Slices) -> int:

@@ -390,9 +390,8 @@ class GridCounts:
                 group = Group(self._plan.cube_of(slices), index)
                 most = len(slices) if self._encoded_rows is None else -(-len(slices) // processors())
                 for bins in kinds:
-                    step = max(
-                        1, min(most, self._room // self._sizes.bytes(GridPart(name, group, bins, 0, 1)))
-                    )
+                    one = max(1, self._sizes.bytes(GridPart(name, group, bins, 0, 1)))  # 0 without blocks
+                    step = max(1, min(most, self._room // one))
                     for first in range(0, len(slices), step):
                         yield GridPart(name, group, bins, first, min(first + step, len(slices)))
                 for number in range(len(slices)) if index in self._complement_sets else ():

@@ -182,8 +182,9 @@ def _sums(builder: Builder, plan: RunPlan, frames: Sequence[pl.DataFrame]) -> No
 def _cells(plan: RunPlan, frame: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     """Cells of the sums, and those without any valid row."""
     cells = frame.select(keys)
-    request = plan.request
-    if request.suite.data.missing != "error" and not request.counts_every_row:
+    request, columns = plan.request, plan.request.suite.columns
+    counts_all = request.counts_every_row and columns.weight is None and columns.unit is None
+    if request.suite.data.missing != "error" and not counts_all:
         every = collected_frame(every_key(plan.view, plan.table).select(keys).unique())
         cells = pl.concat([cells, every], how="vertical_relaxed")
     return cells.unique().sort(keys, nulls_last=True)
