@@ -307,11 +307,11 @@ class GridCounts:
         self, rows: EncodedRows, name: str, tallies: Mapping[GridPart, GridTally], score: Array | None = None
     ) -> None:
         """Count some rows of an ordering; `score` are its numbers, for fixed bins."""
-        mask = rows.masks.get(name)
-        across = self.orderings[name].across
-        labels = None if across is None else rows.place[across]
-        weight = rows.weight.get(self.orderings[name].weight or "")
-        placed = PlacedRows(rows.place[name], weight, rows.block, score, rows.outcome, labels)
+        mask, ordering = rows.masks.get(name), self.orderings[name]
+        labels = None if ordering.across is None else rows.place[ordering.across]
+        weight = rows.weight.get(ordering.weight or "")
+        outcome = rows.outcome if ordering.arms else None
+        placed = PlacedRows(rows.place[name], weight, rows.block, score, outcome, labels)
         placed = placed.take(mask)
         for part, tally in tallies.items():
             if part.ordering == name:

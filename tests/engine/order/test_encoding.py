@@ -160,3 +160,16 @@ def test_what_is_not_counted_by_runs_stays() -> None:
     first, second = batches([20_000, 20_000], 2)
     second.place.pop("a")
     assert regroup([first, second], 2) == [first, second]
+
+
+def test_quantiles_beside_effects_are_those_of_their_column() -> None:
+    """Outcomes are the numbers of arms alone: their ends are not those of other columns."""
+    rng = np.random.default_rng(3)
+    rows = pl.DataFrame({"y": rng.normal(size=400), "p": rng.random(400), "t": rng.integers(0, 2, 400)})
+    rows = rows.with_columns(v=pl.Series(100.0 + rng.random(400)))
+    quantile = {"name": "high", "quantile": "v", "q": 0.9}
+    found = plm.evaluate(
+        rows, task="uplift", label="y", treatment="t", models="p", metrics=["qini", quantile], exact=False
+    ).metrics.row(by_predicate=pl.col("metric") == "high", named=True)
+    expected = np.quantile(rows["v"], 0.9, method="averaged_inverted_cdf")
+    assert abs(found["value"] - expected) <= found["bound"] + 1e-9
