@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -167,7 +168,7 @@ def test_quantiles_beside_effects_are_those_of_their_column() -> None:
     rng = np.random.default_rng(3)
     rows = pl.DataFrame({"y": rng.normal(size=400), "p": rng.random(400), "t": rng.integers(0, 2, 400)})
     rows = rows.with_columns(v=pl.Series(100.0 + rng.random(400)))
-    quantile = {"name": "high", "quantile": "v", "q": 0.9}
+    quantile: dict[str, Any] = {"name": "high", "quantile": "v", "q": 0.9}
     found = plm.evaluate(
         rows, task="uplift", label="y", treatment="t", models="p", metrics=["qini", quantile], exact=False
     ).metrics.row(by_predicate=pl.col("metric") == "high", named=True)
