@@ -138,7 +138,7 @@ def _scores(plan: RunPlan, blocks: int) -> Iterator[_CountSize]:
     if not needs_rows(plan):
         return
     fine = min(FINE_BINS, plan.rows.read)
-    for ordering in orderings(plan.request):
+    for ordering in orderings(plan.request, plan.view.roles):
         wanted = bin_kinds(plan, ordering)
         kinds = [bins for bins in wanted if bins != "ends" and not by_quantile(bins)]
         yield _CountSize(2, fine * _NUMBER)
