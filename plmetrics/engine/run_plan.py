@@ -160,6 +160,10 @@ class RunPlan:
         """The number of the slice set of some slices."""
         return next(i for i, part in enumerate(self.view.sets) if part is slices.slice_set)
 
+    def set_size(self, slices: Slices) -> int:
+        """Number of slices of a set, with all its groups of tags: their bins are alike, for states hold one table."""
+        return sum(len(part) for part in self.slices if part.slice_set is slices.slice_set)
+
     def cube_of(self, slices: Slices) -> int:
         """Number of the cube of a slice set."""
         return next(i for i, cube in enumerate(self.cubes) if any(part is slices for part in cube.sets))

@@ -151,6 +151,7 @@ def test_a_template(folder: Path, server: Server) -> None:
         ('{webhook: "${HOOK}", template: "{text!r}"}', "no plain name"),
         ('{webhook: "${HOOK}", template: "{"}', "cannot be read"),
         ('{webhook: "file:///etc/passwd"}', "http:// or https://"),
+        (f'{{webhook: "https://me:{CANARY}@example.com/"}}', "holds a user or a password"),
         ("{on: always}", "either a webhook or a command"),
         ('{webhook: "${HOOK}", command: [x]}', "either a webhook or a command"),
         ('{webhook: "${HOOK}", on: sometimes}', "sometimes"),

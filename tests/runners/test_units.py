@@ -298,3 +298,36 @@ def test_variables_travel_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert "${PLACE}" in plan
     assert not [path for path in states.iterdir() if b"secret-place" in path.read_bytes()]
     assert "north" not in plan
+
+
+@pytest.mark.parametrize("bad", ["score", "label", "weight"])
+@pytest.mark.parametrize(
+    "metrics", [["accuracy"], ["roc_auc"], ["accuracy", {"name": "gap", "null_share": "value"}]]
+)
+def test_a_unit_whose_rows_are_all_dropped_counts_where_dropped_rows_do(
+    tmp_path: Path, metrics: list[Any], bad: str
+) -> None:
+    """Its slices are listed, and a share of nulls counts its rows."""
+    names = {"score": "p", "label": "y", "weight": "w"}
+    rows = pl.DataFrame({"y": [0, 1] * 20, "p": [i / 40 for i in range(40)]}).with_row_index("unit")
+    rows = rows.with_columns(w=pl.lit(1.0), day=pl.col("unit") // 10, value=pl.col("unit").cast(pl.Float64))
+    first = pl.col("day") == 0
+    rows = rows.with_columns(pl.when(~first).then(pl.col(names[bad], "value")))
+    for (day,), part in rows.partition_by("day", as_dict=True).items():
+        part.write_parquet(tmp_path / f"{day}.parquet")
+    asked: dict[str, Any] = {
+        "label": "y",
+        "models": "p",
+        "weight": "w",
+        "unit": "unit",
+        "metrics": metrics,
+        "slices": ["day"],
+        "missing": "drop",
+        "exact": False,
+        "reproducible": True,
+        "uncertainty": {"replicates": 20},
+    }
+    run = plm.evaluate(tmp_path, **asked)
+    units = plm.evaluate(tmp_path, on="inline", **asked)
+    assert units.metrics.equals(run.metrics)
+    assert units.record["rows"] == run.record["rows"]

@@ -162,7 +162,8 @@ class ExplainedVariance(AgainstMean):
         return [*super().undefined(state), ("rounding", is_lost(state, ERROR))]
 
     def finalise(self, state: Any) -> Any:
-        return 1.0 - ops.ratio(variation(state, ERROR), variation(state, LABEL))
+        """Share; exactly 0 where the predictions are constant, whose errors vary as the labels do."""
+        return ops.difference(1.0, ops.ratio(variation(state, ERROR), variation(state, LABEL)))
 
 
 @register

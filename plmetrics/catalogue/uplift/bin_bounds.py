@@ -40,17 +40,20 @@ class TargetedTotals:
     def radcliffe(self) -> Any:
         """Outcome gained over as many controls, by treated row of all; as gained while there are no controls."""
         expected = ops.ratio(self.control_outcome * self.treated, self.control, otherwise=0.0)
-        return (self.treated_outcome - expected) / ops.broadcast(self._state.treated_weight, self.mass)
+        gained = ops.difference(self.treated_outcome, expected)
+        return gained / ops.broadcast(self._state.treated_weight, self.mass)
 
     def guelman(self) -> Any:
         """Outcome of the treated by treated row of all, less that of the controls by control of all."""
         treated = self.treated_outcome / ops.broadcast(self._state.treated_weight, self.mass)
-        return treated - self.control_outcome / ops.broadcast(self._state.control_weight, self.mass)
+        control = self.control_outcome / ops.broadcast(self._state.control_weight, self.mass)
+        return ops.difference(treated, control)
 
     def uplift(self) -> Any:
         """Share of all rows times the difference of the arms' mean outcomes; the mean of no rows is 0."""
         treated = ops.ratio(self.treated_outcome, self.treated, otherwise=0.0)
-        return self.share * (treated - ops.ratio(self.control_outcome, self.control, otherwise=0.0))
+        control = ops.ratio(self.control_outcome, self.control, otherwise=0.0)
+        return self.share * ops.difference(treated, control)
 
     def area(self, curve: Any) -> Any:
         """The area under one of the curves."""

@@ -113,9 +113,9 @@ class Qini(OfCurve):
         """End of the curve, rounded as the curve is: a constant score has exactly 0."""
         treated, control = ops.total(state.treated_outcome), ops.total(state.control_outcome)
         if self.method == "guelman":
-            return treated / state.treated_weight - control / state.control_weight
+            return ops.difference(treated / state.treated_weight, control / state.control_weight)
         expected = ops.ratio(control * state.treated_weight, state.control_weight)
-        return (treated - expected) / state.treated_weight
+        return ops.difference(treated, expected) / state.treated_weight
 
     def _perfect(self, state: Any) -> Any:
         """The area for the score y (2t - 1): gained by the first, kept by all others, lost again by the last."""
@@ -222,7 +222,7 @@ class UpliftAtTop(OfOrder):
         for arm, share in zip(("treated", "control"), self._shares(state), strict=True):
             outcome = ops.total(getattr(state, f"{arm}_outcome") * share)
             means.append(ops.ratio(outcome, ops.total(getattr(state, arm) * share)))
-        return means[0] - means[1]
+        return ops.difference(*means)
 
     def undefined(self, state: Any) -> Undefined:
         """Also fewer rows than k, and an arm without rows in the top."""

@@ -178,16 +178,18 @@ def collect_aggregates(
     frames: Sequence[pl.DataFrame],
     rows: pl.DataFrame | None,
     bins: BinSums | None = None,
+    *,
+    may_be_empty: bool = False,
 ) -> Aggregates:
     """Results of a scan, or of several saved states, as the stages behind it read them.
 
     Raises:
-        DataError: no rows are left.
+        DataError: no rows are left, and it may not be empty.
         PlmetricsError: rows in do not equal rows used and dropped: a bug.
     """
     keys, units = _block_keys(plan, frames[0])
     states = tuple(_state(plan, cube, frame, keys) for cube, frame in zip(plan.cubes, frames, strict=True))
-    used_rows = _conserve(plan, states[0])
+    used_rows = _conserve(plan, states[0], may_be_empty=may_be_empty)
     if bins is not None:
         from plmetrics.engine.aggregate.bin_sums import bin_totals
 
@@ -321,7 +323,7 @@ def _state(plan: RunPlan, cube: Cube, frame: pl.DataFrame, keys: NDArray[np.uint
     return SumsState(cell[order], block[order], columns, len(keys), centres.take(order))
 
 
-def _conserve(plan: RunPlan, state: SumsState) -> dict[str, int]:
+def _conserve(plan: RunPlan, state: SumsState, *, may_be_empty: bool) -> dict[str, int]:
     rows = plan.rows
     used_rows = _rows_by_model(state, plan.populations())
     counted = {**used_rows, **_rows_by_model(state, plan.scored_populations())}
@@ -333,7 +335,7 @@ def _conserve(plan: RunPlan, state: SumsState) -> dict[str, int]:
                 f"{rows.dropped[model]:,} dropped, but {number:,} used"
             )
             raise PlmetricsError(msg)
-    if not any(counted.values()):
+    if not (any(counted.values()) or may_be_empty):
         raise _no_rows_error(plan)
     return used_rows
 

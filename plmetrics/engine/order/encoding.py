@@ -96,7 +96,7 @@ class Encoder:
 
     def __init__(self, plan: RunPlan, block_keys: NDArray[np.uint64], room: int) -> None:
         """Find the bins of the scores; `room` is memory in bytes."""
-        self.orderings = {ordering.name: ordering for ordering in orderings(plan.request)}
+        self.orderings = {ordering.name: ordering for ordering in orderings(plan.request, plan.view.roles)}
         self.locators = _locators(plan, tuple(self.orderings.values()), room)
         self._plan = plan
         self._block_keys = block_keys
@@ -267,7 +267,7 @@ def grid_steps(plan: RunPlan, sums: CellSums | None) -> Iterator[Step]:
 
 def _samples(plan: RunPlan) -> bool:
     """Whether edges of bins are found among the rows: some are not fixed."""
-    return not all(fixed_binnings(plan, ordering) for ordering in orderings(plan.request))
+    return not all(fixed_binnings(plan, ordering) for ordering in orderings(plan.request, plan.view.roles))
 
 
 def _sample_plan(plan: RunPlan) -> pl.LazyFrame:

@@ -306,11 +306,11 @@ class GridCounts:
         self, rows: EncodedRows, name: str, tallies: Mapping[GridPart, GridTally], score: Array | None = None
     ) -> None:
         """Count some rows of an ordering; `score` are its numbers, for fixed bins."""
-        mask = rows.masks.get(name)
-        across = self.orderings[name].across
-        labels = None if across is None else rows.place[across]
-        weight = rows.weight.get(self.orderings[name].weight or "")
-        placed = PlacedRows(rows.place[name], weight, rows.block, score, rows.outcome, labels)
+        mask, ordering = rows.masks.get(name), self.orderings[name]
+        labels = None if ordering.across is None else rows.place[ordering.across]
+        weight = rows.weight.get(ordering.weight or "")
+        outcome = rows.outcome if ordering.arms else None
+        placed = PlacedRows(rows.place[name], weight, rows.block, score, outcome, labels)
         placed = placed.take(mask)
         for part, tally in tallies.items():
             if part.ordering == name:
@@ -378,7 +378,8 @@ class GridCounts:
             return grid.coarse(self._plan.number_of(slices), slices)[first:last]
         fine = self._fine_counts(name, index)
         batches = [fine[low:high, 0] for low, high in steps(first, last, _SLICES_AT_ONCE)]
-        return np.concatenate(parallel_map(partial(coarse_bins, slices=len(slices), equal=equal), batches))
+        size = self._plan.set_size(slices)
+        return np.concatenate(parallel_map(partial(coarse_bins, slices=size, equal=equal), batches))
 
     def _parts_on(self, bins_list: list[BinKind]) -> Iterator[GridPart]:
         """The parts of later passes in the order of their use."""
@@ -388,9 +389,8 @@ class GridCounts:
                 group = Group(self._plan.cube_of(slices), index)
                 most = len(slices) if self._encoded_rows is None else -(-len(slices) // processors())
                 for bins in kinds:
-                    step = max(
-                        1, min(most, self._room // self._sizes.bytes(GridPart(name, group, bins, 0, 1)))
-                    )
+                    one = max(1, self._sizes.bytes(GridPart(name, group, bins, 0, 1)))  # 0 without blocks
+                    step = max(1, min(most, self._room // one))
                     for first in range(0, len(slices), step):
                         yield GridPart(name, group, bins, first, min(first + step, len(slices)))
                 for number in range(len(slices)) if index in self._complement_sets else ():

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from plmetrics.engine.request import Request
     from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.sums import RowValue
+    from plmetrics.table.prediction_columns import RoleColumns
 
 
 F = TypeVar("F", pl.DataFrame, pl.LazyFrame)
@@ -162,9 +163,12 @@ class Ordering:
         return reduce(and_, masks).to_numpy() if masks else None
 
 
-def orderings(request: Request) -> tuple[Ordering, ...]:
-    """Orderings of the rows of each model, model after model, scores first."""
-    roles, label_free = request.view.roles, request.label_free_values
+def orderings(request: Request, roles: RoleColumns | None = None) -> tuple[Ordering, ...]:
+    """Orderings of the rows of each model, model after model, scores first.
+
+    `roles` are those of the run, which know the labels and weights of calibrated models; without them, those of before.
+    """
+    roles, label_free = roles or request.view.roles, request.label_free_values
     out: list[Ordering] = []
     for model in request.models:
         label, weight = roles.label_of(model), roles.weight_of(model)
@@ -183,7 +187,7 @@ def orderings(request: Request) -> tuple[Ordering, ...]:
 
 def sample_columns(plan: RunPlan, rows: pl.LazyFrame) -> pl.LazyFrame:
     """Numbers and classes of some rows of the canonical table."""
-    every = orderings(plan.request)
+    every = orderings(plan.request, plan.view.roles)
     columns = [column for ordering in every for column in ordering.expressions(plan)]
     columns = list({column.meta.output_name(): column for column in columns}.values())
     if plan.view.roles.treatment is not None:

@@ -92,10 +92,13 @@ class PartSizes:
         channels = len(ARMS if ordering.arms else CLASSES)
         if part.complement:
             return shape(part.bins, self._locators[part.ordering].edges, 1, channels)
-        if part.bins == "coarse" and part.group.index is not None and self._plan.grids is not None:
-            number = self._plan.number_of(self._plan.slices[part.group.index])
-            return self._plan.grids[part.ordering].coarse_bins(number), channels
-        return shape(part.bins, self._locators[part.ordering].edges, self.members(part.group), channels)
+        size = self.members(part.group)
+        if part.bins == "coarse" and part.group.index is not None:
+            slices = self._plan.slices[part.group.index]
+            if self._plan.grids is not None:
+                return self._plan.grids[part.ordering].coarse_bins(self._plan.number_of(slices)), channels
+            size = self._plan.set_size(slices)
+        return shape(part.bins, self._locators[part.ordering].edges, size, channels)
 
     def size(self, part: GridPart) -> tuple[int, ...]:
         """The shape of the counts: `[slice, block, bin, channel]`."""

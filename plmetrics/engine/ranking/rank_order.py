@@ -76,6 +76,8 @@ class QueryRows:
         """The labels of each query, in descending order."""
         offsets = np.concatenate([[0], np.cumsum(self._sizes)])
         labels = self._labels.to_numpy()
+        if not len(labels):  # all rows of a model are dropped
+            return QueryLabels(labels, offsets)
         lowest, highest = (float(end) for end in (labels.min(), labels.max()))
         span = highest - lowest + 1.0
         if span * len(offsets) < _PACKED and bool((np.floor(labels) == labels).all()):

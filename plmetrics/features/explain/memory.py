@@ -200,7 +200,7 @@ def _order_bytes(plan: RunPlan, sizes: Sizes) -> dict[str, int]:
 def _fine(plan: RunPlan) -> int:
     """Fine bins of every ordering by cell, or by slice where cells are many more."""
     members = min(sum(cube.cells for cube in plan.cubes), sum(len(part) for part in plan.slices) * 4)
-    every = orderings(plan.request)
+    every = orderings(plan.request, plan.view.roles)
     bins = len(every) * FINE_BINS * _channels(plan)
     for ordering in every:
         if ordering.across is not None:
@@ -214,7 +214,7 @@ def _fine(plan: RunPlan) -> int:
 def _coarse(plan: RunPlan, sizes: Sizes) -> int:
     """Coarse bins of a model by slice and block, in single precision."""
     return sum(
-        len(part) * sizes.blocks * coarse_number(len(part)) * _channels(plan) * _NUMBER // 2
+        len(part) * sizes.blocks * coarse_number(plan.set_size(part)) * _channels(plan) * _NUMBER // 2
         for part in plan.slices
     )
 

@@ -136,16 +136,16 @@ def _scores(plan: RunPlan, blocks: int) -> Iterator[_CountSize]:
     if not needs_rows(plan):
         return
     fine = min(FINE_BINS, plan.rows.read)
-    for ordering in orderings(plan.request):
+    for ordering in orderings(plan.request, plan.view.roles):
         wanted = bin_kinds(plan, ordering)
         kinds = [bins for bins in wanted if bins != "ends" and not by_quantile(bins)]
         yield _CountSize(2, fine * _NUMBER)
         for slices in plan.slices:
-            size = len(slices)
+            size, in_set = len(slices), plan.set_size(slices)
             if "coarse" in kinds:
-                yield _CountSize(size, size * coarse_number(size) * _CUT)
+                yield _CountSize(size, size * coarse_number(in_set) * _CUT)
             for bins in kinds:
-                places = _places(bins, fine, size, ordering)
+                places = _places(bins, fine, in_set, ordering)
                 yield _counts(plan, size, places, 1 if bins in UNBLOCKED else blocks, bins)
 
 

@@ -173,7 +173,7 @@ def _resampling(plan: RunPlan, sizes: Sizes) -> Iterator[Work]:
     yield Work("intervals", "values of replicates", replicates * slices * models * len(request.leaves))
     if not needs_rows(plan):
         return
-    bins = sum(len(part) * coarse_number(len(part)) for part in plan.slices)
+    bins = sum(len(part) * coarse_number(plan.set_size(part)) for part in plan.slices)
     for of, number in _orderings(request):
         if _counts_by_block(plan, sizes):
             yield Work("order", f"{of} by block, products", weights * bins * number)

@@ -189,7 +189,7 @@ def count_rows(suite: Suite, source: Source, constants: StateReference | None) -
 
 def _count_rows(suite: Suite, source: Source, constants: StateReference | None) -> tuple[Head, pl.DataFrame]:
     try:
-        return state_of_rows(suite, source, constants, lambda _: nullcontext())
+        return state_of_rows(suite, source, constants, lambda _: nullcontext(), may_be_empty=True)
     except NoRowsLeftError as error:
         return _empty(suite, source, error.rows)
     except AbsentDataError:

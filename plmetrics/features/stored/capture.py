@@ -178,8 +178,9 @@ def _sums(builder: Builder, plan: RunPlan, frames: Sequence[pl.DataFrame]) -> No
 def _cells(plan: RunPlan, frame: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     """Cells of the sums, and those without any valid row."""
     cells = frame.select(keys)
-    request = plan.request
-    if request.suite.data.missing != "error" and not request.counts_every_row:
+    request, columns = plan.request, plan.request.suite.columns
+    counts_all = request.counts_every_row and columns.weight is None and columns.unit is None
+    if request.suite.data.missing != "error" and not counts_all:
         every = collected_frame(every_key(plan.view, plan.table).select(keys).unique())
         cells = pl.concat([cells, every], how="vertical_relaxed")
     return cells.unique().sort(keys, nulls_last=True)
@@ -255,7 +256,8 @@ def _grid(plan: RunPlan, passes: GridCounts, name: str) -> ModelGrid:
     if plan.blocks is None or (equal is None and "coarse" not in passes.bin_kinds[name]):
         return ModelGrid(locator.keys, locator.edges, {}, np.zeros(0, dtype=np.int64))
     for index, slices in enumerate(plan.slices):
-        cuts.setdefault(plan.number_of(slices), []).append(_cuts(cut(index), slices.values, equal))
+        part = _cuts(cut(index), slices.values, plan.set_size(slices), equal)
+        cuts.setdefault(plan.number_of(slices), []).append(part)
     of_sets = {
         number: _together(parts) for number, parts in cuts.items() if any(len(p.values) for p in parts)
     }
@@ -266,10 +268,10 @@ def _together(parts: Sequence[Cuts]) -> Cuts:
     return Cuts(pl.concat([part.values for part in parts]), np.concatenate([part.places for part in parts]))
 
 
-def _cuts(sliced: SlicedGrid, values: pl.DataFrame, equal: int | None) -> Cuts:
-    """Cuts of the nonempty slices."""
+def _cuts(sliced: SlicedGrid, values: pl.DataFrame, size: int, equal: int | None) -> Cuts:
+    """Cuts of the nonempty slices of a set of so many."""
     occupied = sliced.fine[..., : len(CLASSES)].sum(axis=(1, 2)) > 0
-    places = cuts_of(sliced.fine, sliced.slices, equal)
+    places = cuts_of(sliced.fine, size, equal)
     if not values.width:
         return Cuts(values, places)
     return Cuts(values.filter(pl.Series(occupied)), places[occupied])

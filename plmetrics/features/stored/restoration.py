@@ -198,7 +198,7 @@ def _scores(plan: RunPlan, sums: Aggregates, saved: SavedState) -> Scores:
     if plan.grids is None:
         msg = "the state has no edges of bins, which its metrics need"
         raise ValueError(msg)
-    for ordering in orderings(plan.request):
+    for ordering in orderings(plan.request, plan.view.roles):
         yield ordering.model, ordering.key, _of_ordering(plan, sums, saved, ordering)
 
 

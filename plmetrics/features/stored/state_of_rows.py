@@ -39,23 +39,35 @@ if TYPE_CHECKING:
 
 
 def state_of_rows(
-    suite: Suite, source: Source, earlier: StateReference | None, stage: Stage, where: str | None = None
+    suite: Suite,
+    source: Source,
+    earlier: StateReference | None,
+    stage: Stage,
+    where: str | None = None,
+    *,
+    may_be_empty: bool = False,
 ) -> tuple[Head, pl.DataFrame]:
     """The head and the table of a state.
 
     `earlier` is a state whose constants are taken. With another condition `where` than the suite's, states of other
-    rows add.
+    rows add. A part of the rows may be empty: all of it is dropped, and counts where dropped rows do.
 
     Raises:
         ConfigError: the suite asks for what needs the rows, or is another than that of the constants.
         DataError: the data is not what the suite says.
     """
     with memory_settings(budget_of(suite)):
-        return _state(suite, source, earlier, stage, where)
+        return _state(suite, source, earlier, stage, where, may_be_empty=may_be_empty)
 
 
 def _state(
-    suite: Suite, source: Source, earlier: StateReference | None, stage: Stage, where: str | None
+    suite: Suite,
+    source: Source,
+    earlier: StateReference | None,
+    stage: Stage,
+    where: str | None,
+    *,
+    may_be_empty: bool,
 ) -> tuple[Head, pl.DataFrame]:
     counted = countable(suite)
     check_row_identity(counted, source)
@@ -69,7 +81,7 @@ def _state(
     with stage("aggregate"), reading(source):
         asked = gather(sum_cubes(plan), sum_bins(plan), rounding(plan))
         (frames, _), bins, large_numbers = answer(asked, separate=separates_scans(plan.view))
-        sums = collect_aggregates(plan, frames, None)
+        sums = collect_aggregates(plan, frames, None, may_be_empty=may_be_empty)
     with stage("count"), reading(source):
         of_features = feature_constants(bound, source) if constants is None else constants.features
         fields, table = capture(plan, frames, sums, source, of_features, bins)

@@ -120,10 +120,18 @@ def read_notify(value: Any, findings: Findings) -> tuple[Notify, ...]:
 def _check(spec: Notify, path: SuitePath, findings: Findings) -> None:
     if (spec.webhook is None) == (not spec.command):
         findings.add("a message needs either a webhook or a command", path, _FORM)
-    if spec.webhook is not None and not _ADDRESS.fullmatch(spec.webhook):
-        findings.add("the webhook is no address that begins with http:// or https://", (*path, "webhook"))
+    if spec.webhook is not None:
+        _check_webhook(spec.webhook, (*path, "webhook"), findings)
     if spec.template is not None:
         _check_template(spec.template, (*path, "template"), findings)
+
+
+def _check_webhook(address: str, path: SuitePath, findings: Findings) -> None:
+    if not _ADDRESS.fullmatch(address):
+        findings.add("the webhook is no address that begins with http:// or https://", path)
+    elif "@" in re.split("[/?#]", address)[2]:  # it would be looked up as part of the host's name
+        hint = "write a token into its path or query, or send the message by a command"
+        findings.add("the webhook holds a user or a password", path, hint)
 
 
 def _check_template(template: str, path: SuitePath, findings: Findings) -> None:

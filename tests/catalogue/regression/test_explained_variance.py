@@ -3,6 +3,7 @@ import polars as pl
 import pytest
 from sklearn import metrics as sk
 
+import plmetrics as plm
 from plmetrics.catalogue.parameters import ParameterError
 from plmetrics.catalogue.registry import create
 from plmetrics.states.sums import Rows, View
@@ -125,3 +126,24 @@ def test_a_bias_parts_r2_from_explained_variance():
     assert found["explained_variance"] == pytest.approx(1.0)
     assert found["r2"] < 0
     assert (1 - found["rmse_skill"]) ** 2 == pytest.approx(1 - found["r2"])
+
+
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_constant_predictions_explain_exactly_nothing(weight: str | None) -> None:
+    rng = np.random.default_rng(1)
+    rows = pl.DataFrame(
+        {"y": rng.normal(size=800).round(3), "w": rng.random(800), "slice": np.arange(800) // 20}
+    ).with_columns(a=pl.lit(0.1), b=pl.lit(0.7))
+    found = plm.evaluate(
+        rows,
+        task="regression",
+        label="y",
+        models=["a", "b"],
+        weight=weight,
+        metrics=["explained_variance"],
+        slices=["slice"],
+        uncertainty={"replicates": 50},
+        compare="a",
+    )
+    assert found.metrics["value"].unique().to_list() == [0.0]
+    assert found.comparisons["p_value"].null_count() == found.comparisons.height

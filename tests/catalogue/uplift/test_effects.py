@@ -222,3 +222,25 @@ def test_equal_outcomes_have_an_effect_of_0_without_an_interval(weight: str | No
         assert part["value"].to_list() == [0.0, 0.0]
         assert set(part["interval_status"]) == {"degenerate"}
         assert part["lower"].null_count() == 2
+
+
+@pytest.mark.parametrize("metric", ["auuc", "qini", "uplift_at_k(k=0.4)", "uplift_at_k(k=0.4, by=arm)"])
+def test_equal_outcomes_have_no_effect_in_any_order(metric: str) -> None:
+    """Sums of 0.3 over unequal numbers of rows differ in their last digits, which are no effect."""
+    rng = np.random.default_rng(1)
+    rows = pl.DataFrame({"p": rng.random(600), "t": rng.integers(0, 2, 600), "slice": np.arange(600) // 40})
+    rows = rows.with_columns(y=pl.lit(0.3), p=pl.when(metric == "auuc").then(0.5).otherwise("p"))
+    found = plm.evaluate(
+        rows,
+        task="uplift",
+        label="y",
+        treatment="t",
+        models="p",
+        metrics=[metric],
+        slices=["slice"],
+        uncertainty={"replicates": 50},
+        compare={"slices": {"slice": "pairs"}, "correction": "none"},
+    )
+    if metric != "qini":  # before there are controls its curve gains outcomes, by definition
+        assert found.metrics["value"].unique().to_list() == [0.0]
+    assert not (found.comparisons["difference"].abs().is_between(0, 1e-12, closed="right")).any()

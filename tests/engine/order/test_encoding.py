@@ -1,6 +1,7 @@
 """Rows counted on a grid: what their order must not change."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -158,3 +159,38 @@ def test_what_is_not_counted_by_runs_stays() -> None:
     first, second = batches([20_000, 20_000], 2)
     second.place.pop("a")
     assert regroup([first, second], 2) == [first, second]
+
+
+def test_quantiles_beside_effects_are_those_of_their_column() -> None:
+    """Outcomes are the numbers of arms alone: their ends are not those of other columns."""
+    rng = np.random.default_rng(3)
+    rows = pl.DataFrame({"y": rng.normal(size=400), "p": rng.random(400), "t": rng.integers(0, 2, 400)})
+    rows = rows.with_columns(v=pl.Series(100.0 + rng.random(400)))
+    quantile: dict[str, Any] = {"name": "high", "quantile": "v", "q": 0.9}
+    found = plm.evaluate(
+        rows, task="uplift", label="y", treatment="t", models="p", metrics=["qini", quantile], exact=False
+    ).metrics.row(by_predicate=pl.col("metric") == "high", named=True)
+    expected = np.quantile(rows["v"], 0.9, method="averaged_inverted_cdf")
+    assert abs(found["value"] - expected) <= found["bound"] + 1e-9
+
+
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize("other", [{"weight": False}, {"label": "z"}])
+def test_a_calibrated_model_has_the_label_and_weight_of_its_model(other: dict[str, Any], exact: bool) -> None:
+    rng = np.random.default_rng(1)
+    score = rng.random(400)
+    rows = pl.DataFrame(
+        {"y": (rng.random(400) < score).astype(int), "p": score, "w": rng.exponential(1, 400)}
+    )
+    rows = rows.with_columns(z=1 - pl.col("y").shift(1, fill_value=0), fold=pl.int_range(400) % 2)
+    found = plm.evaluate(
+        rows,
+        label="y",
+        models={"own": {"score": "p", **other}, "plain": "p"},
+        weight="w",
+        calibrate={"method": "platt", "fit_on": "fold = 0", "models": ["own"]},
+        metrics=["roc_auc"],
+        exact=exact,
+    ).metrics
+    own, calibrated = (found.filter(model=name)["value"].item() for name in ("own", "own_platt"))
+    assert min(abs(calibrated - own), abs(calibrated - (1 - own))) < 1e-12

@@ -304,3 +304,12 @@ def test_the_rows_of_a_ranking_are_read_in_one_streaming_plan(
     monkeypatch.setattr(pl, "collect_all", watched)
     evaluate(frame, weight="w", document="d", slices=["market"], where="length > 1", uncertainty=True)
     assert stuck == []
+
+
+def test_a_model_without_any_score_has_no_queries() -> None:
+    rows = pl.DataFrame({"y": [1, 0, 0, 1], "p": [0.1, 0.2, 0.3, 0.4], "g": [0, 0, 1, 1]})
+    rows = rows.with_columns(q=pl.lit(None, dtype=pl.Float64))
+    asked: dict[str, Any] = {"label": "y", "query": "g", "models": ["p", "q"], "missing": "drop_per_model"}
+    found = plm.evaluate(rows, task="ranking", metrics=["ndcg", "num_q"], **asked).metrics
+    assert found.filter(model="q")["status"].unique().to_list() == ["no_rows"]
+    assert found.filter(model="p", metric="num_q")["value"].item() == 2

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 from sklearn.metrics import roc_auc_score
 
 import plmetrics as plm
@@ -52,6 +53,18 @@ def test_tags_that_overlap_in_some_states_keep_their_areas() -> None:
         assert found.filter(slice=name)["value"].item() == pytest.approx(
             roc_auc_score(rows["y"], rows["p"])
         ), name
+
+
+@pytest.mark.parametrize("metric", ["roc_auc", "average_precision", "ks"])
+def test_tags_in_groups_of_one_and_of_several_keep_their_intervals(metric: str) -> None:
+    """Of w, x and y, which overlap with one of them each, one group is of one tag."""
+    rows = pl.concat(days("binary")).with_row_index("unit")
+    rows = rows.with_columns(tags=pl.col("tags").list.set_difference(["z"]))
+    asked: dict[str, Any] = {"metrics": [metric], "unit": "unit", "uncertainty": {"replicates": 100}}
+    found = merged("binary", rows.partition_by("day"), **asked).metrics
+    run = plm.evaluate(rows, label="y", models="p", slices={"tags": "tags"}, exact=False, **asked).metrics
+    names = ["slice", "value", "lower", "upper", "std_error", "bound"]
+    assert_frame_equal(found.select(names), run.select(names))
 
 
 def test_tags_that_overlap_in_some_states_keep_their_curves() -> None:
