@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from plmetrics.catalogue.composite_metrics import Groups
 from plmetrics.inference.chunks import EstimateColumns
 from plmetrics.inference.estimate import Estimate, most_groups
-from plmetrics.inference.intervals.range_ends import plausible_replicates
+from plmetrics.inference.intervals.closed_forms import plausible_replicates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -14,7 +14,7 @@ from plmetrics.catalogue.metric import UNREACHABLE_ON_GRID
 from plmetrics.inference.chunks import Chunk, EstimateColumns, Population
 from plmetrics.inference.composite_estimates import by_parts
 from plmetrics.inference.estimate import Estimate, kish_sizes, whole_blocks
-from plmetrics.inference.intervals.range_ends import plausible_end
+from plmetrics.inference.intervals.closed_forms import plausible_end
 from plmetrics.inference.metric_values import MetricValues, conditions, finalise, finalising, value_or_nan
 from plmetrics.inference.weights import Nudges
 from plmetrics.states.sums import DEFAULT_THRESHOLD

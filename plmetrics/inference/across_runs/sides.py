@@ -23,7 +23,7 @@ from plmetrics.inference.comparisons.paired_bootstrap import (
     paired_ratio,
 )
 from plmetrics.inference.estimate import Estimate, of_other_rows
-from plmetrics.inference.intervals.range_ends import hidden_error
+from plmetrics.inference.intervals.closed_forms import hidden_error
 from plmetrics.inference.records import entries_of
 from plmetrics.inference.tables import TESTS
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from plmetrics.core.special import stdtr, stdtrit
 from plmetrics.inference.estimate import Estimate
-from plmetrics.inference.intervals.range_ends import hidden_error
+from plmetrics.inference.intervals.closed_forms import hidden_error
 from plmetrics.inference.intervals.spread import replicate_spread, standard_error
 from plmetrics.inference.records import end_to_end
 

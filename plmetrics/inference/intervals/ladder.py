@@ -11,16 +11,20 @@ from numpy.typing import NDArray
 
 from plmetrics.inference.intervals.closed_forms import (
     area_error,
+    at_end,
     chi2,
     clopper_pearson,
     delong,
     delong_error,
     delong_logit,
+    end_interval,
     hanley_mcneil,
     hanley_mcneil_score,
+    in_range,
     logit,
     normal,
     share_error,
+    share_of,
     wilson,
 )
 from plmetrics.inference.intervals.percentile import (
@@ -32,7 +36,6 @@ from plmetrics.inference.intervals.percentile import (
     centred_ratio,
     percentile,
 )
-from plmetrics.inference.intervals.range_ends import at_end, end_interval, in_range, share_of
 from plmetrics.inference.intervals.spread import Spread, replicate_spread
 from plmetrics.inference.intervals.student import IDENTITY, on_scale, scale_of, student
 

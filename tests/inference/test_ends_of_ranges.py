@@ -10,8 +10,12 @@ import pytest
 
 import plmetrics as plm
 from plmetrics.catalogue.needs import ValueKind
-from plmetrics.inference.intervals.closed_forms import wilson
-from plmetrics.inference.intervals.range_ends import hidden_error, plausible_end, plausible_replicates
+from plmetrics.inference.intervals.closed_forms import (
+    hidden_error,
+    plausible_end,
+    plausible_replicates,
+    wilson,
+)
 
 TABLES = 60
 LARGE, SMALL, SHARE = 1000, 12, 0.9
