@@ -145,6 +145,7 @@ class CrossSliceEstimates:
             {part.text: self._overall.of_kind(part, kind)[model] for part in inputs},
             self._overall.weight(model),
             self._analysis.replication.blocks,
+            self._analysis.level,
         )
         estimates = across_slices(metric, whole_set)
         return estimates if order is None or not metric.for_each else estimates.take(np.argsort(order))

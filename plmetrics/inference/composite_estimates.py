@@ -6,6 +6,7 @@ Replicates go the same way as values: replicate by replicate, so that intervals 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from plmetrics.catalogue.composite_metrics import Groups
 from plmetrics.inference.chunks import EstimateColumns
 from plmetrics.inference.estimate import Estimate, most_groups
+from plmetrics.inference.intervals.closed_forms import plausible_replicates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -71,7 +73,8 @@ def _fewest_blocks(parts: Sequence[Estimate]) -> NDArray[np.int64]:
 class WholeSet:
     """The estimates of one model in all slices of a set, and overall, by the text of the metric.
 
-    `listed` are the slices that have rows; `weight` is that of all rows, `blocks` the number of the table's blocks.
+    `listed` are the slices that have rows; `weight` is that of all rows, `blocks` the number of the table's blocks, and
+    `level` that of intervals.
     """
 
     names: Sequence[str]
@@ -80,6 +83,7 @@ class WholeSet:
     overall: Mapping[str, EstimateColumns]
     weight: float
     blocks: int
+    level: float
 
 
 def across_slices(metric: AcrossSlices, here: WholeSet) -> EstimateColumns:
@@ -99,7 +103,7 @@ def across_slices(metric: AcrossSlices, here: WholeSet) -> EstimateColumns:
     if metric.value_kind.is_resampled and all(
         part.estimate.replicates is not None for part in parts.values()
     ):
-        replicates = _groups(metric, here, defined, reference, _replicates)
+        replicates = _groups(metric, here, defined, reference, partial(_replicates, level=here.level))
     derived = _value(metric, point, replicates, status, first)
     blocks_of_parts = np.array([part.estimate.blocks[defined] for part in parts.values()])
     if metric.for_each:
@@ -132,9 +136,13 @@ def _values(estimates: EstimateColumns) -> Array:
     return estimates.estimate.value
 
 
-def _replicates(estimates: EstimateColumns) -> Array:
-    assert estimates.estimate.replicates is not None
-    return estimates.estimate.replicates
+def _replicates(estimates: EstimateColumns, level: float) -> Array:
+    """Replicates of the slices; where they are all alike, at an end of the range, they reach the plausible end."""
+    estimate = estimates.estimate
+    assert estimate.replicates is not None
+    if estimate.kind != "bootstrap":
+        return estimate.replicates
+    return plausible_replicates(estimate.replicates, estimate.value, estimate.plausible, level)
 
 
 def _bounds(estimates: EstimateColumns) -> Array:

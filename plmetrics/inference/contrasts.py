@@ -28,6 +28,7 @@ from plmetrics.inference.comparisons.paired_bootstrap import (
     paired_ratio,
     stack,
 )
+from plmetrics.inference.estimate import of_other_rows
 from plmetrics.inference.records import entries_of
 from plmetrics.inference.tables import TESTS, comparison_columns, comparison_rows
 
@@ -116,8 +117,10 @@ class Contrasts:
             [part.equal[pair] & self._same_threshold(place.metric, pair) for pair in pairs]
         )
         sides = ContrastSides(
-            stack([estimates[model].estimate for model, _ in pairs]),
-            stack([estimates[baseline].estimate for _, baseline in pairs]),
+            *of_other_rows(
+                stack([estimates[model].estimate for model, _ in pairs]),
+                stack([estimates[baseline].estimate for _, baseline in pairs]),
+            ),
             equal,
             n.reshape(-1),
             np.concatenate([same_size(estimates[model], estimates[baseline]) for model, baseline in pairs]),
@@ -127,7 +130,7 @@ class Contrasts:
             for name in (name for pair in pairs for name in pair):
                 if name not in logs:
                     logs[name] = log_estimate(estimates[name].estimate)
-            tolerance = tuple(stack([logs[pair[side]] for pair in pairs]) for side in (0, 1))
+            tolerance = of_other_rows(*(stack([logs[pair[side]] for pair in pairs]) for side in (0, 1)))
         difference = self._contrast(sides, scale, place.metric, tolerance)
         pair = sides.model, sides.baseline
         difference = bounded_by_noise(difference, pair, place.metric, sides.n, scale, self._analysis.level)

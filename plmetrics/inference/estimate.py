@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Literal
 
@@ -37,6 +37,8 @@ class Estimate:
     are the numbers of blocks with rows of the slice; None where all count. `placements` are, of an ROC area, the
     variances of the positives' and of the negatives' mean placement. `row_error` is the standard error that the sums of
     independent rows say, NaN where they do not, and `rows` their effective numbers; None where blocks alone do.
+    `plausible` are, of shares and areas, the other ends of the intervals of values at an end of their range, which no
+    replicate moves, and the values elsewhere.
     """
 
     value: Array
@@ -50,12 +52,35 @@ class Estimate:
     placements: tuple[Array, Array] | None = None
     row_error: Array | None = None
     rows: NDArray[np.int64] | None = None
+    plausible: Array | None = None
+
+    @property
+    def reach(self) -> Array | None:
+        """Distance of each value from its plausible end, 0 where replicates show their spread; None for the others."""
+        if self.plausible is None:
+            return None
+        distance: Array = np.nan_to_num(np.abs(self.plausible - self.value), nan=np.inf)
+        return np.where(np.isfinite(self.value), distance, 0.0)
 
     def take(self, index: NDArray[np.int64]) -> Estimate:
         """The estimate of some of the slices."""
         if len(index) == len(self.value) and (index == np.arange(len(index))).all():
             return self
         return entries_of(self, index)
+
+
+def of_other_rows(first: Estimate, second: Estimate) -> tuple[Estimate, Estimate]:
+    """Two estimates of the same rows, with plausible ends where they count other ones of these, as calls of models.
+
+    Of equal blocks replicates show all that there is: rows that one hits and the other misses.
+    """
+    if first.plausible is None or second.plausible is None:
+        return first, second
+    same = first.blocks == second.blocks
+    return (
+        replace(first, plausible=np.where(same, first.value, first.plausible)),
+        replace(second, plausible=np.where(same, second.value, second.plausible)),
+    )
 
 
 def most_groups(estimates: Sequence[Estimate]) -> NDArray[np.int64] | None:

@@ -14,6 +14,7 @@ from plmetrics.catalogue.metric import UNREACHABLE_ON_GRID
 from plmetrics.inference.chunks import Chunk, EstimateColumns, Population
 from plmetrics.inference.composite_estimates import by_parts
 from plmetrics.inference.estimate import Estimate, kish_sizes, whole_blocks
+from plmetrics.inference.intervals.closed_forms import plausible_end
 from plmetrics.inference.metric_values import MetricValues, conditions, finalise, finalising, value_or_nan
 from plmetrics.inference.weights import Nudges
 from plmetrics.states.sums import DEFAULT_THRESHOLD
@@ -39,6 +40,7 @@ def estimate(
     weights: ResamplingWeights | Nudges | None,
     ordered: MetricValues | None,
     min_rows: int,
+    level: float,
 ) -> EstimateColumns:
     """One metric of one model in a chunk of slices.
 
@@ -50,6 +52,7 @@ def estimate(
         weights: the weights of replicates; None without replicates.
         ordered: values and replicates of a metric of the family scores, for all slices of the set; None for sums.
         min_rows: slices with fewer rows are undefined (`too_few_rows`).
+        level: that of the intervals of values at an end of their range.
 
     Returns:
         Arrays with an entry per slice of the chunk; values are NaN where the status is not "ok".
@@ -66,16 +69,18 @@ def estimate(
     if threshold is not None and np.isnan(threshold):
         status[status == "ok"] = "unreachable"
     equal = chunk.sums.equal_blocks(metric.denominators(chunk.sums.by_block(metric, model, prefix)))
+    value, sizes = np.where(status == "ok", values.value, np.nan), _sizes(metric, totals, equal, population)
     point_estimate = Estimate(
-        np.where(status == "ok", values.value, np.nan),
+        value,
         status,
         reduce(np.minimum, map(whole_blocks, equal)),
         values.replicates,
-        _sizes(metric, totals, equal, population),
+        sizes,
         values.deviations,
         weights.kind if isinstance(weights, Nudges) else "bootstrap",
         chunk.sums.occupied_blocks(f"{prefix}n") if isinstance(weights, Nudges) else None,
         values.placements,
+        plausible=plausible_end(value, sizes, metric.value_kind, level),
     )
     bounded = (status == "ok") | (status == UNREACHABLE_ON_GRID)
     bound = None if values.bound is None else np.where(bounded, values.bound, np.nan)
@@ -248,4 +253,5 @@ class Estimates:
             self._analysis.replication.weights(kind),
             self._ordered.get((self._index, model, metric.text, kind)),
             self._analysis.suite.min_rows if self._index else 0,
+            self._analysis.level,
         )

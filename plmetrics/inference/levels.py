@@ -79,6 +79,7 @@ class Levels:
                 {text: estimates.take(np.array([place])) for text, estimates in whole.items()},
                 float(first.weight[cells].sum()),
                 self._analysis.replication.blocks,
+                self._analysis.level,
             )
             in_levels.append(across_slices(metric, here))
         return _concatenate(in_levels)

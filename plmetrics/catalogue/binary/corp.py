@@ -27,6 +27,12 @@ _DIMITRIADIS = (
     "118(8)"
 )
 _LEAST = 1e-300
+_NOISE_TO_GAIN = 2.0
+"""Noise in a gain of recalibration, in units of the gain of replicates.
+
+These are drawn around steps, on which scores do not tell risks apart, and so show a part of it: 1 of 1.7 to 2.0 in
+tables of 200 to 4,000 calibrated scores.
+"""
 
 
 @dataclass(frozen=True)
@@ -54,14 +60,24 @@ class RecalibratedPart(CorpPart):
     expressible = False
 
     def deviation(self, replicate: Any, point: Any) -> Any:
-        """Drop of the value if its root is shortened by the distance of the replicate's recalibrated scores.
+        """Drop of the value if its root is shortened by the noise in it: twice what recalibration gains by noise alone.
 
+        Replicates are drawn around recalibrated scores, so that all of the gain of recalibrating them anew is noise.
         Roots of mean divergences obey the triangle inequality, exactly for brier and nearly for log_loss.
         """
-        mass = replicate.positive + replicate.negative
-        shift = self.divergence(_isotonic_rates(replicate), _isotonic_rates(point))
-        length = ops.sqrt(ops.ratio(ops.total(mass * shift), ops.total(mass)))
-        return shrinkage(self.finalise(point), length)
+        gain = self.recalibration_gain(replicate, _isotonic_rates(replicate), _isotonic_rates(point))
+        return shrinkage(self.finalise(point), ops.sqrt(ops.larger(_NOISE_TO_GAIN * gain, 0.0)))
+
+    def recalibration_gain(self, state: Any, rate: Any, forecast: Any) -> Any:
+        """Mean over rows of the loss of a forecast less that of the recalibrated rate."""
+        if self.score == "brier":
+            away = forecast - rate
+            more = state.positive * away * (forecast + rate - 2.0) + state.negative * away * (forecast + rate)
+        else:
+            more = _divergence_term(state.positive, rate, forecast) + _divergence_term(
+                state.negative, 1.0 - rate, 1.0 - forecast
+            )
+        return ops.ratio(ops.total(more), ops.total(state.positive + state.negative))
 
 
 @register
@@ -91,16 +107,10 @@ class CorpMiscalibration(RecalibratedPart):
 
     def finalise(self, state: Any) -> Any:
         """Mean over rows of the loss of the score less that of the recalibrated one."""
-        rate, score = _isotonic_rates(state), state.score
-        if self.score == "brier":
-            away = score - rate
-            more = state.positive * away * (score + rate - 2.0) + state.negative * away * (score + rate)
-        else:
+        score = state.score
+        if self.score == "log_loss":
             score = ops.larger(ops.smaller(score, 1.0 - FLOAT_EPSILON), FLOAT_EPSILON)
-            more = _divergence_term(state.positive, rate, score) + _divergence_term(
-                state.negative, 1.0 - rate, 1.0 - score
-            )
-        return ops.ratio(ops.total(more), state.weight)
+        return self.recalibration_gain(state, _isotonic_rates(state), score)
 
 
 @register

@@ -23,6 +23,7 @@ from plmetrics.core import ops
 if TYPE_CHECKING:
     from plmetrics.catalogue.composite_metrics import Groups
     from plmetrics.catalogue.metric import Direction
+    from plmetrics.catalogue.needs import Kind
     from plmetrics.catalogue.parameters import ThresholdRule
 
 _FOUR_FIFTHS = "EEOC (1978), Uniform guidelines on employee selection procedures, 29 CFR 1607.4 D"
@@ -64,6 +65,7 @@ class DisparateImpact(RateMetric, _ReferenceMetric):
     task = "binary"
     range = (0.0, float("inf"))
     direction: ClassVar[Direction] = "higher"
+    kind: ClassVar[Kind] = "minimum"
     threshold_free = False
     failures = ("zero_denominator", "reference_not_judged")
     rates = (SelectionRate,)
@@ -97,15 +99,20 @@ class DisparateImpact(RateMetric, _ReferenceMetric):
         return "zero_denominator"
 
     def deviations(self, replicates: Groups, point: Groups) -> Any:
-        """Movements of replicates' rates against each other, in logarithms; without a reference only."""
-        if point.reference is not None:
-            return None
+        """Movements of replicates' rates against each other, in logarithms; against a reference the largest fall.
+
+        A fall is that of the smallest ratio, were it the one that fell most: by the same factor. A rate of 0 counts as
+        half of the smallest positive one of the group's replicates, as a ratio has no upper end else.
+        """
+        (rates,), (now,) = replicates.values.values(), point.values.values()
         tiny = np.finfo(np.float64).tiny
-        logs = [
-            ops.log(np.maximum(next(iter(groups.values.values())), tiny)) for groups in (replicates, point)
-        ]
-        shift = logs[0] - logs[1]
-        return shift.max(axis=-1) - shift.min(axis=-1)
+        if point.reference is None:
+            shift = ops.log(np.maximum(rates, tiny)) - ops.log(np.maximum(now, tiny))
+            return shift.max(axis=-1) - shift.min(axis=-1)
+        least = np.min(rates, axis=0, where=rates > 0, initial=1.0) / 2
+        fall = ops.log(np.maximum(now, tiny)) - ops.log(np.maximum(rates, least))
+        falls = np.delete(fall - fall[..., [point.reference]], point.reference, axis=-1)
+        return self.finalise(point) * np.expm1(np.maximum(falls.max(axis=-1), 0.0))
 
 
 @dataclass(frozen=True)

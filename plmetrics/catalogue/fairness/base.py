@@ -226,13 +226,18 @@ class GroupComparison(GroupMetric):
         return "nonpositive_values" if below else "zero_denominator"
 
     def deviations(self, replicates: Groups, point: Groups) -> Any:
-        """Movements of replicates' groups against each other, in logarithms for ratios."""
-        if self.is_ratio and self.takes_mean:
-            return None
+        """Movements of replicates' groups against each other, in logarithms for ratios.
+
+        A mean of ratios r that are e^d too small each is too small by the factor sum r e^d / sum r.
+        """
         shifts = [
             self._vector(replicates, part.text) - self._vector(point, part.text) for part in self.parts()
         ]
         sizes = np.stack([self._size(vector) for vector in shifts])
+        if self.takes_mean and self.is_ratio:
+            ratios = np.array([self._of_rate(point, part.text) for part in self.parts()])
+            with np.errstate(over="ignore"):
+                return np.log(np.tensordot(ratios / ratios.sum(), np.exp(sizes), axes=1))
         return sizes.mean(axis=0) if self.takes_mean else sizes.max(axis=0)
 
     def _vector(self, state: Groups, text: str) -> Any:

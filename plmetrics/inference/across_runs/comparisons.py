@@ -67,7 +67,7 @@ def run_comparisons(
     both = aligned_metrics(now.metrics, before.metrics)
     if both.is_empty():
         return RUN_SCHEMA.to_frame()
-    sides = sample(both, "", resampled=now.resampled), sample(both, "|b", resampled=before.resampled)
+    sides = sample(both, "", now), sample(both, "|b", before)
     pairing = pairing_of(both, now, before)
     unequal = _totals_of_unequal_rows(both, metrics)
     nearer = _nearer(both, sides, pairing, now.level, metrics)

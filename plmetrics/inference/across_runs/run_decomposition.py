@@ -153,7 +153,7 @@ class _Runs:
 
     def _wholes(self) -> Iterator[Sample]:
         for suffix, side in zip(("|b", ""), self._sides, strict=True):
-            yield sample(self._overall, suffix, resampled=side.resampled)
+            yield sample(self._overall, suffix, side)
 
     def _weights(self) -> list[Array]:
         """By run the denominator of each slice, 0 where a run has the slice without a value, and of all rows."""
@@ -174,7 +174,7 @@ class _Runs:
 
     def _of(self, suffix: str, side: Side, overall: Sample, weights: Array) -> RunMeans:
         """One run, with the remainder of its slices as one more."""
-        slices_sample = sample(self._slices, suffix, resampled=side.resampled)
+        slices_sample = sample(self._slices, suffix, side)
         weight, total = weights[:-1], float(weights[-1])
         weight_of_rows = float(self._overall[f"weight{suffix}"].fill_null(0.0).sum())
         share = np.where(np.isfinite(slices_sample.value), weight / total, 0.0)

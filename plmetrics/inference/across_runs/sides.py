@@ -5,7 +5,7 @@ Where they are not, values are independent samples. Pairs hold the replicates of
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -22,7 +22,8 @@ from plmetrics.inference.comparisons.paired_bootstrap import (
     paired_difference,
     paired_ratio,
 )
-from plmetrics.inference.estimate import Estimate
+from plmetrics.inference.estimate import Estimate, of_other_rows
+from plmetrics.inference.intervals.closed_forms import hidden_error
 from plmetrics.inference.records import entries_of
 from plmetrics.inference.tables import TESTS
 
@@ -129,8 +130,11 @@ def pairing_of(both: pl.DataFrame, now: Side, before: Side) -> Pairing:
     return Pairing(shared, PairedRuns(both, (("", now.replicates), ("|b", before.replicates))))
 
 
-def sample(both: pl.DataFrame, suffix: str, *, resampled: bool) -> Sample:
-    """One side of joined rows; where the other side has a row and this has none, `not_in_run`."""
+def sample(both: pl.DataFrame, suffix: str, side: Side) -> Sample:
+    """One side of joined rows; where the other side has a row and this has none, `not_in_run`.
+
+    Where replicates show no spread of a value at an end of its range, its interval says how sure it is.
+    """
     present = pl.col(f"here{suffix}").is_not_null()
     numbers = both.select(
         pl.col(f"value{suffix}").alias("value"),
@@ -139,14 +143,30 @@ def sample(both: pl.DataFrame, suffix: str, *, resampled: bool) -> Sample:
         pl.col(f"blocks{suffix}").fill_null(0).alias("blocks"),
         pl.col(f"interval_status{suffix}").fill_null("undefined_value").alias("interval_status"),
     )
-    return Sample(
+    blocks, std_error = numbers["blocks"].to_numpy(), _numbers(numbers["std_error"])
+    known = Sample(
         _numbers(numbers["value"]),
         numbers["status"].to_numpy().astype(object),
-        _numbers(numbers["std_error"]),
-        numbers["blocks"].to_numpy(),
+        std_error,
+        blocks,
         numbers["interval_status"].to_numpy().astype(object),
-        resampled,
+        side.resampled,
     )
+    hidden = hidden_error((_reach(both, suffix),), blocks, side.level)
+    return replace(known, std_error=np.where(hidden > 0, hidden, std_error))
+
+
+def _reach(rows: pl.DataFrame, suffix: str) -> NDArray[np.float64]:
+    """Length of the interval of each value without a standard error, 0 where there is one."""
+    lower, upper, error = (_numbers(rows[f"{name}{suffix}"]) for name in ("lower", "upper", "std_error"))
+    return np.where((error == 0) & (upper > lower), upper - lower, 0.0)
+
+
+def _plausible(rows: pl.DataFrame, suffix: str) -> NDArray[np.float64]:
+    """Farther end of the interval of each value without a standard error, and the value where there is one."""
+    value, lower = (_numbers(rows[f"{name}{suffix}"]) for name in ("value", "lower"))
+    reach = _reach(rows, suffix)
+    return value + np.where(value - lower > reach / 2, -reach, reach)
 
 
 def _numbers(column: pl.Series) -> NDArray[np.float64]:
@@ -288,13 +308,15 @@ class PairedRuns:
             status = rows[f"status{suffix}"].to_numpy().astype(object)
             replicates = as_replicates(retained_rows["replicates"])
             blocks = retained_rows["blocks"].to_numpy()
-            sides.append((value, status, blocks, replicates, groups))
+            sides.append((value, status, blocks, replicates, groups, _plausible(rows, suffix)))
         least = min(len(side[3]) for side in sides)
         model, baseline = (
-            Estimate(value, status, blocks, replicates[:least], (), None, kind.kind, groups)
-            for value, status, blocks, replicates, groups in sides
+            Estimate(
+                value, status, blocks, replicates[:least], (), None, kind.kind, groups, plausible=plausible
+            )
+            for value, status, blocks, replicates, groups, plausible in sides
         )
-        return model, baseline
+        return of_other_rows(model, baseline)
 
     def _equal_rows(self) -> NDArray[np.bool_]:
         """Rows of models with equal numbers in both runs, in each replicate."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from plmetrics.core.special import stdtr, stdtrit
 from plmetrics.inference.estimate import Estimate
+from plmetrics.inference.intervals.closed_forms import hidden_error
 from plmetrics.inference.intervals.spread import replicate_spread, standard_error
 from plmetrics.inference.records import end_to_end
 
@@ -104,7 +105,8 @@ def paired_difference(
 
     The interval is d -+ t sqrt(G / (G - 1)) SE(d) with G - 1 degrees of freedom, G the smaller number of
     effective blocks, and the p value is that of the same t: below 1 - level exactly where the interval
-    excludes 0.
+    excludes 0. A share or an area at an end of its range, which no replicate moves, adds the `reach` to its plausible
+    end to t SE(d), as of an independent sample.
 
     There is no interval, with the reason as status, where the difference is undefined (`undefined_value`),
     with fewer than 2 blocks (`too_few_units`), with more than 5 % undefined replicates
@@ -142,13 +144,16 @@ def paired_difference(
         replicates = model.replicates - baseline.replicates
     magnitude = np.maximum(np.abs(model.value), np.abs(baseline.value))
     described = replicate_spread(replicates, magnitude, model.kind, difference, _groups(model, baseline))
+    hidden = hidden_error((model.reach, baseline.reach), blocks, level)
+    described = replace(described, constant=described.constant & (hidden == 0))
     interval_status = _interval_status(ok, equal, blocks, described)
-    std_error = np.where(ok & (blocks >= 2), described.std_error, np.nan)
-    error = described.student_error(blocks)
+    std_error = np.where(ok & (blocks >= 2), np.hypot(described.std_error, hidden), np.nan)
+    error = np.hypot(described.student_error(blocks), hidden)
     half, p = student_test(difference, error, blocks - 1.0, level)
     t = student_statistic(difference, error, p)
     if p_value == "percentile" and model.kind == "bootstrap":
-        p, t = _percentile_p(replicates), np.full(p.shape, np.nan)
+        counted = hidden == 0
+        p, t = np.where(counted, _percentile_p(replicates), p), np.where(counted, np.nan, t)
     for statistic, sure in ((half, 0.0), (p, 1.0), (std_error, 0.0)):
         statistic[ok & equal] = sure
     t[equal] = np.nan
@@ -161,14 +166,16 @@ def difference_from_zero(
 ) -> Difference:
     """The estimate itself as a difference, from 0; the arguments are those of `paired_difference`."""
     replicates = None if estimate.replicates is None else np.zeros_like(estimate.replicates)
-    zero = replace(estimate, value=np.zeros_like(estimate.value), replicates=replicates)
+    zero = replace(estimate, value=np.zeros_like(estimate.value), replicates=replicates, plausible=None)
     return paired_difference(estimate, zero, equal=equal, level=level, absent=absent)
 
 
 def distance(estimate: Estimate) -> Estimate:
     """The distance of an estimate from 0."""
     replicates = None if estimate.replicates is None else np.abs(estimate.replicates)
-    return replace(estimate, value=np.abs(estimate.value), replicates=replicates, deviations=None)
+    plausible = None if estimate.plausible is None else np.abs(estimate.plausible)
+    value = np.abs(estimate.value)
+    return replace(estimate, value=value, replicates=replicates, deviations=None, plausible=plausible)
 
 
 def log_estimate(estimate: Estimate) -> Estimate:
@@ -176,7 +183,11 @@ def log_estimate(estimate: Estimate) -> Estimate:
     replicates = None if estimate.replicates is None else _log(estimate.replicates)
     value = _log(estimate.value)
     blocks, sizes = estimate.blocks, estimate.sizes
-    return Estimate(value, estimate.status, blocks, replicates, sizes, None, estimate.kind, estimate.groups)
+    plausible = None if estimate.plausible is None else _log(estimate.plausible)
+    kind, groups = estimate.kind, estimate.groups
+    return Estimate(
+        value, estimate.status, blocks, replicates, sizes, None, kind, groups, plausible=plausible
+    )
 
 
 def paired_ratio(
@@ -230,7 +241,11 @@ def paired_ratio(
         std_error = log_difference.std_error
     else:
         interval_status[ok & ~np.isfinite(log_difference.difference)] = "degenerate"
-        std_error = _ratio_error(model, baseline, ratio, equal)
+        hidden = hidden_error((logs[0].reach, logs[1].reach), log_difference.blocks, level)
+        with np.errstate(invalid="ignore"):
+            std_error = np.hypot(
+                _ratio_error(model, baseline, ratio, equal), np.where(equal, 0.0, ratio) * hidden
+            )
     lower, upper = back_transform(
         log_difference.lower, log_difference.upper, log_difference.p_value, log_difference.difference, level
     )

@@ -11,16 +11,20 @@ from numpy.typing import NDArray
 
 from plmetrics.inference.intervals.closed_forms import (
     area_error,
+    at_end,
     chi2,
     clopper_pearson,
     delong,
     delong_error,
     delong_logit,
+    end_interval,
     hanley_mcneil,
     hanley_mcneil_score,
+    in_range,
     logit,
     normal,
     share_error,
+    share_of,
     wilson,
 )
 from plmetrics.inference.intervals.percentile import (
@@ -38,7 +42,7 @@ from plmetrics.inference.intervals.student import IDENTITY, on_scale, scale_of, 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from plmetrics.catalogue.needs import Bounds, ValueKind
+    from plmetrics.catalogue.needs import ValueKind
     from plmetrics.inference.estimate import Estimate, ReplicateKind
     from plmetrics.inference.intervals.methods import IntervalMethod
 
@@ -56,7 +60,6 @@ Of 6,000 tables of 100 clusters of 8 rows, percentiles of rates, F1, Brier, log 
 FEW_BLOCKS_OF_JUMPS = 50
 """The same for metrics that jump: replicates heap up on few values there, which a standard error does not tell."""
 
-_END_TOLERANCE = 1e-12
 _CENTRED = {"ratio": centred_ratio, "minimum": centred_minimum}
 _CLIPPED = ("basic", "normal", "bca")
 """Forms whose ends may both lie beyond an end of the range: nothing is left of such an interval."""
@@ -132,7 +135,7 @@ def interval(
         if name == "bca":
             assert acceleration is not None
             return _bca_ends(part, acceleration[index], level, method, index)
-        return _ends(name, part, described.std_error[index], kind.bounds, level, centre)
+        return _ends(name, part, described.std_error[index], kind, level, centre)
 
     return on_rungs(estimate, described, kind, method, ends)
 
@@ -192,51 +195,25 @@ def _bca_ends(
     return lower, upper
 
 
-def at_end(value: Array, kind: ValueKind) -> NDArray[np.bool_]:
-    """Whether a value is an end of its range, up to rounding.
-
-    Near 0 there is no rounding to forgive, except for shares and areas, where nothing real is that small.
-    """
-    low, high = (end if np.isfinite(end) else 0.0 for end in kind.bounds)
-    share = kind.is_share or kind.is_area
-    slack = [_END_TOLERANCE * (1.0 if share else abs(end)) for end in (low, high)]
-    return (value <= kind.bounds[0] + slack[0]) | (value >= kind.bounds[1] - slack[1])
-
-
 def _ends(
     name: str,
     estimate: Estimate,
     std_error: Array,
-    bounds: Bounds,
+    kind: ValueKind,
     level: float,
     centre: Callable[..., Ends],
 ) -> Ends:
     value, replicates = estimate.value, estimate.replicates
     assert replicates is not None
-    if name == "wilson":
-        return wilson(share_of(value, (0.0, 1.0)), reduce(np.minimum, estimate.sizes), level)
-    if name == "hanley_mcneil_score":
-        area, sizes = share_of(value, bounds), (estimate.sizes[0], estimate.sizes[-1])
-        return in_range(hanley_mcneil_score(area, *sizes, level), bounds)
+    if name == kind.end_form:
+        return end_interval(value, estimate.sizes, kind, level)
     if name == "centred":
-        return centre(value, replicates, estimate.deviations, bounds[0], level)
+        return centre(value, replicates, estimate.deviations, kind.bounds[0], level)
     if name == "t":
-        return student(value, replicates, estimate.blocks, scale_of(bounds), level)
+        return student(value, replicates, estimate.blocks, scale_of(kind.bounds), level)
     if name == "normal":
         return normal(value, std_error, level)
     return basic(value, replicates, level) if name == "basic" else percentile(replicates, level)
-
-
-def in_range(shares: Ends, bounds: Bounds) -> Ends:
-    """Values at positions in a range, from 0 to 1: the inverse of `share_of`."""
-    low, width = bounds[0], bounds[1] - bounds[0]
-    return low + width * shares[0], low + width * shares[1]
-
-
-def share_of(value: Array, bounds: Bounds) -> Array:
-    """Position of a value in its range, from 0 to 1, exactly 0 or 1 for an end up to rounding."""
-    share = (value - bounds[0]) / (bounds[1] - bounds[0])
-    return np.where(share <= _END_TOLERANCE, 0.0, np.where(share >= 1 - _END_TOLERANCE, 1.0, share))
 
 
 def interval_of(

@@ -18,6 +18,8 @@ _WORTH_A_PARTITION = 64
 
 
 _TINY = float(np.finfo(np.float64).tiny)
+_ROUNDING = 1e-12
+"""A lower end nearer to the end of the range than this share of the value is there but for rounding."""
 
 
 def percentile(replicates: Array, level: float) -> tuple[Array, Array]:
@@ -198,7 +200,9 @@ def centred_interval(
     )
     (reach,) = quantiles(distances, (tail,))
     (upper,) = quantiles(replicates, (tail,))
-    return np.minimum(np.maximum(least, value - reach), upper), upper
+    lower = value - reach
+    lower = np.where(lower - least <= _ROUNDING * np.abs(value), least, lower)
+    return np.minimum(lower, upper), upper
 
 
 def centred_minimum(

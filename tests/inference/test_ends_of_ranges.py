@@ -1,0 +1,143 @@
+"""Shares and areas at an end of their range, held against those of other rows: tables where nothing differs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import plmetrics as plm
+from plmetrics.catalogue.needs import ValueKind
+from plmetrics.inference.intervals.closed_forms import (
+    hidden_error,
+    plausible_end,
+    plausible_replicates,
+    wilson,
+)
+
+TABLES = 60
+LARGE, SMALL, SHARE = 1000, 12, 0.9
+ASKED: dict[str, Any] = {"uncertainty": {"replicates": 200}}
+
+
+def rows(seed: int, sizes: tuple[int, ...] = (LARGE, SMALL), hits: int | None = None) -> pl.DataFrame:
+    """Groups of equal rates of calls; the last one with so many hits, if given."""
+    rng = np.random.default_rng(seed)
+    group = np.repeat(np.arange(len(sizes)), sizes)
+    called = rng.random(len(group)) < SHARE
+    if hits is not None:
+        called[-sizes[-1] :] = np.arange(sizes[-1]) < hits
+    score = np.where(called, 0.9, 0.1)
+    return pl.DataFrame({"y": np.arange(len(group)) % 2, "p": score, "g": group})
+
+
+def compared(frame: pl.DataFrame, **keywords: Any) -> pl.DataFrame:
+    asked = {"label": "y", "models": "p", "metrics": ["selection_rate"]} | ASKED | keywords
+    return plm.evaluate(frame, **asked).comparisons
+
+
+@pytest.mark.slow
+def test_equal_slices_are_told_apart_no_more_often_than_promised() -> None:
+    """Before a share of 1 was taken as certain: in a quarter of such tables."""
+    asked: dict[str, Any] = {
+        "slices": ["g"],
+        "compare": {"slices": {"g": "rest"}, "scales": ["difference", "ratio"]},
+    }
+    found = pl.concat([compared(rows(seed), **asked) for seed in range(TABLES)])
+    wrong = found.group_by("scale").agg((pl.col("p_value") < 0.05).mean())["p_value"].to_numpy()
+    assert found["p_value"].null_count() == 0
+    assert wrong.max() <= 0.05 + 3 * (0.05 * 0.95 / TABLES) ** 0.5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["difference", "ratio"])
+def test_gaps_of_equal_groups_reach_0(kind: str) -> None:
+    metric = f"disparity(selection_rate, by=g, kind={kind}, min_share=0)"
+    gaps = [
+        plm.evaluate(rows(seed), label="y", models="p", metrics=[metric], slices=["g"], **ASKED).metrics
+        for seed in range(TABLES)
+    ]
+    found = pl.concat(gaps).filter(interval_status="ok")
+    misses = (found["lower"] > 0) if kind == "difference" else (found["upper"] < 1)
+    assert found.height > 0.8 * TABLES
+    assert misses.mean() <= 0.025 + 3 * (0.025 * 0.975 / TABLES) ** 0.5
+
+
+def test_ten_hits_of_ten_are_as_sure_as_their_interval() -> None:
+    found = compared(rows(0, (LARGE, 10), hits=10), slices=["g"], compare={"slices": {"g": "rest"}})
+    row: dict[str, Any] = found.filter(slice="g=1").to_dicts()[0]
+    lower, _ = wilson(np.array([1.0]), np.array([10.0]), 0.95)
+    assert row["upper"] - row["difference"] == pytest.approx(1 - lower.item(), rel=0.02)
+    assert row["lower"] < 0 < row["upper"]
+    assert row["p_value"] > 0.05
+
+
+def test_shares_at_both_ends_differ() -> None:
+    frame = pl.DataFrame({"y": [0, 1] * 50, "p": [0.9] * 50 + [0.1] * 50, "g": ["a"] * 50 + ["b"] * 50})
+    found = compared(frame, slices=["g"], compare={"slices": {"g": "rest"}})
+    assert found["difference"].to_list() == [1.0, -1.0]
+    assert found.filter(pl.col("p_value") < 1e-6).height == 2
+
+
+def test_precision_of_a_few_calls_is_no_proof() -> None:
+    """Both models are right in nine of ten calls, one of them called eight rows."""
+    calls = 300
+    right = [place % 10 != 0 for place in range(calls)]
+    frame = pl.DataFrame(
+        {
+            "y": [*right, *[True] * 8, *[False] * 200],
+            "many": [*[1.0] * calls, *[0.0] * 208],
+            "few": [*[0.0] * calls, *[1.0] * 8, *[0.0] * 200],
+        }
+    )
+    found = compared(frame, models=["few", "many"], metrics=["precision", "accuracy"], compare="many")
+    few = found.filter(metric="precision")
+    assert few["difference"].item() == pytest.approx(0.1)
+    assert few["p_value"].item() > 0.3
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_runs_are_as_sure_as_slices(keep: bool) -> None:
+    few, many = rows(1, (10,), hits=10), rows(2, (LARGE,))
+    asked = ASKED["uncertainty"] | {"keep": keep}
+    found = compared(few, compare={"run": compared_run(many, asked)}, uncertainty=asked)
+    assert found["p_value"].item() > 0.2
+    same = compared(few, compare={"run": compared_run(few, asked)}, uncertainty=asked)
+    assert same["difference"].item() == 0
+
+
+def compared_run(frame: pl.DataFrame, asked: Any) -> plm.Result:
+    return plm.evaluate(frame, label="y", models="p", metrics=["selection_rate"], uncertainty=asked)
+
+
+def test_gaps_to_a_share_of_1_reach_as_far_as_it_may_be() -> None:
+    """Three hits of three may be half: the gap may be larger than that of the shares, too."""
+    metric = "disparity(selection_rate, by=g, min_share=0)"
+    frame = rows(3, (LARGE, 4), hits=4)
+    found = plm.evaluate(frame, label="y", models="p", metrics=[metric], slices=["g"], **ASKED).metrics
+    assert found["lower"].item() == 0
+    assert found["upper"].item() > 0.25
+
+
+@pytest.mark.parametrize(
+    ("name", "bounds"), [("roc_area", (0.0, 1.0)), ("roc_area", (-1.0, 1.0)), ("proportion", (0.0, 1.0))]
+)
+def test_ends_are_inside_the_range(name: Any, bounds: tuple[float, float]) -> None:
+    value = np.array([bounds[0], 0.3, bounds[1], np.nan])
+    ends = plausible_end(value, (np.full(4, 6.0), np.full(4, 9.0)), ValueKind(name, bounds), 0.9)
+    assert ends is not None
+    assert bounds[0] < ends[2] < ends[2] + 1e-3 < bounds[1]
+    assert ends[1] == 0.3
+    drawn = plausible_replicates(np.tile(value, (500, 1)), value, ends, 0.9)
+    assert np.nanmin(drawn) >= bounds[0]
+    assert np.nanmax(drawn) <= bounds[1]
+    assert set(drawn[:, 1]) == {0.3}
+    assert np.mean(drawn[:, 2] < ends[2]) == pytest.approx(0.05, abs=0.03)
+
+
+def test_there_is_nothing_hidden_inside_the_range() -> None:
+    inside = np.array([0.2, 0.8])
+    assert plausible_end(inside, (np.full(2, 9.0),), ValueKind("other", (0.0, 1.0)), 0.95) is None
+    assert hidden_error((None, np.zeros(2)), np.array([1, 9]), 0.95).tolist() == [0.0, 0.0]
