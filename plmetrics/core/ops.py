@@ -22,7 +22,7 @@ from plmetrics.core.segments import Along, Operand, Segments
 Array = NDArray[np.float64]
 
 _ROUNDING = 64 * sys.float_info.epsilon
-"""Of the larger of two means of equal numbers: how far they lie apart at most, in any order of addition."""
+"""Of two means of equal numbers: how far they lie apart at most, in any order of addition, as a share of one."""
 
 
 class Counts(np.ndarray):
@@ -178,9 +178,7 @@ def difference(a: Operand, b: Operand) -> Operand:
     [0.0, 0.3]
     """
     apart = a - b
-    return where(
-        absolute(apart) <= _ROUNDING * larger(absolute(a), absolute(b)), absolute(apart) * 0.0, apart
-    )
+    return where(absolute(apart) <= _ROUNDING * absolute(a), 0.0, apart)
 
 
 def cumulative(x: Operand, *, descending: bool = False) -> Operand:
