@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from plmetrics.catalogue.composite_metrics import Groups
 from plmetrics.inference.chunks import EstimateColumns
 from plmetrics.inference.estimate import Estimate, most_groups
-from plmetrics.inference.intervals.closed_forms import plausible_replicates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -142,6 +141,8 @@ def _replicates(estimates: EstimateColumns, level: float) -> Array:
     assert estimate.replicates is not None
     if estimate.kind != "bootstrap":
         return estimate.replicates
+    from plmetrics.inference.intervals.closed_forms import plausible_replicates
+
     return plausible_replicates(estimate.replicates, estimate.value, estimate.plausible, level)
 
 

@@ -14,7 +14,6 @@ from plmetrics.catalogue.metric import UNREACHABLE_ON_GRID
 from plmetrics.inference.chunks import Chunk, EstimateColumns, Population
 from plmetrics.inference.composite_estimates import by_parts
 from plmetrics.inference.estimate import Estimate, kish_sizes, whole_blocks
-from plmetrics.inference.intervals.closed_forms import plausible_end
 from plmetrics.inference.metric_values import MetricValues, conditions, finalise, finalising, value_or_nan
 from plmetrics.inference.weights import Nudges
 from plmetrics.states.sums import DEFAULT_THRESHOLD
@@ -80,7 +79,7 @@ def estimate(
         weights.kind if isinstance(weights, Nudges) else "bootstrap",
         chunk.sums.occupied_blocks(f"{prefix}n") if isinstance(weights, Nudges) else None,
         values.placements,
-        plausible=plausible_end(value, sizes, metric.value_kind, level),
+        plausible=_plausible(values, value, sizes, metric, level),
     )
     bounded = (status == "ok") | (status == UNREACHABLE_ON_GRID)
     bound = None if values.bound is None else np.where(bounded, values.bound, np.nan)
@@ -98,6 +97,17 @@ def estimate(
         point_estimate, totals.n, totals.weight, bound, _notes(metric, totals, status), cut
     )
     return _with_labels(columns, metric, model, chunk, population)
+
+
+def _plausible(
+    values: MetricValues, value: Array, sizes: tuple[Array, ...], metric: Metric, level: float
+) -> Array | None:
+    """Plausible ends of values that replicates do not move; None without replicates, which load no closed forms."""
+    if values.replicates is None:
+        return None
+    from plmetrics.inference.intervals.closed_forms import plausible_end
+
+    return plausible_end(value, sizes, metric.value_kind, level)
 
 
 def _of_sums(

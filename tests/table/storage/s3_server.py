@@ -1,13 +1,16 @@
 """A real S3 server on this machine, in front of which requests may be answered, delayed or followed by something.
 
 Of `rules` the first that has an answer gives it in place of the server, of `losses` after the server has done its work.
+Writes come one at a time: moto looks for the object of `If-None-Match` before it writes, and others must not write
+meanwhile, as they do not on S3.
 """
 
 import logging
 import time
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
-from threading import Thread
+from threading import Lock, Thread
 from typing import Any
 
 import pytest
@@ -35,6 +38,7 @@ class S3Server:
 
     def __post_init__(self) -> None:
         logging.getLogger("werkzeug").setLevel(logging.ERROR)
+        self._writing = Lock()
         self._app = moto.DomainDispatcherApplication(moto.create_backend_app)
         self._server = serving.make_server("127.0.0.1", 0, self._answer, threaded=True)
         Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
@@ -91,7 +95,9 @@ class S3Server:
             if answer is not None:
                 list(self._app(environ, lambda *_: None))
                 return _send(start, *answer)
-        return self._app(environ, start)
+        with self._writing if method == "PUT" else nullcontext():
+            answered: Iterable[bytes] = self._app(environ, start)
+        return answered
 
 
 def _send(start: Callable[..., Any], status: str, body: bytes) -> Iterable[bytes]:
