@@ -103,3 +103,11 @@ def test_moved_blocks_have_the_replicates_of_their_rows():
         replicates, _ = exact_replicates(METRICS, sliced, nudges)
         for metric in METRICS:
             check(replicates[metric.text], sliced, np.concatenate(list(nudges.rows())), metric.name)
+
+
+@pytest.mark.parametrize("points", [0, 1, 2, 3, 8, 9, 10, 99])
+def test_running_totals_are_those_of_numpy(points):
+    counts = np.random.default_rng(points).integers(0, 5, (points, 2, 3)).astype(np.int16)
+    totals = counts.copy()
+    point_rows._add_up(totals)
+    np.testing.assert_array_equal(totals, np.cumsum(counts, axis=0))
