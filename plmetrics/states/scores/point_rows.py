@@ -28,7 +28,8 @@ SIZE = 1 << 12
 """Slices lie side by side in room for so many rows: shorter ones are filled up to the longest."""
 
 _ROOM = 1 << 17
-"""So many points of replicates go into formulas at a time, and at least `_LEAST_REPLICATES` of each."""
+"""So many points of replicates go into formulas at a time; of long slices more, up to `_LEAST_REPLICATES` of each."""
+_LONG_ROOM = 1 << 20
 _LEAST_REPLICATES = 32
 _REPLICATES = 512
 """At most so many replicates are drawn at a time, on any number of processors."""
@@ -142,7 +143,8 @@ class PointRows:
         """Points `[replicate, slice, point]`, a few replicates at a time."""
         totals = [rows.running(draws) for rows in self.classes]
         points, slices, replicates = totals[0].shape
-        step = max(_LEAST_REPLICATES, _ROOM // max(1, points * slices))
+        size = max(1, points * slices)
+        step = max(1, _ROOM // size, min(_LEAST_REPLICATES, _LONG_ROOM // size))
         for first, last in steps(0, replicates, step):
             yield {
                 name: Counts.of(of_class[..., first:last].astype(np.float64).transpose(2, 1, 0))
