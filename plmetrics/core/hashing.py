@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 HASH_VERSION = 2
 
 BLOCK_SALT = 0x9E3779B97F4A7C15
+_STRIDE = BLOCK_SALT
 DRAW_SALT = 0xD1B54A32D192ED03
 SAMPLE_SALT = 0x8CB92BA72F3D8DD7
 FOLD_SALT = 0xE35A1F97B4C6D80B
@@ -47,6 +48,15 @@ def mix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
     x = (x ^ (x >> np.uint64(30))) * np.uint64(_FIRST)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(_SECOND)
     return x ^ (x >> np.uint64(31))
+
+
+def strides(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Words of numbers from 1 on, to be scrambled: neighbours lie far from each other.
+
+    >>> len(np.unique(mix(strides(np.arange(1, 1000, dtype=np.uint64)))))
+    999
+    """
+    return numbers * np.uint64(_STRIDE)
 
 
 def mix_expr(x: pl.Expr) -> pl.Expr:

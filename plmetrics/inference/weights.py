@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core.exact_sums import product
-from plmetrics.core.hashing import DRAW_SALT, mix, mix_int
+from plmetrics.core.hashing import DRAW_SALT, mix, mix_int, strides
 from plmetrics.core.threads import parallel_map
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ WHOLE_IN_SINGLE = 1 << 24
 """Whole numbers below it are exact in single precision."""
 
 _ROWS_AT_ONCE = 256
-_STRIDE = np.uint64(0x9E3779B97F4A7C15)
 _DRAWS_AT_ONCE = 1 << 17
 _WORTH_KEEPING = 1 << 22
 _PART = 1 << 20
@@ -176,8 +175,8 @@ def draw_weights(units_per_block: NDArray[np.int64], replicates: int, seed: int)
     blocks = len(units_per_block)
     counts = np.zeros((replicates, blocks), dtype=np.int32)
     units_drawn = np.zeros(replicates)
-    keys = mix(np.uint64(mix_int(seed ^ DRAW_SALT)) + _strides(replicates))
-    steps = _strides(blocks)
+    keys = mix(np.uint64(mix_int(seed ^ DRAW_SALT)) + strides(np.arange(1, replicates + 1, dtype=np.uint64)))
+    steps = strides(np.arange(1, blocks + 1, dtype=np.uint64))
     at_once = max(1, _DRAWS_AT_ONCE // max(1, blocks))
     units = units_per_block.astype(np.float64)
 
@@ -191,10 +190,6 @@ def draw_weights(units_per_block: NDArray[np.int64], replicates: int, seed: int)
     scale = np.ones(replicates)
     np.divide(units_per_block.sum(), units_drawn, out=scale, where=units_drawn > 0)
     return ResamplingWeights(counts, scale)
-
-
-def _strides(size: int) -> NDArray[np.uint64]:
-    return np.arange(1, size + 1, dtype=np.uint64) * _STRIDE
 
 
 def _count(words: NDArray[np.uint64]) -> NDArray[np.int64]:

@@ -19,7 +19,7 @@ from plmetrics.catalogue.needs import Bins, OrderedRows, Points, Quantiles
 from plmetrics.engine.order.encoding import grid_steps
 from plmetrics.engine.order.grid_scores import models_on_grids
 from plmetrics.engine.order.in_memory import models_in_order
-from plmetrics.engine.order.orderings import Ordering, orderings
+from plmetrics.engine.order.orderings import Ordering, run_orderings
 from plmetrics.engine.order.range_reader import Limits, RangeReader, numbers_sample, range_plan
 from plmetrics.engine.order.score_bins import drawn_from, key_of
 from plmetrics.engine.step import Step
@@ -97,7 +97,7 @@ def order_steps(plan: RunPlan, sums: CellSums | None) -> Iterator[Step]:
         yield Step("order", does=_in_memory(request))
         return
     if plan.exact:
-        if _needing_points(plan, orderings(request, plan.view.roles)):
+        if _needing_points(plan, run_orderings(plan)):
             yield Step("order", does=_sorting(plan))
         for together in _groups(plan):
             if not (read := _needing_points(plan, together)):
@@ -125,7 +125,7 @@ def _in_memory(request: Request) -> str:
 
 def _sorting(plan: RunPlan) -> str:
     """Description of a sorting pass."""
-    order, every = plan.order, orderings(plan.request, plan.view.roles)
+    order, every = plan.order, run_orderings(plan)
     of_scores = all(ordering.value is None for ordering in every)
     what, of = ("models", "its scores") if of_scores else ("orders", "what it orders")
     ranges = f" in {order.ranges} ranges of {of}" if order.ranges > 1 else ""
@@ -133,7 +133,7 @@ def _sorting(plan: RunPlan) -> str:
 
 
 def _groups(plan: RunPlan) -> list[tuple[Ordering, ...]]:
-    every, number = orderings(plan.request, plan.view.roles), plan.order.orders
+    every, number = run_orderings(plan), plan.order.orders
     return [every[first : first + number] for first in range(0, len(every), number)]
 
 

@@ -15,7 +15,7 @@ from plmetrics.core.threads import parallel_map, steps
 from plmetrics.engine.aggregate.aggregation import Aggregates, families
 from plmetrics.engine.aggregate.row_plan import BLOCK, TREATED, cell_column, rows_plan
 from plmetrics.engine.aggregate.totals import row_count
-from plmetrics.engine.order.orderings import Ordering, orderings, sample_columns
+from plmetrics.engine.order.orderings import Ordering, run_orderings, sample_columns
 from plmetrics.engine.order.score_bins import fixed_binnings
 from plmetrics.engine.step import Step
 from plmetrics.engine.streaming import collected_batches, collected_frame
@@ -96,7 +96,7 @@ class Encoder:
 
     def __init__(self, plan: RunPlan, block_keys: NDArray[np.uint64], room: int) -> None:
         """Find the bins of the scores; `room` is memory in bytes."""
-        self.orderings = {ordering.name: ordering for ordering in orderings(plan.request, plan.view.roles)}
+        self.orderings = {ordering.name: ordering for ordering in run_orderings(plan)}
         self.locators = _locators(plan, tuple(self.orderings.values()), room)
         self._plan = plan
         self._block_keys = block_keys
@@ -267,7 +267,7 @@ def grid_steps(plan: RunPlan, sums: CellSums | None) -> Iterator[Step]:
 
 def _samples(plan: RunPlan) -> bool:
     """Whether edges of bins are found among the rows: some are not fixed."""
-    return not all(fixed_binnings(plan, ordering) for ordering in orderings(plan.request, plan.view.roles))
+    return not all(fixed_binnings(plan, ordering) for ordering in run_orderings(plan))
 
 
 def _sample_plan(plan: RunPlan) -> pl.LazyFrame:

@@ -166,7 +166,7 @@ class Ordering:
 def orderings(request: Request, roles: RoleColumns | None = None) -> tuple[Ordering, ...]:
     """Orderings of the rows of each model, model after model, scores first.
 
-    `roles` are those of the run, which know the labels and weights of calibrated models; without them, those of before.
+    `roles` are those of a run, as `run_orderings` gives them; before there is one, those of the request.
     """
     roles, label_free = roles or request.view.roles, request.label_free_values
     out: list[Ordering] = []
@@ -185,9 +185,14 @@ def orderings(request: Request, roles: RoleColumns | None = None) -> tuple[Order
     return tuple(out)
 
 
+def run_orderings(plan: RunPlan) -> tuple[Ordering, ...]:
+    """Orderings of a run, with the labels and weights of calibrated models."""
+    return orderings(plan.request, plan.view.roles)
+
+
 def sample_columns(plan: RunPlan, rows: pl.LazyFrame) -> pl.LazyFrame:
     """Numbers and classes of some rows of the canonical table."""
-    every = orderings(plan.request, plan.view.roles)
+    every = run_orderings(plan)
     columns = [column for ordering in every for column in ordering.expressions(plan)]
     columns = list({column.meta.output_name(): column for column in columns}.values())
     if plan.view.roles.treatment is not None:

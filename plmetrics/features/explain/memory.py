@@ -21,7 +21,7 @@ from plmetrics.engine.memory.budget import (
     working_memory,
 )
 from plmetrics.engine.order.encoding import BATCH_ROWS
-from plmetrics.engine.order.orderings import orderings
+from plmetrics.engine.order.orderings import orderings, run_orderings
 from plmetrics.engine.prepare.slices import most_rows
 from plmetrics.engine.prepare.thresholds import NUMBERS_IN_HAND
 from plmetrics.features.explain.passes import count_sums
@@ -200,7 +200,7 @@ def _order_bytes(plan: RunPlan, sizes: Sizes) -> dict[str, int]:
 def _fine(plan: RunPlan) -> int:
     """Fine bins of every ordering by cell, or by slice where cells are many more."""
     members = min(sum(cube.cells for cube in plan.cubes), sum(len(part) for part in plan.slices) * 4)
-    every = orderings(plan.request, plan.view.roles)
+    every = run_orderings(plan)
     bins = len(every) * FINE_BINS * _channels(plan)
     for ordering in every:
         if ordering.across is not None:

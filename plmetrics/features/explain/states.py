@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.engine.aggregate.aggregation import needs_rows, sum_plans
-from plmetrics.engine.order.orderings import Ordering, orderings
+from plmetrics.engine.order.orderings import Ordering, run_orderings
 from plmetrics.engine.order.score_bins import bin_kinds, by_quantile
 from plmetrics.features.explain.work import costs
 from plmetrics.features.stored.support import resamples_totals, support_problems
@@ -136,7 +136,7 @@ def _scores(plan: RunPlan, blocks: int) -> Iterator[_CountSize]:
     if not needs_rows(plan):
         return
     fine = min(FINE_BINS, plan.rows.read)
-    for ordering in orderings(plan.request, plan.view.roles):
+    for ordering in run_orderings(plan):
         wanted = bin_kinds(plan, ordering)
         kinds = [bins for bins in wanted if bins != "ends" and not by_quantile(bins)]
         yield _CountSize(2, fine * _NUMBER)

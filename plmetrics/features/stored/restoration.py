@@ -15,7 +15,7 @@ from plmetrics.engine.aggregate.row_plan import BLOCK as ROW_BLOCK
 from plmetrics.engine.binding.bind import bind
 from plmetrics.engine.binding.reference_slices import check_references
 from plmetrics.engine.memory.budget import counting_room
-from plmetrics.engine.order.orderings import Ordering, orderings
+from plmetrics.engine.order.orderings import Ordering, run_orderings
 from plmetrics.engine.prepare.key_constants import pinned_keys
 from plmetrics.engine.prepare.preparation import model_origins, with_stored_models
 from plmetrics.engine.prepare.slices import SliceList, key_codes, list_slices
@@ -198,7 +198,7 @@ def _scores(plan: RunPlan, sums: Aggregates, saved: SavedState) -> Scores:
     if plan.grids is None:
         msg = "the state has no edges of bins, which its metrics need"
         raise ValueError(msg)
-    for ordering in orderings(plan.request, plan.view.roles):
+    for ordering in run_orderings(plan):
         yield ordering.model, ordering.key, _of_ordering(plan, sums, saved, ordering)
 
 

@@ -5,7 +5,7 @@ Where they are not, values are independent samples. Pairs hold the replicates of
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -144,16 +144,15 @@ def sample(both: pl.DataFrame, suffix: str, side: Side) -> Sample:
         pl.col(f"interval_status{suffix}").fill_null("undefined_value").alias("interval_status"),
     )
     blocks, std_error = numbers["blocks"].to_numpy(), _numbers(numbers["std_error"])
-    known = Sample(
+    hidden = hidden_error((_reach(both, suffix),), blocks, side.level)
+    return Sample(
         _numbers(numbers["value"]),
         numbers["status"].to_numpy().astype(object),
-        std_error,
+        np.where(hidden > 0, hidden, std_error),
         blocks,
         numbers["interval_status"].to_numpy().astype(object),
         side.resampled,
     )
-    hidden = hidden_error((_reach(both, suffix),), blocks, side.level)
-    return replace(known, std_error=np.where(hidden > 0, hidden, std_error))
 
 
 def _reach(rows: pl.DataFrame, suffix: str) -> NDArray[np.float64]:

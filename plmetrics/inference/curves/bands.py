@@ -92,12 +92,12 @@ def _of_rows(sliced: SlicedRows, weights: ResamplingWeights) -> Iterator[Replica
     """The replicates of rows of weight 1, of which a block has few: most counts by block are 0."""
     assert sliced.ordered.block is not None
     bin_of, bins = sliced.coarse_bins().astype(np.int64), coarse_number(sliced.slices)
-    every_block = BlockDraws.parts(np.ones((1, weights.shape[1]), dtype=np.int16))
+    every_draw = [BlockDraws.once(weights.shape[1]), *weights.by_block]
     for number, (first, last) in enumerate(pairwise(sliced.offsets.tolist())):
         points = PointRows.at(sliced.part(np.array([number])), bin_of[first:last], bins)
         drawn = [
             np.stack([state[name][:, 0] for name in CLASSES], axis=-1)
-            for draws in every_block + weights.by_block
+            for draws in every_draw
             for state in points.replicate_points(draws)
         ]
         block, positive = sliced.ordered.block[first:last], sliced.ordered.positive[first:last]

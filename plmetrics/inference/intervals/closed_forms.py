@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from plmetrics.core.hashing import mix
+from plmetrics.core.hashing import mix, strides
 from plmetrics.core.special import betaincinv, chdtri, expit, ndtri, stdtrit
 from plmetrics.core.special import logit as log_odds
 
@@ -27,7 +27,6 @@ Parts = tuple[Array, Array]
 Ends = tuple[Array, Array]
 _HALVINGS = 60
 _TOLERANCE = 1e-12
-_STRIDE = np.uint64(0x9E3779B97F4A7C15)
 
 
 def normal(value: Array, std_error: Array, level: float) -> tuple[Array, Array]:
@@ -324,8 +323,8 @@ def plausible_replicates(replicates: Array, value: Array, ends: Array | None, le
     index = index[np.isfinite(value[index])]
     if ends is None or not len(index):
         return replicates
-    rows = mix(np.arange(1, len(replicates) + 1, dtype=np.uint64) * _STRIDE)
-    words = mix(rows[:, None] + (index.astype(np.uint64) + np.uint64(1)) * _STRIDE)
+    rows = mix(strides(np.arange(1, len(replicates) + 1, dtype=np.uint64)))
+    words = mix(rows[:, None] + strides(index.astype(np.uint64) + np.uint64(1)))
     uniform = ((words >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
     drawn = replicates.copy()
     reach = (ends - value)[index]

@@ -328,7 +328,7 @@ def _of_point_rows(
     """Replicates of rows without weights: each group of slices, and each part of the replicates, by itself."""
     groups = slice_groups(sliced)
     place = np.argsort(np.concatenate([numbers for numbers, _ in groups]))
-    (every_block,) = BlockDraws.parts(np.ones((1, weights.shape[1]), dtype=np.int16))
+    every_block = BlockDraws.once(weights.shape[1])
 
     def of_group(task: tuple[BlockDraws, PointRows]) -> Resampled:
         draws, rows = task

@@ -58,6 +58,11 @@ class BlockDraws:
             for part in np.array_split(weights, number)
         ]
 
+    @classmethod
+    def once(cls, blocks: int) -> BlockDraws:
+        """Each block a single time, as one replicate."""
+        return cls(np.ones((blocks, 1), dtype=np.int16), 1, blocks)
+
 
 @dataclass(frozen=True, slots=True)
 class _ClassRows:
