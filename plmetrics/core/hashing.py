@@ -159,6 +159,6 @@ def block_numbers(keys: NDArray[np.uint64], blocks: NDArray[np.uint64]) -> NDArr
     """
     if len(blocks) and int(blocks[-1]) < 1 << 20:
         table = np.zeros(int(blocks[-1]) + 1, dtype=np.int32)
-        table[blocks.astype(np.int64)] = np.arange(len(blocks), dtype=np.int32)
-        return table[keys.astype(np.int64)]
+        table[blocks.view(np.int64)] = np.arange(len(blocks), dtype=np.int32)
+        return table[keys.view(np.int64)]
     return np.searchsorted(blocks, keys).astype(np.int32)

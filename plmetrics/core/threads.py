@@ -133,7 +133,7 @@ def add_at(
     """
     if not len(key):
         return
-    furthest = int(np.max(key.view(f"u{key.itemsize}")))  # one below 0 is far above
+    furthest = int(np.maximum.reduce(key.view(f"u{key.itemsize}")))  # one below 0 is far above
     if furthest >= len(flat):
         msg = f"there are {len(flat):,} counts, but a key {furthest:,}"
         raise IndexError(msg)

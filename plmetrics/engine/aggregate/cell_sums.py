@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from plmetrics.core.hashing import block_numbers
 from plmetrics.core.threads import begin
 from plmetrics.engine.aggregate.aggregation import digests, needs_rows
 from plmetrics.engine.aggregate.bin_tally import PLACE, BinTally
@@ -77,8 +76,8 @@ class CellSums:
         )
         return 8 * len(self.block_keys) * numbers
 
-    def take(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Add a batch of rows, and give it without the columns of the summands.
+    def take(self, rows: pl.DataFrame, block: NDArray[np.integer] | None) -> pl.DataFrame:
+        """Add a batch of rows of some blocks, by number, and give it without the columns of the summands.
 
         Raises:
             BadRowsError: some fail a check.
@@ -86,17 +85,16 @@ class CellSums:
         if _BAD in self._terms and rows[_column(_BAD)].any():
             raise BadRowsError
         self._finish()
-        self._finish = begin(partial(self._add, rows))
+        self._finish = begin(partial(self._add, rows, block))
         return rows.drop(map(_column, self._terms))
 
-    def _add(self, rows: pl.DataFrame) -> None:
-        block = block_numbers(rows[BLOCK].to_numpy(), self.block_keys) if self._blocks else 0
+    def _add(self, rows: pl.DataFrame, block: NDArray[np.integer] | None) -> None:
         for number, (cube, tally) in enumerate(zip(self._cubes, self._tallies, strict=True)):
             place = np.zeros(rows.height, dtype=np.int32)
             if cube.codes:
                 cell = rows[cell_column(number)].to_numpy()
                 np.multiply(cell, len(self.block_keys), out=place, casting="unsafe")
-            place += block
+            place += 0 if block is None else block
             tally.add({PLACE: place}, {name: rows[name] for name in tally.columns})
 
     def frames(self) -> list[pl.DataFrame] | None:

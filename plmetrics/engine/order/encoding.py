@@ -106,7 +106,7 @@ class Encoder:
     def batches(
         self, models: Sequence[str] | None = None, sums: CellSums | None = None
     ) -> Iterator[pl.DataFrame]:
-        """The rows, a batch at a time; each is added to the sums before."""
+        """The rows, a batch at a time, their blocks as numbers; each is added to the sums before."""
         unlabelled = bool(self._plan.request.label_free_values)
         further = () if sums is None else sums.columns
         plan = rows_plan(self._plan, models, further, unlabelled=unlabelled)
@@ -114,7 +114,15 @@ class Encoder:
         most = BATCH_ROWS if sums is None else BATCH_ROWS // 2  # what rows add makes them about twice as wide
         size = max(1, min(most, max(_LEAST_ROWS, fit)) // self._plan.request.width)
         for frame in collected_batches(plan, size):
-            yield from self._flat(frame if sums is None else sums.take(frame))
+            block = self._block_numbers(frame)
+            rows = frame if sums is None else sums.take(frame, block)
+            yield from self._flat(rows if block is None else rows.with_columns(pl.Series(BLOCK, block)))
+
+    def _block_numbers(self, frame: pl.DataFrame) -> NDArray[Any] | None:
+        if BLOCK not in frame.columns:
+            return None
+        number = block_numbers(frame[BLOCK].to_numpy(), self._block_keys)
+        return number.astype(_smallest(len(self._block_keys)), copy=False)
 
     def order(self, frame: pl.DataFrame) -> Codes | None:
         """Sort keys of rows, and of counts, by cell in memory; None for a single cell."""
@@ -137,7 +145,7 @@ class Encoder:
         numbers = {part.column: part for part in self.orderings.values() if part.column in frame.columns}
         wide = {name: part for name, part in numbers.items() if part.width > 1}
         if len(wide) < len(numbers) or not wide:
-            yield frame.drop(wide)
+            yield frame.drop(wide) if wide else frame
         for name, ordering in wide.items():
             yield ordering.flat(frame.drop(numbers.keys() - {name}))
 
@@ -148,18 +156,14 @@ class Encoder:
             for number, cube in enumerate(self._plan.cubes)
             if cube.codes
         }
-        block = outcome = None
-        if BLOCK in frame.columns:
-            block = block_numbers(frame[BLOCK].to_numpy(), self._block_keys)
-            block = in_order(block.astype(_smallest(len(self._block_keys)), copy=False), order)
+        block = in_order(_numbers(frame[BLOCK]), order) if BLOCK in frame.columns else None
         names = dict.fromkeys(ordering.weight for ordering in self.orderings.values())
         weight = {
             name: in_order(_numbers(frame[name]), order)
             for name in names
             if name is not None and name in frame.columns
         }
-        if TREATED in frame.columns:
-            outcome = in_order(frame[LABEL].to_numpy(), order)
+        outcome = in_order(frame[LABEL].to_numpy(), order) if TREATED in frame.columns else None
 
         def part(some: slice) -> EncodedRows:
             return EncodedRows(

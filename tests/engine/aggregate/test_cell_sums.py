@@ -34,7 +34,8 @@ def test_sums_of_batches_are_those_of_a_grouping():
     sums = sums_with_counts(plan, digested=False)
     rows = rows_plan(plan, further=sums.columns).collect()
     for first in range(0, ROWS, 7_000):
-        left = sums.take(rows[first : first + 7_000])
+        batch = rows[first : first + 7_000]
+        left = sums.take(batch, batch["@block"].cast(pl.UInt32).to_numpy())
         assert not any(name.startswith("@term|") for name in left.columns)
     frames = sums.frames()
     assert frames is not None  # each block has rows
