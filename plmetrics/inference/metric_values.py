@@ -147,10 +147,3 @@ def bin_view(counts: Array) -> View:
     return View(
         {**channels, "weight": weight, "n": weight, "positives": positive, "negatives": weight - positive}
     )
-
-
-def channel_view(
-    channels: Iterable[NDArray[Any]], names: tuple[str, ...], further: Mapping[str, Array]
-) -> View:
-    """Points of each channel `[..., point]` as a metric reads them."""
-    return score_view({**further, **dict(zip(names, channels, strict=True))}, coarse=True)

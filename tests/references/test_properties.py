@@ -36,7 +36,7 @@ KNOBS = {
         "inference.ordered.metrics.SLICES_AT_ONCE": 1,
         "inference.ordered.replicates.SLICES_AT_ONCE": 1,
     },
-    "dense": {"states.scores.sorted_rows.DENSE_LIMIT": 1},
+    "dense": {"states.scores.sorted_rows.DENSE_LIMIT": 1, "states.scores.row_counts.DENSE_LIMIT": 1},
     "coarse": {"states.scores.coarse.EXACT_REPLICATES": 0, "states.scores.coarse._OF_A_SLICE": 0},
     "replicates": {
         "states.scores.class_rows._ROOM": 1,

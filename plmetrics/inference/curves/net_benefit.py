@@ -40,7 +40,7 @@ def net_benefits(
             blocks = int(effective_blocks((part[..., 0].sum(axis=1),)))
             drawn = None
             if weights is not None and blocks >= LEAST_BLOCKS:
-                drawn = drawn_classes(weights.matrix, part[None])[0]
+                drawn = drawn_classes(weights, part[None])[0]
             yield (
                 _curve(total, drawn, t, level, treats_all=False),
                 _curve(total, drawn, t, level, treats_all=True),

@@ -25,6 +25,7 @@ from plmetrics.states.scores.coarse import (
     distinct_starts,
     tied_bins,
 )
+from plmetrics.states.scores.row_counts import RowCounts, count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -266,18 +267,19 @@ class SlicedRows:
         weight = None if self.ordered.weight is None else self.ordered.weight.compress(member)
         return ClassMembers.of(self.ordered.block.compress(member), weight, point.compress(member), points)
 
+    def row_counts(self) -> RowCounts:
+        """The rows on their coarse bins."""
+        return self.at_points(self.coarse_bins(), coarse_number(self.slices))
+
+    def at_points(self, point: NDArray[np.integer[Any]], points: int) -> RowCounts:
+        """The rows at so many points of their slice, by the number of each."""
+        assert self.ordered.block is not None
+        place = point * point.dtype.type(2) + self.ordered.positive
+        return RowCounts(place, self.ordered.block, self.ordered.weight, self.offsets, points)
+
     def block_counts(self, blocks: int) -> Iterator[tuple[int, int, Array]]:
         """Weight per class on coarse bins by block: `[slice, block, bin, class]` for a few slices at a time."""
-        assert self.ordered.block is not None
-        bin_of, bins = self.coarse_bins(), coarse_number(self.slices)
-        step = max(1, DENSE_LIMIT // (blocks * bins * 2))
-        for first in range(0, self.slices, step):
-            last = min(first + step, self.slices)
-            part = slice(self.offsets[first], self.offsets[last])
-            key = self.code(first, last) * blocks + self.ordered.block[part]
-            key = (key * bins + bin_of[part]) * 2 + self.ordered.positive[part]
-            weight = None if self.ordered.weight is None else self.ordered.weight[part]
-            yield first, last, count(key, weight, (last - first, blocks, bins, 2))
+        return self.row_counts().dense_parts(blocks)
 
     def coarse_bins(self) -> NDArray[np.uint16]:
         """The coarse bin of each row."""
@@ -384,8 +386,3 @@ def _reduce(values: NDArray[Any], starts: Codes) -> Array:
     if len(starts) == values.shape[-1]:
         return values.astype(np.float64)
     return np.add.reduceat(values, starts, axis=-1, dtype=np.float64)
-
-
-def count(key: Codes, weight: Array | None, shape: tuple[int, ...]) -> NDArray[Any]:
-    """Rows, or sums of weights, by integer key, as a dense array."""
-    return np.bincount(key, weights=weight, minlength=int(np.prod(shape))).reshape(shape)

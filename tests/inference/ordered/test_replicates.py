@@ -93,7 +93,7 @@ def test_few_rows_have_the_replicates_of_their_counts():
     score = np.round((rng.random(900) + label) / 2, 3)
     rows = PackedRows(score, label, rng.integers(0, blocks, 900).astype(np.int32))
     sliced = rows.regroup(rng.integers(-1, 3, 900), 3)
-    assert sliced.sparse_counts(blocks) is not None
+    assert sliced.row_counts().is_sparse(blocks)
     weights = draw_weights(np.full(blocks, 4), 30, 1)
     metrics = [RocAuc(), AveragePrecision(), KolmogorovSmirnov()]
     values = {metric.text: np.array([0.4, 0.5, 0.6]) for metric in metrics}

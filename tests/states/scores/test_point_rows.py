@@ -63,7 +63,7 @@ def check(found, sliced, drawn, name):
 @given(sliced_rows, st.integers(0, 99))
 def test_replicates_are_those_of_rows(most, sliced, seed):
     drawn = draws(seed, most)
-    rows, parts = PointRows.of(sliced), BlockDraws.parts(drawn)
+    rows, parts = PointRows.exact(sliced), BlockDraws.parts(drawn)
     views = [score_view(state) for part in parts for state in rows.replicate_points(part)]
     for metric in METRICS:
         check(np.concatenate([value_or_nan(metric, view) for view in views]), sliced, drawn, metric.name)
