@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.scores.coarse import Codes
     from plmetrics.states.scores.sliced_grid import SlicedGrid
-    from plmetrics.states.scores.sorted_rows import SlicedScores
+    from plmetrics.states.scores.sliced_scores import SlicedScores
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from plmetrics.states.ranks import Pairs, SlicedPairs
 from plmetrics.states.scores.areas import AreaRows
 from plmetrics.states.scores.coarse import replicates_rows
 from plmetrics.states.scores.packed_rows import PackedRows
-from plmetrics.states.scores.sorted_rows import SlicedScores, SortedRows
+from plmetrics.states.scores.sorted_rows import SortedRows
 from plmetrics.states.scores.sorting import ascending_order
 from plmetrics.table.prediction_columns import LABEL, WEIGHT, score_column
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from plmetrics.engine.aggregate.aggregation import Aggregates
     from plmetrics.engine.run_plan import RunPlan
+    from plmetrics.states.scores.sliced_scores import SlicedScores
     from plmetrics.states.sums import RowValue
 
 

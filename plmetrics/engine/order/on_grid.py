@@ -42,7 +42,7 @@ from plmetrics.states.scores.placed_rows import PlacedRows
 from plmetrics.states.scores.roll_up import combine_digits, rolled_ends, rolled_up
 from plmetrics.states.scores.run_grids import coarse_bins
 from plmetrics.states.scores.sliced_grid import SlicedGrid, quantile_bins
-from plmetrics.states.scores.sorted_rows import Binning
+from plmetrics.states.scores.sliced_scores import Binning
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

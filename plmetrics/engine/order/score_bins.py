@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from plmetrics.catalogue.needs import Bins, OrderedRows, Points, Quantiles
 from plmetrics.states.class_probabilities import class_value_kind
-from plmetrics.states.scores.sorted_rows import Binning
+from plmetrics.states.scores.sliced_scores import Binning
 from plmetrics.suite.tasks import BANDED_CURVES, BINNED_CURVES, CLASS_CURVES
 
 if TYPE_CHECKING:

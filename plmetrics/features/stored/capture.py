@@ -30,7 +30,7 @@ from plmetrics.features.stored.sparse_counts import KEYS, pieces_of, summarise_p
 from plmetrics.features.stored.support import names_rows, resamples_totals
 from plmetrics.states.moments import CENTRE, Moment
 from plmetrics.states.scores.run_grids import Cuts, ModelGrid, cuts_of, usual_cuts
-from plmetrics.states.scores.sorted_rows import CLASSES, Binning
+from plmetrics.states.scores.sliced_scores import CLASSES, Binning
 from plmetrics.states.state_format import BLOCK, BLOCKS, CELL, Builder, Part, frame_text
 from plmetrics.table.joins import left_join
 from plmetrics.table.prediction_columns import UNIT

@@ -28,7 +28,7 @@ from plmetrics.states.arms import ARMS
 from plmetrics.states.scores.grid import UNBLOCKED, BinKind, shape
 from plmetrics.states.scores.run_grids import matching_rows
 from plmetrics.states.scores.sliced_grid import SlicedGrid
-from plmetrics.states.scores.sorted_rows import CLASSES
+from plmetrics.states.scores.sliced_scores import CLASSES
 from plmetrics.states.state_format import BLOCK, BLOCKS, CELL, PART, Head, Part, SavedState, frame_of
 from plmetrics.table.slices import Cube, plan_cubes
 from plmetrics.table.source import Source

@@ -19,13 +19,13 @@ from plmetrics.inference.weights import (
 )
 from plmetrics.states.scores.point_rows import PointRows, block_counts
 from plmetrics.states.scores.row_counts import RowCounts
-from plmetrics.states.scores.sorted_rows import CLASSES
+from plmetrics.states.scores.sliced_scores import CLASSES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from plmetrics.inference.curves.ranking import Operating
-    from plmetrics.states.scores.sorted_rows import SlicedScores
+    from plmetrics.states.scores.sliced_scores import SlicedScores
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from plmetrics.core.segments import Segments
     from plmetrics.inference.weights import ResamplingWeights
     from plmetrics.states.bin_sums import SliceBins
-    from plmetrics.states.scores.sorted_rows import SlicedScores
+    from plmetrics.states.scores.sliced_scores import SlicedScores
 
 Array = NDArray[np.float64]
 Points = dict[str, Any]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from plmetrics.inference.weights import ResamplingWeights
-    from plmetrics.states.scores.sorted_rows import Binning, SlicedScores
+    from plmetrics.states.scores.sliced_scores import Binning, SlicedScores
 
     Points = dict[str, Any]
 

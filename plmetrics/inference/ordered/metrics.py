@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from plmetrics.catalogue.metric import Metric
-    from plmetrics.states.scores.sorted_rows import Binning, SlicedScores
+    from plmetrics.states.scores.sliced_scores import Binning, SlicedScores
 
 Array = NDArray[np.float64]
 

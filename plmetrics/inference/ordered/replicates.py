@@ -31,11 +31,12 @@ from plmetrics.inference.weights import (
 from plmetrics.states.scores.coarse import replicates_rows
 from plmetrics.states.scores.point_rows import BlockDraws, PointRows, block_counts, slice_groups
 from plmetrics.states.scores.row_counts import RowCounts
-from plmetrics.states.scores.sorted_rows import CLASSES, SlicedRows
+from plmetrics.states.scores.sliced_scores import CLASSES
+from plmetrics.states.scores.sorted_rows import SlicedRows
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
-    from plmetrics.states.scores.sorted_rows import SlicedScores
+    from plmetrics.states.scores.sliced_scores import SlicedScores
     from plmetrics.states.sums import View
 
 Array = NDArray[np.float64]

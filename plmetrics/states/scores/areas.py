@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from plmetrics.core.threads import parallel_map, processors
-from plmetrics.states.scores.sorted_rows import CLASSES
+from plmetrics.states.scores.sliced_scores import CLASSES
 from plmetrics.states.scores.sorting import by_slice, sort_slices
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from plmetrics.core.threads import add_at
 from plmetrics.states.scores.coarse import Array, Codes, coarse_number
 from plmetrics.states.scores.placed_rows import Channel, Members, PlacedRows, WaitingRows
 from plmetrics.states.scores.roll_up import NO_ENDS, combine_digits
-from plmetrics.states.scores.sorted_rows import Binning
+from plmetrics.states.scores.sliced_scores import Binning
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -16,14 +16,7 @@ from plmetrics.core.threads import parallel_map
 from plmetrics.states.scores.bin_lookup import FixedBins, Keys
 from plmetrics.states.scores.coarse import DENSE_LIMIT, Array, Codes, coarse_edges, coarse_number
 from plmetrics.states.scores.row_counts import RowCounts
-from plmetrics.states.scores.sorted_rows import (
-    Binning,
-    ExactPoints,
-    SlicedRows,
-    SortedRows,
-    count_bins,
-    group_order,
-)
+from plmetrics.states.scores.sorted_rows import ExactPoints, SlicedRows, SortedRows, count_bins, group_order
 from plmetrics.states.scores.sorting import sort_slices
 
 if TYPE_CHECKING:
@@ -32,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.core.segments import Segments
+    from plmetrics.states.scores.sliced_scores import Binning
 
 
 _PIECE = 1 << 16

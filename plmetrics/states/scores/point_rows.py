@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from plmetrics.core.ops import Counts
 from plmetrics.core.threads import steps
 from plmetrics.states.scores.packed_rows import PackedSlices
-from plmetrics.states.scores.sorted_rows import CLASSES, SlicedRows
+from plmetrics.states.scores.sliced_scores import CLASSES
+from plmetrics.states.scores.sorted_rows import SlicedRows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from plmetrics.states.scores.coarse import Codes
     from plmetrics.states.scores.row_counts import RowCounts
-    from plmetrics.states.scores.sorted_rows import SlicedScores
+    from plmetrics.states.scores.sliced_scores import SlicedScores
 
 SIZE = 1 << 12
 """Slices lie side by side in room for so many rows: shorter ones are filled up to the longest."""
@@ -157,7 +158,8 @@ class PointRows:
         points, slices, replicates = totals[0].shape
         size = max(1, points * slices)
         step = max(1, _ROOM // size, min(_LEAST_REPLICATES, _LONG_ROOM // size))
-        kind, order = (np.float32, "C") if single else (np.float64, "K")
+        kind: type[np.floating[Any]] = np.float32 if single else np.float64
+        order: Literal["C", "K"] = "C" if single else "K"
         for first, last in steps(0, replicates, step):
             yield {
                 name: Counts.of(of_class[..., first:last].transpose(2, 1, 0).astype(kind, order=order))

@@ -18,7 +18,8 @@ from plmetrics.states.scores.grid import BinnedTally, CoarseTally, GridTally, sh
 from plmetrics.states.scores.placed_rows import Members, PlacedRows
 from plmetrics.states.scores.roll_up import rolled_up
 from plmetrics.states.scores.sliced_grid import SlicedGrid
-from plmetrics.states.scores.sorted_rows import Binning, SortedRows
+from plmetrics.states.scores.sliced_scores import Binning
+from plmetrics.states.scores.sorted_rows import SortedRows
 
 few = settings(phases=(Phase.explicit, Phase.generate), max_examples=30)
 METRICS = [plm.metric(name) for name in ("roc_auc", "gini", "average_precision", "ks")]
