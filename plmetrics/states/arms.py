@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from plmetrics.states.scores.sorted_rows import SlicedRows, SortedRows, group_order
+from plmetrics.states.scores.exact.sorted_rows import SlicedRows, SortedRows, group_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

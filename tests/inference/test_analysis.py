@@ -9,7 +9,7 @@ import plmetrics as plm
 from plmetrics.inference import analysis
 from plmetrics.inference import weights as replication_weights
 from plmetrics.inference.ordered import replicates as ordered
-from plmetrics.states.scores import row_counts
+from plmetrics.states.scores.exact import row_counts
 
 ROWS = 600
 

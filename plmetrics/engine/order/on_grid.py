@@ -30,7 +30,7 @@ from plmetrics.engine.order.parts import GridPart, PartSizes
 from plmetrics.engine.order.score_bins import bin_kinds, by_quantile
 from plmetrics.states.complements import complement_codes
 from plmetrics.states.scores.bin_lookup import FixedBins, Locator
-from plmetrics.states.scores.grid import (
+from plmetrics.states.scores.grid.grid_tally import (
     ArmsTally,
     BinnedTally,
     CoarseTally,
@@ -38,10 +38,10 @@ from plmetrics.states.scores.grid import (
     GridTally,
     zero_counts,
 )
-from plmetrics.states.scores.placed_rows import PlacedRows
-from plmetrics.states.scores.roll_up import combine_digits, rolled_ends, rolled_up
-from plmetrics.states.scores.run_grids import coarse_bins
-from plmetrics.states.scores.sliced_grid import SlicedGrid, quantile_bins
+from plmetrics.states.scores.grid.placed_rows import PlacedRows
+from plmetrics.states.scores.grid.roll_up import combine_digits, rolled_ends, rolled_up
+from plmetrics.states.scores.grid.run_grids import coarse_bins
+from plmetrics.states.scores.grid.sliced_grid import SlicedGrid, quantile_bins
 from plmetrics.states.scores.sliced_scores import Binning
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from plmetrics.engine.order.orderings import Ordering
     from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.scores.coarse import Array
-    from plmetrics.states.scores.grid import BinKind
+    from plmetrics.states.scores.grid.grid_tally import BinKind
 
 _OF_PLACES: frozenset[BinKind] = frozenset({"coarse", "joint"})
 """The kinds of bins that follow from encoded rows, without their scores."""

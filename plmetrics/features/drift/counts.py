@@ -33,7 +33,7 @@ from plmetrics.features.drift.windows import (
     no_reference_rows,
     reference_of,
 )
-from plmetrics.states.scores.sorting import sort_with_weights
+from plmetrics.states.scores.exact.sorting import sort_with_weights
 from plmetrics.table.prediction_columns import WEIGHT
 from plmetrics.table.slices import Cube, Slices, plan_cubes
 

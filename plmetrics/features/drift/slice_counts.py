@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from plmetrics.states.scores.sorting import ascending_order
+from plmetrics.states.scores.exact.sorting import ascending_order
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

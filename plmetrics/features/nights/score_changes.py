@@ -27,7 +27,7 @@ from plmetrics.inference.across_runs.score_decomposition import (
     refused_decomposition,
     score_decomposition,
 )
-from plmetrics.states.scores.run_grids import matching_rows
+from plmetrics.states.scores.grid.run_grids import matching_rows
 from plmetrics.states.state_format import CELL, Part, SavedState
 from plmetrics.table.slices import Slices, SliceSet, order
 

@@ -17,8 +17,8 @@ from plmetrics.inference.weights import (
     exact_in_single,
     exact_occupied_blocks,
 )
-from plmetrics.states.scores.point_rows import PointRows, block_counts
-from plmetrics.states.scores.row_counts import RowCounts
+from plmetrics.states.scores.exact.point_rows import PointRows, block_counts
+from plmetrics.states.scores.exact.row_counts import RowCounts
 from plmetrics.states.scores.sliced_scores import CLASSES
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from plmetrics.inference.intervals.spread import UNDEFINED_SHARE
 from plmetrics.inference.metric_values import score_view
 from plmetrics.inference.weights import resample
 from plmetrics.states.arms import ARMS
-from plmetrics.states.scores.sliced_grid import quantile_places
+from plmetrics.states.scores.grid.sliced_grid import quantile_places
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

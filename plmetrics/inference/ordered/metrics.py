@@ -37,8 +37,8 @@ from plmetrics.inference.ordered.replicates import (
 from plmetrics.inference.records import end_to_end
 from plmetrics.inference.weights import Nudges, ResamplingWeights, drawn_bins
 from plmetrics.states.ranks import Codes, SlicedPairs, joint_blocks, joint_view, rank_view
-from plmetrics.states.scores.ranges import SlicedPoints
-from plmetrics.states.scores.sliced_grid import SlicedGrid
+from plmetrics.states.scores.exact.ranges import SlicedPoints
+from plmetrics.states.scores.grid.sliced_grid import SlicedGrid
 from plmetrics.states.sums import View
 
 if TYPE_CHECKING:

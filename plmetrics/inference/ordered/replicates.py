@@ -29,10 +29,10 @@ from plmetrics.inference.weights import (
     replicate_counts,
 )
 from plmetrics.states.scores.coarse import replicates_rows
-from plmetrics.states.scores.point_rows import BlockDraws, PointRows, block_counts, slice_groups
-from plmetrics.states.scores.row_counts import RowCounts
+from plmetrics.states.scores.exact.point_rows import BlockDraws, PointRows, block_counts, slice_groups
+from plmetrics.states.scores.exact.row_counts import RowCounts
+from plmetrics.states.scores.exact.sorted_rows import SlicedRows
 from plmetrics.states.scores.sliced_scores import CLASSES
-from plmetrics.states.scores.sorted_rows import SlicedRows
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
@@ -174,8 +174,9 @@ class _Drawing:
         Which slices are looked at together, and so whether their counts fit into single precision, depends on
         processors and memory: tables that must not tell are made without it.
         """
-        halves = not isinstance(weights, Nudges) and sliced.channels == CLASSES and not are_exact()
-        return cls(weights, weights.single if halves else None, sliced.channels)
+        if isinstance(weights, Nudges) or sliced.channels != CLASSES or are_exact():
+            return cls(weights, None, sliced.channels)
+        return cls(weights, weights.single, sliced.channels)
 
     def total(self, counts: Array | RowCounts) -> State:
         """State of all blocks, each a single time, from counts `[slice, block, bin, channel]`."""
@@ -193,9 +194,9 @@ class _Drawing:
             assert not isinstance(counts, RowCounts)
             return [partial(_of_nudges, self.channels, self.weights, counts)]
         if isinstance(counts, RowCounts):
-            rows, parts = PointRows.of(counts), self.weights.by_block
-            single = self.single is not None and len(counts.place) * parts[0].most < WHOLE_IN_SINGLE
-            return [partial(rows.replicate_points, draws, single=single) for draws in parts]
+            rows, draws = PointRows.of(counts), self.weights.by_block
+            single = self.single is not None and len(counts.place) * draws[0].most < WHOLE_IN_SINGLE
+            return [partial(rows.replicate_points, part, single=single) for part in draws]
         weights: NDArray[Any] = self.weights.matrix
         draw = _of_counts
         largest = float(np.max(counts, initial=0))

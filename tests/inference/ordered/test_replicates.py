@@ -14,7 +14,7 @@ import plmetrics as plm
 from plmetrics.catalogue.binary.score_order import AveragePrecision, KolmogorovSmirnov, RocAuc
 from plmetrics.inference.ordered.replicates import coarse_replicates
 from plmetrics.inference.weights import draw_weights
-from plmetrics.states.scores.packed_rows import PackedRows
+from plmetrics.states.scores.exact.packed_rows import PackedRows
 
 FULL = os.environ.get("PLMETRICS_SLOW") == "1"
 TABLES, ROWS, LARGE, REPLICATES = (600, 2000, 3_000_000, 300) if FULL else (80, 1500, 300_000, 100)

@@ -15,8 +15,8 @@ import numpy as np
 from plmetrics.core.exact_sums import SplitSums
 from plmetrics.core.threads import add_at
 from plmetrics.states.scores.coarse import Array, Codes, coarse_number
-from plmetrics.states.scores.placed_rows import Channel, Members, PlacedRows, WaitingRows
-from plmetrics.states.scores.roll_up import NO_ENDS, combine_digits
+from plmetrics.states.scores.grid.placed_rows import Channel, Members, PlacedRows, WaitingRows
+from plmetrics.states.scores.grid.roll_up import NO_ENDS, combine_digits
 from plmetrics.states.scores.sliced_scores import Binning
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from plmetrics.states.scores.grid import BinKind
+    from plmetrics.states.scores.grid.grid_tally import BinKind
 
 _POINTS_AT_ONCE = 1 << 17
 _TIE = 1e-12

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from plmetrics.core.threads import parallel_map, steps
-from plmetrics.states.scores.sorted_rows import SlicedRows, SortedRows, group_order
+from plmetrics.states.scores.exact.sorted_rows import SlicedRows, SortedRows, group_order
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,7 +14,6 @@ import numpy as np
 
 from plmetrics.core.segments import Segments
 from plmetrics.core.threads import steps
-from plmetrics.states.scores.class_rows import ClassMembers, in_parts
 from plmetrics.states.scores.coarse import (
     DENSE_LIMIT,
     Array,
@@ -25,7 +24,8 @@ from plmetrics.states.scores.coarse import (
     distinct_starts,
     tied_bins,
 )
-from plmetrics.states.scores.row_counts import RowCounts, count
+from plmetrics.states.scores.exact.class_rows import ClassMembers, in_parts
+from plmetrics.states.scores.exact.row_counts import RowCounts, count
 from plmetrics.states.scores.sliced_scores import CLASSES, Binning
 
 if TYPE_CHECKING:

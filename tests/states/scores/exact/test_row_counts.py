@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from plmetrics.core.ops import Counts
-from plmetrics.states.scores.point_rows import BlockDraws, PointRows
-from plmetrics.states.scores.row_counts import RowCounts
+from plmetrics.states.scores.exact.point_rows import BlockDraws, PointRows
+from plmetrics.states.scores.exact.row_counts import RowCounts
 
 SLICES, BLOCKS, BINS = 3, 6, 5
 

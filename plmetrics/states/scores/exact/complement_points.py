@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plmetrics.states.scores.class_rows import Ascending, ByCell
-from plmetrics.states.scores.ranges import PIECE, SetPoints, in_order, points_of
+from plmetrics.states.scores.exact.class_rows import Ascending, ByCell
+from plmetrics.states.scores.exact.ranges import PIECE, SetPoints, in_order, points_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.states.scores.coarse import Array, Codes
-    from plmetrics.states.scores.point_pieces import Piece
+    from plmetrics.states.scores.exact.point_pieces import Piece
 
 
 @dataclass(frozen=True, slots=True)

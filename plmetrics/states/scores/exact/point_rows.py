@@ -14,9 +14,9 @@ import numpy as np
 
 from plmetrics.core.ops import Counts
 from plmetrics.core.threads import steps
-from plmetrics.states.scores.packed_rows import PackedSlices
+from plmetrics.states.scores.exact.packed_rows import PackedSlices
+from plmetrics.states.scores.exact.sorted_rows import SlicedRows
 from plmetrics.states.scores.sliced_scores import CLASSES
-from plmetrics.states.scores.sorted_rows import SlicedRows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from plmetrics.states.scores.coarse import Codes
-    from plmetrics.states.scores.row_counts import RowCounts
+    from plmetrics.states.scores.exact.row_counts import RowCounts
     from plmetrics.states.scores.sliced_scores import SlicedScores
 
 SIZE = 1 << 12

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from plmetrics.states.scores import packed_rows
-from plmetrics.states.scores.packed_rows import PackedRows
-from plmetrics.states.scores.point_rows import block_counts
-from plmetrics.states.scores.row_counts import RowCounts
+from plmetrics.states.scores.exact import packed_rows
+from plmetrics.states.scores.exact.packed_rows import PackedRows
+from plmetrics.states.scores.exact.point_rows import block_counts
+from plmetrics.states.scores.exact.row_counts import RowCounts
+from plmetrics.states.scores.exact.sorted_rows import SortedRows
 from plmetrics.states.scores.sliced_scores import Binning
-from plmetrics.states.scores.sorted_rows import SortedRows
 
 
 def test_counts_are_rows_where_there_are_more_of_them_than_rows():

@@ -10,9 +10,9 @@ import plmetrics as plm
 from plmetrics.inference.metric_values import score_view, value_or_nan
 from plmetrics.inference.ordered.replicates import exact_replicates
 from plmetrics.inference.weights import Nudges, ResamplingWeights
-from plmetrics.states.scores import point_rows
-from plmetrics.states.scores.point_rows import BlockDraws, PointRows, slice_groups
-from plmetrics.states.scores.sorted_rows import SortedRows
+from plmetrics.states.scores.exact import point_rows
+from plmetrics.states.scores.exact.point_rows import BlockDraws, PointRows, slice_groups
+from plmetrics.states.scores.exact.sorted_rows import SortedRows
 
 few = settings(phases=(Phase.explicit, Phase.generate), max_examples=25)
 BLOCKS, SLICES = 6, 5

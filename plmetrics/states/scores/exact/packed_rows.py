@@ -15,9 +15,15 @@ import numpy as np
 from plmetrics.core.threads import parallel_map
 from plmetrics.states.scores.bin_lookup import FixedBins, Keys
 from plmetrics.states.scores.coarse import DENSE_LIMIT, Array, Codes, coarse_edges, coarse_number
-from plmetrics.states.scores.row_counts import RowCounts
-from plmetrics.states.scores.sorted_rows import ExactPoints, SlicedRows, SortedRows, count_bins, group_order
-from plmetrics.states.scores.sorting import sort_slices
+from plmetrics.states.scores.exact.row_counts import RowCounts
+from plmetrics.states.scores.exact.sorted_rows import (
+    ExactPoints,
+    SlicedRows,
+    SortedRows,
+    count_bins,
+    group_order,
+)
+from plmetrics.states.scores.exact.sorting import sort_slices
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
