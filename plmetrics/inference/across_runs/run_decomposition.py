@@ -12,7 +12,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plmetrics.core.results import DECOMPOSITION_SCHEMA
 from plmetrics.inference.across_runs.comparisons import NOTE
 from plmetrics.inference.across_runs.decomposition import (
     PARTS,
@@ -65,8 +64,9 @@ class RunMeans:
     units: float
 
 
-def run_decompositions(suite: Suite, now: Side, before: Side, level: float) -> pl.DataFrame:
-    """Table `decomposition` of this run against an earlier one, for the models of both.
+@dataclass(frozen=True, slots=True)
+class RunChanges:
+    """The differences of this run from an earlier one, for the models of both.
 
     Shares are those of the weight of rows, which results hold, or of the metric's denominator, such as the
     called rows of precision or the queries of NDCG: runs that decompose it keep that, else one row says so
@@ -76,18 +76,23 @@ def run_decompositions(suite: Suite, now: Side, before: Side, level: float) -> p
     runs, which has no interval. Runs over the same units are taken as independent samples, too, which the note says:
     their intervals are wider than they need be.
     """
-    both = aligned_metrics(now.metrics, before.metrics)
-    shared = sharing(now.replicates, before.replicates)
-    note = f"taken as {NOTE}" if shared.paired or shared.words else NOTE
-    parts = [
-        _Runs(both, (before, now), model, subject, (level, note)).frame()
-        for model in suite.models
-        for subject in subjects(suite)
-    ]
-    return pl.concat([DECOMPOSITION_SCHEMA.to_frame(), *parts])
+
+    suite: Suite
+    now: Side
+    before: Side
+    level: float
+
+    def frames(self) -> Iterator[pl.DataFrame]:
+        """Rows of the table `decomposition`."""
+        both = aligned_metrics(self.now.metrics, self.before.metrics)
+        shared = sharing(self.now.replicates, self.before.replicates)
+        note = f"taken as {NOTE}" if shared.paired or shared.words else NOTE
+        for model in self.suite.models:
+            for subject in subjects(self.suite):
+                yield _RunPair(both, (self.before, self.now), model, subject, (self.level, note)).frame()
 
 
-class _Runs:
+class _RunPair:
     def __init__(
         self,
         both: pl.DataFrame,
