@@ -87,7 +87,7 @@ class _Reader:
             self._binned[bins] = self._counts.bins(bins)
         return self._binned[bins]
 
-    def _both(self) -> tuple[SampleMoments, SampleMoments]:
+    def _window_moments(self) -> tuple[SampleMoments, SampleMoments]:
         """Means and variances of both windows, made once."""
         if self._moments is None:
             self._moments = self._counts.moments(0), self._counts.moments(1)
@@ -145,7 +145,7 @@ class _Reader:
         reach = np.abs(self._counts.values)
         words = np.where(reach.largest() > 1, "overflow", "underflow").astype(object)
         if measure.parameters.get("scale") == "sd":
-            words[self._both()[0].variance == 0] = "zero_denominator"
+            words[self._window_moments()[0].variance == 0] = "zero_denominator"
         return words
 
     def _about_p(self, measure: Measure, batch: Batch, sound: Any) -> None:
@@ -175,7 +175,7 @@ class _Reader:
     def chi2(self, measure: Measure) -> Batch:
         """The statistic and its p value."""
         result = chi2_homogeneity(*self._bins(measure))
-        note = _also(self._noted(None), _FEW_EXPECTED, result.few_rows)
+        note = _also(self._notes(None), _FEW_EXPECTED, result.few_rows)
         return {
             "value": result.statistic,
             "statistic": result.statistic,
@@ -194,7 +194,7 @@ class _Reader:
         """The distance in the unit of the values, or over the reference's standard deviation."""
         counts = self._counts
         distance, bound = wasserstein(counts.values, *counts.weight), counts.moved()
-        deviation = np.sqrt(self._both()[0].variance)
+        deviation = np.sqrt(self._window_moments()[0].variance)
         scaled = _over(distance, deviation)
         if measure.parameters["scale"] == "sd":
             bound = None if bound is None else _over(bound, deviation)
@@ -204,7 +204,7 @@ class _Reader:
     def mean(self, measure: Measure) -> Batch:  # noqa: ARG002 (it has no parameters)
         """Both means, and Welch's test of their difference."""
         counts = self._counts
-        before, now = self._both()
+        before, now = self._window_moments()
         tested = welch(before, now, counts.known_rows[0], counts.known_rows[1])
         difference = now.mean - before.mean
         columns = _shift(before.mean, now.mean) | {"statistic": tested.statistic, "p_value": tested.p_value}
@@ -212,7 +212,7 @@ class _Reader:
 
     def variance(self, measure: Measure) -> Batch:  # noqa: ARG002 (it has no parameters)
         """Both variances."""
-        return _shift(*(side.variance for side in self._both()))
+        return _shift(*(side.variance for side in self._window_moments()))
 
     def quantile(self, measure: Measure) -> Batch:
         """Both quantiles."""
@@ -229,9 +229,9 @@ class _Reader:
         return _shift(*(_over(nulls, total) for nulls, total in zip(counts.null_weight, totals, strict=True)))
 
     def _unit(self) -> Any:
-        return self._noted(_UNITS.get(self._counts.subject.kind))
+        return self._notes(_UNITS.get(self._counts.subject.kind))
 
-    def _noted(self, words: str | None) -> Any:
+    def _notes(self, words: str | None) -> Any:
         return np.full(len(self._counts.slices), words, dtype=object)
 
 

@@ -103,7 +103,7 @@ class _ModelPair:
             return
         parts, blocks, listed = self._parts(chunk)
         self._totals = _with_chunk(self._totals, parts)
-        self._differences.append(self._judged(parts, blocks, listed, self._equal(chunk)))
+        self._differences.append(self._difference(parts, blocks, listed, self._equal(chunk)))
         self._listed += (chunk.first + np.flatnonzero(listed)).tolist()
 
     def frame(self) -> pl.DataFrame:
@@ -114,7 +114,7 @@ class _ModelPair:
         mass = [self._mass(self._state(self._overall, model, "block")) for model in self._models]
         blocks = np.minimum(*(effective_blocks((each,)) for each in mass))
         listed, equal = np.ones(1, dtype=np.bool_), self._equal(self._overall)
-        differences = [*self._differences, self._judged(self._totals, blocks, listed, equal)]
+        differences = [*self._differences, self._difference(self._totals, blocks, listed, equal)]
         names = [self._texts[place] for place in self._listed for _ in PARTS]
         values = [self._values[place] for place in self._listed for _ in PARTS]
         parts = [*PARTS] * (len(self._listed) + 1)
@@ -173,7 +173,7 @@ class _ModelPair:
             share = np.where(mass != 0, mass / total, 0.0)
         return SliceMeans(share, value_or_nan(self._subject.class_metric, state))
 
-    def _judged(
+    def _difference(
         self,
         parts: Mapping[str, tuple[Array, Array | None]],
         blocks: NDArray[np.int64],

@@ -117,12 +117,12 @@ class _RunPair:
     def frame(self) -> pl.DataFrame:
         """Its rows: three of each slice, then three of all together."""
         if self._subject.class_metric.mean != "rows" and not all(self._masses):
-            return self._refused("unknown_shares", _NO_SHARES)
+            return self._refusal("unknown_shares", _NO_SHARES)
         wholes = list(self._wholes())
         statuses = [side.status[0] for side in wholes if len(side.status)]
         lost = [status for status in statuses if status != "ok"]
         if lost or not statuses:
-            return self._refused(str(lost[0]) if lost else NOT_IN_RUN, None)
+            return self._refusal(str(lost[0]) if lost else NOT_IN_RUN, None)
         before, after = (
             self._of(*of_run) for of_run in zip(("|b", ""), self._sides, wholes, self._weights(), strict=True)
         )
@@ -143,7 +143,7 @@ class _RunPair:
             np.array([[whole_sample.error[0]] for whole_sample in wholes]),
             np.array([[whole_sample.blocks[0] - 1.0] for whole_sample in wholes]),
         )
-        difference = self._judged(
+        difference = self._difference(
             np.append(value[occupied].reshape(-1), totals), self._spread(errors_and_freedom, together, last)
         )
         texts = np.array([*self._slices["slice"].to_list(), REST], dtype=object)[occupied]
@@ -222,7 +222,7 @@ class _RunPair:
         )
         return error, freedom
 
-    def _judged(self, value: Array, spread: tuple[Array, Array]) -> Difference:
+    def _difference(self, value: Array, spread: tuple[Array, Array]) -> Difference:
         error, freedom = spread
         sure = (value == 0) & (error == 0)
         half, p = student_test(value, error, freedom, self._level)
@@ -239,7 +239,7 @@ class _RunPair:
             value, (value - half, value + half), error, p_and_t, blocks, (status, ok)
         )
 
-    def _refused(self, status: str, note: str | None) -> pl.DataFrame:
+    def _refusal(self, status: str, note: str | None) -> pl.DataFrame:
         nothing = Difference.without_intervals(np.full(1, np.nan), status, "undefined_value")
         return part_rows(self._about, ["all"], [[]], ["total"], nothing, note)
 

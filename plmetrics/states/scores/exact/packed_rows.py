@@ -86,7 +86,7 @@ class PackedSlices(ExactPoints):
         self._codes = codes
 
     @cached_property
-    def _grouped(self) -> tuple[NDArray[np.uint64], NDArray[np.int32] | None, Codes]:
+    def _groups(self) -> tuple[NDArray[np.uint64], NDArray[np.int32] | None, Codes]:
         """Keys and blocks slice after slice, there in any order, and the slices' boundaries."""
         keys, block = self._source.keys, self._source.block
         if self._codes is None:
@@ -97,7 +97,7 @@ class PackedSlices(ExactPoints):
     @cached_property
     def ordered(self) -> SlicedRows:
         """The rows of each slice ascending, without their blocks."""
-        keys, _, offsets = self._grouped
+        keys, _, offsets = self._groups
         ascending = keys.copy()
         sort_slices(ascending, offsets)
         score, member = (ascending >> _CLASS).view(np.float64), (ascending & _CLASS).astype(np.bool_)
@@ -113,7 +113,7 @@ class PackedSlices(ExactPoints):
 
     def row_counts(self) -> RowCounts:
         """Rows per class on coarse bins, in any order within their slice."""
-        keys, block, offsets = self._grouped
+        keys, block, offsets = self._groups
         assert block is not None
         return RowCounts(_coarse_places(keys, self.ordered), block, None, offsets, coarse_number(self.slices))
 
