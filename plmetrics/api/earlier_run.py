@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from plmetrics.api.result import Result
+    from plmetrics.inference.across_runs.decomposition import Change
     from plmetrics.inference.across_runs.retained_replicates import RunReplicates
     from plmetrics.inference.across_runs.sides import Side
     from plmetrics.inference.subject import Analysis
@@ -106,14 +107,15 @@ def _with_other_columns(
 
 
 def _decomposition(analysis: Analysis, sides: tuple[Side, Side] | None) -> pl.DataFrame:
-    from plmetrics.inference.across_runs.decomposition import decompositions
+    from plmetrics.inference.across_runs.decomposition import decompose
+    from plmetrics.inference.across_runs.model_decomposition import ModelChanges
 
-    parts = decompositions(analysis)
-    if sides is None:
-        return parts
-    from plmetrics.inference.across_runs.run_decomposition import run_decompositions
+    changes: list[Change] = [ModelChanges(analysis)]
+    if sides is not None:
+        from plmetrics.inference.across_runs.run_decomposition import RunChanges
 
-    return pl.concat([parts, run_decompositions(analysis.suite, *sides, analysis.level)])
+        changes.append(RunChanges(analysis.suite, *sides, analysis.level))
+    return decompose(changes)
 
 
 def _sides(

@@ -125,13 +125,13 @@ class Quantile(Metric):
         running = ops.cumulative(state.mass)
         target = ops.broadcast(ops.largest(running), running) * self.needs.level
         occupied = state.mass > 0
-        low = self._least(state, occupied & (running >= target * (1 - _TIE)))
-        high = self._least(state, occupied & (running > target * (1 + _TIE)))
+        low = self._minimum(state, occupied & (running >= target * (1 - _TIE)))
+        high = self._minimum(state, occupied & (running > target * (1 + _TIE)))
         middle = low / 2.0 + high / 2.0  # the sum may be larger than any float
         return ops.where((high == _INFINITY) | (high == low), low, middle)
 
     @staticmethod
-    def _least(state: Any, condition: Any) -> Any:
+    def _minimum(state: Any, condition: Any) -> Any:
         return -ops.largest(ops.where(condition, -state.value, -_INFINITY))
 
 

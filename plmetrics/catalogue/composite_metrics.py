@@ -72,7 +72,7 @@ class Formula(Custom, DerivedMetric):
     sql: str = ""
     operands: tuple[tuple[str, Metric], ...] = ()
 
-    def _defined(self) -> dict[str, Any]:
+    def _content(self) -> dict[str, Any]:
         return {"formula": self.expression}
 
     def parts(self) -> tuple[Metric, ...]:
@@ -228,7 +228,7 @@ class OverSlices(Custom, AcrossSlices):
         assert self.metric is not None
         return EVERYTHING if self.agg == "sum" else self.metric.range
 
-    def _defined(self) -> dict[str, Any]:
+    def _content(self) -> dict[str, Any]:
         assert self.metric is not None
         return {"over": {"slice_set": self.slice_set, "metric": self.metric.text, "agg": self.agg}}
 

@@ -60,10 +60,10 @@ class Custom(Metric):
 
     @property
     def definition(self) -> dict[str, Any]:
-        content = {"name": self.name} | self._defined()
+        content = {"name": self.name} | self._content()
         return content if self.direction == "none" else content | {"direction": self.direction}
 
-    def _defined(self) -> dict[str, Any]:
+    def _content(self) -> dict[str, Any]:
         raise NotImplementedError
 
 
@@ -77,7 +77,7 @@ class RowAggregate(Custom):
     sql: str = ""
     where: str | None = None
 
-    def _defined(self) -> dict[str, Any]:
+    def _content(self) -> dict[str, Any]:
         return dict(self.expressions())
 
     def expressions(self) -> Mapping[str, str]:
@@ -108,13 +108,13 @@ class RowAggregate(Custom):
 
     def _number(self, rows: Rows, sql: str) -> pl.Expr:
         """A row expression as a number; a condition counts 1 where it holds and 0 where not."""
-        return self._compiled(rows, sql).measure
+        return self._compile(rows, sql).measure
 
-    def _compiled(self, rows: Rows, sql: str) -> RowExpression:
+    def _compile(self, rows: Rows, sql: str) -> RowExpression:
         return compile_row(sql, roles(rows, self.task), rows.column)
 
     def _only_where(self, rows: Rows, value: pl.Expr) -> pl.Expr:
-        return value if self.where is None else pl.when(self._compiled(rows, self.where).expr).then(value)
+        return value if self.where is None else pl.when(self._compile(rows, self.where).expr).then(value)
 
     @property
     def every_row(self) -> bool:
@@ -128,7 +128,7 @@ class RowAggregate(Custom):
         """Whether the expression is a condition, with a share as its mean."""
         return parse_row_expression(self.sql).kind == "condition"
 
-    def _counted(self) -> dict[str, Atom]:
+    def _row_counts(self) -> dict[str, Atom]:
         """Weight of the rows with a value, and the number of non-finite values."""
         return {
             "mass": Atom(
@@ -171,7 +171,7 @@ class CustomMean(RowAggregate):
         return _SHARE if self.yes_or_no else EVERYTHING
 
     def atoms(self) -> Mapping[str, Atom]:
-        return {"total": self._total(), **self._counted()}
+        return {"total": self._total(), **self._row_counts()}
 
     def finalise(self, state: Any) -> Any:
         return ops.ratio(state.total, state.mass)
@@ -185,7 +185,7 @@ class CustomSum(RowAggregate):
     range = EVERYTHING
 
     def atoms(self) -> Mapping[str, Atom]:
-        return {"total": self._total(), **self._counted()}
+        return {"total": self._total(), **self._row_counts()}
 
     def finalise(self, state: Any) -> Any:
         return state.total
@@ -223,12 +223,12 @@ class NullShare(RowAggregate):
         return None
 
     def _is_null(self, rows: Rows) -> pl.Expr:
-        return self._compiled(rows, self.sql).expr.is_null()
+        return self._compile(rows, self.sql).expr.is_null()
 
     def _within(self, rows: Rows) -> pl.Expr:
         if self.where is None:
             return pl.lit(value=True)
-        return self._compiled(rows, self.where).expr.fill_null(value=False)
+        return self._compile(rows, self.where).expr.fill_null(value=False)
 
 
 class CustomDeviation(RowAggregate):
@@ -262,7 +262,7 @@ class CustomDeviation(RowAggregate):
                 self._key(f"moment {power}"), (self._value,) * power, row, self._key("mass"), alone
             )
 
-        return {"first": moment(1), "second": moment(2), **self._counted()}
+        return {"first": moment(1), "second": moment(2), **self._row_counts()}
 
     def finalise(self, state: Any) -> Any:
         """Value from additive sums."""
@@ -286,7 +286,7 @@ class CustomRatio(RowAggregate):
     range = EVERYTHING
     divisor: str = ""
 
-    def _defined(self) -> dict[str, Any]:
+    def _content(self) -> dict[str, Any]:
         parts = {"ratio": {"numerator": self.sql, "denominator": self.divisor}}
         return parts | ({} if self.where is None else {"where": self.where})
 
@@ -308,7 +308,7 @@ class CustomRatio(RowAggregate):
             )
 
         key = f"{self._key('denominator')}[{self.divisor}]"
-        return {"total": self._total(), "divisor": Atom(key, divisor), **self._counted()}
+        return {"total": self._total(), "divisor": Atom(key, divisor), **self._row_counts()}
 
     def _key(self, name: str) -> str:
         return f"{super()._key(name)}over[{self.divisor}]"
@@ -336,8 +336,8 @@ class CustomQuantile(RowAggregate, Quantile):
         value = RowValue(self._key("value"), lambda rows: self.value_of(rows).fill_nan(None))
         return Quantiles(self.q, by=value)
 
-    def _defined(self) -> dict[str, Any]:
-        return {**super()._defined(), "q": self.q}
+    def _content(self) -> dict[str, Any]:
+        return {**super()._content(), "q": self.q}
 
     def undefined(self, state: Any) -> Undefined:
         return [("zero_denominator", state.weight == 0)]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 if TYPE_CHECKING:
     from plmetrics.states.queries import QueryValue
-    from plmetrics.states.scores.sorted_rows import Binning
+    from plmetrics.states.scores.sliced_scores import Binning
     from plmetrics.states.sums import RowValue
 
 Family = Literal["sums", "scores", "ranks", "derived"]

@@ -192,7 +192,7 @@ class RowError(Metric):
             overlapping = (j for j in range(len(self._masks)) if self._overlap(0, j))
             out |= {f"@{k}in{j}": self._within(value, j) for j in overlapping}
         for k, m in _pairs(len(self._values)):
-            out[f"@{k}x{m}"] = self._crossed(self._values[k], self._values[m])
+            out[f"@{k}x{m}"] = self._cross_products(self._values[k], self._values[m])
         return out
 
     def _joint(self, i: int, j: int) -> Atom | None:
@@ -230,7 +230,7 @@ class RowError(Metric):
 
         return moment(f"{self._kind}{_first(value)}in[{mask.key}]", (value,), row, self._mass(j))
 
-    def _crossed(self, first: RowValue, second: RowValue) -> Atom:
+    def _cross_products(self, first: RowValue, second: RowValue) -> Atom:
         """Products of the distances of two numbers, by the weight squared."""
 
         def row(rows: Rows) -> pl.Expr:

@@ -149,7 +149,7 @@ class Pieces(Along):
 
     def whole(self) -> Values:
         """All values at once."""
-        return np.concatenate([np.zeros(0), *self._each(lambda values: values)])
+        return np.concatenate([np.zeros(0), *self._map(lambda values: values)])
 
     def cut_alike(self, values: Values) -> Pieces:
         """An array of all points in the same pieces."""
@@ -174,9 +174,9 @@ class Pieces(Along):
 
     def _summary(self, function: Callable[[Values], Operand]) -> Values:
         """A number for each piece."""
-        return np.array(self._each(function), dtype=np.float64)
+        return np.array(self._map(function), dtype=np.float64)
 
-    def _each(self, function: Callable[[Values], T]) -> list[T]:
+    def _map(self, function: Callable[[Values], T]) -> list[T]:
         """Results of a function in each piece."""
 
         def result(number: int) -> T:

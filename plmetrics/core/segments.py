@@ -106,7 +106,7 @@ class Segments(Along):
             return self._running[descending]
         running = np.empty(self.values.shape, dtype=np.float64)
         if descending:
-            _accumulate(self.values[..., ::-1], self._mirrored, running[..., ::-1], integral=self.whole)
+            _accumulate(self.values[..., ::-1], self._mirror, running[..., ::-1], integral=self.whole)
         else:
             _accumulate(self.values, self.offsets, running, integral=self.whole)
         total = Segments(running, self.offsets, whole=self.whole)
@@ -115,7 +115,7 @@ class Segments(Along):
         return total
 
     @property
-    def _mirrored(self) -> Values:
+    def _mirror(self) -> Values:
         """The segments' boundaries counted from the end."""
         mirrored: Values = self.offsets[-1] - self.offsets[::-1]
         return mirrored
@@ -123,7 +123,7 @@ class Segments(Along):
     def running_largest(self, *, descending: bool = False) -> Segments:
         """Largest value so far within each segment."""
         if descending:
-            mirrored = Segments(self.values[..., ::-1], self._mirrored)
+            mirrored = Segments(self.values[..., ::-1], self._mirror)
             return Segments(mirrored.running_largest().values[..., ::-1], self.offsets)
         running = np.empty(self.values.shape, dtype=np.float64)
         for first, last in pairwise(self.offsets.tolist()):

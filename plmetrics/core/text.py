@@ -248,10 +248,10 @@ class _Parser:
         if word is None:
             self.fail("a value", hint=_EXAMPLE)
         if not self.at_end and self._tokens[self._next][1] == "(":
-            return self._nested(word, depth + 1)
+            return self._inner_call(word, depth + 1)
         return {"true": True, "false": False}.get(word, word)
 
-    def _nested(self, name: str, depth: int) -> Call:
+    def _inner_call(self, name: str, depth: int) -> Call:
         if depth > MAX_DEPTH:
             msg = f"{self._text[:40]!r}... is nested too deeply"
             raise TextError(msg)

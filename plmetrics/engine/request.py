@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
     from plmetrics.engine.step import Step
     from plmetrics.states.queries import QueryValue
-    from plmetrics.states.scores.sorted_rows import Binning
+    from plmetrics.states.scores.sliced_scores import Binning
     from plmetrics.states.sums import RowValue
     from plmetrics.suite.model import Suite
     from plmetrics.suite.sections.labels import LabelStatus

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from plmetrics.core.results import Json
     from plmetrics.engine.request import Request, TableView
     from plmetrics.engine.step import Step
-    from plmetrics.states.scores.run_grids import Grids
+    from plmetrics.states.scores.grid.run_grids import Grids
     from plmetrics.table.prediction_table import PredictionTable
     from plmetrics.table.slices import Cube, Slices
 

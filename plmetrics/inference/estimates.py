@@ -216,11 +216,11 @@ class Estimates:
 
     def of_model(self, metric: Metric, model: str) -> EstimateColumns:
         """One metric of one model, as it is judged and compared."""
-        return self._cached(metric, model, self._analysis.replication.judged(metric))
+        return self._estimate_columns(metric, model, self._analysis.replication.judged(metric))
 
     def of_kind(self, metric: Metric, kind: ReplicateKind | None) -> dict[str, EstimateColumns]:
         """One metric of every model, with replicates of a kind."""
-        return {model: self._cached(metric, model, kind) for model in self._analysis.models}
+        return {model: self._estimate_columns(metric, model, kind) for model in self._analysis.models}
 
     def of_kinds(self, metric: Metric) -> dict[ReplicateKind | None, dict[str, EstimateColumns]]:
         """One listed metric of every model, with each kind of its replicates."""
@@ -238,7 +238,7 @@ class Estimates:
         kind = self._analysis.replication.of_leaf(metric)[0]
         return (self._index, model, metric.text, kind) in self._ordered
 
-    def _cached(self, metric: Metric, model: str, kind: ReplicateKind | None) -> EstimateColumns:
+    def _estimate_columns(self, metric: Metric, model: str, kind: ReplicateKind | None) -> EstimateColumns:
         estimates = self._cache.setdefault((metric.text, kind), {})
         if model not in estimates:
             estimates[model] = self._compute(metric, model, kind)
@@ -250,10 +250,13 @@ class Estimates:
 
     def _compute(self, metric: Metric, model: str, kind: ReplicateKind | None) -> EstimateColumns:
         if is_derived(metric):
-            parts = {part.text: self._cached(part, model, kind) for part in metric.parts()}
+            parts = {part.text: self._estimate_columns(part, model, kind) for part in metric.parts()}
             if metric.other_model is not None:
                 other = metric.other_model
-                parts |= {metric.other_key(part): self._cached(part, other, kind) for part in metric.parts()}
+                parts |= {
+                    metric.other_key(part): self._estimate_columns(part, other, kind)
+                    for part in metric.parts()
+                }
             return by_parts(metric, parts)
         return estimate(
             metric,

@@ -18,7 +18,7 @@ from plmetrics.inference.sums import COUNTS
 from plmetrics.states.sums import View
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from plmetrics.catalogue.metric import Metric
 
@@ -140,17 +140,10 @@ def score_view(
 
 def bin_view(counts: Array) -> View:
     """Bins `[..., bin, channel]` as a metric reads them."""
-    from plmetrics.states.scores.sorted_rows import BIN_CHANNELS
+    from plmetrics.states.scores.sliced_scores import BIN_CHANNELS
 
     weight, positive = counts[..., 0].sum(axis=-1), counts[..., 1].sum(axis=-1)
     channels = dict(zip(BIN_CHANNELS, np.moveaxis(counts, -1, 0), strict=False))
     return View(
         {**channels, "weight": weight, "n": weight, "positives": positive, "negatives": weight - positive}
     )
-
-
-def channel_view(
-    channels: Iterable[NDArray[Any]], names: tuple[str, ...], further: Mapping[str, Array]
-) -> View:
-    """Points of each channel `[..., point]` as a metric reads them."""
-    return score_view({**further, **dict(zip(names, channels, strict=True))}, coarse=True)

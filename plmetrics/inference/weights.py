@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from plmetrics.core.segments import Values
-    from plmetrics.states.scores.point_rows import BlockDraws
+    from plmetrics.states.scores.exact.point_rows import BlockDraws
 
 Array = NDArray[np.float64]
 
@@ -61,7 +61,7 @@ class ResamplingWeights:
     @cached_property
     def by_block(self) -> list[BlockDraws]:
         """Draws of each block, some replicates at a time: every model's rows in every slice set read them."""
-        from plmetrics.states.scores.point_rows import BlockDraws
+        from plmetrics.states.scores.exact.point_rows import BlockDraws
 
         return BlockDraws.parts(self.counts)
 

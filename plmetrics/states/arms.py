@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from plmetrics.states.scores.sorted_rows import Binning, SlicedRows, SortedRows, group_order
+from plmetrics.states.scores.exact.sorted_rows import SlicedRows, SortedRows, group_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from plmetrics.core.segments import Segments
     from plmetrics.states.scores.coarse import Array, Codes
+    from plmetrics.states.scores.sliced_scores import Binning
 
 ARMS = ("control", "treated", "control_outcome", "treated_outcome")
 """Names of the channels of two arms: weights, and sums of weight times outcome."""

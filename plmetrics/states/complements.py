@@ -39,7 +39,7 @@ class ComplementSums:
         """Dense `[slice, block]` sums of the complements of the slices from `first` up to `last`."""
         if not self.sums.centres.scattered:
             return _sums_of_complements(self.sums, first, last)
-        return self._moved(first, last)[0]
+        return self._recentre(first, last)[0]
 
     def replicated(self, first: int, last: int) -> dict[str, Array]:
         """Replicates `[replicate, complement]` of columns without sums by block."""
@@ -52,9 +52,9 @@ class ComplementSums:
         """`[slice]` centres of these complements, by name."""
         if not self.sums.centres.scattered:
             return self.sums.centred_at(first + 1, last + 1)
-        return self._moved(first, last)[1]
+        return self._recentre(first, last)[1]
 
-    def _moved(self, first: int, last: int) -> tuple[dict[str, Array], dict[str, Array]]:
+    def _recentre(self, first: int, last: int) -> tuple[dict[str, Array], dict[str, Array]]:
         """Sums by block, with moments moved to common centres where those of slices differ."""
         slice_sums = self.sums
         origins = slice_sums.centres.take(slice_sums.code)

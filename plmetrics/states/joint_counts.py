@@ -15,14 +15,14 @@ import numpy as np
 
 from plmetrics.states.scores.bin_lookup import Keys, Locator, around_single, locator_at
 from plmetrics.states.scores.coarse import RANK_BINS, Array, Codes
-from plmetrics.states.scores.grid import BinKind, GridTally
+from plmetrics.states.scores.grid.grid_tally import BinKind, GridTally
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
-    from plmetrics.states.scores.placed_rows import Members, PlacedRows
+    from plmetrics.states.scores.grid.placed_rows import Members, PlacedRows
 
 FINE = 4096
 GROUPS = 64

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from plmetrics.core.exact_sums import product
 from plmetrics.states.scores.bin_lookup import balanced_edges
 from plmetrics.states.scores.coarse import replicates_rows
-from plmetrics.states.scores.sorted_rows import SortedRows, count, group_order
+from plmetrics.states.scores.exact.row_counts import count
+from plmetrics.states.scores.exact.sorted_rows import SortedRows, group_order
 from plmetrics.states.sums import View
 
 if TYPE_CHECKING:

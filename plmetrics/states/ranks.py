@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from plmetrics.core.threads import parallel_map
 from plmetrics.states.scores.coarse import RANK_BINS
-from plmetrics.states.scores.sorted_rows import group_order
-from plmetrics.states.scores.sorting import ascending_order
+from plmetrics.states.scores.exact.sorted_rows import group_order
+from plmetrics.states.scores.exact.sorting import ascending_order
 from plmetrics.states.sums import View, sum_by_place
 
 if TYPE_CHECKING:

@@ -336,7 +336,7 @@ class SumsState:
         """
         order: Any = slice(np.searchsorted(codes, 0), None)
         if not (codes[1:] >= codes[:-1]).all():
-            from plmetrics.states.scores.sorted_rows import group_order
+            from plmetrics.states.scores.exact.sorted_rows import group_order
 
             order = group_order(codes, slices)[0]
         columns = {name: column[order] for name, column in self.columns.items()}

@@ -273,14 +273,14 @@ class Cube:
     @property
     def cells(self) -> int:
         """Number of cells, occupied or not."""
-        return self._listing.height + 1 if self._listed else self._crossings
+        return self._listing.height + 1 if self._lists_cells else self._crossings
 
     @property
     def _crossings(self) -> int:
         return math.prod(part.size for part in self.codes)
 
     @property
-    def _listed(self) -> bool:
+    def _lists_cells(self) -> bool:
         """Whether cells are those of the widest set, and one more for rows of none of them."""
         return self._crossings > _WIDEST_NUMBER
 
@@ -294,7 +294,7 @@ class Cube:
 
     def cell(self) -> pl.Expr:
         """The cell of each row: the codes of the keys as digits in mixed radix, or the number in a list."""
-        if self._listed:
+        if self._lists_cells:
             digits = pl.concat_str([part.expression() for part in self.codes], separator="|")
             names = self._listing.select(digits.alias("name"))["name"]
             return place_in(names, digits).fill_null(len(names))
@@ -311,7 +311,7 @@ class Cube:
 
     def _holds(self, key: SliceKey, cells: Codes) -> NDArray[np.bool_]:
         """Mask of the cells of a predicate."""
-        if self._listed:
+        if self._lists_cells:
             return np.append(self._listing[key.column].to_numpy(), [False])[cells]
         place = self.columns.index(key.column)
         after = math.prod(part.size for part in self.codes[place + 1 :])
@@ -324,7 +324,7 @@ class Cube:
             return np.zeros(len(cells), dtype=np.int64)
         if slices.slice_set.is_tagged:
             return self._tagged_codes(slices)[cells]
-        if self._listed:
+        if self._lists_cells:
             return self._listed_codes(slices)[cells]
         set_cells = self._set_cells(slices, slices.values)
         position = np.argsort(set_cells, kind="stable")

@@ -134,6 +134,24 @@ def test_functions_and_classes_are_nouns_and_verbs() -> None:
     assert NAMES.keys() - named == set()
 
 
+def test_private_methods_are_nouns_and_verbs() -> None:
+    classes = (
+        (path, node)
+        for path in MODULES
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ClassDef)
+    )
+    names = {
+        f"{shown(path)}: {method.name}"
+        for path, node in classes
+        for method in node.body
+        if isinstance(method, ast.FunctionDef) and method.name.startswith("_")
+    }
+    assert not {
+        name for name in names if PARTICIPLE.search(name) and ": _is_" not in name and ": _has_" not in name
+    }
+
+
 def test_classes_have_names_of_their_own() -> None:
     """But for metrics, which are called the same in several tasks, and types of the keys of sections."""
     named = Counter(

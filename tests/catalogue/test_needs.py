@@ -14,7 +14,7 @@ from plmetrics.catalogue.composite_metrics import AcrossSlices, DerivedMetric
 from plmetrics.catalogue.metric import Facts, Metric, leaves
 from plmetrics.catalogue.ranking.base import QueryMetric
 from plmetrics.core import ops
-from plmetrics.states.scores.sorted_rows import Binning
+from plmetrics.states.scores.sliced_scores import Binning
 from plmetrics.states.sums import RowValue, View
 
 ROWS = 400

@@ -9,6 +9,7 @@ import plmetrics as plm
 from plmetrics.inference import analysis
 from plmetrics.inference import weights as replication_weights
 from plmetrics.inference.ordered import replicates as ordered
+from plmetrics.states.scores.exact import row_counts
 
 ROWS = 600
 
@@ -72,6 +73,7 @@ def test_replicates_of_coarse_bins_are_the_same_however_many_are_made_at_once(mo
 
     monkeypatch.setattr(ordered, "replicates_rows", lambda *_: False)
     monkeypatch.setattr(ordered, "drawn_counts", counted)
+    monkeypatch.setattr(row_counts, "is_sparse", lambda *_: False)
     whole = evaluated(table, weight=weight)
     assert set(made) == {10}
     made.clear()

@@ -306,7 +306,7 @@ def test_chunks_of_slices_leave_no_trace(asked: str, monkeypatch: pytest.MonkeyP
     }
     whole = evaluated(table(), **keywords)
     monkeypatch.setattr("plmetrics.inference.chunks._SLICES_AT_ONCE", 2)
-    monkeypatch.setattr("plmetrics.inference.across_runs.decomposition._SLICES_AT_ONCE", 2)
+    monkeypatch.setattr("plmetrics.inference.across_runs.model_decomposition._SLICES_AT_ONCE", 2)
     monkeypatch.setattr("plmetrics.inference.contrasts._AT_ONCE", 30)
     cut = evaluated(table(), **keywords)
     pl.testing.assert_frame_equal(whole.comparisons, cut.comparisons, rel_tol=1e-9, abs_tol=1e-12)

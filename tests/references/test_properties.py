@@ -32,17 +32,20 @@ KNOBS = {
     "aggregates": {"engine.aggregate.aggregation.AGGREGATES_PER_NODE": 3},
     "slices": {
         "inference.chunks._SLICES_AT_ONCE": 1,
-        "states.scores.point_rows.SIZE": 2,
+        "states.scores.exact.point_rows.SIZE": 2,
         "inference.ordered.metrics.SLICES_AT_ONCE": 1,
         "inference.ordered.replicates.SLICES_AT_ONCE": 1,
     },
-    "dense": {"states.scores.sorted_rows.DENSE_LIMIT": 1},
+    "dense": {
+        "states.scores.exact.sorted_rows.DENSE_LIMIT": 1,
+        "states.scores.exact.row_counts.DENSE_LIMIT": 1,
+    },
     "coarse": {"states.scores.coarse.EXACT_REPLICATES": 0, "states.scores.coarse._OF_A_SLICE": 0},
     "replicates": {
-        "states.scores.class_rows._ROOM": 1,
-        "states.scores.point_rows._ROOM": 1,
-        "states.scores.point_rows._LEAST_REPLICATES": 1,
-        "states.scores.point_rows._REPLICATES": 3,
+        "states.scores.exact.class_rows._ROOM": 1,
+        "states.scores.exact.point_rows._ROOM": 1,
+        "states.scores.exact.point_rows._LEAST_REPLICATES": 1,
+        "states.scores.exact.point_rows._REPLICATES": 3,
     },
 }
 

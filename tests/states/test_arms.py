@@ -7,7 +7,8 @@ from plmetrics.inference.metric_values import score_view
 from plmetrics.inference.ordered.metrics import ordered_values
 from plmetrics.inference.weights import ResamplingWeights
 from plmetrics.states.arms import ARMS, EffectRows, SlicedEffects
-from plmetrics.states.scores.sorted_rows import Binning, SortedRows
+from plmetrics.states.scores.exact.sorted_rows import SortedRows
+from plmetrics.states.scores.sliced_scores import Binning
 from plmetrics.suite.arguments import suite_from_arguments
 
 SLICES, BLOCKS = 3, 5

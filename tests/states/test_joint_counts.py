@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plmetrics.states.joint_counts import JointTally, joint_shape, paired_areas
-from plmetrics.states.scores.placed_rows import Members, PlacedRows
+from plmetrics.states.scores.grid.placed_rows import Members, PlacedRows
 
 
 def counted(truth, bins_of_models, sizes):

@@ -4,7 +4,7 @@ import pytest
 import plmetrics as plm
 from plmetrics.states import moving_thresholds
 from plmetrics.states.moving_thresholds import ScoredRows, replicate_thresholds
-from plmetrics.states.scores.sorted_rows import SortedRows
+from plmetrics.states.scores.exact.sorted_rows import SortedRows
 
 RULES = ["max(f1)", "at(recall=0.8)", "at(fpr=0.1)", "at(precision=0.99)"]
 

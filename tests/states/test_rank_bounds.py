@@ -8,7 +8,7 @@ from plmetrics.catalogue.regression.correlation import Kendall, Spearman
 from plmetrics.states.joint_counts import JointTally, joint_shape, rank_locator
 from plmetrics.states.rank_bounds import grid_view
 from plmetrics.states.scores.bin_lookup import bins_of_one
-from plmetrics.states.scores.placed_rows import Members, PlacedRows
+from plmetrics.states.scores.grid.placed_rows import Members, PlacedRows
 
 
 def counted(score, label, weight=None, bins=80):

@@ -247,9 +247,9 @@ class IntervalEvaluation(Evaluation):
             return False
         if self.manifests.damage(current, thorough=True) is not None:
             return False
-        return not (current.awaits_labels or current.lacks_labels) or self._counts_with_others(current)
+        return not (current.awaits_labels or current.lacks_labels) or self._adds_to_intervals(current)
 
-    def _counts_with_others(self, manifest: Manifest) -> bool:
+    def _adds_to_intervals(self, manifest: Manifest) -> bool:
         """Whether the state of a result adds to those of intervals with labels."""
         from plmetrics.features.nights.states import lacks_constants
 

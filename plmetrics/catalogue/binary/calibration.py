@@ -16,7 +16,7 @@ from plmetrics.catalogue.needs import Bins, Points, Sums
 from plmetrics.catalogue.parameters import ParameterError, bins_parameter, parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
-from plmetrics.states.scores.sorted_rows import Binning
+from plmetrics.states.scores.sliced_scores import Binning
 from plmetrics.states.sums import Atom
 
 if TYPE_CHECKING:

@@ -137,18 +137,18 @@ class CorpDiscrimination(RecalibratedPart):
 
     def finalise(self, state: Any) -> Any:
         """Mean divergence of the recalibrated scores from the prevalence."""
-        return self._resolved(state.positive, state.negative)
+        return self._resolution(state.positive, state.negative)
 
     def bound(self, state: Any) -> Any:
         """Distance to the value with each bin's negatives below its positives; no order gives less than the value."""
         nothing = state.positive * 0.0
         with_positives = ops.where(state.tied, state.negative, nothing)
-        best = self._resolved(
+        best = self._resolution(
             _in_turn(nothing, state.positive), _in_turn(state.negative - with_positives, with_positives)
         )
         return best - self.finalise(state)
 
-    def _resolved(self, positive: Any, negative: Any) -> Any:
+    def _resolution(self, positive: Any, negative: Any) -> Any:
         mass = positive + negative
         rate = ops.isotonic(positive, mass)
         total = ops.total(mass)

@@ -13,7 +13,7 @@ from plmetrics.catalogue.needs import Bins, Kind
 from plmetrics.catalogue.parameters import bins_parameter, parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
-from plmetrics.states.scores.sorted_rows import Binning
+from plmetrics.states.scores.sliced_scores import Binning
 
 _HOSMER = (
     "Hosmer and Lemeshow (1980), Goodness of fit tests for the multiple logistic regression model, CSTM 9(10)"

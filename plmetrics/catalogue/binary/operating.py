@@ -105,7 +105,7 @@ class AtRecall(OperatingPoint):
         points = running_totals(state)
         return cut_at(state, points, _recall(points) >= self.recall - _TIE)
 
-    def _called(self, state: Any) -> tuple[Any, Any]:
+    def _hits_and_alarms(self, state: Any) -> tuple[Any, Any]:
         """Hits and alarms at the cut."""
         cut = self._cut(state)
         target = self.recall * state.positives - cut.hits_above
@@ -133,7 +133,7 @@ class PrecisionAtRecall(AtRecall):
     reference = _RETRIEVAL
 
     def finalise(self, state: Any) -> Any:
-        hits, alarms = self._called(state)
+        hits, alarms = self._hits_and_alarms(state)
         return ops.ratio(hits, hits + alarms)
 
     def bound(self, state: Any) -> Any:
@@ -351,7 +351,7 @@ class FprAtRecall(AtRecall):
     reference = _FAWCETT
 
     def finalise(self, state: Any) -> Any:
-        _, alarms = self._called(state)
+        _, alarms = self._hits_and_alarms(state)
         return ops.ratio(alarms, ops.total(state.negative))
 
     def bound(self, state: Any) -> Any:

@@ -58,7 +58,7 @@ class AtTop(OnCurve):
     def bound(self, state: Any) -> Any:
         """Distance to the hits if the positives of the last bin come first, or last."""
         points = running_totals(state)
-        needed = self._needed(state, points)
+        needed = self._weight_in_top(state, points)
         hits = self._hits_within(state, needed)
         more = ops.smaller(needed, state.positive) - hits
         less = hits - ops.larger(needed - state.negative, 0.0)
@@ -75,14 +75,14 @@ class AtTop(OnCurve):
     def _size(self, state: Any) -> Any:
         return state.weight * self.k if self.k < 1 else state.weight * 0.0 + self.k
 
-    def _needed(self, state: Any, points: Any) -> Any:
+    def _weight_in_top(self, state: Any, points: Any) -> Any:
         """Weight of each point within the top."""
         mass = state.positive + state.negative
         remaining = ops.broadcast(self._size(state), mass) - points.calls_above
         return ops.smaller(ops.larger(remaining, 0.0), mass)
 
     def _hits(self, state: Any) -> Any:
-        return ops.total(self._hits_within(state, self._needed(state, running_totals(state))))
+        return ops.total(self._hits_within(state, self._weight_in_top(state, running_totals(state))))
 
     @staticmethod
     def _hits_within(state: Any, needed: Any) -> Any:

@@ -240,14 +240,14 @@ class CohenKappa(_Agreement):
 
     def finalise(self, state: Any) -> Any:
         """Observed over expected distance."""
-        return 1.0 - ops.ratio(state.distance * state.weight, self._expected(state))
+        return 1.0 - ops.ratio(state.distance * state.weight, self._expectation(state))
 
     def undefined(self, state: Any) -> Undefined:
         """Independent margins would have no distance."""
         alone = np.sum((state.actual > 0) | (state.called > 0), axis=-1) <= 1
         return [*super().undefined(state), ("zero_denominator", alone)]
 
-    def _expected(self, state: Any) -> Any:
+    def _expectation(self, state: Any) -> Any:
         numbers = np.arange(len(self.classes))
         apart = np.abs(numbers[:, None] - numbers).astype(np.float64)
         if self.weighting == "none":

@@ -36,7 +36,7 @@ def _empty_parameter() -> Any:
 class _ShareOfIdeal(QueryMetric):
     """Base of gains divided by that of the best order."""
 
-    def _gained(self, ranked: RankedRows) -> Array:
+    def _gain(self, ranked: RankedRows) -> Array:
         raise NotImplementedError
 
     def per_query(self, ranked: RankedRows) -> Array:
@@ -44,7 +44,7 @@ class _ShareOfIdeal(QueryMetric):
         metric: Any = self
         ideal = ranked.judged.ideal(metric.gain, cut_of(metric.k))
         without = {"skip": np.nan, "zero": 0.0, "one": 1.0}[self._empty]
-        gained = self._gained(ranked)
+        gained = self._gain(ranked)
         share = np.divide(
             gained, ideal, out=np.full(len(ideal), without), where=(ideal > 0) & (ideal < np.inf)
         )
@@ -77,7 +77,7 @@ class NDCG(_ShareOfIdeal):
     empty: str = _empty_parameter()
     ties: str = ties_parameter()
 
-    def _gained(self, ranked: RankedRows) -> Array:
+    def _gain(self, ranked: RankedRows) -> Array:
         return ranked.discounted(self.gain, cut_of(self.k))
 
 
@@ -140,5 +140,5 @@ class DefaultNDCG(_ShareOfIdeal):
     gain: str = _gain_parameter()
     empty: str = _empty_parameter()
 
-    def _gained(self, ranked: RankedRows) -> Array:
+    def _gain(self, ranked: RankedRows) -> Array:
         return ranked.blind(self.gain, cut_of(self.k))

@@ -63,7 +63,7 @@ class AgainstMean(Metric):
         ]
 
     @staticmethod
-    def _determined(state: Any) -> Any:
+    def _determination(state: Any) -> Any:
         return 1.0 - ops.ratio(state.squared_error, variation(state, LABEL))
 
 
@@ -91,7 +91,7 @@ class RSquared(AgainstMean):
     reference = _KVALSETH
 
     def finalise(self, state: Any) -> Any:
-        return self._determined(state)
+        return self._determination(state)
 
 
 @register
@@ -126,7 +126,7 @@ class AdjustedRSquared(AgainstMean):
 
     def finalise(self, state: Any) -> Any:
         charge = ops.ratio(state.weight - 1.0, state.weight - (self.predictors + 1.0))
-        return 1.0 - (1.0 - self._determined(state)) * charge
+        return 1.0 - (1.0 - self._determination(state)) * charge
 
     def undefined(self, state: Any) -> Undefined:
         """Also fewer rows than it takes to fit the predictors."""

@@ -102,7 +102,7 @@ class MeanAbsoluteScaledError(ErrorMetric):
             return (
                 Requirement(self.time, "null or NaN", lambda value: value.pipe_with_dtype(absent), role),
                 Requirement(self.time, UNORDERED, _is_no_iso_time, role, ordered=True),
-                Requirement(self.time, REPEATED_TIME, lambda _: pl.col(plain_column(self._repeated)), role),
+                Requirement(self.time, REPEATED_TIME, lambda _: pl.col(plain_column(self._repetition)), role),
             )
 
         def bad(value: pl.Expr) -> pl.Expr:
@@ -120,11 +120,11 @@ class MeanAbsoluteScaledError(ErrorMetric):
         sole = pl.when(value.is_finite() & ~repeated).then(value)
         return {
             self._naive: (sole - sole.shift(self.season)).abs().over(series, order_by=self.time),
-            self._repeated: repeated.over(series, order_by=self.time),
+            self._repetition: repeated.over(series, order_by=self.time),
         }
 
     @property
-    def _repeated(self) -> str:
+    def _repetition(self) -> str:
         return f"repeated time|{self.time}|{self.series}"
 
     @property
@@ -134,7 +134,7 @@ class MeanAbsoluteScaledError(ErrorMetric):
     def atoms(self) -> Mapping[str, Atom]:
         """Errors, and the naive ones with their rows."""
         if self.scale is not None:
-            return {"error_sum": Atom(f"scaled_error|{self.scale}", self._scaled)}
+            return {"error_sum": Atom(f"scaled_error|{self.scale}", self._error_by_scale)}
         return {
             "error_sum": ABSOLUTE_ERROR,
             "naive_sum": Atom(self._naive, lambda rows: rows.column(self._naive).fill_null(0.0)),
@@ -143,7 +143,7 @@ class MeanAbsoluteScaledError(ErrorMetric):
             ),
         }
 
-    def _scaled(self, rows: Rows) -> pl.Expr:
+    def _error_by_scale(self, rows: Rows) -> pl.Expr:
         assert self.scale is not None
         return rows.error.abs() / rows.column(self.scale).cast(pl.Float64)
 

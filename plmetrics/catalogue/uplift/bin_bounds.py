@@ -74,14 +74,14 @@ class BinBounds:
     def guelman(self) -> Interval:
         """Of the curve of this name."""
         (low, high), (least, most) = self._outcome("treated"), self._outcome("control")
-        treated, control = (self._all("treated"), self._all("control"))
+        treated, control = (self._arm_weight("treated"), self._arm_weight("control"))
         return low / treated - most / control, high / treated - least / control
 
     def radcliffe(self) -> Interval:
         """Of the curve of this name."""
         low, high = self._outcome("treated")
         least, most = _product(self._mean("control"), self._mass("treated"))
-        treated = self._all("treated")
+        treated = self._arm_weight("treated")
         return (low - most) / treated, (high - least) / treated
 
     def uplift(self) -> Interval:
@@ -98,7 +98,7 @@ class BinBounds:
         off = ops.larger(ops.larger(high - middle, middle - low), 0.0)
         return ops.total(ops.where(self._state.tied, 0.0, step * off))
 
-    def _all(self, arm: str) -> Any:
+    def _arm_weight(self, arm: str) -> Any:
         return ops.broadcast(getattr(self._state, f"{arm}_weight"), self._totals.mass)
 
     def _mass(self, arm: str) -> Interval:

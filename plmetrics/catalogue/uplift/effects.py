@@ -177,7 +177,7 @@ class WeightedEffect(ByPropensity):
             "control_outcome": self._atom(f"control_inverse_{around}", control, about=self._about("control")),
         }
         if self.clip is not None:
-            out["clipped"] = self._atom("clipped", self._moved, counts=True)
+            out["clipped"] = self._atom("clipped", self._outside_clip, counts=True)
         return out
 
     def finalise(self, state: Any) -> Any:
@@ -218,7 +218,7 @@ class WeightedEffect(ByPropensity):
         chance = super()._chance(rows)
         return chance if self.clip is None else chance.clip(self.clip, 1.0 - self.clip)
 
-    def _moved(self, rows: Rows) -> pl.Expr:
+    def _outside_clip(self, rows: Rows) -> pl.Expr:
         assert self.clip is not None
         chance = super()._chance(rows)
         return (chance < self.clip) | (chance > 1.0 - self.clip)

@@ -219,15 +219,17 @@ class BinRows:
             size, names = math.prod(self._shapes[place]), self._sources[place]
             taken = size * _NUMBER * (1 + len(names))
             dense = (
-                taken <= room and size <= _SPARSE * self._plan.rows.read and self._placed(self._jobs[place])
+                taken <= room
+                and size <= _SPARSE * self._plan.rows.read
+                and self._has_block_places(self._jobs[place])
             )
             room -= taken if dense else 0
             whole = [name for name in names if name.startswith((FIXED, LEFT))]
-            keys = (PLACE,) if self._placed(self._jobs[place]) else (PLACE, BLOCK)
+            keys = (PLACE,) if self._has_block_places(self._jobs[place]) else (PLACE, BLOCK)
             tallies[place] = BinTally(names, whole, size if dense else None, keys)
         return [tallies[place] for place in range(len(self._jobs))]
 
-    def _placed(self, job: Job) -> bool:
+    def _has_block_places(self, job: Job) -> bool:
         """Whether places tell the block of a row, too."""
         return not job.table.blocks or len(self._shape(job)) > len(job.table.keys) + 1
 
@@ -255,7 +257,7 @@ class BinRows:
             keys: dict[str, NDArray[np.int64 | np.uint64]] = {PLACE: place}
             if job.table.blocks:
                 block = rows[ROW_BLOCK].to_numpy()
-                if self._placed(job):
+                if self._has_block_places(job):
                     place *= shape[-1]
                     place += block.astype(np.int64)
                 else:

@@ -58,19 +58,19 @@ class BinTally:
         rows = pl.DataFrame(
             {name: keys[name].astype(np.uint64) for name in self._keys} | {ROWS: ones, **values}
         )
-        self._frames.append(self._added(rows.select(self._frames[0].columns)))
+        self._frames.append(self._sum(rows.select(self._frames[0].columns)))
         first, *others = self._frames
         if sum(other.height for other in others) > first.height:
-            self._frames = [self._added(pl.concat(self._frames))]
+            self._frames = [self._sum(pl.concat(self._frames))]
 
     def frame(self) -> pl.DataFrame:
         """Nonempty places, each with its sums."""
         if not self._dense:
-            return self._added(pl.concat(self._frames))
+            return self._sum(pl.concat(self._frames))
         place = np.flatnonzero(self._sums[ROWS])
         return pl.DataFrame({PLACE: place, **{name: column[place] for name, column in self._sums.items()}})
 
-    def _added(self, frame: pl.DataFrame) -> pl.DataFrame:
+    def _sum(self, frame: pl.DataFrame) -> pl.DataFrame:
         return frame.group_by(self._keys).agg(pl.exclude(self._keys).sum())
 
     def _add_dense(self, place: Values, values: Mapping[str, Values | pl.Series]) -> None:

@@ -24,8 +24,8 @@ from plmetrics.engine.order.range_reader import Limits, RangeReader, numbers_sam
 from plmetrics.engine.order.score_bins import drawn_from, key_of
 from plmetrics.engine.step import Step
 from plmetrics.engine.streaming import collected_frame
-from plmetrics.states.scores.complement_points import SetOrder
-from plmetrics.states.scores.ranges import RangePoints, SetPoints, SlicedPoints, add_range
+from plmetrics.states.scores.exact.complement_points import SetOrder
+from plmetrics.states.scores.exact.ranges import RangePoints, SetPoints, SlicedPoints, add_range
 from plmetrics.suite.tasks import BINNED_CURVES
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from plmetrics.engine.request import Request
     from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.scores.coarse import Codes
-    from plmetrics.states.scores.sliced_grid import SlicedGrid
-    from plmetrics.states.scores.sorted_rows import SlicedScores
+    from plmetrics.states.scores.grid.sliced_grid import SlicedGrid
+    from plmetrics.states.scores.sliced_scores import SlicedScores
 
 
 @dataclass(frozen=True, slots=True)

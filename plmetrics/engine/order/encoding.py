@@ -20,8 +20,8 @@ from plmetrics.engine.order.score_bins import fixed_binnings
 from plmetrics.engine.step import Step
 from plmetrics.engine.streaming import collected_batches, collected_frame
 from plmetrics.states.scores.bin_lookup import Locator, score_locator, value_locator
-from plmetrics.states.scores.grid import FINE_BINS
-from plmetrics.states.scores.placed_rows import Members
+from plmetrics.states.scores.grid.grid_tally import FINE_BINS
+from plmetrics.states.scores.grid.placed_rows import Members
 from plmetrics.table.prediction_columns import LABEL
 from plmetrics.table.sampling import telling
 from plmetrics.table.slices import LOOKUP_CELLS

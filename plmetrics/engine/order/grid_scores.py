@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from plmetrics.engine.run_plan import RunPlan
-    from plmetrics.states.scores.sliced_grid import SlicedGrid
+    from plmetrics.states.scores.grid.sliced_grid import SlicedGrid
 
 
 def models_on_grids(

@@ -20,11 +20,11 @@ from plmetrics.engine.aggregate.row_plan import (
 from plmetrics.states.arms import EffectRows
 from plmetrics.states.complements import ComplementScores, complement_codes
 from plmetrics.states.ranks import Pairs, SlicedPairs
-from plmetrics.states.scores.areas import AreaRows
 from plmetrics.states.scores.coarse import replicates_rows
-from plmetrics.states.scores.packed_rows import PackedRows
-from plmetrics.states.scores.sorted_rows import SlicedScores, SortedRows
-from plmetrics.states.scores.sorting import ascending_order
+from plmetrics.states.scores.exact.areas import AreaRows
+from plmetrics.states.scores.exact.packed_rows import PackedRows
+from plmetrics.states.scores.exact.sorted_rows import SortedRows
+from plmetrics.states.scores.exact.sorting import ascending_order
 from plmetrics.table.prediction_columns import LABEL, WEIGHT, score_column
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from plmetrics.engine.aggregate.aggregation import Aggregates
     from plmetrics.engine.run_plan import RunPlan
+    from plmetrics.states.scores.sliced_scores import SlicedScores
     from plmetrics.states.sums import RowValue
 
 
@@ -110,7 +111,7 @@ def _by_value(
     frame = model_rows(plan, aggregated.rows, model, column, unlabelled=label_free)
     frame = frame.filter(pl.col(column).is_not_null())
     if plan.request.suite.uncertainty is None:
-        from plmetrics.states.scores.quantile_rows import QuantileRows
+        from plmetrics.states.scores.exact.quantile_rows import QuantileRows
 
         weight = WEIGHT if WEIGHT in frame.columns else None
         levels = plan.request.levels_of(value)

@@ -30,7 +30,7 @@ from plmetrics.engine.order.parts import GridPart, PartSizes
 from plmetrics.engine.order.score_bins import bin_kinds, by_quantile
 from plmetrics.states.complements import complement_codes
 from plmetrics.states.scores.bin_lookup import FixedBins, Locator
-from plmetrics.states.scores.grid import (
+from plmetrics.states.scores.grid.grid_tally import (
     ArmsTally,
     BinnedTally,
     CoarseTally,
@@ -38,11 +38,11 @@ from plmetrics.states.scores.grid import (
     GridTally,
     zero_counts,
 )
-from plmetrics.states.scores.placed_rows import PlacedRows
-from plmetrics.states.scores.roll_up import combine_digits, rolled_ends, rolled_up
-from plmetrics.states.scores.run_grids import coarse_bins
-from plmetrics.states.scores.sliced_grid import SlicedGrid, quantile_bins
-from plmetrics.states.scores.sorted_rows import Binning
+from plmetrics.states.scores.grid.placed_rows import PlacedRows
+from plmetrics.states.scores.grid.roll_up import combine_digits, rolled_ends, rolled_up
+from plmetrics.states.scores.grid.run_grids import coarse_bins
+from plmetrics.states.scores.grid.sliced_grid import SlicedGrid, quantile_bins
+from plmetrics.states.scores.sliced_scores import Binning
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from plmetrics.engine.order.orderings import Ordering
     from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.scores.coarse import Array
-    from plmetrics.states.scores.grid import BinKind
+    from plmetrics.states.scores.grid.grid_tally import BinKind
 
 _OF_PLACES: frozenset[BinKind] = frozenset({"coarse", "joint"})
 """The kinds of bins that follow from encoded rows, without their scores."""
@@ -91,10 +91,10 @@ class GridCounts:
         ]
         self.bin_kinds = {name: bin_kinds(plan, part) for name, part in self.orderings.items()}
         bins = list(dict.fromkeys(kind for kinds in self.bin_kinds.values() for kind in kinds))
-        first = [part for kind in bins if kind != "coarse" for part in self._shared(kind)]
-        later = [kind for kind in bins if kind == "coarse" or not self._shared(kind)]
+        first = [part for kind in bins if kind != "coarse" for part in self._first_parts(kind)]
+        later = [kind for kind in bins if kind == "coarse" or not self._first_parts(kind)]
         self._shared_tallies = (
-            self._count_shared(first, sums, keep=bool(later) and _OF_PLACES.issuperset(later))
+            self._count_first_parts(first, sums, keep=bool(later) and _OF_PLACES.issuperset(later))
             if bins or sums is not None
             else {}
         )
@@ -197,7 +197,7 @@ class GridCounts:
         number = len(slices) if complement_of is None else 1
         return tuple(roll_up(digits, codes, number) for digits in tally.digits)
 
-    def _shared(self, bins: BinKind) -> list[GridPart]:
+    def _first_parts(self, bins: BinKind) -> list[GridPart]:
         """The parts of the first pass: fine bins, and fixed ones if they fit."""
         indices = range(len(self._plan.slices))
         groups = {group: self._sizes.members(group) for group in map(self._sizes.group, indices)}
@@ -212,7 +212,7 @@ class GridCounts:
             return []
         return parts
 
-    def _count_shared(
+    def _count_first_parts(
         self, parts: list[GridPart], sums: CellSums | None, *, keep: bool
     ) -> dict[GridPart, GridTally]:
         """The first pass: count the shared parts, and retain the encoded rows if they fit, without scores."""

@@ -10,8 +10,8 @@ from plmetrics.core.exact_sums import PARTS
 from plmetrics.engine.order.encoding import Group
 from plmetrics.engine.prepare.exponents import IN_BINS
 from plmetrics.states.arms import ARMS
-from plmetrics.states.scores.grid import UNBLOCKED, BinKind, shape
-from plmetrics.states.scores.sorted_rows import CLASSES, Binning
+from plmetrics.states.scores.grid.grid_tally import UNBLOCKED, BinKind, shape
+from plmetrics.states.scores.sliced_scores import CLASSES, Binning
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

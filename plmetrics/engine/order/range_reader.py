@@ -13,7 +13,7 @@ from plmetrics.core.threads import parallel_map
 from plmetrics.engine.aggregate.row_plan import HAS_LABEL, cell_column, rows_plan
 from plmetrics.engine.order.encoding import SAMPLE_ROWS, chosen_rows
 from plmetrics.engine.streaming import collected_batches
-from plmetrics.states.scores.class_rows import ByCell
+from plmetrics.states.scores.exact.class_rows import ByCell
 from plmetrics.table.checks import scored_column, valid_column
 from plmetrics.table.prediction_columns import LABEL
 from plmetrics.table.slices import LOOKUP_CELLS

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from plmetrics.catalogue.needs import Bins, OrderedRows, Points, Quantiles
 from plmetrics.states.class_probabilities import class_value_kind
-from plmetrics.states.scores.sorted_rows import Binning
+from plmetrics.states.scores.sliced_scores import Binning
 from plmetrics.suite.tasks import BANDED_CURVES, BINNED_CURVES, CLASS_CURVES
 
 if TYPE_CHECKING:
     from plmetrics.engine.order.orderings import Ordering
     from plmetrics.engine.run_plan import RunPlan
-    from plmetrics.states.scores.grid import BinKind
+    from plmetrics.states.scores.grid.grid_tally import BinKind
     from plmetrics.suite.sections.basics import Curve
 
 UNIT_SPAN: tuple[float, float] = (0.0, 1.0)

@@ -20,7 +20,7 @@ from plmetrics.engine.aggregate.row_plan import BLOCK, POSITIVE, cell_column
 from plmetrics.engine.order.in_memory import set_codes
 from plmetrics.engine.step import Step
 from plmetrics.states.moving_thresholds import ScoredRows, replicate_thresholds
-from plmetrics.states.scores.sorted_rows import SortedRows
+from plmetrics.states.scores.exact.sorted_rows import SortedRows
 from plmetrics.states.sums import sum_column
 from plmetrics.table.checks import valid_column
 from plmetrics.table.prediction_columns import UNIT, WEIGHT, score_column

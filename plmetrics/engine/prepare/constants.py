@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from plmetrics.core.results import Json
     from plmetrics.engine.request import Request, TableView
-    from plmetrics.states.scores.run_grids import Grids
+    from plmetrics.states.scores.grid.run_grids import Grids
     from plmetrics.suite.sections.basics import ModelColumns
 
 

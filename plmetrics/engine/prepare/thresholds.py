@@ -14,7 +14,7 @@ from plmetrics.core.rowsql import compile_row
 from plmetrics.engine.memory.budget import refuse_to_hold
 from plmetrics.engine.prepare.constants import ThresholdChoice
 from plmetrics.states.moving_thresholds import confusion_at
-from plmetrics.states.scores.sorted_rows import SortedRows
+from plmetrics.states.scores.exact.sorted_rows import SortedRows
 from plmetrics.states.sums import View, class_threshold
 from plmetrics.table.checks import VALID, valid_column
 from plmetrics.table.prediction_columns import WEIGHT, part_column, score_column, truth_column

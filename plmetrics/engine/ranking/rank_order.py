@@ -104,17 +104,17 @@ class QueryRows:
             scored = self._codes.filter(scores.is_not_null()).to_numpy()
             present = np.bincount(scored, minlength=len(self._sizes)) > 0
         for ties in orders:
-            ranked = self._ranked(scores, ties)
+            ranked = self._rank(scores, ties)
             for value in query_values:
                 if (value.ties or first) == ties:
                     out[value.key] = np.where(present, value.build(ranked), np.nan)
         return {value.key: out[value.key] for value in query_values}
 
-    def _ranked(self, scores: pl.Series, ties: str) -> RankedRows:
+    def _rank(self, scores: pl.Series, ties: str) -> RankedRows:
         unsigned = pl.when(pl.col("score") == 0).then(0.0).otherwise(pl.col("score")).alias("score")
         columns = [self._codes, scores.alias("score"), self._labels, *self._flags.values()]
         frame = pl.DataFrame(columns).with_columns(unsigned)
-        ordered = self._by_score(frame) if ties == "average" else self._by_more(frame, ties)
+        ordered = self._by_score(frame) if ties == "average" else self._by_tie_break(frame, ties)
         code, score = ordered["code"].to_numpy(), ordered["score"]
         missing = score.is_null().to_numpy() if score.null_count() else None
         tied = _tie_mask(code, score.fill_null(0.0).to_numpy(), missing, ties)
@@ -131,7 +131,7 @@ class QueryRows:
             return packed
         return frame.sort("code", "score", descending=[False, True], nulls_last=True)
 
-    def _by_more(self, frame: pl.DataFrame, ties: str) -> pl.DataFrame:
+    def _by_tie_break(self, frame: pl.DataFrame, ties: str) -> pl.DataFrame:
         """Rows by query, descending score and the tie-break."""
         if ties == "worst":
             return frame.sort("code", "score", "label", descending=[False, True, False], nulls_last=True)

@@ -172,7 +172,7 @@ class Folds:
         if self.values is not None and not with_x and self.spec.repeat is not None:
             yield "repeats", by_repeat(self.values, self.pooled)
         if self.values is not None and self.spec.inner is not None:
-            yield from self._nested(self.values)
+            yield from self._outer_values(self.values)
         if with_x:
             values = self.pooled if self.values is None else self.values
             yield curve, self._along(along_curve(values, self.pooled, folded=folded))
@@ -199,7 +199,7 @@ class Folds:
             return None
         return self.values.filter(~pl.col("@metric").is_in(self._totals()))
 
-    def _nested(self, values: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
+    def _outer_values(self, values: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
         metric = deciding(self.analysis.suite.metrics, self.spec)
         assert metric is not None
         number = [member.text for member in self.analysis.suite.computed].index(metric.text)

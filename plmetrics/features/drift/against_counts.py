@@ -10,9 +10,9 @@ import polars as pl
 
 from plmetrics.engine.prepare.key_constants import pinned_keys
 from plmetrics.engine.prepare.slices import SliceList, key_codes, list_slices
+from plmetrics.features.drift.column_counts import ColumnCounts, DriftCounts
 from plmetrics.features.drift.constant_grid import upper_edge
-from plmetrics.features.drift.counts import ColumnCounts, DriftCounts
-from plmetrics.features.drift.slice_counts import KEY, PLACE, WIDTH, SlicedCounts, sliced_counts
+from plmetrics.features.drift.slice_counts import KEY, PLACE, WIDTH, roll_up_windows
 from plmetrics.features.drift.window_counts import (
     APART,
     NUMBER,
@@ -78,15 +78,21 @@ def drift_against(
         typed = replace(subject, kind=column.kind or subject.kind)
         tallies = [[side.tallies[place][number] for side in sides] for number in numbers]
         frames = [_by_place(pair, keys, typed) for pair, keys in zip(tallies, keyed, strict=True)]
-        sliced = sliced_counts(slices.slices, cubes, frames)
+        by_set = roll_up_windows(slices.slices, cubes, frames)
         folded = column.name in sides[0].description.folded
         if folded and typed.of_numbers:
             above = [_above(pair, keys) for pair, keys in zip(tallies, keyed, strict=True)]
-            sliced = tuple(
-                map(_bin_counts, sliced, sliced_counts(slices.slices, cubes, above), repeat(typed.kind))
-            )
+            sums = roll_up_windows(slices.slices, cubes, above)
+            by_set = list(map(_bin_counts, by_set, sums, repeat(typed.kind)))
         columns.append(
-            ColumnCounts(typed, sliced, folded and typed.of_numbers, folded and not typed.of_numbers)
+            ColumnCounts.of_sets(
+                typed,
+                slices.slices,
+                by_set,
+                weighted=window.weighted,
+                binned=folded and typed.of_numbers,
+                too_many=folded and not typed.of_numbers,
+            )
         )
     return DriftCounts(slices.slices, columns, window.weighted)
 
@@ -163,17 +169,17 @@ def _above(tallies: Sequence[Tally], keyed: Sequence[pl.DataFrame]) -> pl.DataFr
 _ADDED = ("weight", "offset", "square")
 
 
-def _bin_counts(counted: SlicedCounts, above: SlicedCounts, kind: Kind) -> SlicedCounts:
+def _bin_counts(frame: pl.DataFrame, above: pl.DataFrame, kind: Kind) -> pl.DataFrame:
     """Counts with the width of their bins, and the sums of each slice at its first place.
 
     It makes no difference where they stand: what the places of values add to a square is taken from the first instead.
     """
-    frame, place = counted.frame, pl.col("place")
+    place = pl.col("place")
     apart = pl.col("offset_0") + pl.col("offset_1") > 0
     width = pl.when(apart).then(upper_edge(place, kind) - place).otherwise(0.0).alias(WIDTH)
     first = pl.col("slice") != pl.col("slice").shift()
     frame = frame.with_columns(width, first.fill_null(value=True).alias("first"))
-    sums = above.frame.drop("place").select("slice", pl.exclude("slice").name.prefix("sum_"))
+    sums = above.drop("place").select("slice", pl.exclude("slice").name.prefix("sum_"))
     frame = frame.join(sums, on="slice", how="left", maintain_order="left")
     columns = []
     for side in (0, 1):
@@ -181,6 +187,4 @@ def _bin_counts(counted: SlicedCounts, above: SlicedCounts, kind: Kind) -> Slice
         centred = square + 2 * (cross - place * offset)
         columns += [(pl.col("first") * offset).alias(f"offset_{side}")]
         columns += [pl.when("first").then(centred.fill_null(0.0)).otherwise(0.0).alias(f"square_{side}")]
-    return replace(
-        counted, frame=frame.with_columns(columns).drop("first", *(c for c in sums.columns if c != "slice"))
-    )
+    return frame.with_columns(columns).drop("first", *(c for c in sums.columns if c != "slice"))

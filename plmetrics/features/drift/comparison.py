@@ -10,7 +10,8 @@ from plmetrics.core.errors import PlmetricsError
 from plmetrics.core.names import number_text
 from plmetrics.core.results import GATES_SCHEMA, in_schema
 from plmetrics.features.drift.against_counts import drift_against, on_slices_of
-from plmetrics.features.drift.counts import DriftCounts, WindowsCounting
+from plmetrics.features.drift.column_counts import DriftCounts
+from plmetrics.features.drift.counts import WindowsCounting
 from plmetrics.features.drift.drift_section import Drift, DriftGate
 from plmetrics.features.drift.drift_table import drift_tables
 from plmetrics.features.drift.references import ReferenceCounts

@@ -21,7 +21,8 @@ from plmetrics.engine.bad_rows import bad_values
 from plmetrics.engine.inquiry import Question, frames_by_name, gather
 from plmetrics.engine.memory.budget import working_memory
 from plmetrics.engine.prepare.slices import key_codes, list_slices, resolve_keys, slice_plans
-from plmetrics.features.drift.slice_counts import KEY, PLACE, SlicedCounts, recentre, sliced_counts
+from plmetrics.features.drift.column_counts import ColumnCounts, DriftCounts
+from plmetrics.features.drift.slice_counts import KEY, PLACE, recentre, roll_up_windows
 from plmetrics.features.drift.windows import (
     BAD,
     VALUE,
@@ -33,12 +34,12 @@ from plmetrics.features.drift.windows import (
     no_reference_rows,
     reference_of,
 )
-from plmetrics.states.scores.sorting import sort_with_weights
+from plmetrics.states.scores.exact.sorting import sort_with_weights
 from plmetrics.table.prediction_columns import WEIGHT
 from plmetrics.table.slices import Cube, Slices, plan_cubes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -63,28 +64,6 @@ _WAITING = 4
 
 _SHARE = 0.25
 _REFERENCE = ("drift", "reference")
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnCounts:
-    """Counts of a column: whether places are edges of bins (`binned`), or all values one place (`too_many`)."""
-
-    subject: Subject
-    sliced: tuple[SlicedCounts, ...]
-    binned: bool = False
-    too_many: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class DriftCounts:
-    """All columns of a comparison, in order; `weighted` says whether rows have weights.
-
-    Columns are put in order one by one, the next while one is read, and once: what was counted of one is freed then.
-    """
-
-    slices: tuple[Slices, ...]
-    columns: Iterable[ColumnCounts]
-    weighted: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,19 +122,25 @@ class WindowsCounting:
         weight = [pl.col(WEIGHT)] if self.windows.weighted else []
         return [self.windows.frame.select(*keys, *weight, *values)]
 
-    def _in_turn(self, counted: list[pl.DataFrame]) -> Iterator[ColumnCounts]:
+    def _in_turn(self, counted: list[pl.DataFrame]) -> Iterator[tuple[ColumnCounts, ...]]:
         """The counts of each column, cut by slice; frames are taken off the list, and values off the rows."""
         counted.reverse()
         rows = counted.pop() if any(column.scattered for column in self.columns) else pl.DataFrame()
 
-        def counts_of(column: _Column) -> ColumnCounts:
+        def counts_of(column: _Column) -> tuple[ColumnCounts, ...]:
             if column.scattered:
                 place = rows.drop_in_place(f"{VALUE}{column.number}").alias(PLACE)
                 frames = [self._row_counts(rows, cube, place) for cube in range(len(self.cubes))]
             else:
                 frames = [column.placed(counted.pop()) for _ in self.cubes]
-            sliced = sliced_counts(self.sets, self.cubes, frames)
-            return ColumnCounts(column.subject, sliced, column.edges is not None, column.too_many)
+            return ColumnCounts.of_sets(
+                column.subject,
+                self.sets,
+                roll_up_windows(self.sets, self.cubes, frames),
+                weighted=self.windows.weighted,
+                binned=column.edges is not None,
+                too_many=column.too_many,
+            )
 
         return ahead(counts_of, self.columns)
 

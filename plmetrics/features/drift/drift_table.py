@@ -11,7 +11,6 @@ from plmetrics.core.results import DRIFT_HISTOGRAMS_SCHEMA, DRIFT_SCHEMA
 from plmetrics.features.drift.drift_measures import NULL_SHARE, Measure, measure_of
 from plmetrics.features.drift.drift_section import TESTS, Drift
 from plmetrics.features.drift.histogram_table import column_histograms, histogram_table
-from plmetrics.features.drift.sides import Sides
 from plmetrics.inference.comparisons.correction import adjust_families
 from plmetrics.inference.comparisons.tests.two_samples import (
     Array,
@@ -29,7 +28,7 @@ from plmetrics.inference.tables import ResultRows
 
 if TYPE_CHECKING:
     from plmetrics.core.segments import Segments
-    from plmetrics.features.drift.counts import DriftCounts
+    from plmetrics.features.drift.column_counts import ColumnCounts, DriftCounts
     from plmetrics.suite.model import Suite
 
 Batch = dict[str, Any]
@@ -60,23 +59,22 @@ def drift_tables(suite: Suite, counts: DriftCounts | None) -> tuple[pl.DataFrame
     measures = (*spec.distances(), measure_of(NULL_SHARE))
     histograms = []
     for place, column in enumerate(counts.columns):
-        in_sets = Sides.of_sets(column, weighted=counts.weighted)
-        histograms.append(column_histograms(column, in_sets))
-        for number, sides in enumerate(in_sets):
-            reader = _Reader(sides, suite, weighted=counts.weighted)
+        histograms.append(column_histograms(column))
+        for number, in_set in enumerate(column):
+            reader = _Reader(in_set, suite, weighted=counts.weighted)
             for order, measure in enumerate(measures):
-                if measure.of_numbers and not column.subject.of_numbers and not listed:
+                if measure.of_numbers and not in_set.subject.of_numbers and not listed:
                     continue
                 batch = reader.measured(measure)
-                rows.add((place, number, order, 0), np.ones(sides.slices, dtype=np.bool_), batch, 0)
+                rows.add((place, number, order, 0), np.ones(len(in_set.slices), dtype=np.bool_), batch, 0)
     return _correct(rows.frame(), spec.correction), histogram_table(histograms, counts.slices)
 
 
 class _Reader:
     """Measures of one column in the slices of one set, as columns of the table."""
 
-    def __init__(self, sides: Sides, suite: Suite, *, weighted: bool) -> None:
-        self._sides = sides
+    def __init__(self, counts: ColumnCounts, suite: Suite, *, weighted: bool) -> None:
+        self._counts = counts
         self._suite = suite
         self._weighted = weighted
         self._binned: dict[int, tuple[Segments, Segments]] = {}
@@ -86,22 +84,22 @@ class _Reader:
         """Both windows by bin, counted once."""
         bins = measure.parameters["bins"]
         if bins not in self._binned:
-            self._binned[bins] = self._sides.bins(bins)
+            self._binned[bins] = self._counts.bins(bins)
         return self._binned[bins]
 
-    def _both(self) -> tuple[SampleMoments, SampleMoments]:
+    def _window_moments(self) -> tuple[SampleMoments, SampleMoments]:
         """Means and variances of both windows, made once."""
         if self._moments is None:
-            self._moments = self._sides.moments(0), self._sides.moments(1)
+            self._moments = self._counts.moments(0), self._counts.moments(1)
         return self._moments
 
     def measured(self, measure: Measure) -> Batch:
         """Columns of one measure; an undefined value is NaN, with its status."""
-        sides, subject = self._sides, self._sides.column.subject
+        counts, subject = self._counts, self._counts.subject
         status = self._status(measure)
-        blank = np.full(sides.slices, np.nan)
+        blank = np.full(len(counts.slices), np.nan)
         keys = ("value", "per_sd", "reference", "current", "statistic", "p_value", "bound")
-        batch: Batch = dict.fromkeys(keys, blank) | {"note": np.full(sides.slices, None, dtype=object)}
+        batch: Batch = dict.fromkeys(keys, blank) | {"note": np.full(len(counts.slices), None, dtype=object)}
         sound = status == "ok"
         if sound.any():
             columns = _MEASURES[measure.name](self, measure)
@@ -113,41 +111,41 @@ class _Reader:
         self._about_p(measure, batch, sound)
         return batch | {
             "subject": subject.subject,
-            "model": np.full(sides.slices, subject.model, dtype=object),
+            "model": np.full(len(counts.slices), subject.model, dtype=object),
             "column": subject.column,
             "measure": measure.text,
-            "n_reference": sides.rows_of(0, nulls=measure.name == NULL_SHARE),
-            "n_current": sides.rows_of(1, nulls=measure.name == NULL_SHARE),
+            "n_reference": counts.rows_of(0, nulls=measure.name == NULL_SHARE),
+            "n_current": counts.rows_of(1, nulls=measure.name == NULL_SHARE),
             "status": status,
         }
 
     def _status(self, measure: Measure) -> Any:
         """Reason for the absence of a slice's value, the first applicable one."""
-        sides, column = self._sides, self._sides.column
-        before, now = (sides.rows_of(side, nulls=measure.name == NULL_SHARE) for side in (0, 1))
+        counts = self._counts
+        before, now = (counts.rows_of(side, nulls=measure.name == NULL_SHARE) for side in (0, 1))
         least = self._suite.min_rows if measure.name in _SHIFTED else max(2, self._suite.min_rows)
         reasons = [
             (before == 0, "no_rows_in_reference"),
             (now == 0, "no_rows_in_current"),
             (np.minimum(before, now) < least, "too_few_rows"),
         ]
-        everywhere = np.ones(sides.slices, dtype=np.bool_)
-        if measure.of_numbers and not column.subject.of_numbers:
+        everywhere = np.ones(len(counts.slices), dtype=np.bool_)
+        if measure.of_numbers and not counts.subject.of_numbers:
             reasons.append((everywhere, "no_numbers"))
         elif measure.of_numbers:
-            reasons.append((sides.known_rows[0] == 0, "only_nulls_in_reference"))
-            reasons.append((sides.known_rows[1] == 0, "only_nulls_in_current"))
-        elif column.too_many and measure.name != NULL_SHARE:
+            reasons.append((counts.known_rows[0] == 0, "only_nulls_in_reference"))
+            reasons.append((counts.known_rows[1] == 0, "only_nulls_in_current"))
+        elif counts.too_many and measure.name != NULL_SHARE:
             reasons.append((everywhere, "too_many_values"))
         conditions, words = zip(*reasons, strict=True)
         return np.select(conditions, words, default="ok").astype(object)
 
     def _reason(self, measure: Measure) -> Any:
         """Reason against a measure of numbers: zero deviation of a constant, or overflow of sums."""
-        reach = np.abs(self._sides.values)
+        reach = np.abs(self._counts.values)
         words = np.where(reach.largest() > 1, "overflow", "underflow").astype(object)
         if measure.parameters.get("scale") == "sd":
-            words[self._both()[0].variance == 0] = "zero_denominator"
+            words[self._window_moments()[0].variance == 0] = "zero_denominator"
         return words
 
     def _about_p(self, measure: Measure, batch: Batch, sound: Any) -> None:
@@ -177,7 +175,7 @@ class _Reader:
     def chi2(self, measure: Measure) -> Batch:
         """The statistic and its p value."""
         result = chi2_homogeneity(*self._bins(measure))
-        note = _also(self._noted(None), _FEW_EXPECTED, result.few_rows)
+        note = _also(self._notes(None), _FEW_EXPECTED, result.few_rows)
         return {
             "value": result.statistic,
             "statistic": result.statistic,
@@ -187,16 +185,16 @@ class _Reader:
 
     def ks(self, measure: Measure) -> Batch:  # noqa: ARG002 (it has no parameters)
         """The distance and its p value."""
-        sides = self._sides
-        distance = ks_distance(*sides.weight)
-        p_value = ks_p_value(distance, sides.known_rows[0], sides.known_rows[1])
-        return {"value": distance, "statistic": distance, "p_value": p_value, "bound": sides.largest_share()}
+        counts = self._counts
+        distance = ks_distance(*counts.weight)
+        p_value = ks_p_value(distance, counts.known_rows[0], counts.known_rows[1])
+        return {"value": distance, "statistic": distance, "p_value": p_value, "bound": counts.largest_share()}
 
     def wasserstein(self, measure: Measure) -> Batch:
         """The distance in the unit of the values, or over the reference's standard deviation."""
-        sides = self._sides
-        distance, bound = wasserstein(sides.values, *sides.weight), sides.moved()
-        deviation = np.sqrt(self._both()[0].variance)
+        counts = self._counts
+        distance, bound = wasserstein(counts.values, *counts.weight), counts.moved()
+        deviation = np.sqrt(self._window_moments()[0].variance)
         scaled = _over(distance, deviation)
         if measure.parameters["scale"] == "sd":
             bound = None if bound is None else _over(bound, deviation)
@@ -205,36 +203,36 @@ class _Reader:
 
     def mean(self, measure: Measure) -> Batch:  # noqa: ARG002 (it has no parameters)
         """Both means, and Welch's test of their difference."""
-        sides = self._sides
-        before, now = self._both()
-        tested = welch(before, now, sides.known_rows[0], sides.known_rows[1])
+        counts = self._counts
+        before, now = self._window_moments()
+        tested = welch(before, now, counts.known_rows[0], counts.known_rows[1])
         difference = now.mean - before.mean
         columns = _shift(before.mean, now.mean) | {"statistic": tested.statistic, "p_value": tested.p_value}
         return columns | {"per_sd": _over(difference, np.sqrt(before.variance)), "note": self._unit()}
 
     def variance(self, measure: Measure) -> Batch:  # noqa: ARG002 (it has no parameters)
         """Both variances."""
-        return _shift(*(side.variance for side in self._both()))
+        return _shift(*(side.variance for side in self._window_moments()))
 
     def quantile(self, measure: Measure) -> Batch:
         """Both quantiles."""
-        sides, share = self._sides, measure.parameters["q"]
-        columns = _shift(*(quantile(sides.values, weight, share) for weight in sides.weight))
-        return columns | {"note": self._unit(), "bound": sides.between(share)}
+        counts, share = self._counts, measure.parameters["q"]
+        columns = _shift(*(quantile(counts.values, weight, share) for weight in counts.weight))
+        return columns | {"note": self._unit(), "bound": counts.between(share)}
 
     def null_share(self, measure: Measure) -> Batch:  # noqa: ARG002 (it has no parameters)
         """Both shares of rows without a value."""
-        sides = self._sides
+        counts = self._counts
         totals = [
-            weight.total() + nulls for weight, nulls in zip(sides.weight, sides.null_weight, strict=True)
+            weight.total() + nulls for weight, nulls in zip(counts.weight, counts.null_weight, strict=True)
         ]
-        return _shift(*(_over(nulls, total) for nulls, total in zip(sides.null_weight, totals, strict=True)))
+        return _shift(*(_over(nulls, total) for nulls, total in zip(counts.null_weight, totals, strict=True)))
 
     def _unit(self) -> Any:
-        return self._noted(_UNITS.get(self._sides.column.subject.kind))
+        return self._notes(_UNITS.get(self._counts.subject.kind))
 
-    def _noted(self, words: str | None) -> Any:
-        return np.full(self._sides.slices, words, dtype=object)
+    def _notes(self, words: str | None) -> Any:
+        return np.full(len(self._counts.slices), words, dtype=object)
 
 
 _MEASURES = {

@@ -16,15 +16,13 @@ from numpy.typing import NDArray
 
 from plmetrics.core.names import number_text
 from plmetrics.core.results import DRIFT_HISTOGRAMS_SCHEMA, in_schema
-from plmetrics.features.drift.slice_counts import WIDTH, SlicedCounts
 from plmetrics.table.tags import in_result_order
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from plmetrics.core.segments import Segments
-    from plmetrics.features.drift.counts import ColumnCounts
-    from plmetrics.features.drift.sides import Sides
+    from plmetrics.features.drift.column_counts import ColumnCounts
     from plmetrics.table.slices import Slices
 
 
@@ -55,32 +53,32 @@ def histogram_table(columns: Sequence[pl.DataFrame], slices: Sequence[Slices]) -
     return in_result_order(table, slices, "subject", "model", "column")
 
 
-def column_histograms(column: ColumnCounts, sides: Sequence[Sides]) -> pl.DataFrame:
-    """Histograms of a column in all slice sets, from their counts `sides`."""
-    bins, subject = HistogramBins.of(column, sides[0]), column.subject
+def column_histograms(in_sets: Sequence[ColumnCounts]) -> pl.DataFrame:
+    """Histograms of a column in all slice sets, from its counts in each; the first is all rows."""
+    bins, subject = HistogramBins.of(in_sets[0]), in_sets[0].subject
     constants = {
         "subject": subject.subject,
         "model": subject.model,
         "column": subject.column,
         "unit": subject.kind if subject.kind in {"days", "seconds"} else None,
     }
-    frames = [_of_set(*of_set, bins) for of_set in zip(column.sliced, sides, strict=True)]
+    frames = [_of_set(counts, bins) for counts in in_sets]
     named = [pl.lit(value, dtype=pl.String).alias(name) for name, value in constants.items()]
     return in_schema(pl.concat(frames).with_columns(named), DRIFT_HISTOGRAMS_SCHEMA)
 
 
-def _of_set(sliced: SlicedCounts, sides: Sides, bins: HistogramBins) -> pl.DataFrame:
+def _of_set(column: ColumnCounts, bins: HistogramBins) -> pl.DataFrame:
     """The histograms of a column in the slices of a set: counts are added in the order of places."""
-    masses = [(sides.rows[side], sides.null_rows[side]) for side in (0, 1)]
-    masses += [(sides.weight[side], sides.null_weight[side]) for side in (0, 1)]
-    totals = bins.totals(sides, sliced.defined["place"], masses)
+    masses = [(column.rows[side], column.null_rows[side]) for side in (0, 1)]
+    masses += [(column.weight[side], column.null_weight[side]) for side in (0, 1)]
+    totals = bins.totals(column, masses)
     counts, weights = totals[:2], totals[2:]
     size = bins.listed.height
     rows = (counts[0] + counts[1]).sum(axis=1)
-    largest = np.lexsort((np.arange(sides.slices), -rows))[:MOST_SLICES]
+    largest = np.lexsort((np.arange(len(column.slices)), -rows))[:MOST_SLICES]
     chosen = np.sort(largest[rows[largest] > 0])
-    texts = pl.Series("slice", sliced.slices.texts(), dtype=pl.String).gather(chosen.repeat(size))
-    columns: dict[str, Any] = {"slice_set": [sliced.slices.slice_set.name] * len(texts), "slice": texts}
+    texts = pl.Series("slice", column.slices.texts(), dtype=pl.String).gather(chosen.repeat(size))
+    columns: dict[str, Any] = {"slice_set": [column.slices.slice_set.name] * len(texts), "slice": texts}
     for side, name in enumerate(_SIDES):
         weight = weights[side][chosen]
         total = weight.sum(axis=1, keepdims=True)
@@ -106,33 +104,34 @@ class HistogramBins:
     has_nulls: bool = False
 
     @classmethod
-    def of(cls, column: ColumnCounts, sides: Sides) -> HistogramBins:
-        """Bins of a column, from its counts in all rows, the first of the `sides`."""
-        defined, absent = column.sliced[0].defined, column.sliced[0].absent
-        if defined.height == 0:
-            bins = _categories(defined)
+    def of(cls, column: ColumnCounts) -> HistogramBins:
+        """Bins of a column, from its counts in all rows."""
+        if column.place.is_empty():
+            bins = _categories(column)
         elif column.too_many:
             bins = cls(_rows([("other", "other", None, None)]), np.empty(0))
         elif column.subject.of_numbers:
-            bins = _intervals(defined, sides, binned=column.binned)
+            bins = _intervals(column)
         else:
-            bins = _categories(defined)
-        has_nulls = column.subject.subject == "column" and absent.height > 0
+            bins = _categories(column)
+        has_nulls = column.subject.subject == "column" and column.has_nulls
         return bins.with_null() if has_nulls else bins
 
-    def totals(self, sides: Sides, place: pl.Series, masses: Sequence[tuple[Segments, Array]]) -> list[Array]:
+    def totals(self, column: ColumnCounts, masses: Sequence[tuple[Segments, Array]]) -> list[Array]:
         """The totals of some masses by slice and bin.
 
         `masses` are what is counted at each value, with that of the nulls of each slice.
         """
         if self.edges is not None:
-            inner = sides.values.places(self.edges)
+            inner = column.values.places(self.edges)
             totals = [mass.between(inner) for mass, _ in masses]
         else:
             assert self.places is not None
-            shape = sides.slices, self.places[BIN].n_unique()
-            joined = place.to_frame(PLACE).join(self.places, on=PLACE, how="left", maintain_order="left")
-            cell = np.repeat(np.arange(shape[0]), sides.values.sizes) * shape[1] + joined[BIN].to_numpy()
+            shape = len(column.slices), self.places[BIN].n_unique()
+            joined = column.place.to_frame(PLACE).join(
+                self.places, on=PLACE, how="left", maintain_order="left"
+            )
+            cell = np.repeat(np.arange(shape[0]), column.values.sizes) * shape[1] + joined[BIN].to_numpy()
             totals = [
                 np.bincount(cell, mass.values, shape[0] * shape[1]).reshape(shape) for mass, _ in masses
             ]
@@ -151,10 +150,10 @@ def _rows(rows: Sequence[tuple[str | None, str, float | None, float | None]]) ->
     return pl.DataFrame(numbered, schema=LIST, orient="row")
 
 
-def _pooled_share(defined: pl.DataFrame) -> Array:
+def _pooled_share(column: ColumnCounts) -> Array:
     """The share of each place, the mean of its shares in both windows: neither counts for more."""
-    share, present = np.zeros(defined.height), 0
-    for mass in (defined[f"weight_{side}"].to_numpy() for side in (0, 1)):
+    share, present = np.zeros(len(column.place)), 0
+    for mass in (weight.values for weight in column.weight):
         if (total := mass.sum()) > 0:
             share += mass / total
             present += 1
@@ -162,10 +161,11 @@ def _pooled_share(defined: pl.DataFrame) -> Array:
     return share
 
 
-def _categories(defined: pl.DataFrame) -> HistogramBins:
+def _categories(column: ColumnCounts) -> HistogramBins:
     """The categories with the largest shares, largest first, and the others as one."""
-    ranked = defined.select(PLACE, pl.Series("share", _pooled_share(defined)))
-    ranked = ranked.sort("share", PLACE, descending=[True, False])
+    ranked = pl.DataFrame({PLACE: column.place, "share": _pooled_share(column)}).sort(
+        "share", PLACE, descending=[True, False]
+    )
     named = ranked.height if ranked.height <= MOST_CATEGORIES_SHOWN else MOST_CATEGORIES_SHOWN - 1
     rows: list[tuple[str | None, str, float | None, float | None]] = [
         (text, "value", None, None) for text in ranked[PLACE].head(named)
@@ -176,13 +176,13 @@ def _categories(defined: pl.DataFrame) -> HistogramBins:
     return HistogramBins(_rows(rows), places=ranked.select(PLACE, numbers))
 
 
-def _intervals(defined: pl.DataFrame, sides: Sides, *, binned: bool) -> HistogramBins:
+def _intervals(column: ColumnCounts) -> HistogramBins:
     """Intervals of equal width between round numbers, with an open one at an end with outliers.
 
     Where places are lower edges of finer bins, edges are moved up to one of these: no count is divided.
     """
-    place = defined[PLACE].to_numpy()
-    low, high = _range(defined, place, sides)
+    place, binned = column.values.values, column.binned
+    low, high = _range(column)
     if low == high:
         value = float(place[0])
         return HistogramBins(_rows([(number_text(value), "value", value, value)]), np.empty(0))
@@ -195,11 +195,12 @@ def _intervals(defined: pl.DataFrame, sides: Sides, *, binned: bool) -> Histogra
     return HistogramBins(_rows(rows), edges[first:last])
 
 
-def _range(defined: pl.DataFrame, place: Array, sides: Sides) -> tuple[float, float]:
+def _range(column: ColumnCounts) -> tuple[float, float]:
     """Range of the intervals: that of all values, or of all but the outer per cents."""
-    top = place + defined[WIDTH].to_numpy() if WIDTH in defined.columns else place
+    place = column.values.values
+    top = place if column.width is None else place + column.width.values
     least, most = float(place[0]), float(top[-1])
-    running = [weight.cumulative().values for weight in sides.weight]
+    running = [weight.cumulative().values for weight in column.weight]
     totals = [(mass, mass[-1]) for mass in running if mass[-1] > 0]
 
     def pooled(at: int) -> float:

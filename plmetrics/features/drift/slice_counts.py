@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from plmetrics.states.scores.sorting import ascending_order
+from plmetrics.states.scores.exact.sorting import ascending_order
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,37 +25,10 @@ KEY = "@key"
 PLACE = "@place"
 SUMS = ("rows", "weight", "offset", "square")
 WIDTH = "width"
+"""How far the end of a bin lies above its place, 0 where all its values are the place itself."""
 
 _SHORT = 1 << 15
 """Up to so many slices their numbers are sorted as short integers, which takes one pass."""
-
-
-@dataclass(frozen=True, slots=True)
-class SlicedCounts:
-    """One column in the slices of one set, cut by slice and ascending in place, null last.
-
-    `frame` has a row for each `slice` and `place` that occurs in a window: `rows_0` and `weight_0` in the reference,
-    `rows_1` and `weight_1` in the rows that are evaluated. Where places are edges of bins, `offset_W` and `square_W`
-    are sums of weight x (value - place) and of weight x (value - place)^2; `width`, where it is there, is how far the
-    end of a bin lies above its place, 0 where all its values are the place itself.
-    """
-
-    slices: Slices
-    frame: pl.DataFrame
-
-    @property
-    def defined(self) -> pl.DataFrame:
-        """The counts of all places but null."""
-        return self.frame.filter(pl.col("place").is_not_null()) if self._has_nulls else self.frame
-
-    @property
-    def absent(self) -> pl.DataFrame:
-        """The counts of null."""
-        return self.frame.filter(pl.col("place").is_null()) if self._has_nulls else self.frame.clear()
-
-    @property
-    def _has_nulls(self) -> bool:
-        return self.frame["place"].null_count() > 0
 
 
 def recentre(frame: pl.DataFrame, edges: Array, centre: float) -> pl.DataFrame:
@@ -75,17 +48,21 @@ def recentre(frame: pl.DataFrame, edges: Array, centre: float) -> pl.DataFrame:
     )
 
 
-def sliced_counts(
+def roll_up_windows(
     sets: Sequence[Slices], cubes: Sequence[Cube], frames: Sequence[pl.DataFrame]
-) -> tuple[SlicedCounts, ...]:
-    """The counts of every slice set, from those of each cube."""
+) -> list[pl.DataFrame]:
+    """The counts of a column in every slice set, from those of each cube: by slice and ascending in place, null last.
+
+    There is a row for each `slice` and `place` that occurs in a window: `rows_0` and `weight_0` in the reference,
+    `rows_1` and `weight_1` in the rows that are evaluated. Where places are edges of bins, `offset_W` and `square_W`
+    are sums of weight x (value - place) and of weight x (value - place)^2.
+    """
     cells = [_Cells.of(frame) for frame in frames]
     out = []
     for slices in sets:
         number = next(i for i, cube in enumerate(cubes) if any(part is slices for part in cube.sets))
-        codes = cubes[number].slice_codes(slices, cells[number].cell)
-        out.append(SlicedCounts(slices, cells[number].rolled_up(codes)))
-    return tuple(out)
+        out.append(cells[number].rolled_up(cubes[number].slice_codes(slices, cells[number].cell)))
+    return out
 
 
 @dataclass(frozen=True, slots=True)

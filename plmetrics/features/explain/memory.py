@@ -27,8 +27,8 @@ from plmetrics.engine.prepare.thresholds import NUMBERS_IN_HAND
 from plmetrics.features.explain.passes import count_sums
 from plmetrics.states.arms import ARMS
 from plmetrics.states.scores.coarse import DENSE_LIMIT, EXACT_REPLICATES, coarse_number
-from plmetrics.states.scores.grid import FINE_BINS
-from plmetrics.states.scores.sorted_rows import CLASSES
+from plmetrics.states.scores.grid.grid_tally import FINE_BINS
+from plmetrics.states.scores.sliced_scores import CLASSES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

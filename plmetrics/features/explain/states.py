@@ -14,8 +14,8 @@ from plmetrics.engine.order.score_bins import bin_kinds, by_quantile
 from plmetrics.features.explain.work import costs
 from plmetrics.features.stored.support import resamples_totals, support_problems
 from plmetrics.states.scores.coarse import coarse_number
-from plmetrics.states.scores.grid import FINE_BINS, UNBLOCKED, BinKind
-from plmetrics.states.scores.sorted_rows import Binning
+from plmetrics.states.scores.grid.grid_tally import FINE_BINS, UNBLOCKED, BinKind
+from plmetrics.states.scores.sliced_scores import Binning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -17,7 +17,7 @@ from plmetrics.engine.aggregate.aggregation import needs_rows, sum_bins, sum_pla
 from plmetrics.engine.inquiry import first_plans
 from plmetrics.engine.order.orderings import orderings
 from plmetrics.states.scores.coarse import EXACT_REPLICATES, coarse_number
-from plmetrics.states.scores.grid import FINE_BINS
+from plmetrics.states.scores.grid.grid_tally import FINE_BINS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -231,7 +231,7 @@ class LeakagePlans:
         if not self.keys or self.train is None:
             return {}
         rows = self.train.filter(*_of_pass(self.keys, number, passes))
-        matches = self._keyed(number, passes).join(rows, on=self.keys, how="semi")
+        matches = self._rows_with_keys(number, passes).join(rows, on=self.keys, how="semi")
         return _sample_plans("keys", matches, self.keys, pl.len().cast(pl.Int64))
 
     def groups(self, number: int, passes: int) -> dict[str, tuple[pl.LazyFrame, list[str]]]:
@@ -240,18 +240,18 @@ class LeakagePlans:
         rows = pl.len().cast(pl.Int64).alias("n")
         if self.fold is not None:
             ends = (pl.col(_FOLD).min().alias("low"), pl.col(_FOLD).max().alias("high"))
-            keyed = self._keyed(number, passes)
+            keyed = self._rows_with_keys(number, passes)
             out["folds"] = keyed.group_by([*self.keys, *self.within]).agg(rows, *ends), self.keys
         if isinstance(self.spec.duplicates, tuple):
             by = list(dict.fromkeys(map(_listed_column, self.spec.duplicates)))
             listed = self.rows.filter(*_of_pass(by, number, passes))
             out["duplicates"] = listed.group_by([*by, *self.within]).agg(rows), by
         elif self.spec.duplicates:
-            keyed = self._keyed(number, passes)
+            keyed = self._rows_with_keys(number, passes)
             out["duplicates"] = keyed.group_by([*self.keys, *self.within]).agg(rows), self.keys
         return out
 
-    def _keyed(self, number: int, passes: int) -> pl.LazyFrame:
+    def _rows_with_keys(self, number: int, passes: int) -> pl.LazyFrame:
         """Rows of a pass with keys."""
         present = pl.all_horizontal(pl.col(self.keys).is_not_null())
         return self.rows.filter(present, *_of_pass(self.keys, number, passes))

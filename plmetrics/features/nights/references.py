@@ -161,7 +161,7 @@ class EarlierIntervals(EarlierRuns):
 
     def reference_runs(self, key: str) -> list[StoredRun]:
         """Reference runs of a key of the suite, the last one first."""
-        return [self._stored(run) for run in self.record.get(key, {}).get("runs", ())]
+        return [self._stored_run(run) for run in self.record.get(key, {}).get("runs", ())]
 
     def lack_files_alone(self, before: Mapping[str, Any]) -> bool:
         """Whether references changed only because files of results still in force were removed."""
@@ -266,9 +266,9 @@ class EarlierIntervals(EarlierRuns):
             raise DataError(reason)
 
     def _run(self, manifest: Manifest) -> StoredRun:
-        return self._stored(manifest.run)
+        return self._stored_run(manifest.run)
 
-    def _stored(self, run: str) -> StoredRun:
+    def _stored_run(self, run: str) -> StoredRun:
         from plmetrics.runs.reading import StoredRun, read_record
 
         assert self.home is not None

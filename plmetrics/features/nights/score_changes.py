@@ -12,7 +12,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plmetrics.core.errors import PlmetricsError
-from plmetrics.core.results import DECOMPOSITION_SCHEMA
 from plmetrics.features.nights.states import IntervalState, alike_states, state_suite
 from plmetrics.features.stored.capture import blocks_in
 from plmetrics.features.stored.compatibility import check_compatible
@@ -20,14 +19,14 @@ from plmetrics.features.stored.grids import read_constants, read_grids
 from plmetrics.features.stored.merging import read_parts
 from plmetrics.features.stored.restoration import empty_rows
 from plmetrics.features.stored.sparse_counts import PieceRows
-from plmetrics.inference.across_runs.decomposition import REST, ordered_subjects
+from plmetrics.inference.across_runs.decomposition import REST, decompose, ordered_subjects
 from plmetrics.inference.across_runs.mixtures import SlicedPair, bin_starts
 from plmetrics.inference.across_runs.score_decomposition import (
+    Refusal,
+    ScoreChange,
     SlicedChange,
-    refused_decomposition,
-    score_decomposition,
 )
-from plmetrics.states.scores.run_grids import matching_rows
+from plmetrics.states.scores.grid.run_grids import matching_rows
 from plmetrics.states.state_format import CELL, Part, SavedState
 from plmetrics.table.slices import Slices, SliceSet, order
 
@@ -68,26 +67,24 @@ def score_changes(suite: Suite, now: IntervalState, runs: Sequence[StoredRun], b
         check_compatible([now.reference, *before])
     except PlmetricsError as error:
         note = error.problems[0].message
-        tables = [
-            refused_decomposition({"model": model, "baseline": baseline}, subjects, "no_state", note)
+        return decompose(
+            Refusal({"model": model, "baseline": baseline}, subjects, "no_state", note)
             for model in suite.models
-        ]
-        return pl.concat(tables)
+        )
     sets = _slice_sets(suite, now.reference)
     numbers = {name: number for number, name in enumerate(part.name for part in sets)}
     wanted = {0, *(numbers[subject.slice_set] for subject in subjects)}
     sides = FineScores.read(before, wanted), FineScores.read([now.reference], wanted)
     resampled = suite.uncertainty is not None and suite.uncertainty.names[0] == "bootstrap"
-    parts = [
-        score_decomposition(
+    return decompose(
+        ScoreChange(
             _change(sides, sets, numbers[name], {"model": model, "baseline": baseline}, resampled=resampled),
             of_set,
             suite.uncertainty,
         )
         for model in suite.models
         for name, of_set in ((name, list(some)) for name, some in groupby(subjects, attrgetter("slice_set")))
-    ]
-    return pl.concat([DECOMPOSITION_SCHEMA.to_frame(), *parts])
+    )
 
 
 def _slice_sets(suite: Suite, state: StateReference) -> tuple[SliceSet, ...]:

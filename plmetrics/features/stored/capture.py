@@ -29,8 +29,8 @@ from plmetrics.features.stored.grids import ends_rows, grids_digest, key_content
 from plmetrics.features.stored.sparse_counts import KEYS, pieces_of, summarise_part, total_of
 from plmetrics.features.stored.support import names_rows, resamples_totals
 from plmetrics.states.moments import CENTRE, Moment
-from plmetrics.states.scores.run_grids import Cuts, ModelGrid, cuts_of, usual_cuts
-from plmetrics.states.scores.sorted_rows import CLASSES, Binning
+from plmetrics.states.scores.grid.run_grids import Cuts, ModelGrid, cuts_of, usual_cuts
+from plmetrics.states.scores.sliced_scores import CLASSES, Binning
 from plmetrics.states.state_format import BLOCK, BLOCKS, CELL, Builder, Part, frame_text
 from plmetrics.table.joins import left_join
 from plmetrics.table.prediction_columns import UNIT
@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.states.bin_sums import BinSums
-    from plmetrics.states.scores.grid import BinKind
-    from plmetrics.states.scores.run_grids import Grids
-    from plmetrics.states.scores.sliced_grid import SlicedGrid
+    from plmetrics.states.scores.grid.grid_tally import BinKind
+    from plmetrics.states.scores.grid.run_grids import Grids
+    from plmetrics.states.scores.grid.sliced_grid import SlicedGrid
     from plmetrics.table.slice_keys import SliceKey
     from plmetrics.table.slices import Cube
     from plmetrics.table.source import Source

@@ -64,7 +64,7 @@ class CubeSums:
         """The pair of cell and block of each row, as one number."""
         place: NDArray[np.int64] = group.numbers[self.number][rows[CELL].to_numpy()] * len(self.keys)
         if BLOCK in self.names:
-            place += block_numbers(self._folded(rows[BLOCK].to_numpy()), self.keys)
+            place += block_numbers(self._fold(rows[BLOCK].to_numpy()), self.keys)
         return place
 
     def add(self, group: AlignedStates, rows: pl.DataFrame) -> None:
@@ -109,7 +109,7 @@ class CubeSums:
         every = every.with_columns(pl.col(name).fill_null(shared.get(name, 0.0)) for name in centres)
         return every.sort([name for name in keys if name in self.names])
 
-    def _folded(self, blocks: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    def _fold(self, blocks: NDArray[np.uint64]) -> NDArray[np.uint64]:
         return blocks if self.modulus is None else blocks % np.uint64(self.modulus)
 
     def _near(self, group: AlignedStates, rows: pl.DataFrame) -> pl.DataFrame:
@@ -121,7 +121,7 @@ class CubeSums:
         far = rows.filter(is_far).select(names)
         keys = {CELL: group.numbers[self.number][far[CELL].to_numpy()].astype(np.uint32)}
         if BLOCK in self.names:
-            keys[BLOCK] = self._folded(far[BLOCK].to_numpy())
+            keys[BLOCK] = self._fold(far[BLOCK].to_numpy())
         self.far.append(far.with_columns(pl.Series(name, values) for name, values in keys.items()))
         return rows.filter(~is_far)
 

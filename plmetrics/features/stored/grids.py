@@ -11,8 +11,8 @@ import polars as pl
 
 from plmetrics.engine.prepare.constants import Constants
 from plmetrics.states.scores.bin_lookup import Keys
-from plmetrics.states.scores.roll_up import NO_ENDS
-from plmetrics.states.scores.run_grids import Cuts, ModelGrid
+from plmetrics.states.scores.grid.roll_up import NO_ENDS
+from plmetrics.states.scores.grid.run_grids import Cuts, ModelGrid
 from plmetrics.states.state_format import CELL, PLACES, SUMS, Builder, Part, SavedState
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.states.scores.coarse import Array
-    from plmetrics.states.scores.run_grids import Grids
+    from plmetrics.states.scores.grid.run_grids import Grids
     from plmetrics.table.slice_keys import SliceKey
 
 

@@ -25,10 +25,10 @@ from plmetrics.features.stored.capture import bins_text, blocks_in
 from plmetrics.features.stored.grids import read_constants, read_ends, read_grids
 from plmetrics.features.stored.sparse_counts import PIECES, PieceRows
 from plmetrics.states.arms import ARMS
-from plmetrics.states.scores.grid import UNBLOCKED, BinKind, shape
-from plmetrics.states.scores.run_grids import matching_rows
-from plmetrics.states.scores.sliced_grid import SlicedGrid
-from plmetrics.states.scores.sorted_rows import CLASSES
+from plmetrics.states.scores.grid.grid_tally import UNBLOCKED, BinKind, shape
+from plmetrics.states.scores.grid.run_grids import matching_rows
+from plmetrics.states.scores.grid.sliced_grid import SlicedGrid
+from plmetrics.states.scores.sliced_scores import CLASSES
 from plmetrics.states.state_format import BLOCK, BLOCKS, CELL, PART, Head, Part, SavedState, frame_of
 from plmetrics.table.slices import Cube, plan_cubes
 from plmetrics.table.source import Source

@@ -30,7 +30,7 @@ from plmetrics.features.stored.sparse_counts import (
     summarise_part,
     total_of,
 )
-from plmetrics.states.scores.grid import UNBLOCKED
+from plmetrics.states.scores.grid.grid_tally import UNBLOCKED
 from plmetrics.states.state_format import Builder, Part
 
 if TYPE_CHECKING:

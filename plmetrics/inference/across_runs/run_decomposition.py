@@ -12,7 +12,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plmetrics.core.results import DECOMPOSITION_SCHEMA
 from plmetrics.inference.across_runs.comparisons import NOTE
 from plmetrics.inference.across_runs.decomposition import (
     PARTS,
@@ -65,8 +64,9 @@ class RunMeans:
     units: float
 
 
-def run_decompositions(suite: Suite, now: Side, before: Side, level: float) -> pl.DataFrame:
-    """Table `decomposition` of this run against an earlier one, for the models of both.
+@dataclass(frozen=True, slots=True)
+class RunChanges:
+    """The differences of this run from an earlier one, for the models of both.
 
     Shares are those of the weight of rows, which results hold, or of the metric's denominator, such as the
     called rows of precision or the queries of NDCG: runs that decompose it keep that, else one row says so
@@ -76,18 +76,23 @@ def run_decompositions(suite: Suite, now: Side, before: Side, level: float) -> p
     runs, which has no interval. Runs over the same units are taken as independent samples, too, which the note says:
     their intervals are wider than they need be.
     """
-    both = aligned_metrics(now.metrics, before.metrics)
-    shared = sharing(now.replicates, before.replicates)
-    note = f"taken as {NOTE}" if shared.paired or shared.words else NOTE
-    parts = [
-        _Runs(both, (before, now), model, subject, (level, note)).frame()
-        for model in suite.models
-        for subject in subjects(suite)
-    ]
-    return pl.concat([DECOMPOSITION_SCHEMA.to_frame(), *parts])
+
+    suite: Suite
+    now: Side
+    before: Side
+    level: float
+
+    def frames(self) -> Iterator[pl.DataFrame]:
+        """Rows of the table `decomposition`."""
+        both = aligned_metrics(self.now.metrics, self.before.metrics)
+        shared = sharing(self.now.replicates, self.before.replicates)
+        note = f"taken as {NOTE}" if shared.paired or shared.words else NOTE
+        for model in self.suite.models:
+            for subject in subjects(self.suite):
+                yield _RunPair(both, (self.before, self.now), model, subject, (self.level, note)).frame()
 
 
-class _Runs:
+class _RunPair:
     def __init__(
         self,
         both: pl.DataFrame,
@@ -112,12 +117,12 @@ class _Runs:
     def frame(self) -> pl.DataFrame:
         """Its rows: three of each slice, then three of all together."""
         if self._subject.class_metric.mean != "rows" and not all(self._masses):
-            return self._refused("unknown_shares", _NO_SHARES)
+            return self._refusal("unknown_shares", _NO_SHARES)
         wholes = list(self._wholes())
         statuses = [side.status[0] for side in wholes if len(side.status)]
         lost = [status for status in statuses if status != "ok"]
         if lost or not statuses:
-            return self._refused(str(lost[0]) if lost else NOT_IN_RUN, None)
+            return self._refusal(str(lost[0]) if lost else NOT_IN_RUN, None)
         before, after = (
             self._of(*of_run) for of_run in zip(("|b", ""), self._sides, wholes, self._weights(), strict=True)
         )
@@ -138,7 +143,7 @@ class _Runs:
             np.array([[whole_sample.error[0]] for whole_sample in wholes]),
             np.array([[whole_sample.blocks[0] - 1.0] for whole_sample in wholes]),
         )
-        difference = self._judged(
+        difference = self._difference(
             np.append(value[occupied].reshape(-1), totals), self._spread(errors_and_freedom, together, last)
         )
         texts = np.array([*self._slices["slice"].to_list(), REST], dtype=object)[occupied]
@@ -217,7 +222,7 @@ class _Runs:
         )
         return error, freedom
 
-    def _judged(self, value: Array, spread: tuple[Array, Array]) -> Difference:
+    def _difference(self, value: Array, spread: tuple[Array, Array]) -> Difference:
         error, freedom = spread
         sure = (value == 0) & (error == 0)
         half, p = student_test(value, error, freedom, self._level)
@@ -234,7 +239,7 @@ class _Runs:
             value, (value - half, value + half), error, p_and_t, blocks, (status, ok)
         )
 
-    def _refused(self, status: str, note: str | None) -> pl.DataFrame:
+    def _refusal(self, status: str, note: str | None) -> pl.DataFrame:
         nothing = Difference.without_intervals(np.full(1, np.nan), status, "undefined_value")
         return part_rows(self._about, ["all"], [[]], ["total"], nothing, note)
 

@@ -18,10 +18,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
-from plmetrics.core.results import DECOMPOSITION_SCHEMA
 from plmetrics.inference.across_runs.comparisons import NOTE
 from plmetrics.inference.across_runs.decomposition import PARTS, SetMetric, part_rows
 from plmetrics.inference.across_runs.mixtures import SlicedPair, Worth, replicate_worths, weighted_worths
@@ -32,6 +30,8 @@ from plmetrics.inference.weights import draw_weights
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+
+    import polars as pl
 
     from plmetrics.catalogue.metric import Metric
     from plmetrics.suite.sections.uncertainty import Uncertainty
@@ -71,33 +71,33 @@ class SlicedChange:
     blocks: tuple[Array, Array] | None = None
 
 
-def score_decomposition(
-    change: SlicedChange, subjects: Sequence[SetMetric], uncertainty: Uncertainty | None
-) -> pl.DataFrame:
-    """Rows of the table `decomposition`: `within`, `mix` and their sum `shapley` of each slice, and those of all.
+@dataclass(frozen=True, slots=True)
+class ScoreChange:
+    """The difference of metrics of the order of scores: `within`, `mix` and their sum `shapley` of slices, and of all.
 
     Runs are taken as independent samples: the blocks of each are resampled by themselves. A replicate's parts are those
-    of one order of slices and its reverse, moved by what these cost the value.
-
-    Args:
-        change: the scores of both runs.
-        subjects: the metrics, all over the set of the change.
-        uncertainty: how they are resampled, with the seed of that and of the orders where slices are too many for every
-            coalition of them.
+    of one order of slices and its reverse, moved by what these cost the value. `uncertainty` says how they are
+    resampled, with the seed of that and of the orders where slices are too many for every coalition of them.
     """
-    seed = 0 if uncertainty is None else uncertainty.seed
-    steps = Steps.of(change.pair.slices, seed)
-    metrics = [subject.class_metric for subject in subjects]
-    worths = change.pair.worths(metrics, steps.mixtures)
-    varying: Sequence[Variation | None] = [None] * len(metrics)
-    if uncertainty is not None and change.blocks is not None:
-        varying = variations(change.blocks, metrics, uncertainty.replicates, seed)
-    level = None if uncertainty is None else uncertainty.level
-    parts = [
-        _rows(change, subject, steps, worth, variation, level)
-        for subject, worth, variation in zip(subjects, worths, varying, strict=True)
-    ]
-    return pl.concat([DECOMPOSITION_SCHEMA.to_frame(), *parts, *_of_columns(change, subjects)])
+
+    change: SlicedChange
+    subjects: Sequence[SetMetric]
+    uncertainty: Uncertainty | None
+
+    def frames(self) -> Iterator[pl.DataFrame]:
+        """Rows of the table `decomposition`: of each slice, of all, and of columns."""
+        change, uncertainty = self.change, self.uncertainty
+        seed = 0 if uncertainty is None else uncertainty.seed
+        steps = Steps.of(change.pair.slices, seed)
+        metrics = [subject.class_metric for subject in self.subjects]
+        worths = change.pair.worths(metrics, steps.mixtures)
+        varying: Sequence[Variation | None] = [None] * len(metrics)
+        if uncertainty is not None and change.blocks is not None:
+            varying = variations(change.blocks, metrics, uncertainty.replicates, seed)
+        level = None if uncertainty is None else uncertainty.level
+        for subject, worth, variation in zip(self.subjects, worths, varying, strict=True):
+            yield _rows(change, subject, steps, worth, variation, level)
+        yield from _of_columns(change, self.subjects)
 
 
 def _of_columns(change: SlicedChange, subjects: Sequence[SetMetric]) -> Iterator[pl.DataFrame]:
@@ -122,22 +122,21 @@ def _of_columns(change: SlicedChange, subjects: Sequence[SetMetric]) -> Iterator
         )
 
 
-def refused_decomposition(
-    constants: Mapping[str, str | None], subjects: Sequence[SetMetric], status: str, note: str
-) -> pl.DataFrame:
-    """Row without a value for each metric, and the reason."""
-    missing, why = np.full(1, np.nan), np.full(1, status, dtype=object)
-    return pl.concat(
-        part_rows(
-            subject.columns("run", **constants),
-            ["all"],
-            [[]],
-            ["total"],
-            _without_intervals(missing, why),
-            note,
-        )
-        for subject in subjects
-    )
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A change that has no decomposition: a row without a value for each metric, and the reason."""
+
+    constants: Mapping[str, str | None]
+    subjects: Sequence[SetMetric]
+    status: str
+    note: str
+
+    def frames(self) -> Iterator[pl.DataFrame]:
+        """Rows of the table `decomposition`."""
+        difference = _without_intervals(np.full(1, np.nan), np.full(1, self.status, dtype=object))
+        for subject in self.subjects:
+            constants = subject.columns("run", **self.constants)
+            yield part_rows(constants, ["all"], [[]], ["total"], difference, self.note)
 
 
 def _rows(
@@ -152,7 +151,7 @@ def _rows(
     none, every = 0, coalitions - 1
     lost = [status for status in worth.status[[every, none]] if status != "ok"]
     if lost:
-        return refused_decomposition(change.constants, [subject], lost[0], "of one of the runs")
+        return next(Refusal(change.constants, [subject], lost[0], "of one of the runs").frames())
     undefined = worth.status[worth.status != "ok"]
     parts = steps.parts(worth)
     total = worth.value[every] - worth.value[none]

@@ -249,9 +249,9 @@ class _InSet:
         if test.test == "delong" and self._rows is not None and independent and not self._apart:
             missing = [model for model in dict.fromkeys(chain(*pairs)) if model not in self._placed]
             self._placed |= dict(zip(missing, parallel_map(self._placements, missing), strict=True))
-        return parallel_map(partial(self._tested, metric, test), pairs)
+        return parallel_map(partial(self._outcomes, metric, test), pairs)
 
-    def _tested(self, metric: Metric, test: ComparisonTest, pair: tuple[str, str]) -> TestOutcomes:
+    def _outcomes(self, metric: Metric, test: ComparisonTest, pair: tuple[str, str]) -> TestOutcomes:
         reason = self._reason(metric, test, pair)
         if reason is not None:
             return _no_outcomes(self._sums.slices, reason)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,17 +11,21 @@ from numpy.typing import NDArray
 from plmetrics.inference.estimate import effective_blocks
 from plmetrics.inference.intervals.percentile import percentile
 from plmetrics.inference.intervals.spread import UNDEFINED_SHARE
-from plmetrics.inference.weights import drawn_counts, exact_in_single, exact_occupied_blocks
-from plmetrics.states.scores.coarse import coarse_number, is_sparse
-from plmetrics.states.scores.point_rows import BlockDraws, PointRows
-from plmetrics.states.scores.sorted_rows import CLASSES, SlicedRows
+from plmetrics.inference.weights import (
+    ResamplingWeights,
+    drawn_counts,
+    exact_in_single,
+    exact_occupied_blocks,
+)
+from plmetrics.states.scores.exact.point_rows import PointRows, block_counts
+from plmetrics.states.scores.exact.row_counts import RowCounts
+from plmetrics.states.scores.sliced_scores import CLASSES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from plmetrics.inference.curves.ranking import Operating
-    from plmetrics.inference.weights import ResamplingWeights
-    from plmetrics.states.scores.sorted_rows import SlicedScores
+    from plmetrics.states.scores.sliced_scores import SlicedScores
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -68,48 +71,31 @@ def _from_top(counts: Array) -> Array:
 
 def replicates_of(sliced: SlicedScores, weights: ResamplingWeights) -> Iterator[Replicates]:
     """The replicates of each slice, one after another."""
-    blocks = weights.shape[1]
-    if (
-        isinstance(sliced, SlicedRows)
-        and not sliced.weighted
-        and is_sparse(len(sliced.ordered.score), sliced.slices, blocks)
-    ):
-        yield from _of_rows(sliced, weights)
-        return
-    every = np.concatenate([np.ones((1, blocks)), weights.matrix])
-    for first, last, counts in sliced.block_counts(blocks):
+    every_block = np.ones((1, weights.shape[1]), dtype=np.int32)
+    draws = ResamplingWeights(np.concatenate([every_block, weights.counts]), np.append(1.0, weights.scale))
+    for first, last, counts in block_counts(sliced, weights.shape[1]):
         for place in range(last - first):
-            part = counts[place : place + 1]
-            drawn = drawn_classes(every, part)
-            by_block = part[0].sum(axis=1, dtype=np.float64).T
-            negative, positive, both = (
-                int(effective_blocks((mass,))) for mass in (*by_block, by_block.sum(axis=0))
-            )
-            yield Replicates(drawn[0], positive, negative, both)
+            drawn, masses = _drawn_slice(draws, counts[place : place + 1])
+            by_class = (*masses.T, masses.sum(axis=1))
+            negative, positive, both = (int(effective_blocks((mass,))) for mass in by_class)
+            yield Replicates(drawn, positive, negative, both)
 
 
-def _of_rows(sliced: SlicedRows, weights: ResamplingWeights) -> Iterator[Replicates]:
-    """The replicates of rows of weight 1, of which a block has few: most counts by block are 0."""
-    assert sliced.ordered.block is not None
-    bin_of, bins = sliced.coarse_bins().astype(np.int64), coarse_number(sliced.slices)
-    every_draw = [BlockDraws.once(weights.shape[1]), *weights.by_block]
-    for number, (first, last) in enumerate(pairwise(sliced.offsets.tolist())):
-        points = PointRows.at(sliced.part(np.array([number])), bin_of[first:last], bins)
-        drawn = [
-            np.stack([state[name][:, 0] for name in CLASSES], axis=-1)
-            for draws in every_draw
-            for state in points.replicate_points(draws)
-        ]
-        block, positive = sliced.ordered.block[first:last], sliced.ordered.positive[first:last]
-        rows = [np.bincount(part).astype(np.float64) for part in (block[positive], block[~positive], block)]
-        yield Replicates(np.concatenate(drawn), *(int(effective_blocks((mass,))) for mass in rows))
+def _drawn_slice(draws: ResamplingWeights, counts: NDArray[Any] | RowCounts) -> tuple[Array, Array]:
+    """Replicates `[replicate, bin, class]` of the counts of a slice, and these by `[block, class]`."""
+    if not isinstance(counts, RowCounts):
+        return drawn_classes(draws, counts)[0], counts[0].sum(axis=1, dtype=np.float64)
+    rows = PointRows.of(counts)
+    states = [state for part in draws.by_block for state in rows.replicate_points(part)]
+    by_class = [np.concatenate([state[name][:, 0] for state in states]) for name in CLASSES]
+    return np.stack(by_class, axis=-1), counts.masses(draws.shape[1])[0]
 
 
-def drawn_classes(weights: Array, counts: NDArray[Any]) -> Array:
+def drawn_classes(weights: ResamplingWeights, counts: NDArray[Any]) -> Array:
     """Replicates `[slice, replicate, bin, class]` of counts by block: in single precision if exact."""
     if not exact_in_single(counts):
-        return drawn_counts(weights, counts, None)
-    single = weights.astype(np.float32), counts.astype(np.float32, copy=False)
+        return drawn_counts(weights.matrix, counts, None)
+    single = weights.single, counts.astype(np.float32, copy=False)
     return drawn_counts(*single, exact_occupied_blocks(counts)).astype(np.float64)
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from plmetrics.inference.curves.ranking import Points
     from plmetrics.inference.subject import Analysis
     from plmetrics.inference.weights import ResamplingWeights
-    from plmetrics.states.scores.sorted_rows import SlicedScores
+    from plmetrics.states.scores.sliced_scores import SlicedScores
     from plmetrics.suite.sections.basics import Curve
     from plmetrics.table.slices import Slices
 

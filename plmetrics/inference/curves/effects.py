@@ -17,10 +17,10 @@ from plmetrics.inference.curves.thinning import thin
 from plmetrics.inference.estimate import effective_blocks
 from plmetrics.inference.intervals.percentile import percentile
 from plmetrics.inference.intervals.spread import UNDEFINED_SHARE
-from plmetrics.inference.metric_values import channel_view, score_view
+from plmetrics.inference.metric_values import score_view
 from plmetrics.inference.weights import resample
 from plmetrics.states.arms import ARMS
-from plmetrics.states.scores.sliced_grid import quantile_places
+from plmetrics.states.scores.grid.sliced_grid import quantile_places
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from plmetrics.core.segments import Segments
     from plmetrics.inference.weights import ResamplingWeights
     from plmetrics.states.bin_sums import SliceBins
-    from plmetrics.states.scores.sorted_rows import SlicedScores
+    from plmetrics.states.scores.sliced_scores import SlicedScores
 
 Array = NDArray[np.float64]
 Points = dict[str, Any]
@@ -173,7 +173,7 @@ def effect_band(
 
     Replicates are lines between the ends of coarse bins, each moved by (y - value of the coarse bins of all rows).
     """
-    totals = TargetedTotals(channel_view(np.moveaxis(drawn, -1, 0), ARMS, {}))
+    totals = TargetedTotals(score_view(dict(zip(ARMS, np.moveaxis(drawn, -1, 0), strict=True)), coarse=True))
     shares, values = (_from_nobody(each) for each in (totals.share, gained(totals)))
     return pointwise_band(x, y, lambda some: interpolate(some, shares, values), len(drawn), level)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from plmetrics.inference.weights import ResamplingWeights
-    from plmetrics.states.scores.sorted_rows import Binning, SlicedScores
+    from plmetrics.states.scores.sliced_scores import Binning, SlicedScores
 
     Points = dict[str, Any]
 
@@ -40,7 +40,7 @@ def net_benefits(
             blocks = int(effective_blocks((part[..., 0].sum(axis=1),)))
             drawn = None
             if weights is not None and blocks >= LEAST_BLOCKS:
-                drawn = drawn_classes(weights.matrix, part[None])[0]
+                drawn = drawn_classes(weights, part[None])[0]
             yield (
                 _curve(total, drawn, t, level, treats_all=False),
                 _curve(total, drawn, t, level, treats_all=True),

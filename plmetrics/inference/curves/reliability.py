@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from plmetrics.inference.curves.ranking import Operating
     from plmetrics.inference.weights import ResamplingWeights
-    from plmetrics.states.scores.sorted_rows import Binning, SlicedScores
+    from plmetrics.states.scores.sliced_scores import Binning, SlicedScores
 
 Array = NDArray[np.float64]
 Points = dict[str, Any]

@@ -37,15 +37,15 @@ from plmetrics.inference.ordered.replicates import (
 from plmetrics.inference.records import end_to_end
 from plmetrics.inference.weights import Nudges, ResamplingWeights, drawn_bins
 from plmetrics.states.ranks import Codes, SlicedPairs, joint_blocks, joint_view, rank_view
-from plmetrics.states.scores.ranges import SlicedPoints
-from plmetrics.states.scores.sliced_grid import SlicedGrid
+from plmetrics.states.scores.exact.ranges import SlicedPoints
+from plmetrics.states.scores.grid.sliced_grid import SlicedGrid
 from plmetrics.states.sums import View
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from plmetrics.catalogue.metric import Metric
-    from plmetrics.states.scores.sorted_rows import Binning, SlicedScores
+    from plmetrics.states.scores.sliced_scores import Binning, SlicedScores
 
 Array = NDArray[np.float64]
 

@@ -25,7 +25,7 @@ from plmetrics.inference.metric_values import MetricValues, conditions, finalise
 from plmetrics.inference.records import end_to_end
 from plmetrics.inference.weights import resample
 from plmetrics.states.scores.coarse import replicates_rows
-from plmetrics.states.scores.ranges import SlicedPoints
+from plmetrics.states.scores.exact.ranges import SlicedPoints
 from plmetrics.states.sums import View
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from plmetrics.catalogue.metric import Metric
     from plmetrics.core.segments import Segments
-    from plmetrics.states.scores.sorted_rows import SlicedScores
+    from plmetrics.states.scores.sliced_scores import SlicedScores
 
 Array = NDArray[np.float64]
 

@@ -1,12 +1,12 @@
 """Replicates of ordered metrics: from coarse bins by block, or from the rows themselves where both are few.
 
 From bins they are products of counts with W, each moved by what coarse bins cost its value. Rows are those of several
-short slices at once, or of a long one.
+short slices at once, or of a long one. Either way a metric reads states `[replicate, slice, point]` by channel.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from plmetrics.core.exact_sums import are_exact
 from plmetrics.core.ops import Counts
 from plmetrics.core.threads import parallel_map, processors, steps
-from plmetrics.inference.metric_values import channel_view, finalise, score_view, value_or_nan
+from plmetrics.inference.metric_values import finalise, score_view, value_or_nan
 from plmetrics.inference.weights import (
     WHOLE_IN_SINGLE,
     BlockIndex,
@@ -29,28 +29,25 @@ from plmetrics.inference.weights import (
     replicate_counts,
 )
 from plmetrics.states.scores.coarse import replicates_rows
-from plmetrics.states.scores.packed_rows import PackedSlices, RowCounts
-from plmetrics.states.scores.point_rows import BlockDraws, slice_groups
-from plmetrics.states.scores.sorted_rows import CLASSES, SlicedRows
+from plmetrics.states.scores.exact.point_rows import BlockDraws, PointRows, block_counts, slice_groups
+from plmetrics.states.scores.exact.row_counts import RowCounts
+from plmetrics.states.scores.exact.sorted_rows import SlicedRows
+from plmetrics.states.scores.sliced_scores import CLASSES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from scipy.sparse import csr_array
-
     from plmetrics.catalogue.metric import Metric
-    from plmetrics.states.scores.point_rows import PointRows
-    from plmetrics.states.scores.sorted_rows import SlicedScores
+    from plmetrics.states.scores.sliced_scores import SlicedScores
     from plmetrics.states.sums import View
 
 Array = NDArray[np.float64]
 
-Channels = Iterable[NDArray[Any]]
-Replicated = tuple[Array, Array | None]
-"""Replicates `[replicate, slice]`, and their deviations where the metric is a norm."""
+State: TypeAlias = Mapping[str, Any]
 
-Draw = Callable[[], Channels]
-"""A function of chunks of replicates."""
+States: TypeAlias = Callable[[], Iterable[State]]
+"""Function of the states of some replicates, a few at a time: `[replicate, slice, point]` by channel."""
+
+Resampled: TypeAlias = tuple[dict[str, Array], dict[str, Array]]
+"""Replicates `[replicate, slice]` by metric text, and the deviations of norms."""
 
 SLICES_AT_ONCE = 4
 _BATCHES_AT_ONCE = 2
@@ -60,10 +57,6 @@ _POINTS_AT_ONCE = 1 << 19
 _LEAST_AT_ONCE = 64
 _LEAST_SHARES = 4
 """Replicates are cut the same way on any number of processors: sums in single precision would tell."""
-
-
-Resampled: TypeAlias = tuple[dict[str, Array], dict[str, Array]]
-"""Replicates `[replicate, slice]` by metric text, and the deviations of norms."""
 _WORTH_A_THREAD = 1 << 20
 
 
@@ -72,44 +65,38 @@ def coarse_replicates(
     sliced: SlicedScores,
     weights: ResamplingWeights | Nudges,
     values: Mapping[str, Array],
-) -> tuple[dict[str, Array], dict[str, Array]]:
+) -> Resampled:
     """Replicates `[replicate, slice]` of some metrics by text, and the deviations of norms.
 
     `values` are those on points, which replicates are moved to; `weights` are draws of blocks or which one is moved.
     """
-    replicates: dict[str, list[Array]] = {metric.text: [] for metric in metrics}
-    deviations: dict[str, list[Array]] = {metric.text: [] for metric in metrics if metric.value_kind.is_norm}
-    described: dict[str, NDArray[Any]] = {}
+    facts: dict[str, NDArray[Any]] = {}
     if any(metric.needs.scores for metric in metrics):
-        described["score"] = sliced.coarse_scores()
+        facts["score"] = sliced.coarse_scores()
     if any(metric.finds_threshold for metric in metrics):
-        described["tied"] = sliced.coarse_ties()
+        facts["tied"] = sliced.coarse_ties()
     drawing = _Drawing.of(weights, sliced)
-    for first, last, counts in _counts_of(sliced, weights):
+    resampled: list[Resampled] = []
+    for first, last, counts in block_counts(sliced, weights.shape[1], dense=isinstance(weights, Nudges)):
 
         def of_few(
             step: tuple[int, int], first: int = first, counts: Array | RowCounts = counts
-        ) -> tuple[_SliceBatch, list[Draw]]:
-            low, high = step
-            facts = {name: of_bins[low:high, None] for name, of_bins in described.items()}
-            few_values = {text: value[low:high] for text, value in values.items()}
-            of_slices = counts[low - first : high - first]
-            batch = _SliceBatch.of(metrics, few_values, of_slices, drawing.channels, facts)
-            return batch, drawing.shares(of_slices)
+        ) -> _SliceBatch:
+            few, of_slices = slice(*step), counts[step[0] - first : step[1] - first]
+            of_bins = {name: of_fact[None, few] for name, of_fact in facts.items()}
+            few_values = {text: value[few] for text, value in values.items()}
+            return _SliceBatch.of(
+                metrics, few_values, drawing.total(of_slices), of_bins, drawing.shares(of_slices)
+            )
 
         few_slices = steps(first, last, SLICES_AT_ONCE)
         for low, high in steps(0, len(few_slices), _BATCHES_AT_ONCE * processors()):
-            batches = parallel_map(of_few, few_slices[low:high])
-            for batch in _replicate_batches(metrics, batches, drawing.channels):
-                for metric, (shifted, deviation) in zip(metrics, batch, strict=True):
-                    replicates[metric.text].append(shifted)
-                    if deviation is not None:
-                        deviations[metric.text].append(deviation)
-    moved = stack(replicates, axis=1)
+            resampled += _replicate_batches(metrics, parallel_map(of_few, few_slices[low:high]))
+    replicates, deviations = _join(resampled, partial(np.concatenate, axis=1))
     if drawing.single is not None:
-        for text, of_metric in moved.items():
+        for text, of_metric in replicates.items():
             _remove_rounding(of_metric, values[text])
-    return moved, stack(deviations, axis=1)
+    return replicates, deviations
 
 
 def _remove_rounding(replicates: Array, values: Array) -> None:
@@ -120,83 +107,63 @@ def _remove_rounding(replicates: Array, values: Array) -> None:
         replicates[np.isfinite(replicates[:, place]), place] = values[place]
 
 
-def _counts_of(
-    sliced: SlicedScores, weights: ResamplingWeights | Nudges
-) -> Iterator[tuple[int, int, Array]] | list[tuple[int, int, RowCounts]]:
-    """The counts of some slices at a time; all of them as rows where these are few."""
-    if isinstance(sliced, PackedSlices) and not isinstance(weights, Nudges):
-        rows = sliced.sparse_counts(weights.shape[1])
-        if rows is not None:
-            return [(0, sliced.slices, rows)]
-    return sliced.block_counts(weights.shape[1])
-
-
-def _replicate_batches(
-    metrics: Sequence[Metric], batches: Sequence[tuple[_SliceBatch, list[Draw]]], channels: tuple[str, ...]
-) -> Iterator[list[Replicated]]:
+def _replicate_batches(metrics: Sequence[Metric], batches: Sequence[_SliceBatch]) -> list[Resampled]:
     """All replicates of each of a few slices, shares of them side by side: of few slices, too, all processors work."""
-    tasks = [(batch, draw) for batch, draws in batches for draw in draws]
-    results = iter(parallel_map(lambda task: task[0].replicates(metrics, channels, task[1]), tasks))
-    for _, draws in batches:
-        of_metrics = zip(*[next(results) for _ in draws], strict=True)
-        yield [_concatenate(of_metric) for of_metric in of_metrics]
+    tasks = [(batch, states) for batch in batches for states in batch.shares]
+    shares = iter(parallel_map(lambda task: task[0].replicates(metrics, task[1]), tasks))
+    return [_join([next(shares) for _ in batch.shares], np.concatenate) for batch in batches]
 
 
 @dataclass(frozen=True, slots=True)
 class _SliceBatch:
-    """Sum of a few slices' coarse counts in the form of metrics, and the bias of coarse bins by metric."""
+    """A few slices: sum of their coarse counts, the bias of coarse bins by metric, and shares of their replicates.
 
-    coarse: View
-    shifts: list[Array]
+    `facts` are what is known of the bins themselves.
+    """
+
+    total: State
+    shifts: Mapping[str, Array]
     facts: Mapping[str, Array]
+    shares: Sequence[States]
 
     @classmethod
     def of(
         cls,
         metrics: Sequence[Metric],
         values: Mapping[str, Array],
-        counts: Array | RowCounts,
-        channels: tuple[str, ...],
+        total: State,
         facts: Mapping[str, Array],
+        shares: Sequence[States],
     ) -> _SliceBatch:
-        """From counts `[slice, block, bin, channel]` and the values on points."""
-        total = counts.total() if isinstance(counts, RowCounts) else counts.sum(axis=1, dtype=np.float64)
-        total = total.astype(np.float64, copy=False)[:, None]
-        coarse = channel_view(np.moveaxis(total, -1, 0), channels, facts)
-        shifts = [values[metric.text][:, None] - finalise(metric, coarse) for metric in metrics]
-        return cls(coarse, shifts, facts)
+        """With the bias that brings coarse bins to the values on points."""
+        view = score_view({**facts, **total}, coarse=True)
+        shifts = {metric.text: values[metric.text] - finalise(metric, view) for metric in metrics}
+        return cls(total, shifts, facts, shares)
 
-    def replicates(
-        self, metrics: Sequence[Metric], channels: tuple[str, ...], draw: Draw
-    ) -> list[Replicated]:
+    def replicates(self, metrics: Sequence[Metric], states: States) -> Resampled:
         """Some of the replicates, corrected by the bias of coarse bins, and their deviations on request.
 
         What bins hide of a norm they hide of its deviations: a norm that is all noise must reach 0.
         """
-        replicate = channel_view(draw(), channels, self.facts)
-        return [
-            (
-                np.clip(value_or_nan(metric, replicate) + shift, *metric.range).T,
-                (metric.deviation(replicate, self.coarse) + np.maximum(shift, 0.0)).T
-                if metric.value_kind.is_norm
-                else None,
-            )
-            for metric, shift in zip(metrics, self.shifts, strict=True)
-        ]
-
-
-def _concatenate(shares: Sequence[Replicated]) -> Replicated:
-    """Shares of the replicates of a metric as all of them."""
-    deviations = [deviation for _, deviation in shares if deviation is not None]
-    together = np.concatenate(deviations) if deviations else None
-    return np.concatenate([replicates for replicates, _ in shares]), together
+        replicates, deviations = _of_states(
+            metrics,
+            states,
+            lambda: [self.total],
+            lambda state: score_view({**self.facts, **state}, coarse=True),
+        )
+        for metric in metrics:
+            text, shift = metric.text, self.shifts[metric.text]
+            replicates[text] = np.clip(replicates[text] + shift, *metric.range)
+            if text in deviations:
+                deviations[text] += np.maximum(shift, 0.0)
+        return replicates, deviations
 
 
 @dataclass(frozen=True, slots=True)
 class _Drawing:
     """Factors of coarse counts of blocks; `single` is W in single precision, for counts of classes."""
 
-    weights: Array | Nudges
+    weights: ResamplingWeights | Nudges
     single: NDArray[np.float32] | None
     channels: tuple[str, ...]
 
@@ -207,24 +174,31 @@ class _Drawing:
         Which slices are looked at together, and so whether their counts fit into single precision, depends on
         processors and memory: tables that must not tell are made without it.
         """
-        if isinstance(weights, Nudges):
+        if isinstance(weights, Nudges) or sliced.channels != CLASSES or are_exact():
             return cls(weights, None, sliced.channels)
-        halves = sliced.channels == CLASSES and not are_exact()
-        return cls(weights.matrix, weights.single if halves else None, sliced.channels)
+        return cls(weights, weights.single, sliced.channels)
 
-    def shares(self, counts: Array | RowCounts) -> list[Draw]:
+    def total(self, counts: Array | RowCounts) -> State:
+        """State of all blocks, each a single time, from counts `[slice, block, bin, channel]`."""
+        total = counts.total() if isinstance(counts, RowCounts) else counts.sum(axis=1, dtype=np.float64)
+        return _by_channel(self.channels, total.astype(np.float64, copy=False)[:, None])
+
+    def shares(self, counts: Array | RowCounts) -> list[States]:
         """Source of replicates of counts `[slice, block, bin, channel]`, so many each as stay near the processor.
 
         Single precision takes half the time, where products of their totals have room in it. They are on the scale of
         the rows: a metric of the top k compares k with weights. A block that is moved a little would be lost in it.
         Where it is exact, running totals are multiplied in place of counts: most metrics would add them up.
         """
-        if isinstance(counts, RowCounts):
-            return self._shares_of_rows(counts)
         if isinstance(self.weights, Nudges):
-            return [partial(_of_nudges, self.weights, counts)]
-        weights: NDArray[Any] = self.weights
-        draw = _counts
+            assert not isinstance(counts, RowCounts)
+            return [partial(_of_nudges, self.channels, self.weights, counts)]
+        if isinstance(counts, RowCounts):
+            rows, draws = PointRows.of(counts), self.weights.by_block
+            single = self.single is not None and len(counts.place) * draws[0].most < WHOLE_IN_SINGLE
+            return [partial(rows.replicate_points, part, single=single) for part in draws]
+        weights: NDArray[Any] = self.weights.matrix
+        draw = _of_counts
         largest = float(np.max(counts, initial=0))
         if self.single is not None and (largest <= 0 or 1 / _ROOM_IN_SINGLE <= largest <= _ROOM_IN_SINGLE):
             weights = self.single
@@ -234,17 +208,8 @@ class _Drawing:
                 counts, draw = running, _of_running_totals
             counts = counts.astype(np.float32, copy=False)
         blocks_of_slices = exact_occupied_blocks(counts)
-        points = counts.size // max(1, counts.shape[1])
-        return [partial(draw, part, counts, blocks_of_slices) for part in _parts(weights, points)]
-
-    def _shares_of_rows(self, counts: RowCounts) -> list[Draw]:
-        """Some of the replicates of counts as rows, with whole numbers as running totals."""
-        assert not isinstance(self.weights, Nudges)
-        most = len(counts.place) * np.max(self.weights, initial=0.0)
-        weights = self.weights if self.single is None or most >= WHOLE_IN_SINGLE else self.single
-        matrix = counts.by_block()
-        parts = _parts(weights, matrix.shape[0])
-        return [partial(_of_rows, part, matrix, (-1, counts.bins, 2, len(part))) for part in parts]
+        parts = _parts(weights, counts.size // max(1, counts.shape[1]))
+        return [partial(draw, self.channels, part, counts, blocks_of_slices) for part in parts]
 
 
 def _parts(weights: NDArray[Any], points: int) -> list[NDArray[Any]]:
@@ -254,22 +219,23 @@ def _parts(weights: NDArray[Any], points: int) -> list[NDArray[Any]]:
     return [weights[low : low + step] for low in range(0, len(weights), step)]
 
 
-def _of_rows(weights: NDArray[Any], matrix: csr_array, shape: tuple[int, ...]) -> Channels:
-    """Replicates by class `[slice, replicate, bin]` of counts `[slice, bin, class]` by block."""
-    totals = (matrix @ np.ascontiguousarray(weights.T)).reshape(shape)
-    for place in range(1, totals.shape[1]):
-        totals[:, place] += totals[:, place - 1]
-    by_class = np.ascontiguousarray(totals.transpose(2, 0, 3, 1))
-    return [Counts.of(of_class) for of_class in by_class]
+def _by_channel(channels: Sequence[str], counts: NDArray[Any]) -> State:
+    """Counts `[slice, replicate, bin, channel]` as a state, C-contiguous: sums depend on memory order."""
+    return dict(zip(channels, np.ascontiguousarray(counts.transpose(3, 1, 0, 2)), strict=True))
 
 
-def _of_nudges(weights: Nudges, counts: Array) -> Channels:
-    return np.moveaxis(replicate_counts(weights, counts), -1, 0)
+def _of_nudges(channels: Sequence[str], weights: Nudges, counts: Array) -> list[State]:
+    return [_by_channel(channels, replicate_counts(weights, counts))]
 
 
-def _counts(weights: NDArray[Any], counts: NDArray[Any], blocks: Sequence[BlockIndex] | None) -> Channels:
-    """Replicates by channel `[slice, replicate, bin]` of counts `[slice, block, bin, channel]`."""
-    return np.moveaxis(drawn_counts(weights, counts, blocks), -1, 0)
+def _of_counts(
+    channels: Sequence[str],
+    weights: NDArray[Any],
+    counts: NDArray[Any],
+    blocks: Sequence[BlockIndex] | None,
+) -> list[State]:
+    """Replicates of counts `[slice, block, bin, channel]`."""
+    return [_by_channel(channels, drawn_counts(weights, counts, blocks))]
 
 
 def _running_totals(counts: NDArray[Any]) -> NDArray[Any]:
@@ -284,10 +250,14 @@ def _running_totals(counts: NDArray[Any]) -> NDArray[Any]:
 
 
 def _of_running_totals(
-    weights: NDArray[Any], counts: NDArray[Any], blocks: Sequence[BlockIndex] | None
-) -> Channels:
+    channels: Sequence[str],
+    weights: NDArray[Any],
+    counts: NDArray[Any],
+    blocks: Sequence[BlockIndex] | None,
+) -> list[State]:
     """Replicates from running totals along the bins `[slice, block, channel, bin]`, with running totals, too."""
-    return [Counts.of(totals) for totals in np.moveaxis(drawn_counts(weights, counts, blocks), 2, 0)]
+    totals = np.moveaxis(drawn_counts(weights, counts, blocks), 2, -1)
+    return [{name: Counts.of(running) for name, running in _by_channel(channels, totals).items()}]
 
 
 def stack(parts: Mapping[str, list[Array]], axis: int) -> dict[str, Array]:
@@ -332,9 +302,8 @@ def _of_point_rows(
 
     def of_group(task: tuple[BlockDraws, PointRows]) -> Resampled:
         draws, rows = task
-        return _of_states(
-            metrics, partial(rows.replicate_points, draws), partial(rows.replicate_points, every_block)
-        )
+        once = partial(rows.replicate_points, every_block)
+        return _of_states(metrics, partial(rows.replicate_points, draws), once, score_view)
 
     parts = []
     for draws in _draws(weights):
@@ -359,10 +328,9 @@ def _of_scores(
     every_block = np.ones((1, weights.shape[1]))
 
     def of_share(share: Array) -> Resampled:
-        states = partial(sliced.replicate_points, share, scores=scores)
-        return _of_states(
-            metrics, states, partial(sliced.replicate_points, every_block, scores=scores), joined=not scores
-        )
+        states = partial(sliced.replicate_points, scores=scores)
+        view = partial(score_view, joined=not scores)
+        return _of_states(metrics, partial(states, share), partial(states, every_block), view)
 
     if isinstance(weights, Nudges):
         return _join([of_share(part) for part in weights.rows()], np.concatenate)
@@ -371,24 +339,20 @@ def _of_scores(
 
 
 def _of_states(
-    metrics: Sequence[Metric],
-    replicates: Callable[[], Iterator[Mapping[str, Any]]],
-    once: Callable[[], Iterator[Mapping[str, Any]]],
-    *,
-    joined: bool = True,
+    metrics: Sequence[Metric], replicates: States, once: States, view: Callable[[State], View]
 ) -> Resampled:
-    """Values of the states of some replicates; `once` gives the state with each block a single time."""
+    """Values of the states of some replicates, as metrics view them; `once` has each block a single time."""
     values: dict[str, list[Array]] = {metric.text: [] for metric in metrics}
-    shifted: dict[str, list[Array]] = {metric.text: [] for metric in metrics if metric.value_kind.is_norm}
-    if shifted:
-        point = score_view(next(once()), joined=joined)
+    norms = [metric for metric in metrics if metric.value_kind.is_norm]
+    deviations: dict[str, list[Array]] = {metric.text: [] for metric in norms}
+    point = view(next(iter(once()))) if norms else None
     for state in replicates():
-        replicate = score_view(state, joined=joined)
+        replicate = view(state)
         for metric in metrics:
             values[metric.text].append(value_or_nan(metric, replicate))
-            if metric.value_kind.is_norm:
-                shifted[metric.text].append(metric.deviation(replicate, point))
-    return stack(values, axis=0), stack(shifted, axis=0)
+        for metric in norms:
+            deviations[metric.text].append(metric.deviation(replicate, point))
+    return stack(values, axis=0), stack(deviations, axis=0)
 
 
 def _join(parts: Sequence[Resampled], join: Callable[[list[Array]], Array]) -> Resampled:

@@ -14,7 +14,7 @@ from plmetrics.inference.ordered.metrics import grid_rank_values, ordered_values
 from plmetrics.inference.records import end_to_end
 from plmetrics.inference.subject import Analysis, SetStates, complement_place
 from plmetrics.states.class_probabilities import class_value_text
-from plmetrics.states.scores.sliced_grid import SlicedGrid
+from plmetrics.states.scores.grid.sliced_grid import SlicedGrid
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from plmetrics.inference.analysis import OrderedByPlace
     from plmetrics.inference.curves.drawing import Drawing
     from plmetrics.states.ranks import Pairs, SlicedPairs
-    from plmetrics.states.scores.sorted_rows import SlicedScores
+    from plmetrics.states.scores.sliced_scores import SlicedScores
     from plmetrics.suite.sections.basics import Curve
     from plmetrics.table.slices import Slices
 

@@ -71,7 +71,7 @@ class EarlierRuns:
         from plmetrics.runs.work_folder import RECORD
 
         if path.name == RECORD or (path / RECORD).is_file():
-            return self._named(key, path, reader, check)
+            return self._by_name(key, path, reader, check)
         folder = path.parent if path.name == LATEST else path
         reference = reference_run(folder, self.data, choice, reader, check)
         self.warn(reference.warnings)
@@ -138,7 +138,7 @@ class EarlierRuns:
         """Reason for the absence of a reference, as the end of a sentence."""
         return passed_over_text(self.record.get(key, {}).get("passed_over", ()))
 
-    def _named(
+    def _by_name(
         self,
         key: str,
         path: Place,

@@ -96,7 +96,7 @@ class MetricReader:
         metric = self.read(definition["metric"] if set(definition) == {"metric"} else definition, path)
         if metric is None or "select_on" not in entry:
             return metric
-        return self._selected(metric, entry["select_on"], (*path, "select_on"))
+        return self._with_selection(metric, entry["select_on"], (*path, "select_on"))
 
     def _slices(self, entry: Any, path: SuitePath) -> tuple[str, ...] | None:
         """The slice sets of an entry, None for all."""
@@ -108,7 +108,7 @@ class MetricReader:
             return None
         return None if "all" in names else tuple(name for name in names if name != "overall")
 
-    def _selected(self, metric: Metric, condition: Any, path: SuitePath) -> Metric | None:
+    def _with_selection(self, metric: Metric, condition: Any, path: SuitePath) -> Metric | None:
         """The metric with its threshold chosen on other rows."""
         rule = metric.chosen_threshold
         if rule is None or rule.constant is not None:
@@ -151,7 +151,7 @@ class MetricReader:
         """The metric of a text: of thousands of gates most name the same."""
         if text not in self._of_texts:
             call = parse_call(_single(text), unnamed=True)
-            metric = self._metric_of(call.name, self._named(call, text), path)
+            metric = self._metric_of(call.name, self._parameters_of(call, text), path)
             if metric is None:
                 return None
             self._of_texts[text] = metric
@@ -174,7 +174,7 @@ class MetricReader:
         metric = self._metric_of(str(name), remaining, path)
         if metric is None or condition is None:
             return metric
-        return self._selected(metric, condition, (*path, name, "select_on"))
+        return self._with_selection(metric, condition, (*path, name, "select_on"))
 
     def _say_unreadable(self, value: Mapping[str, Any], path: SuitePath) -> None:
         """Note a mapping of several keys: a definition or a `metric` with an unknown one, or several metrics."""
@@ -199,7 +199,7 @@ class MetricReader:
 
     def _metric_of(self, name: str, parameters: dict[str, Any], path: SuitePath) -> Metric | None:
         """A metric; where the task itself is wrong, the name is looked up in all tasks."""
-        inner = self._unnamed(name)
+        inner = self._inner_parameter(name)
         if inner is not None and inner in parameters:
             metric = self.read(parameters[inner], path)
             if metric is None:
@@ -213,17 +213,17 @@ class MetricReader:
                 parameters[key] = self._rule(value, path)
         return _create(self._task, name, parameters, tuple(self._definitions), self._defaults)
 
-    def _unnamed(self, name: str) -> str | None:
+    def _inner_parameter(self, name: str) -> str | None:
         """Parameter of a metric for another metric, without a name in texts."""
         try:
             return unnamed_parameter(registry.find(self._task, name))
         except registry.UnknownMetricError:
             return None
 
-    def _named(self, call: Call, text: str) -> dict[str, Any]:
+    def _parameters_of(self, call: Call, text: str) -> dict[str, Any]:
         """Parameters of a text, an unnamed one under its own name; a nested metric as text."""
         parameters: dict[str, Any] = dict(call.parameters)
-        inner = self._unnamed(call.name)
+        inner = self._inner_parameter(call.name)
         if call.arguments and (inner is None or inner in parameters or len(call.arguments) > 1):
             from plmetrics.suite.sections.metric_hints import unnamed_hint
 

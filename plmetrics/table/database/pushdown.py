@@ -143,9 +143,9 @@ class _Translation:
         side = self._column(_operand(column))
         if of == _EXACT:
             side = exp.cast(side, "double")
-        return self._or_other(kind(this=side, expression=constant), _operand(column), of)
+        return self._or_foreign_type(kind(this=side, expression=constant), _operand(column), of)
 
-    def _or_other(self, condition: Any, column: Any, of: int) -> Any:
+    def _or_foreign_type(self, condition: Any, column: Any, of: int) -> Any:
         """Condition or another type of value: columns of SQLite may mix types."""
         if self._kind != "sqlite":
             return condition

@@ -10,7 +10,7 @@ from polars.testing import assert_frame_equal
 
 import plmetrics as plm
 from plmetrics.engine.order.encoding import EncodedRows, regroup
-from plmetrics.states.scores.placed_rows import Members
+from plmetrics.states.scores.grid.placed_rows import Members
 
 
 @pytest.mark.parametrize("seed", range(4))

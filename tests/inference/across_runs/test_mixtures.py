@@ -13,10 +13,10 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 
 import plmetrics as plm
 from plmetrics.inference.across_runs import mixtures
-from plmetrics.inference.across_runs.decomposition import SetMetric
+from plmetrics.inference.across_runs.decomposition import SetMetric, decompose
 from plmetrics.inference.across_runs.mixtures import SlicedPair, bin_starts
 from plmetrics.inference.across_runs.owen import Coalitions, Steps
-from plmetrics.inference.across_runs.score_decomposition import SlicedChange, score_decomposition
+from plmetrics.inference.across_runs.score_decomposition import ScoreChange, SlicedChange
 from plmetrics.suite.sections.uncertainty import Uncertainty
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ def decomposed(pair: SlicedPair, names: list[str], *metrics: str, seed: int = 0)
         for metric in (plm.metric(text, task="binary") for text in metrics)
     ]
     change = SlicedChange(pair, names, [[] for _ in names], {"model": "m", "baseline": "b"})
-    return score_decomposition(change, subjects, Uncertainty(seed=seed))
+    return decompose([ScoreChange(change, subjects, Uncertainty(seed=seed))])
 
 
 def cells(frame: pl.DataFrame, **facts: Any) -> dict[tuple[str, str], Any]:
@@ -287,9 +287,8 @@ def resampled(seed: int, per: int) -> pl.DataFrame:
         pair, names, [[]] * 3, {"model": "m", "baseline": "b"}, None, (blocks[0], blocks[1])
     )
     metric = plm.metric("roc_auc", task="binary")
-    return score_decomposition(
-        change, [SetMetric("region", metric, "", metric)], Uncertainty(replicates=60, seed=seed)
-    )
+    subjects = [SetMetric("region", metric, "", metric)]
+    return decompose([ScoreChange(change, subjects, Uncertainty(replicates=60, seed=seed))])
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ import plmetrics as plm
 from plmetrics.catalogue.binary.score_order import AveragePrecision, KolmogorovSmirnov, RocAuc
 from plmetrics.inference.ordered.replicates import coarse_replicates
 from plmetrics.inference.weights import draw_weights
-from plmetrics.states.scores.packed_rows import PackedRows
+from plmetrics.states.scores.exact.packed_rows import PackedRows
 
 FULL = os.environ.get("PLMETRICS_SLOW") == "1"
 TABLES, ROWS, LARGE, REPLICATES = (600, 2000, 3_000_000, 300) if FULL else (80, 1500, 300_000, 100)
@@ -93,7 +93,7 @@ def test_few_rows_have_the_replicates_of_their_counts():
     score = np.round((rng.random(900) + label) / 2, 3)
     rows = PackedRows(score, label, rng.integers(0, blocks, 900).astype(np.int32))
     sliced = rows.regroup(rng.integers(-1, 3, 900), 3)
-    assert sliced.sparse_counts(blocks) is not None
+    assert sliced.row_counts().is_sparse(blocks)
     weights = draw_weights(np.full(blocks, 4), 30, 1)
     metrics = [RocAuc(), AveragePrecision(), KolmogorovSmirnov()]
     values = {metric.text: np.array([0.4, 0.5, 0.6]) for metric in metrics}

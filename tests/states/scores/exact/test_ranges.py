@@ -10,11 +10,11 @@ from plmetrics.core import ops
 from plmetrics.core import pieces as in_pieces
 from plmetrics.inference.ordered import metrics as finalising
 from plmetrics.inference.ordered.metrics import ordered_values
-from plmetrics.states.scores import class_rows as ascending
-from plmetrics.states.scores import ranges as module
-from plmetrics.states.scores.class_rows import ByCell
-from plmetrics.states.scores.ranges import SetPoints, SlicedPoints, add_range
-from plmetrics.states.scores.sorted_rows import SortedRows
+from plmetrics.states.scores.exact import class_rows as ascending
+from plmetrics.states.scores.exact import ranges as module
+from plmetrics.states.scores.exact.class_rows import ByCell
+from plmetrics.states.scores.exact.ranges import SetPoints, SlicedPoints, add_range
+from plmetrics.states.scores.exact.sorted_rows import SortedRows
 
 few = settings(phases=(Phase.explicit, Phase.generate), max_examples=40, deadline=None)
 SLICES, CELLS = 4, 6

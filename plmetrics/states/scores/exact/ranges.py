@@ -19,9 +19,10 @@ from plmetrics.core.pieces import Pieces
 from plmetrics.core.segments import Along, Segments
 from plmetrics.core.threads import parallel_map
 from plmetrics.states.arms import ARMS
-from plmetrics.states.scores.class_rows import Ascending, ByCell
-from plmetrics.states.scores.point_pieces import SCORE, Piece
-from plmetrics.states.scores.sorted_rows import CLASSES, Binning, ExactPoints, SlicedScores
+from plmetrics.states.scores.exact.class_rows import Ascending, ByCell
+from plmetrics.states.scores.exact.point_pieces import SCORE, Piece
+from plmetrics.states.scores.exact.sorted_rows import ExactPoints
+from plmetrics.states.scores.sliced_scores import CLASSES, Binning, SlicedScores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plmetrics.states.scores import class_rows as members
-from plmetrics.states.scores.class_rows import ClassMembers, in_parts
+from plmetrics.states.scores.exact import class_rows as members
+from plmetrics.states.scores.exact.class_rows import ClassMembers, in_parts
 
 BLOCKS, POINTS = 4, 6
 

@@ -6,7 +6,6 @@ from the rows as they came.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -15,25 +14,24 @@ import numpy as np
 
 from plmetrics.core.threads import parallel_map
 from plmetrics.states.scores.bin_lookup import FixedBins, Keys
-from plmetrics.states.scores.coarse import DENSE_LIMIT, Array, Codes, coarse_edges, coarse_number, is_sparse
-from plmetrics.states.scores.sorted_rows import (
-    Binning,
+from plmetrics.states.scores.coarse import DENSE_LIMIT, Array, Codes, coarse_edges, coarse_number
+from plmetrics.states.scores.exact.row_counts import RowCounts
+from plmetrics.states.scores.exact.sorted_rows import (
     ExactPoints,
     SlicedRows,
     SortedRows,
-    count,
     count_bins,
     group_order,
 )
-from plmetrics.states.scores.sorting import sort_slices
+from plmetrics.states.scores.exact.sorting import sort_slices
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
-    from scipy.sparse import csr_array
 
     from plmetrics.core.segments import Segments
+    from plmetrics.states.scores.sliced_scores import Binning
 
 
 _PIECE = 1 << 16
@@ -77,56 +75,6 @@ class PackedRows:
         return PackedSlices(self, codes, slices)
 
 
-@dataclass(frozen=True, slots=True)
-class RowCounts:
-    """Counts `[slice, block, bin, class]` as rows, slice after slice: the place and the block of each.
-
-    A place is twice the bin, and 1 more for a positive.
-    """
-
-    place: NDArray[np.uint16]
-    block: NDArray[np.int32]
-    offsets: Codes
-    bins: int
-    blocks: int
-
-    def __getitem__(self, slices: slice) -> RowCounts:
-        offsets = self.offsets[slices.start : slices.stop + 1]
-        rows = slice(offsets[0], offsets[-1])
-        return RowCounts(self.place[rows], self.block[rows], offsets - offsets[0], self.bins, self.blocks)
-
-    def dense(self) -> NDArray[Any]:
-        """The counts."""
-        slices = len(self.offsets) - 1
-        key = self.block.astype(np.int64)
-        if slices > 1:
-            key += self._code * self.blocks
-        key = key * (self.bins * 2) + self.place
-        return count(key, None, (slices, self.blocks, self.bins, 2))
-
-    def total(self) -> NDArray[Any]:
-        """The counts of all blocks together `[slice, bin, class]`."""
-        return count(self._key, None, (len(self.offsets) - 1, self.bins, 2))
-
-    def by_block(self) -> csr_array:
-        """The counts as a matrix: slices, bins and classes by block."""
-        from scipy.sparse import csr_array
-
-        size, key = (len(self.offsets) - 1) * self.bins * 2, self._key
-        order = np.argsort(key.astype(np.min_scalar_type(size)), kind="stable")
-        starts = np.append(0, np.cumsum(np.bincount(key, minlength=size))).astype(np.int32)
-        ones = np.ones(len(key), dtype=np.float32)
-        return csr_array((ones, self.block[order], starts), shape=(size, self.blocks))
-
-    @property
-    def _code(self) -> Codes:
-        return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
-
-    @property
-    def _key(self) -> Codes:
-        return self._code * (self.bins * 2) + self.place
-
-
 class PackedSlices(ExactPoints):
     """Packed rows by slice, sorted on first use: counts on fixed bins need no sort."""
 
@@ -138,7 +86,7 @@ class PackedSlices(ExactPoints):
         self._codes = codes
 
     @cached_property
-    def _grouped(self) -> tuple[NDArray[np.uint64], NDArray[np.int32] | None, Codes]:
+    def _groups(self) -> tuple[NDArray[np.uint64], NDArray[np.int32] | None, Codes]:
         """Keys and blocks slice after slice, there in any order, and the slices' boundaries."""
         keys, block = self._source.keys, self._source.block
         if self._codes is None:
@@ -149,7 +97,7 @@ class PackedSlices(ExactPoints):
     @cached_property
     def ordered(self) -> SlicedRows:
         """The rows of each slice ascending, without their blocks."""
-        keys, _, offsets = self._grouped
+        keys, _, offsets = self._groups
         ascending = keys.copy()
         sort_slices(ascending, offsets)
         score, member = (ascending >> _CLASS).view(np.float64), (ascending & _CLASS).astype(np.bool_)
@@ -163,23 +111,15 @@ class PackedSlices(ExactPoints):
         """See `rows`."""
         raise NotImplementedError
 
+    def row_counts(self) -> RowCounts:
+        """Rows per class on coarse bins, in any order within their slice."""
+        keys, block, offsets = self._groups
+        assert block is not None
+        return RowCounts(_coarse_places(keys, self.ordered), block, None, offsets, coarse_number(self.slices))
+
     def block_counts(self, blocks: int) -> Iterator[tuple[int, int, Array]]:
         """Rows per class on coarse bins by block."""
-        rows = self._row_counts(blocks)
-        step = max(1, DENSE_LIMIT // (blocks * rows.bins * 2))
-        for first in range(0, self.slices, step):
-            last = min(first + step, self.slices)
-            yield first, last, rows[first:last].dense()
-
-    def sparse_counts(self, blocks: int) -> RowCounts | None:
-        """Sparse multiplicities of the rows of all slices, for faster draws where most are 0."""
-        return self._row_counts(blocks) if is_sparse(len(self._grouped[0]), self.slices, blocks) else None
-
-    def _row_counts(self, blocks: int) -> RowCounts:
-        keys, block, offsets = self._grouped
-        assert block is not None
-        places = _coarse_places(keys, self.ordered)
-        return RowCounts(places, block, offsets, coarse_number(self.slices), blocks)
+        return self.row_counts().dense_parts(blocks)
 
     def coarse_scores(self) -> Array:
         """Mean score of the rows in each coarse bin."""

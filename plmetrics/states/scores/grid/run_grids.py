@@ -10,7 +10,7 @@ import polars as pl
 
 from plmetrics.states.scores.bin_lookup import Keys, Locator, locator_at
 from plmetrics.states.scores.coarse import Array, Codes, bins_of_places, coarse_number, coarse_of_fine
-from plmetrics.states.scores.sliced_grid import quantile_bins
+from plmetrics.states.scores.grid.sliced_grid import quantile_bins
 from plmetrics.table.joins import left_join
 
 if TYPE_CHECKING:

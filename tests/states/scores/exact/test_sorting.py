@@ -7,8 +7,8 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from plmetrics.states.scores import sorting
-from plmetrics.states.scores.sorting import ascending_order, by_slice, sort_slices, sort_with_weights
+from plmetrics.states.scores.exact import sorting
+from plmetrics.states.scores.exact.sorting import ascending_order, by_slice, sort_slices, sort_with_weights
 
 
 @pytest.fixture(autouse=True, params=[1 << 17, 5])

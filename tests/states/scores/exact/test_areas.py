@@ -9,8 +9,8 @@ from sklearn.metrics import roc_auc_score
 
 import plmetrics as plm
 from plmetrics.inference.metric_values import conditions, finalise, score_view
-from plmetrics.states.scores import areas
-from plmetrics.states.scores.areas import AreaRows
+from plmetrics.states.scores.exact import areas
+from plmetrics.states.scores.exact.areas import AreaRows
 
 ROC_AUC = plm.metric("roc_auc")
 LARGE = 1 << 40

@@ -16,14 +16,14 @@ from plmetrics.core.threads import steps
 from plmetrics.states.arms import ARMS
 from plmetrics.states.scores.bin_lookup import bins_of_one
 from plmetrics.states.scores.coarse import Array, Codes, tied_bins
-from plmetrics.states.scores.sorted_rows import CLASSES, Binning
+from plmetrics.states.scores.sliced_scores import CLASSES, Binning
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
-    from plmetrics.states.scores.grid import BinKind
+    from plmetrics.states.scores.grid.grid_tally import BinKind
 
 _POINTS_AT_ONCE = 1 << 17
 _TIE = 1e-12

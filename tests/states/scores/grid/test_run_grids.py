@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from plmetrics.states.scores.run_grids import matching_rows
+from plmetrics.states.scores.grid.run_grids import matching_rows
 
 
 def test_slices_are_found_by_their_values() -> None:

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 import plmetrics as plm
 from plmetrics.core import ops
-from plmetrics.states.scores import quantile_rows
-from plmetrics.states.scores.quantile_rows import QuantileRows
+from plmetrics.states.scores.exact import quantile_rows
+from plmetrics.states.scores.exact.quantile_rows import QuantileRows
 
 
 @pytest.fixture(autouse=True)

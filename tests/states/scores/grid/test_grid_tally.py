@@ -14,11 +14,12 @@ from plmetrics.core.segments import Segments
 from plmetrics.inference.metric_values import score_view
 from plmetrics.inference.ordered.metrics import ordered_values
 from plmetrics.states.scores.bin_lookup import FixedBins, Keys, balanced_edges, locator_at
-from plmetrics.states.scores.grid import BinnedTally, CoarseTally, GridTally, shape
-from plmetrics.states.scores.placed_rows import Members, PlacedRows
-from plmetrics.states.scores.roll_up import rolled_up
-from plmetrics.states.scores.sliced_grid import SlicedGrid
-from plmetrics.states.scores.sorted_rows import Binning, SortedRows
+from plmetrics.states.scores.exact.sorted_rows import SortedRows
+from plmetrics.states.scores.grid.grid_tally import BinnedTally, CoarseTally, GridTally, shape
+from plmetrics.states.scores.grid.placed_rows import Members, PlacedRows
+from plmetrics.states.scores.grid.roll_up import rolled_up
+from plmetrics.states.scores.grid.sliced_grid import SlicedGrid
+from plmetrics.states.scores.sliced_scores import Binning
 
 few = settings(phases=(Phase.explicit, Phase.generate), max_examples=30)
 METRICS = [plm.metric(name) for name in ("roc_auc", "gini", "average_precision", "ks")]

@@ -15,9 +15,9 @@ import numpy as np
 from plmetrics.core.exact_sums import SplitSums
 from plmetrics.core.threads import add_at
 from plmetrics.states.scores.coarse import Array, Codes, coarse_number
-from plmetrics.states.scores.placed_rows import Channel, Members, PlacedRows, WaitingRows
-from plmetrics.states.scores.roll_up import NO_ENDS, combine_digits
-from plmetrics.states.scores.sorted_rows import Binning
+from plmetrics.states.scores.grid.placed_rows import Channel, Members, PlacedRows, WaitingRows
+from plmetrics.states.scores.grid.roll_up import NO_ENDS, combine_digits
+from plmetrics.states.scores.sliced_scores import Binning
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -85,7 +85,7 @@ class GridTally:
     def add(self, rows: PlacedRows, members: Members) -> None:
         """Count some rows: run by run where runs are long, for one slice at a time is fewer steps a row."""
         if rows.weight is not None or members.rows < _LONG_RUN * len(members.code):
-            self._add_mixed(rows, members)
+            self._add_slices(rows, members)
             return
         inside = range(self.first, self.first + len(self.counts))
         runs = [(code - self.first, run) for code, run in members.runs() if code in inside]
@@ -126,7 +126,7 @@ class GridTally:
         for channel in channels:
             self._add_at(member * self._size, self._size, channel)
 
-    def _add_mixed(self, rows: PlacedRows, members: Members) -> None:
+    def _add_slices(self, rows: PlacedRows, members: Members) -> None:
         """Count rows of several slices: among the counts from the first of these to the last."""
         code = members.code.astype(np.int64) - self.first
         inside = (code >= 0) & (code < len(self.counts))
@@ -235,7 +235,7 @@ class ArmsTally(GridTally):
 
     def add(self, rows: PlacedRows, members: Members) -> None:
         """Count some rows, slice by slice, as weighted rows are."""
-        self._add_mixed(rows, members)
+        self._add_slices(rows, members)
 
     def _place(self, rows: PlacedRows, number: Codes | int) -> NDArray[Any]:
         places = rows.place >> 1

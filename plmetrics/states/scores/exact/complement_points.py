@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plmetrics.states.scores.class_rows import Ascending, ByCell
-from plmetrics.states.scores.ranges import PIECE, SetPoints, in_order, points_of
+from plmetrics.states.scores.exact.class_rows import Ascending, ByCell
+from plmetrics.states.scores.exact.ranges import PIECE, SetPoints, in_order, points_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.states.scores.coarse import Array, Codes
-    from plmetrics.states.scores.point_pieces import Piece
+    from plmetrics.states.scores.exact.point_pieces import Piece
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class SetOrder:
     ) -> list[tuple[int, Callable[[], list[Stretch]]]]:
         """Jobs for the stretches of one range of scores, and its number of rows; see `SetPoints.jobs`."""
         rows = sum(len(part.score) for part in classes)
-        return [(rows, partial(self._stretched, classes, code))] if rows else []
+        return [(rows, partial(self._cut, classes, code))] if rows else []
 
     def add(self, stretches: Sequence[Stretch]) -> None:
         """Append the stretches of a range of scores above all earlier ones."""
@@ -82,7 +82,7 @@ class SetOrder:
         points.add([stretch.complement(number, scores=scores) for stretch in self._stretches])
         return points
 
-    def _stretched(self, classes: tuple[ByCell, ByCell], code: Codes) -> list[Stretch]:
+    def _cut(self, classes: tuple[ByCell, ByCell], code: Codes) -> list[Stretch]:
         owner = np.concatenate(
             [np.repeat(code.astype(self._code), np.diff(part.offsets)) for part in classes]
         )

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plmetrics.core.exact_sums import SplitSums, exponent_of, integer_parts, join_parts
-from plmetrics.states.scores.roll_up import NO_ENDS, combine_digits, rolled_ends, rolled_up
+from plmetrics.states.scores.grid.roll_up import NO_ENDS, combine_digits, rolled_ends, rolled_up
 
 CODE = np.array([1, -1, 0, 1])
 

@@ -8,13 +8,12 @@ in both. Rows come in sorted once per model; every slice set is a stable regroup
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from plmetrics.core.segments import Segments
 from plmetrics.core.threads import steps
-from plmetrics.states.scores.class_rows import ClassMembers, in_parts
 from plmetrics.states.scores.coarse import (
     DENSE_LIMIT,
     Array,
@@ -25,6 +24,9 @@ from plmetrics.states.scores.coarse import (
     distinct_starts,
     tied_bins,
 )
+from plmetrics.states.scores.exact.class_rows import ClassMembers, in_parts
+from plmetrics.states.scores.exact.row_counts import RowCounts, count
+from plmetrics.states.scores.sliced_scores import CLASSES, Binning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,97 +34,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-CLASSES = ("negative", "positive")
-"""Names of the channels of two classes: weights."""
-
-BIN_CHANNELS = ("bin_weight", "bin_positive", "bin_score", "bin_distance")
-"""Names of the channels of fixed bins; see `Binning`."""
-
 _TIE = 1e-12
 _PIECE = 1 << 16  # rows that are counted at a time: what is made of them stays near the processor
-
-
-@dataclass(frozen=True, slots=True)
-class Binning:
-    """A request for fixed bins: their number, and equal width or quantiles of a slice's scores.
-
-    Channels are the weight, the positives' weight, and weight times score; with `distances` also weight times
-    (score - class)^2, which most metrics can do without; without `scores` the first two alone. Bins of equal width
-    lie between the ends of `span`, those at its ends are open. An edge is in the bin below, or, of bins that are
-    `closed_below`, in the one above.
-    """
-
-    bins: int
-    strategy: Literal["uniform", "quantile"] = "uniform"
-    distances: bool = False
-    scores: bool = True
-    span: tuple[float, float] = (0.0, 1.0)
-    closed_below: bool = False
-
-    @property
-    def channels(self) -> int:
-        """Number of sums a bin holds."""
-        return 2 + int(self.scores) + int(self.distances)
-
-    def uniform_edges(self) -> Array:
-        """Edges of all bins but the last; a score belongs to the first bin with score <= edge."""
-        edges = self.all_edges()[1:-1]
-        return np.nextafter(edges, -np.inf) if self.closed_below else edges
-
-    def all_edges(self) -> Array:
-        """Edges of bins of equal width, from one end of their span to the other."""
-        low, high = self.span
-        edges: Array = low + (high - low) * (np.arange(self.bins + 1, dtype=np.float64) / self.bins)
-        return edges
-
-
-class SlicedScores(Protocol):
-    """Scores of a slice set, as ordered metrics read them: sorted rows, or a grid.
-
-    `rows` is the number of the model's rows, which says whether to resample them one by one, None where that cannot
-    be done; `binned` says whether a point may hold several distinct scores.
-    """
-
-    @property
-    def slices(self) -> int:
-        """Number of slices."""
-
-    @property
-    def rows(self) -> int | None:
-        """Number of the model's rows."""
-
-    @property
-    def binned(self) -> bool:
-        """Whether points are bins."""
-
-    @property
-    def weighted(self) -> bool:
-        """Whether rows carry weights."""
-
-    @property
-    def channels(self) -> tuple[str, ...]:
-        """Names of the counts at each point, in the order of the last axis of `block_counts`."""
-
-    def point_state(self) -> dict[str, Segments]:
-        """Scores per slice, ascending, with the weight of each class."""
-
-    def replicate_points(self, weights: Array, *, scores: bool = False) -> Iterator[dict[str, Segments]]:
-        """The point state under resampled blocks, a few replicates at a time."""
-
-    def block_counts(self, blocks: int) -> Iterator[tuple[int, int, Array]]:
-        """`[slice, block, coarse bin, class]`, a few slices at a time."""
-
-    def coarse_scores(self) -> Array:
-        """Mean score of each coarse bin `[slice, coarse bin]`."""
-
-    def coarse_ties(self) -> NDArray[np.bool_]:
-        """Whether all rows of a coarse bin have one score `[slice, coarse bin]`."""
-
-    def bin_counts(self, binning: Binning, blocks: int) -> Iterator[tuple[int, int, Array]]:
-        """`[slice, block, bin, channel]`, a few slices at a time."""
-
-    def quantile_edges(self, bins: int) -> Array:
-        """Edges of bins of equal weight `[slice, bins - 1]`."""
 
 
 class ExactPoints:
@@ -266,18 +179,19 @@ class SlicedRows:
         weight = None if self.ordered.weight is None else self.ordered.weight.compress(member)
         return ClassMembers.of(self.ordered.block.compress(member), weight, point.compress(member), points)
 
+    def row_counts(self) -> RowCounts:
+        """The rows on their coarse bins."""
+        return self.at_points(self.coarse_bins(), coarse_number(self.slices))
+
+    def at_points(self, point: NDArray[np.integer[Any]], points: int) -> RowCounts:
+        """The rows at so many points of their slice, by the number of each."""
+        assert self.ordered.block is not None
+        place = point * point.dtype.type(2) + self.ordered.positive
+        return RowCounts(place, self.ordered.block, self.ordered.weight, self.offsets, points)
+
     def block_counts(self, blocks: int) -> Iterator[tuple[int, int, Array]]:
         """Weight per class on coarse bins by block: `[slice, block, bin, class]` for a few slices at a time."""
-        assert self.ordered.block is not None
-        bin_of, bins = self.coarse_bins(), coarse_number(self.slices)
-        step = max(1, DENSE_LIMIT // (blocks * bins * 2))
-        for first in range(0, self.slices, step):
-            last = min(first + step, self.slices)
-            part = slice(self.offsets[first], self.offsets[last])
-            key = self.code(first, last) * blocks + self.ordered.block[part]
-            key = (key * bins + bin_of[part]) * 2 + self.ordered.positive[part]
-            weight = None if self.ordered.weight is None else self.ordered.weight[part]
-            yield first, last, count(key, weight, (last - first, blocks, bins, 2))
+        return self.row_counts().dense_parts(blocks)
 
     def coarse_bins(self) -> NDArray[np.uint16]:
         """The coarse bin of each row."""
@@ -384,8 +298,3 @@ def _reduce(values: NDArray[Any], starts: Codes) -> Array:
     if len(starts) == values.shape[-1]:
         return values.astype(np.float64)
     return np.add.reduceat(values, starts, axis=-1, dtype=np.float64)
-
-
-def count(key: Codes, weight: Array | None, shape: tuple[int, ...]) -> NDArray[Any]:
-    """Rows, or sums of weights, by integer key, as a dense array."""
-    return np.bincount(key, weights=weight, minlength=int(np.prod(shape))).reshape(shape)

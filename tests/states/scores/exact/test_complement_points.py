@@ -9,12 +9,12 @@ import plmetrics as plm
 from plmetrics.core import pieces as in_pieces
 from plmetrics.inference.ordered import metrics as finalising
 from plmetrics.inference.ordered.metrics import ordered_values
-from plmetrics.states.scores import complement_points as module
-from plmetrics.states.scores import ranges as in_points
-from plmetrics.states.scores.class_rows import ByCell
-from plmetrics.states.scores.complement_points import SetOrder
-from plmetrics.states.scores.ranges import SlicedPoints, add_range
-from plmetrics.states.scores.sorted_rows import SortedRows
+from plmetrics.states.scores.exact import complement_points as module
+from plmetrics.states.scores.exact import ranges as in_points
+from plmetrics.states.scores.exact.class_rows import ByCell
+from plmetrics.states.scores.exact.complement_points import SetOrder
+from plmetrics.states.scores.exact.ranges import SlicedPoints, add_range
+from plmetrics.states.scores.exact.sorted_rows import SortedRows
 
 few = settings(phases=(Phase.explicit, Phase.generate), max_examples=40, deadline=None)
 SLICES, CELLS, MOST_PIECES = 3, 5, 25

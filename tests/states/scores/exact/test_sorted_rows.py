@@ -13,8 +13,9 @@ from plmetrics.inference.metric_values import score_view, value_or_nan
 from plmetrics.inference.ordered.metrics import ordered_values
 from plmetrics.inference.weights import draw_weights
 from plmetrics.states.scores.coarse import coarse_bins, coarse_edges, coarse_number, coarse_of_fine
-from plmetrics.states.scores.packed_rows import PackedRows
-from plmetrics.states.scores.sorted_rows import Binning, SortedRows
+from plmetrics.states.scores.exact.packed_rows import PackedRows
+from plmetrics.states.scores.exact.sorted_rows import SortedRows
+from plmetrics.states.scores.sliced_scores import Binning
 
 few = settings(phases=(Phase.explicit, Phase.generate), max_examples=25)
 SLICES, BLOCKS = 4, 6

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from plmetrics.core.threads import parallel_map, steps
-from plmetrics.states.scores.sorted_rows import SlicedRows, SortedRows, group_order
+from plmetrics.states.scores.exact.sorted_rows import SlicedRows, SortedRows, group_order
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,7 +69,7 @@ class QuantileRows:
     def regroup(self, codes: Codes | None, slices: int) -> SlicedRows:
         """Numbers of a slice set, for their quantiles; `codes` is None where all rows are one slice, -1 for none."""
         number = sum(len(value) for value, _ in self.pieces)
-        sliced = [self.pieces] if codes is None else self._sliced(codes, slices)
+        sliced = [self.pieces] if codes is None else self._slice_pieces(codes, slices)
         parts = parallel_map(self._ascending, sliced)
         masses = [np.ones(len(each)) if mass is None else mass for each, mass in parts]
         value, weight = np.concatenate([each for each, _ in parts]), np.concatenate(masses)
@@ -77,7 +77,7 @@ class QuantileRows:
         everywhere = np.ones(len(value), dtype=np.bool_)
         return SlicedRows(SortedRows(value, everywhere, weight, None), ends, number)
 
-    def _sliced(self, codes: Codes, slices: int) -> list[list[Rows]]:
+    def _slice_pieces(self, codes: Codes, slices: int) -> list[list[Rows]]:
         """The rows of each slice, in pieces."""
         order, offsets = group_order(codes, slices)
         value, weight = _concatenation(self.pieces)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from plmetrics.core.threads import parallel_map, processors
-from plmetrics.states.scores.sorted_rows import CLASSES
-from plmetrics.states.scores.sorting import by_slice, sort_slices
+from plmetrics.states.scores.exact.sorting import by_slice, sort_slices
+from plmetrics.states.scores.sliced_scores import CLASSES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

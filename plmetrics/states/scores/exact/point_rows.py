@@ -8,21 +8,25 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from plmetrics.core.ops import Counts
 from plmetrics.core.threads import steps
-from plmetrics.states.scores.sorted_rows import CLASSES, SlicedRows
+from plmetrics.states.scores.exact.packed_rows import PackedSlices
+from plmetrics.states.scores.exact.sorted_rows import SlicedRows
+from plmetrics.states.scores.sliced_scores import CLASSES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
     from plmetrics.states.scores.coarse import Codes
+    from plmetrics.states.scores.exact.row_counts import RowCounts
+    from plmetrics.states.scores.sliced_scores import SlicedScores
 
 SIZE = 1 << 12
 """Slices lie side by side in room for so many rows: shorter ones are filled up to the longest."""
@@ -76,31 +80,36 @@ class _ClassRows:
     most: int
 
     @classmethod
-    def of(cls, rows: SlicedRows, member: NDArray[np.bool_], places: Codes, points: int) -> _ClassRows:
-        """From the place of each row among `points` places of each slice."""
+    def of(cls, counts: RowCounts, member: NDArray[np.bool_], place: Codes) -> _ClassRows:
+        """From the place of each row of the class: `point x slice`."""
         from scipy.sparse import csr_array
 
-        assert rows.ordered.block is not None
-        place, block = places.compress(member), rows.ordered.block.compress(member)
-        if rows.slices > 1:
-            order = np.argsort(place, kind="stable")
+        block, size = counts.block.compress(member), counts.points * counts.slices
+        place = place.compress(member)
+        if np.any(place[1:] < place[:-1]):
+            order = np.argsort(place.astype(np.min_scalar_type(size)), kind="stable")
             place, block = place[order], block[order]
-        ends = np.searchsorted(place, np.arange(points * rows.slices + 1))
-        shape = (points * rows.slices, int(block.max(initial=0)) + 1)
+        ends = np.searchsorted(place, np.arange(size + 1))
         ones = np.ones(len(block), dtype=np.int16)
         most = int(np.bincount(block).max(initial=0))
-        return cls(csr_array((ones, block, ends), shape=shape), rows.slices, most)
+        shape = (size, int(block.max(initial=0)) + 1)
+        return cls(csr_array((ones, block, ends), shape=shape), counts.slices, most)
 
     def running(self, draws: BlockDraws) -> NDArray[np.signedinteger]:
         """Running totals of the drawn rows along the points, `[point, slice, replicate]`."""
-        largest = min(draws.most * len(self.blocks.data), draws.total * self.most)
-        kind = next(kind for kind in (np.int16, np.int32, np.int64) if largest <= np.iinfo(kind).max)
-        counts: NDArray[Any] = draws.counts[: self.blocks.shape[1]].astype(kind, copy=False)
+        counts: NDArray[Any] = draws.counts[: self.blocks.shape[1]]
+        at_a_point = int(np.diff(self.blocks.indptr).max(initial=0))
+        kind, summed = (self._kind(draws, rows) for rows in (at_a_point, len(self.blocks.data)))
+        at_points = (self.blocks @ counts.astype(kind, copy=False)).astype(summed, copy=False)
         points = self.blocks.shape[0] // max(1, self.slices)
-        totals: NDArray[Any] = self.blocks @ counts
-        totals = totals.reshape(points, self.slices, counts.shape[1])
+        totals: NDArray[Any] = at_points.reshape(points, self.slices, counts.shape[1])
         _add_up(totals)
         return totals
+
+    def _kind(self, draws: BlockDraws, rows: int) -> type[np.signedinteger[Any]]:
+        """The smallest type, and the fastest, for draws of any so many of the rows."""
+        largest = min(draws.most * rows, draws.total * self.most)
+        return next(kind for kind in (np.int16, np.int32, np.int64) if largest <= np.iinfo(kind).max)
 
 
 def _add_up(totals: NDArray[Any]) -> None:
@@ -127,34 +136,45 @@ class PointRows:
     classes: tuple[_ClassRows, _ClassRows]
 
     @classmethod
-    def of(cls, rows: SlicedRows) -> PointRows:
-        """Points are those of exact replicates: neighbouring scores without positives are one."""
+    def of(cls, counts: RowCounts) -> PointRows:
+        """From rows that count once each."""
+        place = (counts.place >> 1).astype(np.int64) * counts.slices + counts.code
+        positive = (counts.place & 1).astype(np.bool_)
+        return cls((_ClassRows.of(counts, ~positive, place), _ClassRows.of(counts, positive, place)))
+
+    @classmethod
+    def exact(cls, rows: SlicedRows) -> PointRows:
+        """At the points of exact replicates: neighbouring scores without positives are one."""
         starts = rows.replicate_starts()
         bounds = np.searchsorted(starts, rows.offsets)
         sizes = np.diff(bounds)
         rank = np.arange(len(starts)) - np.repeat(bounds[:-1], sizes)
         rank = np.repeat(rank, np.diff(starts, append=len(rows.ordered.score)))
-        return cls.at(rows, rank, int(sizes.max(initial=0)))
+        return cls.of(rows.at_points(rank, int(sizes.max(initial=0))))
 
-    @classmethod
-    def at(cls, rows: SlicedRows, point: Codes, points: int) -> PointRows:
-        """Rows at so many points of their slice, by the number of each."""
-        place = point * rows.slices + rows.code(0, rows.slices)
-        members = (~rows.ordered.positive, rows.ordered.positive)
-        negatives, positives = (_ClassRows.of(rows, member, place, points) for member in members)
-        return cls((negatives, positives))
-
-    def replicate_points(self, draws: BlockDraws) -> Iterator[dict[str, Counts]]:
-        """Points `[replicate, slice, point]`, a few replicates at a time."""
+    def replicate_points(self, draws: BlockDraws, *, single: bool = False) -> Iterator[dict[str, Counts]]:
+        """Points `[replicate, slice, point]`, a few replicates at a time; in single precision C-contiguous."""
         totals = [rows.running(draws) for rows in self.classes]
         points, slices, replicates = totals[0].shape
         size = max(1, points * slices)
         step = max(1, _ROOM // size, min(_LEAST_REPLICATES, _LONG_ROOM // size))
+        kind: type[np.floating[Any]] = np.float32 if single else np.float64
+        order: Literal["C", "K"] = "C" if single else "K"
         for first, last in steps(0, replicates, step):
             yield {
-                name: Counts.of(of_class[..., first:last].astype(np.float64).transpose(2, 1, 0))
+                name: Counts.of(of_class[..., first:last].transpose(2, 1, 0).astype(kind, order=order))
                 for name, of_class in zip(CLASSES, totals, strict=True)
             }
+
+
+def block_counts(
+    sliced: SlicedScores, blocks: int, *, dense: bool = False
+) -> Iterable[tuple[int, int, NDArray[Any] | RowCounts]]:
+    """The coarse counts of some slices at a time; all of them as rows where these are few, if not wanted dense."""
+    if dense or not isinstance(sliced, (PackedSlices, SlicedRows)):
+        return sliced.block_counts(blocks)
+    rows = sliced.row_counts()
+    return [(0, sliced.slices, rows)] if rows.is_sparse(blocks) else rows.dense_parts(blocks)
 
 
 def slice_groups(rows: SlicedRows) -> list[tuple[Codes, PointRows]]:
@@ -166,6 +186,6 @@ def slice_groups(rows: SlicedRows) -> list[tuple[Codes, PointRows]]:
     first = 0
     for last in range(1, len(order) + 1):
         if last == len(order) or (last + 1 - first) * ascending[last] > SIZE:
-            groups.append((order[first:last], PointRows.of(rows.part(order[first:last]))))
+            groups.append((order[first:last], PointRows.exact(rows.part(order[first:last]))))
             first = last
-    return groups or [(order, PointRows.of(rows))]
+    return groups or [(order, PointRows.exact(rows))]

@@ -1,4 +1,4 @@
-"""Counts of two windows as arrays: the input of drift measures, with bounds of their error."""
+"""Counts of a column in two windows as arrays: the input of all drift measures, with bounds of their error."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from plmetrics.core.segments import Segments
-from plmetrics.features.drift.slice_counts import WIDTH, SlicedCounts
+from plmetrics.features.drift.slice_counts import WIDTH
 from plmetrics.inference.comparisons.tests.two_samples import (
     Array,
     SampleMoments,
@@ -20,7 +20,12 @@ from plmetrics.inference.comparisons.tests.two_samples import (
 )
 
 if TYPE_CHECKING:
-    from plmetrics.features.drift.counts import ColumnCounts
+    from collections.abc import Iterable, Sequence
+
+    import polars as pl
+
+    from plmetrics.features.drift.subjects import Subject
+    from plmetrics.table.slices import Slices
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +41,32 @@ class Edges:
 
 
 @dataclass(frozen=True, slots=True)
-class Sides:
-    """Counts of one slice set as arrays: values as segments, and nulls by slice.
+class DriftCounts:
+    """All columns of a comparison, in order, each in every slice set; `weighted` says whether rows have weights.
 
-    `rows`, `weight`, `offset` and `square` are pairs: the reference, and the rows that are evaluated; `known_rows` are
-    those of each slice that have a value.
+    Columns are put in order one by one, the next while one is read, and once: what was counted of one is freed then.
     """
 
-    column: ColumnCounts
+    slices: tuple[Slices, ...]
+    columns: Iterable[tuple[ColumnCounts, ...]]
+    weighted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnCounts:
+    """Counts of a column in the slices of one set, from which all measures are made: by value, and of nulls by slice.
+
+    Places are values, or lower edges of bins (`binned`), or one for all values (`too_many`); `values` are those of
+    numbers. `rows`, `weight`, `offset` and `square` are pairs: the reference, and the rows that are evaluated;
+    `known_rows` are those of each slice that have a value.
+    """
+
+    subject: Subject
+    slices: Slices
+    binned: bool
+    too_many: bool
     edges: Edges | None
-    slices: int
+    place: pl.Series
     values: Segments
     rows: tuple[Segments, Segments]
     known_rows: tuple[Array, Array]
@@ -57,42 +78,71 @@ class Sides:
     width: Segments | None
 
     @classmethod
-    def of_sets(cls, column: ColumnCounts, *, weighted: bool) -> list[Sides]:
-        """Counts of a column in the slices of each set; the first set is all rows."""
-        first, *others = (cls.of(sliced, column, None, weighted=weighted) for sliced in column.sliced)
-        if column.subject.of_numbers:
-            edges = Edges(first.values.values, first.weight[0])
-            return [replace(sides, edges=edges) for sides in (first, *others)]
-        return [first, *others]
+    def of_sets(
+        cls,
+        subject: Subject,
+        sets: Sequence[Slices],
+        frames: Sequence[pl.DataFrame],
+        *,
+        weighted: bool,
+        binned: bool = False,
+        too_many: bool = False,
+    ) -> tuple[ColumnCounts, ...]:
+        """Counts in each set, from frames of `roll_up_windows`; the first set is all rows."""
+        first, *others = (
+            cls._of(subject, slices, frame, weighted=weighted, binned=binned, too_many=too_many)
+            for slices, frame in zip(sets, frames, strict=True)
+        )
+        if not subject.of_numbers:
+            return first, *others
+        edges = Edges(first.values.values, first.weight[0])
+        return tuple(replace(counts, edges=edges) for counts in (first, *others))
 
     @classmethod
-    def of(
-        cls, sliced: SlicedCounts, column: ColumnCounts, edges: Edges | None, *, weighted: bool = True
-    ) -> Sides:
-        """The counts of a column in the slices of a set; `weighted` says whether rows have weights."""
-        size, defined, absent = len(sliced.slices), sliced.defined, sliced.absent
-        offsets = np.searchsorted(defined["slice"].to_numpy(), np.arange(size + 1))
+    def _of(
+        cls,
+        subject: Subject,
+        slices: Slices,
+        frame: pl.DataFrame,
+        *,
+        weighted: bool,
+        binned: bool,
+        too_many: bool,
+    ) -> ColumnCounts:
+        """The counts in the slices of a set; `weighted` says whether rows have weights."""
+        defined, absent = frame, frame.clear()
+        if frame["place"].null_count():
+            defined, absent = (
+                frame.filter(mask) for mask in (frame["place"].is_not_null(), frame["place"].is_null())
+            )
+        offsets = np.searchsorted(defined["slice"].to_numpy(), np.arange(len(slices) + 1))
 
         def cut(name: str, *, whole: bool = False) -> Segments:
             return Segments(defined[name].to_numpy(), offsets, whole=whole)
 
-        def lost(name: str) -> Array:
+        def nulls(name: str) -> Array:
             values = absent[name].to_numpy()
-            return np.bincount(absent["slice"].to_numpy(), weights=values, minlength=size).astype(np.float64)
+            return np.bincount(absent["slice"].to_numpy(), values, len(slices)).astype(np.float64)
 
-        numbers = defined["place"].to_numpy() if column.subject.of_numbers else np.zeros(defined.height)
+        numbers = defined["place"].to_numpy() if subject.of_numbers else np.zeros(defined.height)
         rows = cut("rows_0", whole=True), cut("rows_1", whole=True)
         pairs: Any = {
             "rows": rows,
             "known_rows": tuple(side.total() for side in rows),
             "weight": (cut("weight_0"), cut("weight_1")) if weighted else rows,
-            "offset": (cut("offset_0"), cut("offset_1")) if column.binned else (None, None),
-            "square": (cut("square_0"), cut("square_1")) if column.binned else (None, None),
-            "null_rows": (lost("rows_0"), lost("rows_1")),
-            "null_weight": (lost("weight_0"), lost("weight_1")),
+            "offset": (cut("offset_0"), cut("offset_1")) if binned else (None, None),
+            "square": (cut("square_0"), cut("square_1")) if binned else (None, None),
+            "null_rows": (nulls("rows_0"), nulls("rows_1")),
+            "null_weight": (nulls("weight_0"), nulls("weight_1")),
             "width": cut(WIDTH) if WIDTH in defined.columns else None,
         }
-        return cls(column, edges, size, Segments(numbers, offsets), **pairs)
+        values = Segments(numbers, offsets)
+        return cls(subject, slices, binned, too_many, None, defined["place"], values, **pairs)
+
+    @property
+    def has_nulls(self) -> bool:
+        """Whether a row of a slice has no value."""
+        return any(rows.any() for rows in self.null_rows)
 
     def rows_of(self, side: int, *, nulls: bool) -> Array:
         """Number of compared rows of each slice; rows without a score or a label count with `nulls`."""
@@ -102,7 +152,7 @@ class Sides:
     @property
     def _null_counts(self) -> bool:
         """Whether a null counts as a value; in a score or label it is one not there yet."""
-        return self.column.subject.subject == "column"
+        return self.subject.subject == "column"
 
     def bins(self, bins: int) -> tuple[Segments, Segments]:
         """The weights of both windows by bin, or by category; nulls of a column without a role are one more."""
@@ -117,7 +167,7 @@ class Sides:
     def _categories(self, side: int) -> Segments:
         behind = self.weight[side].offsets[1:]
         masses = np.insert(self.weight[side].values, behind, self._null_bin(side))
-        return Segments(masses, self.weight[side].offsets + np.arange(self.slices + 1))
+        return Segments(masses, self.weight[side].offsets + np.arange(len(self.slices) + 1))
 
     def _null_bin(self, side: int) -> Array:
         weight = self.null_weight[side]
@@ -129,7 +179,7 @@ class Sides:
 
     def largest_share(self) -> Array | None:
         """Error bound of a distance of distribution functions: the largest share of a bin."""
-        if not self.column.binned:
+        if not self.binned:
             return None
         masses = [shares(side) for side in self.weight]
         if self.width is not None:
@@ -149,7 +199,7 @@ class Sides:
 
     def moved(self) -> Array | None:
         """Mean distance of values above their bins' edges, over both windows."""
-        if not self.column.binned:
+        if not self.binned:
             return None
         before, now = (
             offset.total() / np.where(weight.total() > 0, weight.total(), 1.0)

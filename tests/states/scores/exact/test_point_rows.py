@@ -10,9 +10,9 @@ import plmetrics as plm
 from plmetrics.inference.metric_values import score_view, value_or_nan
 from plmetrics.inference.ordered.replicates import exact_replicates
 from plmetrics.inference.weights import Nudges, ResamplingWeights
-from plmetrics.states.scores import point_rows
-from plmetrics.states.scores.point_rows import BlockDraws, PointRows, slice_groups
-from plmetrics.states.scores.sorted_rows import SortedRows
+from plmetrics.states.scores.exact import point_rows
+from plmetrics.states.scores.exact.point_rows import BlockDraws, PointRows, slice_groups
+from plmetrics.states.scores.exact.sorted_rows import SortedRows
 
 few = settings(phases=(Phase.explicit, Phase.generate), max_examples=25)
 BLOCKS, SLICES = 6, 5
@@ -63,7 +63,7 @@ def check(found, sliced, drawn, name):
 @given(sliced_rows, st.integers(0, 99))
 def test_replicates_are_those_of_rows(most, sliced, seed):
     drawn = draws(seed, most)
-    rows, parts = PointRows.of(sliced), BlockDraws.parts(drawn)
+    rows, parts = PointRows.exact(sliced), BlockDraws.parts(drawn)
     views = [score_view(state) for part in parts for state in rows.replicate_points(part)]
     for metric in METRICS:
         check(np.concatenate([value_or_nan(metric, view) for view in views]), sliced, drawn, metric.name)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plmetrics.states.scores.sorting import sort_with_weights
+from plmetrics.states.scores.exact.sorting import sort_with_weights
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

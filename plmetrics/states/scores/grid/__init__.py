@@ -1,0 +1,1 @@
+"""Scores counted on a grid, where sorted rows do not fit into memory."""
