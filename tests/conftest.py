@@ -13,8 +13,12 @@ settings.load_profile("plmetrics")
 
 
 def pytest_sessionstart() -> None:
-    """Collection creates objects that stay: the garbage collector would only read them again and again."""
+    """Collection creates objects that stay: the garbage collector would only read them again and again.
+
+    No test takes the power away: files are as durable without waiting for the disk. Processes of tests still wait.
+    """
     gc.disable()
+    os.fsync = lambda descriptor: os.fstat(descriptor) and None
 
 
 def pytest_collection_finish() -> None:

@@ -65,6 +65,7 @@ def check(found: pl.DataFrame, rows: pl.DataFrame, weight: str | None, *, bound:
         assert (off <= most).all()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("weight", [None, "w"])
 def test_areas_of_pairs_are_those_of_scikit_learn(weight: str | None) -> None:
     rows = table()
@@ -74,7 +75,7 @@ def test_areas_of_pairs_are_those_of_scikit_learn(weight: str | None) -> None:
     check(found, rows, weight, bound=True)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize("ranges", [1, 5])
 @pytest.mark.parametrize("weight", [None, "w"])
 def test_they_are_read_in_ranges(weight: str | None, ranges: int, monkeypatch: pytest.MonkeyPatch) -> None:

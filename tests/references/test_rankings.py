@@ -10,6 +10,7 @@ from sklearn.metrics import roc_auc_score
 import plmetrics as plm
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("case", ["ties", "continuous", "constant_score", "ends"])
 def test_thresholds_are_where_the_values_are_read(case, weighted):

@@ -341,6 +341,7 @@ EMPTY_SETS = [
 ]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("task", "metric"), EMPTY_SETS)
 @pytest.mark.parametrize("exact", [True, False])
 @pytest.mark.parametrize("uncertainty", [None, {"replicates": 20}])

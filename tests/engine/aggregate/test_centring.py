@@ -93,6 +93,7 @@ def assert_right(found: pl.DataFrame, rows: pl.DataFrame, weight: str | None = N
             assert value == pytest.approx(right[metric], rel=1e-9), (slice_, metric)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "arguments",
     [

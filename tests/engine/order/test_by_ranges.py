@@ -109,6 +109,7 @@ def test_rows_are_dropped_for_each_model_alone(monkeypatch, parts, weight):
     assert_alike(evaluate(frame, **options).metrics, expected)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("weight", [None, "w"])
 def test_curves_are_those_of_rows_held_in_memory(monkeypatch, weight):
     options = {"curves": ["roc", {"curve": "pr", "slices": ["region"]}, "reliability"], "metrics": ["brier"]}
@@ -176,6 +177,7 @@ def test_intervals_of_rests_are_close_to_those_of_resampled_rows(monkeypatch, we
     np.testing.assert_allclose(*both, rtol=0.06)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("weight", [None, "w"])
 def test_standard_errors_are_close_to_those_of_resampled_rows(monkeypatch, weight):
     options = {"metrics": ["roc_auc", "average_precision"], "slices": None, "unit": "unit", "weight": weight}
@@ -198,6 +200,7 @@ def test_the_order_of_the_rows_does_not_show_where_it_must_not(monkeypatch, part
         assert other.equals(one)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("parts", [1, 3])
 def test_the_order_of_rows_with_equal_scores_and_weights_does_not_show_in_rests(monkeypatch, parts):
     frame = table().with_columns(pl.col("a", "b").round(1), w=0.1 + pl.col("whole") / 7)

@@ -159,6 +159,7 @@ def test_a_server_that_does_not_recover(store, monkeypatch):
         evaluate(address)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("kind", ["parquet", "csv", "ndjson", "arrow"])
 def test_a_server_that_fails_while_rows_are_read(store, monkeypatch, kind):
     monkeypatch.setenv("POLARS_CLOUD_MAX_RETRIES", "0")
@@ -175,6 +176,7 @@ def plm_on(source: object) -> None:
         source.frame.select("p").collect(engine="streaming")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("change", ["other rows", "same size", "removed"])
 @pytest.mark.parametrize("reads", [2, 3])
 def test_an_object_that_is_replaced_while_it_is_read(store, change, reads):
