@@ -84,6 +84,7 @@ def sample(rows, seed, digits=None):
     )
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("digits", [None, 2])
 @pytest.mark.parametrize("weight", [None, "w"])
 def test_binned_values_are_within_their_bound(weight, digits):

@@ -48,6 +48,7 @@ def test_blocks_are_those_of_a_grouping(monkeypatch, units, most, nulls):
     assert found.units.sum() == frame["u"].drop_nulls().n_unique()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("by_batch", [False, True])
 @pytest.mark.parametrize(
     "units",

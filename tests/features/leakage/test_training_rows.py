@@ -63,6 +63,7 @@ def keys_of(frame: pl.DataFrame, *names: str) -> list[tuple[Any, ...] | None]:
     return [None if None in row else row for row in frame.select(names).rows()]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("names", [("id",), ("id", "site")])
 @pytest.mark.parametrize("weight", [None, "w"])

@@ -335,6 +335,7 @@ def test_cross_validation_reads_repetitions_and_inner_folds() -> None:
     assert {"nested", "selection_optimism"} <= set(found.cross_validation["kind"])
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "asked",
     [

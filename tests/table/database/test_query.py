@@ -227,6 +227,7 @@ def test_types_of_columns_of_postgresql(scratch):
     assert PASSWORD not in str(caught.value)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("make", [postgresql, mariadb])
 def test_keys_in_decimals_are_not_rounded(scratch, make):
     """2^53 and 2^53 + 1 would be one unit, and one slice; fractions and what 64 bits hold are read."""

@@ -101,6 +101,7 @@ def test_what_paths_mean(store):
     assert names("t/_old/z.parquet") == ["z.parquet"]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("paths", "kind", "words"),
     [
