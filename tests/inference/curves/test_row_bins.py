@@ -84,7 +84,7 @@ def asked(task: str, **more: Any) -> dict[str, Any]:
     return given | {"curves": curves} | TASKS[task][1] | more
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("task", TASKS)
 def test_states_of_shards_give_what_a_run_over_all_rows_gives(tmp_path: Any, task: str, way: str) -> None:
