@@ -12,9 +12,18 @@ settings.register_profile("plmetrics", deadline=None, derandomize=True, max_exam
 settings.load_profile("plmetrics")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Files go to processes in their order, which ends with short ones: few tests may be long ones."""
+    config.option.loadscopereorder = False
+
+
 def pytest_sessionstart() -> None:
-    """Collection creates objects that stay: the garbage collector would only read them again and again."""
+    """Collection creates objects that stay: the garbage collector would only read them again and again.
+
+    No test takes the power away: files are as durable without waiting for the disk. Processes of tests still wait.
+    """
     gc.disable()
+    os.fsync = lambda descriptor: os.fstat(descriptor) and None
 
 
 def pytest_collection_finish() -> None:

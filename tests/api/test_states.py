@@ -259,7 +259,7 @@ def test_a_later_day_may_have_other_slices(folder: Path) -> None:
     ]
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize("weight", [None, "w"])
 def test_equal_labels_of_a_slice_do_not_vary_in_any_merge(weight: str | None) -> None:
     """A slice of one number, of a few rows a day, far from all others: no R2, and a standard deviation of 0."""

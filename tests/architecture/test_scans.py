@@ -121,6 +121,7 @@ def test_units_are_counted_by_one_scan_however_short_memory_is(tmp_path: Path, m
     assert not [each for each in made if each.stuck]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "asked",
     [

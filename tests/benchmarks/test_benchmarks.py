@@ -59,18 +59,21 @@ def test_ratios_are_printed(cube):
             assert re.search(rf"\* {aim.of} / {aim.to}: \*\*(1/)?[\d.]+\*\*", printed)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("duckdb") is None, reason="DuckDB is a peer of the extra bench")
 def test_contestants_agree_on_all_values(cube):
     printed, _, _ = cube
     assert f"all in agreement: {2 * 8 * SLICE_COUNT:,}." in printed
 
 
+@pytest.mark.slow
 def test_write_replaces_the_section_and_keeps_the_prose(cube):
     printed, readme, _ = cube
     begin, end = "# Ours\n\nprose\n\n<!-- begin cube -->\n\n", "\n\n<!-- end cube -->\n\nmore prose\n"
     assert readme == f"{begin}{printed.strip()}{end}"
 
 
+@pytest.mark.slow
 def test_tables_are_deleted(cube):
     assert list(cube[2].iterdir()) == []
 
@@ -125,6 +128,7 @@ def test_a_peer_that_is_not_installed_is_skipped_with_a_line(monkeypatch, tmp_pa
     assert printed.strip() in readme.read_text()
 
 
+@pytest.mark.slow
 def test_a_contestant_that_fails_is_told_with_its_last_words(tmp_path):
     with pytest.raises(measure.BenchmarkError, match=r"(?s)sums failed \(exit code 1\).*nowhere"):
         measure.run_worker("sums", (tmp_path / "nowhere", tmp_path / "nowhere"))

@@ -113,6 +113,7 @@ def evaluate(frame: pl.DataFrame, task: str, **settings: Any) -> pl.DataFrame:
     return plm.evaluate(frame, **(given | settings)).metrics
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("weight", [None, "w"])
 @pytest.mark.parametrize(("task", "influence"), [("binary", binary), ("regression", regression)])
 def test_the_standard_error_is_that_of_all_rows(

@@ -1,6 +1,7 @@
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -21,19 +22,29 @@ class Outcome:
 Invoke = Callable[..., Outcome]
 
 
+@cache
+def command_line(of_call: Callable[..., Any], *name: str) -> Any:
+    """The command line of a call of a command, put together once for all tests."""
+    from typer.main import get_command
+
+    return get_command(of_call(name))
+
+
 @pytest.fixture
 def invoke(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Invoke:
     """Run the command line in this process, which has no terminal, and no progress however slow the machine is."""
-    from plmetrics.cli.app import main
+    from plmetrics.cli import app
     from plmetrics.cli.terminal import progress
 
+    of_call = app._of_call
+    monkeypatch.setattr(app, "_of_call", lambda words: command_line(of_call, *words[:1]))
     monkeypatch.setattr(progress, "_FIRST", float("inf"))
     monkeypatch.delenv("COLUMNS", raising=False)
 
     def call(*arguments: str) -> Outcome:
         monkeypatch.setattr(sys, "argv", ["plmetrics", *arguments])
         with pytest.raises(SystemExit) as stopped:
-            main()
+            app.main()
         code = stopped.value.code
         captured = capsys.readouterr()
         return Outcome(int(code or 0), captured.out, captured.err)

@@ -183,6 +183,7 @@ def test_what_killed_runs_left_goes_once_it_is_a_day_old(
     assert not is_old(place_of(f"{OUTPUT}/nightly"))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("part", ["run.json", "metrics.parquet", "latest.json"])
 def test_an_answer_that_is_lost_is_no_second_run(suite: Path, store: S3Server, part: str) -> None:
     """The store has written the object and does not say so: the request is repeated, and meets its own object."""

@@ -115,6 +115,7 @@ def remove(folder: Path) -> None:
     (folder / "scores.parquet").unlink()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("spoil", "code", "words"),
     [

@@ -40,6 +40,7 @@ def history(*arguments: object, width: int = 100) -> Result:
     )
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("width", [100, 60])
 def test_the_text_has_every_interval_with_its_values_and_marks(home: Path, width: int) -> None:
     result = history(home, "roc_auc", width=width)

@@ -111,6 +111,7 @@ def assert_only_a_record_is_left(place, code):
     assert (record["status"], record["exit_code"]) == ("failed", code)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("module", ["typer", "plmetrics.cli.run", "pydantic", "polars"])
 def test_a_command_that_is_stopped_while_its_modules_load(place, module):
     assert ended(place, LOADING.replace("NAME", repr(module))) == (130, "interrupted\n")

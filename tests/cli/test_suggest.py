@@ -222,6 +222,7 @@ metrics: [{metrics}]
 """
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("table", "score", "metrics", "where", "words"),
     [

@@ -157,7 +157,6 @@ def test_case(case: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPa
     write(case, folder)
     monkeypatch.chdir(folder)
     monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.setattr(os, "fsync", lambda _: None)
     for name, value in case.get("variables", {}).items():
         monkeypatch.setenv(name, value)
     before = everything(tmp_path)

@@ -114,6 +114,7 @@ def test_a_run_that_is_there_is_not_written_again(database: str, ended: EndedRun
     assert len(rows(database, "gates")) == ended.result.gates.height
 
 
+@pytest.mark.exhaustive
 def test_nothing_is_a_null_and_never_nan(database: str, ended: EndedRun) -> None:
     assert ended.result is not None
     strange = pl.Series("value", [float("nan"), float("inf"), float("-inf"), 0.1 + 0.2])

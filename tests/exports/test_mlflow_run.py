@@ -82,6 +82,7 @@ def test_an_interval_that_is_run_again_supersedes(ended: EndedRun, tmp_path: Pat
     assert sum(by is not None for by in superseded.values()) == 1
 
 
+@pytest.mark.slow
 def test_a_run_that_was_cut_short_is_logged_again(
     ended: EndedRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -166,6 +166,7 @@ def test_what_is_wrong_is_said(folder: Path, message: str, words: str) -> None:
     assert CANARY not in str(caught.value)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("state", "words"),
     [

@@ -188,8 +188,9 @@ def test_each_export_is_tried_and_all_faults_are_told(
 def test_a_run_that_fails_has_its_documents(suite_file: Callable[..., Path], tmp_path: Path) -> None:
     file = suite_file({"also": [*NAMES, {"openmetrics": "credit.prom"}], "delta": "lake"})
     (tmp_path / "s.parquet").write_bytes(b"PAR1 and then nothing")
-    done = command("run", file, folder=tmp_path)
-    assert done.returncode == 4
+    with pytest.raises(plm.DataError) as raised:
+        plm.run(file)
+    assert raised.value.exit_code == 4
     (folder,) = [path for path in (tmp_path / "runs" / "credit").iterdir() if path.is_dir()]
     assert {path.name for path in folder.iterdir()} == FILES | {"run.json", "README.md"}
     text = (tmp_path / "credit.prom").read_text()

@@ -180,6 +180,7 @@ def outside(history: int, sd: float, shift: float, trials: int = 4000) -> float:
     return float((gates["verdict"] == "fail").mean())
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("history", [10, 40])
 @pytest.mark.parametrize("sd", [2.0, 3.0])
 def test_false_alarms_are_as_often_as_the_note_says(history: int, sd: float) -> None:

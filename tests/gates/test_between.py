@@ -51,6 +51,7 @@ def test_values_are_judged(rule: dict[str, float], observed: float, verdict: str
     assert (row["observed"], row["verdict"]) == (pytest.approx(observed), verdict)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("rule", "verdict"),
     [

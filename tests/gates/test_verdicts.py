@@ -268,6 +268,7 @@ def test_gates_that_are_judged_together_are_judged_as_each_alone(new_table: type
     assert of_all["verdict"].unique().sort().to_list() == ["fail", "inconclusive", "pass", "skipped"]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("off", "verdict"), [(0.5, "inconclusive"), (-0.5, "inconclusive"), (2.0, "fail"), (-2.0, "pass")]
 )

@@ -21,6 +21,7 @@ def decisions(rows: int, seed: int = 3) -> pl.DataFrame:
     return pl.DataFrame({"y": label, "p": (0.3 * label + 0.7 * rng.random(rows)), "g": group})
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("against", ["rest", "all", "pairs", "g=big"])
 def test_totals_of_slices_of_different_sizes_are_not_compared(against: str) -> None:
     found = plm.evaluate(

@@ -117,6 +117,7 @@ def test_rates_and_errors_of_clusters(clusters: int) -> None:
         assert np.mean(covers["auto"]) > np.mean(covers["percentile"]) + 0.4 / clusters, covers
 
 
+@pytest.mark.slow
 def test_a_norm_whose_truth_is_0() -> None:
     gaps = np.random.default_rng(5).normal(0.0, 1.0, (10, TABLES, 100))
     point = gaps.mean(axis=2)

@@ -90,6 +90,7 @@ def log_loss(proba: Any, label: Any, weight: Any) -> float:
     return -float(np.average(np.log(own), weights=weight))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("method", REFERENCES)
 def test_fits_are_those_of_other_libraries(method: str, weighted: bool) -> None:

@@ -291,6 +291,7 @@ def test_precision_of_the_rest_matches_scikit_learn() -> None:
     assert row["difference"] == pytest.approx(here - there)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("asked", ["rest", "all", "pairs", "region=south"])
 def test_chunks_of_slices_leave_no_trace(asked: str, monkeypatch: pytest.MonkeyPatch) -> None:
     keywords: dict[str, Any] = {

@@ -173,6 +173,7 @@ def on_grid(rows: pl.DataFrame, **more: Any) -> pl.DataFrame:
     return found
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("correlation", [0.0, 0.6, 0.99])
 def test_counted_on_a_grid_they_are_within_their_bound_of_scipy(correlation: float) -> None:
     rng = np.random.default_rng(7)

@@ -240,6 +240,7 @@ def test_intervals_of_the_best_of_slices_that_are_all_alike_hold_their_rate():
     assert all(np.mean(cover) >= 0.75 for cover in held.values()), held
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("agg", ["mean", "sum", "min", "max", "worst"])
 def test_over_slices(agg):
     rows = table(2000)

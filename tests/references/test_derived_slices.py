@@ -89,6 +89,7 @@ def test_periods_and_expressions_are_those_of_python(spec: dict[str, Any], text:
     assert found == pytest.approx(expected)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("hours", [1, 2, 3, 6, 12])
 @pytest.mark.parametrize(
     ("zone", "day"),

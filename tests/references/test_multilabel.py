@@ -104,7 +104,7 @@ def test_values_are_those_of_scikit_learn(weight: str | None, threshold: float) 
     assert dict(found.select("metric", "value").rows()) == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize("memory", [None, "60MB"])
 def test_weighted_values_stand_beside_those_without_weights(memory: str | None) -> None:
     """Also at thresholds that a rule chooses, which heeds the weights of each."""

@@ -112,6 +112,7 @@ RANX: list[tuple[dict[str, int], list[str], dict[str, float]]] = [
 metrics/{rank_biased_precision,bpref}_test.py. What was not ranked is 0 in its lists."""
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("judged", "ranked", "expected"), RANX)
 def test_rankings_of_ranx(
     judged: dict[str, int], ranked: list[str], expected: dict[str, float], tmp_path: Any

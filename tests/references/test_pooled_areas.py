@@ -1,5 +1,6 @@
 """Areas of all pairs of row and class (average=micro), held against scikit-learn's on the pairs themselves."""
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -65,6 +66,7 @@ def check(found: pl.DataFrame, rows: pl.DataFrame, weight: str | None, *, bound:
         assert (off <= most).all()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("weight", [None, "w"])
 def test_areas_of_pairs_are_those_of_scikit_learn(weight: str | None) -> None:
     rows = table()
@@ -74,7 +76,7 @@ def test_areas_of_pairs_are_those_of_scikit_learn(weight: str | None) -> None:
     check(found, rows, weight, bound=True)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize("ranges", [1, 5])
 @pytest.mark.parametrize("weight", [None, "w"])
 def test_they_are_read_in_ranges(weight: str | None, ranges: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,18 +106,24 @@ def test_the_plan_of_a_run_counts_all_pairs(monkeypatch: pytest.MonkeyPatch) -> 
     check(evaluated(rows, memory=600_000), rows, None, bound=True)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("exact", [True, False])
-@pytest.mark.parametrize("unit", [None, "u"])
-def test_rows_are_resampled_with_all_of_their_pairs(unit: str | None, exact: bool) -> None:
+@cache
+def resampled_spread(unit: str | None) -> Any:
+    """Standard deviations over resampled units of the values of scikit-learn."""
     rows, rng = table(600), np.random.default_rng(1)
-    found = evaluated(rows, unit=unit, exact=exact, uncertainty={"replicates": 800}).filter(model="m")
     truth, score = pairs(rows, "p")
     place = np.arange(600) if unit is None else np.unique(rows[unit], return_inverse=True)[1]
     units = place.max() + 1
     draws = (np.bincount(rng.integers(0, units, units), minlength=units) for _ in range(400))
     replicates = [expected(truth, score, np.repeat(drawn[place], 3).astype(float)) for drawn in draws]
-    np.testing.assert_allclose(found["std_error"].to_numpy(), np.std(replicates, axis=0, ddof=1), rtol=0.12)
+    return np.std(replicates, axis=0, ddof=1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize("unit", [None, "u"])
+def test_rows_are_resampled_with_all_of_their_pairs(unit: str | None, exact: bool) -> None:
+    found = evaluated(table(600), unit=unit, exact=exact, uncertainty={"replicates": 800}).filter(model="m")
+    np.testing.assert_allclose(found["std_error"].to_numpy(), resampled_spread(unit), rtol=0.12)
     assert found["method"].to_list() == ["t"] * 3
 
 

@@ -10,6 +10,7 @@ from sklearn.metrics import roc_auc_score
 import plmetrics as plm
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("case", ["ties", "continuous", "constant_score", "ends"])
 def test_thresholds_are_where_the_values_are_read(case, weighted):
@@ -83,6 +84,7 @@ def sample(rows, seed, digits=None):
     )
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("digits", [None, 2])
 @pytest.mark.parametrize("weight", [None, "w"])
 def test_binned_values_are_within_their_bound(weight, digits):

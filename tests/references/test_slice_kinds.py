@@ -202,6 +202,7 @@ def test_edges_of_narrow_floats_are_their_shortest_decimals(dtype):
     assert found.select("slice", "value").rows() == expected.select("slice", "value").rows()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("dtype", [pl.Int128, pl.UInt64, pl.Decimal(12, 2)])
 @pytest.mark.parametrize("weight", [None, "w"])
 def test_quantile_bins_of_numbers_of_any_type(dtype, weight):
@@ -341,6 +342,7 @@ EMPTY_SETS = [
 ]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("task", "metric"), EMPTY_SETS)
 @pytest.mark.parametrize("exact", [True, False])
 @pytest.mark.parametrize("uncertainty", [None, {"replicates": 20}])

@@ -12,7 +12,12 @@ import pytest
 from plmetrics.runners.choice import runner_of
 from plmetrics.runners.protocol import Runner
 
-RUNNERS = ["inline", "processes", "dask", pytest.param("ray", marks=pytest.mark.ray)]
+RUNNERS = [
+    "inline",
+    "processes",
+    pytest.param("dask", marks=pytest.mark.slow),
+    pytest.param("ray", marks=pytest.mark.ray),
+]
 TESTS = str(Path(__file__).parents[1])
 ROWS = 480
 

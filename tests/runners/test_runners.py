@@ -219,6 +219,7 @@ def test_any_executor() -> None:
         assert executor.submit(int, "3").result() == 3
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", ["threads", "processes:0", "processes:many", "inline:2", "dask"])
 def test_runners_that_there_are_not(name: str) -> None:
     pytest.importorskip("distributed")

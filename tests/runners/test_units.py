@@ -155,7 +155,7 @@ def test_scores_on_a_grid_and_chosen_thresholds(tmp_path: Path) -> None:
     assert print_of(plm.run(file, on="inline")) == print_of(plm.run(file))
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 def test_a_worker_killed_in_the_midst_changes_nothing(
     remote: Runner, whole: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -188,6 +188,7 @@ def test_poison_ends_a_run_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert any("poison.parquet" in warning for warning in result.warnings)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("missing", ["error", "drop"])
 def test_units_without_rows_count_as_none(tmp_path: Path, missing: str) -> None:
     """A unit of which no row satisfies the condition, or is left, does not fail the others."""
@@ -300,6 +301,7 @@ def test_variables_travel_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert "north" not in plan
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("bad", ["score", "label", "weight"])
 @pytest.mark.parametrize(
     "metrics", [["accuracy"], ["roc_auc"], ["accuracy", {"name": "gap", "null_share": "value"}]]

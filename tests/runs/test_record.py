@@ -8,8 +8,10 @@ from typing import Any
 
 import polars as pl
 import pytest
+from typer.testing import CliRunner
 
 import plmetrics as plm
+from plmetrics.cli.app import app
 from plmetrics.core.results import TABLES
 from plmetrics.runs.readme import readme_text
 from plmetrics.runs.record import git_commit, mask_argument
@@ -73,7 +75,8 @@ def test_labels_are_in_no_fingerprint(folder: Path) -> None:
     assert first.record["fingerprint"] == second.record["fingerprint"]
     with pytest.raises(plm.ConfigError, match="the name of a label"):
         plm.run("nightly.yaml", labels={"a b": "c"})
-    assert command_line("--label", "nothing")[0].returncode == 2
+    words = ["run", "nightly.yaml", "--label", "nothing"]
+    assert CliRunner().invoke(app, words).exit_code == 2
 
 
 @pytest.mark.slow

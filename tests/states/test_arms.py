@@ -100,6 +100,7 @@ def test_fixed_bins_hold_the_channels_and_the_scores(table: Table, strategy: str
         np.testing.assert_allclose(counts[code, block, number], wanted)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("text", "offset"),
     [("qini", 0.0), ("qini(method=guelman)", 0.0), ("auuc", 0.0), ("uplift_at_k(k=0.2)", 1e6)],

@@ -145,6 +145,7 @@ def test_what_is_far_is_what_loses_digits() -> None:
     assert there["xx"].tolist() == [4.0 + 4e6, 4.0, 4e3]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("near", [False, True], ids=["far", "near"])
 @pytest.mark.parametrize("entries", [1, 2, 4])
 def test_equal_numbers_stay_equal_whatever_their_centres(entries: int, near: bool) -> None:

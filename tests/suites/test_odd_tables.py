@@ -207,6 +207,7 @@ def test_a_file_that_is_replaced_between_two_scans(
         )
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
 @pytest.mark.parametrize("power", [-1000, -400, 60, 400, 512, 1000])
 def test_weights_of_any_size_give_the_same_values_or_none(task: str, power: int) -> None:

@@ -14,6 +14,7 @@ PLACES = {"key": [NAN, 1.0, 0.0, None], "other": [0, 0, 0, 1], "place": [30, 10,
 PLACE_OF_KEY = {"1.0": 10, "nan": 30, "None": 40, "-0.0": 0, "2.0": None}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("engine", ["in-memory", "streaming"])
 @pytest.mark.parametrize("dtype", [pl.Float64, pl.Float32])
 @pytest.mark.parametrize("on", ["key", ["key"], ["key", "other"]])

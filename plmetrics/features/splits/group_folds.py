@@ -20,6 +20,8 @@ from plmetrics.table.joins import left_join
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from plmetrics.features.splits.hash_parts import KeyHash
+
 Counts = NDArray[np.int64]
 Shares = NDArray[np.float64]
 
@@ -34,7 +36,7 @@ _WITHIN = "@@within"
 
 def with_group_folds(
     rows: pl.LazyFrame,
-    hashed: pl.Expr,
+    key: KeyHash,
     group: Sequence[str],
     folds: int,
     label: Sequence[str] = (),
@@ -43,7 +45,7 @@ def with_group_folds(
     *,
     mixed: bool = False,
 ) -> pl.LazyFrame:
-    """The rows with the number of the fold of each one's group; `hashed` is the hash of the group.
+    """The rows with the number of the fold of each one's group; `key` is the hash of the group.
 
     Folds are alike in size, and in the classes of `label` if given. `within` is a column of outer folds that is one
     value in each group: then inner folds are dealt inside each.
@@ -58,7 +60,7 @@ def with_group_folds(
     plan = rows.group_by(*group, *keys).agg(
         pl.len().cast(pl.Int64).alias(_ROWS), outer.first().alias(_WITHIN)
     )
-    counted = collected_frame(plan.with_columns(hashed.alias(HASH)).sort(_WITHIN, HASH, *group))
+    counted = collected_frame(key.with_hash(plan).sort(_WITHIN, HASH, *group))
     _refuse_null_groups(counted, group)
     members = counted.select(*group, _WITHIN).unique(maintain_order=True)
     counts = _matrix(counted, group, classes)

@@ -7,6 +7,7 @@ column itself is then a comparison a row: no sort, and nothing to hold.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,7 @@ MOST_STRATA = 100_000
 
 Counts = NDArray[np.int64]
 
+_MIXED = "@@mixed"
 _RANGE = "@@range"
 _ROWS = "@@rows"
 _WORD = 1 << 64
@@ -36,33 +38,55 @@ _ROUNDING = 1e-9
 _NULL_WORD = 0x2545F4914F6CDD1D
 
 
-def fold_hash(columns: Sequence[str], schema: pl.Schema, seed: int, role: str = "key") -> pl.Expr:
-    """The 64-bit hash of a row's key under a seed.
+@dataclass(frozen=True, slots=True)
+class KeyHash:
+    """The 64-bit hash of a row's key under a seed, as a column that is added to rows.
 
     A null is a value like any other. The hash of whole numbers, dates and booleans is the same in every version;
     that of text is the same in every run with one version of Polars.
 
-    Raises:
-        DataError: a column is absent or of a type that cannot be a key.
-
-    >>> fold = fold_hash(["id"], pl.Schema({"id": pl.Int64}), seed=0) % 5
-    >>> pl.DataFrame({"id": [1, 2, 3, 1]}).select(fold.alias("fold"))["fold"].to_list()
+    >>> rows = pl.LazyFrame({"id": [1, 2, 3, 1]})
+    >>> hashed = KeyHash.of_columns(["id"], rows.collect_schema(), seed=0).with_hash(rows)
+    >>> (hashed.collect()[HASH] % 5).to_list()
     [0, 4, 0, 0]
     """
-    state = pl.lit(mix_int(mix_int(seed + 1) ^ FOLD_SALT), dtype=pl.UInt64)
-    for column in columns:
-        dtype = require(schema, column, role, (role,))
-        if not is_key(dtype):
-            msg = f"column '{column}' is of type {dtype}, but a {role} must be a whole number, text, date or boolean"
-            raise DataError(Problem(msg, (role,)))
-        word = key_word(pl.col(column), dtype, FOLD_SALT).fill_null(pl.lit(_NULL_WORD, dtype=pl.UInt64))
-        state = mix_expr(mix_expr(word ^ pl.lit(FOLD_SALT, dtype=pl.UInt64)) ^ state)
-    return state
+
+    words: tuple[pl.Expr, ...]
+    seed: int
+
+    @classmethod
+    def of_columns(cls, columns: Sequence[str], schema: pl.Schema, seed: int, role: str = "key") -> KeyHash:
+        """The hash of the columns of a key.
+
+        Raises:
+            DataError: a column is absent or of a type that cannot be a key.
+        """
+        words = []
+        for column in columns:
+            dtype = require(schema, column, role, (role,))
+            if not is_key(dtype):
+                must = f"a {role} must be a whole number, text, date or boolean"
+                raise DataError(Problem(f"column '{column}' is of type {dtype}, but {must}", (role,)))
+            null = pl.lit(_NULL_WORD, dtype=pl.UInt64)
+            words.append(key_word(pl.col(column), dtype, FOLD_SALT).fill_null(null))
+        return cls(tuple(words), seed)
+
+    def with_hash(self, rows: pl.LazyFrame) -> pl.LazyFrame:
+        """The rows with their hash, mixed column by column.
+
+        A mix reads its word eight times: one expression of all mixes would grow tenfold with each column of the key.
+        """
+        state = pl.lit(mix_int(mix_int(self.seed + 1) ^ FOLD_SALT), dtype=pl.UInt64)
+        for word in self.words:
+            rows = rows.with_columns(mix_expr(word ^ pl.lit(FOLD_SALT, dtype=pl.UInt64)).alias(_MIXED))
+            rows = rows.with_columns(mix_expr(pl.col(_MIXED) ^ state).alias(HASH))
+            state = pl.col(HASH)
+        return rows.drop(_MIXED)
 
 
 def with_parts(
     rows: pl.LazyFrame,
-    hashed: pl.Expr,
+    key: KeyHash,
     shares: Sequence[float],
     strata: Sequence[str] = (),
     name: str = "fold",
@@ -78,28 +102,30 @@ def with_parts(
     Raises:
         DataError: a part has no rows.
     """
+    hashed = key.with_hash(rows)
     if not exact:
         edges = [int(share * _WORD) for share in list(accumulate(shares))[:-1]]
-        return rows.with_columns(_part(hashed, [_word(edge) for edge in edges]).alias(name))
+        return hashed.with_columns(_part([_word(edge) for edge in edges]).alias(name)).drop(HASH)
     keys = {f"@@stratum|{index}": pl.col(column) for index, column in enumerate(strata)}
-    narrow = rows.select(hashed.alias(HASH), **keys or {"@@stratum|0": pl.lit(0, dtype=pl.Int8)})
+    narrow = hashed.select(HASH, **keys or {"@@stratum|0": pl.lit(0, dtype=pl.Int8)})
     ranged = narrow.with_columns((pl.col(HASH) // (1 << _RANGE_BITS)).alias(_RANGE))
     table = _cuts(ranged, shares, nested=nested)
     cuts = [column for column in table.columns if column.startswith("@@cut|")]
     if not keys:
         places = table.select(cuts).row(0)
-        return rows.with_columns(_part(hashed, [_word(edge) for edge in places]).alias(name))
-    joined = left_join(rows.with_columns(**keys), table.lazy(), list(keys))
-    return joined.with_columns(_part(hashed, [pl.col(cut) for cut in cuts]).alias(name)).drop(*keys, *cuts)
+        return hashed.with_columns(_part([_word(edge) for edge in places]).alias(name)).drop(HASH)
+    joined = left_join(hashed.with_columns(**keys), table.lazy(), list(keys))
+    parted = joined.with_columns(_part([pl.col(cut) for cut in cuts]).alias(name))
+    return parted.drop(HASH, *keys, *cuts)
 
 
 def _word(edge: int | None) -> pl.Expr:
     return pl.lit(None if edge is None else min(edge, _WORD - 1), dtype=pl.UInt64)
 
 
-def _part(hashed: pl.Expr, cuts: Sequence[pl.Expr]) -> pl.Expr:
-    """Number of cuts below a hash; a null cut lies above all."""
-    passed = [(hashed >= cut).fill_null(value=False).cast(pl.Int32) for cut in cuts]
+def _part(cuts: Sequence[pl.Expr]) -> pl.Expr:
+    """Number of cuts below a row's hash; a null cut lies above all."""
+    passed = [(pl.col(HASH) >= cut).fill_null(value=False).cast(pl.Int32) for cut in cuts]
     return pl.sum_horizontal(pl.lit(0, dtype=pl.Int32), *passed)
 
 

@@ -15,7 +15,7 @@ from plmetrics.core.names import did_you_mean
 from plmetrics.engine.faults import reading
 from plmetrics.engine.streaming import collected_frame
 from plmetrics.features.splits.group_folds import with_group_folds
-from plmetrics.features.splits.hash_parts import fold_hash, with_parts
+from plmetrics.features.splits.hash_parts import KeyHash, with_parts
 from plmetrics.table.opening import open_source
 from plmetrics.table.prediction_columns import column_names, require
 from plmetrics.table.source import ROW_KEY, Source, check_column_names
@@ -45,25 +45,23 @@ class SplitRequest:
         """The rows, with their number's key where no other is named."""
         return self.source.frame if self.key or self.group else self.source.with_row_key()
 
-    def hashed(self, shift: int = 0) -> pl.Expr:
+    def key_hash(self, shift: int = 0) -> KeyHash:
         """Hash for the assignment."""
         named = self.group or self.key
         schema = self.source.schema if named else pl.Schema({ROW_KEY: pl.UInt64})
         role = "group" if self.group else "key"
-        return fold_hash(named or (ROW_KEY,), schema, self.seed + shift, role)
+        return KeyHash.of_columns(named or (ROW_KEY,), schema, self.seed + shift, role)
 
     def dealt(
         self, rows: pl.LazyFrame, folds: int, name: str, shift: int = 0, within: str | None = None
     ) -> pl.LazyFrame:
         """The rows with a column of folds; those of an inner split are dealt within each outer fold."""
-        hashed = self.hashed(shift)
+        key = self.key_hash(shift)
         if self.group:
-            return with_group_folds(
-                rows, hashed, self.group, folds, self.label, name, within, mixed=self.mixed
-            )
+            return with_group_folds(rows, key, self.group, folds, self.label, name, within, mixed=self.mixed)
         strata = self.label if within is None else (within, *self.label)
         return with_parts(
-            rows, hashed, [1 / folds] * folds, strata, name, exact=self.exact, nested=within is not None
+            rows, key, [1 / folds] * folds, strata, name, exact=self.exact, nested=within is not None
         )
 
     def finished(self, rows: pl.LazyFrame, *names: str) -> Frame:

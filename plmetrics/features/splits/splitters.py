@@ -216,7 +216,7 @@ def leave_one_group_out(data: Table, *, group: Columns, name: str = "fold") -> F
     [1, 0, 1, 2]
     """
     request = split_request(data, (name,), group=group, required=("group",))
-    request.hashed()
+    request.key_hash()
     with reading(request.source):
         return request.finished(with_group_numbers(request.rows, request.group, name), name)
 
@@ -371,7 +371,7 @@ def holdout(
     request = split_request(data, (name,), label=label, key=key, seed=seed, exact=exact)
     with reading(request.source):
         strata = () if not exact else request.label
-        rows = with_parts(request.rows, request.hashed(), [*shares.values()], strata, name, exact=exact)
+        rows = with_parts(request.rows, request.key_hash(), [*shares.values()], strata, name, exact=exact)
         named = pl.lit(list(shares)[-1])
         for place, part in reversed([*enumerate(shares)][:-1]):
             named = pl.when(pl.col(name) == place).then(pl.lit(part)).otherwise(named)

@@ -114,6 +114,7 @@ def test_acceptance_and_removal(
     assert plm.history(OUTPUT, metrics="brier")["accepted"].unique().to_list() == [True]
 
 
+@pytest.mark.slow
 def test_eight_writers_lose_no_manifest(nights: BucketNights) -> None:
     nights.run(0)
     first = nights.current(0)

@@ -101,6 +101,7 @@ def test_what_references_read_stays(
     assert nights.run(9).verdict == "pass"
 
 
+@pytest.mark.slow
 def test_the_last_accepted_night_stays_whole_however_old(nights: Nights) -> None:
     nights.write_suite(compare={"run": "previous"}, keep=KEEP)
     for number in range(2, 6):

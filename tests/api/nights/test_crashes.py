@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 __all__ = ["nights"]
 
+WRITERS = 8 if SLOW else 4
+"""Processes at once: more than this machine has processors, as a rule."""
+
 
 def check_whole(growing: Nights, number: int, expected: tuple[int, ...]) -> None:
     """What is read is one result of the old rows or of the new ones."""
@@ -250,9 +253,9 @@ def go(processes: list[subprocess.Popen[str]]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "numbers", [list(range(8)), [0] * 8], ids=["of different intervals", "of one interval"]
+    "numbers", [list(range(WRITERS)), [0] * WRITERS], ids=["of different intervals", "of one interval"]
 )
-def test_eight_writers_lose_nothing(nights: Nights, numbers: list[int]) -> None:
+def test_writers_at_once_lose_nothing(nights: Nights, numbers: list[int]) -> None:
     nights.write_suite(keep={"states": "9d"})
     processes = [start(nights, number) for number in numbers]
     go(processes)

@@ -42,9 +42,9 @@ def evaluated(outcomes: list[Any]) -> list[str]:
 @pytest.mark.parametrize(
     "sections",
     [
-        {"compare": {"run": {"window": "7d"}}, "drift": {"reference": "previous"}},
         {"gates": [{"metric": "roc_auc", "at_least": 0.75, "consecutive": 2}]},
         {"gates": [{"metric": "roc_auc", "within": {"sd": 9, "last": 3, "min_intervals": 3}}]},
+        {"compare": {"run": {"window": "7d"}}, "drift": {"reference": "previous"}},
     ],
 )
 def test_a_night_that_is_done_reads_none_of_its_references(

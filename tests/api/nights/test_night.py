@@ -136,6 +136,7 @@ def test_references_never_overlap_the_interval_and_name_theirs(
     assert references(nights.run(7)) == [day(number) for number in expected]
 
 
+@pytest.mark.slow
 def test_a_copied_or_renamed_folder_is_no_reference(nights: Nights) -> None:
     nights.write_suite(compare={"run": "previous"})
     first, second = nights.run(0).folder, nights.run(1).folder
@@ -195,6 +196,7 @@ def test_a_damaged_result_is_passed_over_with_a_word(
     assert references(nights.run(2)) == ([day(1)] if reference == "previous" else [day(0), day(1)])
 
 
+@pytest.mark.slow
 def test_a_corrupt_old_file_does_not_block_other_nights(nights: Nights) -> None:
     nights.write_suite(
         compare={"run": {"window": "7d"}},

@@ -170,7 +170,8 @@ def test_constants_that_are_lost_are_taken_from_a_state_with_a_word(nights: Nigh
     assert not [words for words in nights.run(2).warnings if "constants" in words]
 
 
-@pytest.mark.parametrize("scales", [["difference"], ["difference", "ratio", "relative_change"]])
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("scales", [["difference", "ratio", "relative_change"], ["difference"]])
 def test_a_window_on_a_grid_of_other_scores_decides_no_gate_within_its_error(
     nights: Nights, scales: list[str]
 ) -> None:

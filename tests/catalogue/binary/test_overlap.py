@@ -29,6 +29,7 @@ def test_expression_equals_scikit_learn(name, weight, check_expr):
     check_expr(create("binary", name, {}), weight, REFERENCES[name])
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("beta", [0.5, 1, 2, 7.5])
 def test_fbeta_equals_scikit_learn(beta, weight, check_expr):
     def reference(y, p, w):

@@ -132,6 +132,7 @@ BINS = [
 ]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("bins", BINS, ids=str)
 def test_no_order_within_bins_is_farther_away_than_the_bound(bins):
     for tied in product([False, True], repeat=len(bins)):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +13,7 @@ import pytest
 import plmetrics as plm
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 LEVELS = (0.0, 1e0, 1e3, 1e6, 1e9, 1e12)
@@ -93,6 +96,7 @@ def assert_right(found: pl.DataFrame, rows: pl.DataFrame, weight: str | None = N
             assert value == pytest.approx(right[metric], rel=1e-9), (slice_, metric)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -217,29 +221,62 @@ def test_states_of_days_at_other_levels_add(
     assert_right(plm.merge(tmp_path / "pair.state", states[0]).metrics, pl.concat(days), weight)
 
 
+@dataclass(frozen=True)
+class FarDays:
+    """States of days at other levels, of their rows in order and backwards, and the result of all rows."""
+
+    every: pl.DataFrame
+    whole: Any
+    states: list[Any]
+    backwards: list[Any]
+    run: pl.DataFrame
+
+
+@pytest.fixture(scope="module")
+def far_days(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str | None, int | None], FarDays]:
+    """Far days by weight and blocks, each counted once."""
+
+    @cache
+    def counted(weight: str | None, blocks: int | None) -> FarDays:
+        folder = tmp_path_factory.mktemp("far")
+        days = [table(600, seed=day, levels=3 + day, shift=1e4 * day) for day in range(4)]
+        uncertainty = (
+            {} if blocks is None else {"unit": "u", "uncertainty": {"replicates": 9, "blocks": blocks}}
+        )
+        arguments = {**REGRESSION, "weight": weight, "reproducible": True, **uncertainty}
+        every = pl.concat(days)
+        every.write_parquet(folder / "all.parquet")
+        whole = plm.state(folder / "all.parquet", folder / "all.state", **arguments)
+        states: list[Any] = []
+        backwards: list[Any] = []
+        for day, rows in enumerate(days):
+            for made, order in ((states, rows), (backwards, rows.reverse())):
+                order.write_parquet(folder / f"{day}.parquet")
+                made.append(plm.state(folder / f"{day}.parquet", constants=whole, **arguments))
+        run = plm.evaluate(folder / "all.parquet", **arguments).metrics
+        return FarDays(every, whole, states, backwards, run)
+
+    return counted
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("room", [None, 0], ids=["columns", "grouped"])
 @pytest.mark.parametrize("weight", [None, "w"])
 @pytest.mark.parametrize("blocks", [20, None])
 def test_reproducible_states_of_far_slices_are_the_same_in_any_order(
-    room: int | None, weight: str | None, blocks: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    room: int | None,
+    weight: str | None,
+    blocks: int | None,
+    far_days: Callable[[str | None, int | None], FarDays],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    days = [table(600, seed=day, levels=3 + day, shift=1e4 * day) for day in range(4)]
-    uncertainty = {} if blocks is None else {"unit": "u", "uncertainty": {"replicates": 9, "blocks": blocks}}
-    arguments = {**REGRESSION, "weight": weight, "reproducible": True, **uncertainty}
-    every = pl.concat(days)
-    every.write_parquet(tmp_path / "all.parquet")
-    whole = plm.state(tmp_path / "all.parquet", tmp_path / "all.state", **arguments)
-    states: list[Any] = []
-    reversed_: list[Any] = []
-    for day, rows in enumerate(days):
-        for made, order in ((states, rows), (reversed_, rows.reverse())):
-            order.write_parquet(tmp_path / f"{day}.parquet")
-            made.append(plm.state(tmp_path / f"{day}.parquet", constants=whole, **arguments))
+    days = far_days(weight, blocks)
+    states = days.states
     if room is not None:
         monkeypatch.setattr("plmetrics.engine.memory.budget.merging_room", lambda suite: room)
     found = plm.merge(*states)
-    assert_right(found.metrics, every, weight)
+    assert_right(found.metrics, days.every, weight)
     plm.merge(states[3], states[1], state=tmp_path / "one.state")
     plm.merge(states[0], states[2], state=tmp_path / "other.state")
     again = [
@@ -249,7 +286,6 @@ def test_reproducible_states_of_far_slices_are_the_same_in_any_order(
     ]
     assert all(one.metrics.equals(found.metrics) for one in again)
     of_squares = pl.col("metric").is_in(["r2", "adjusted_r2(predictors=2)", "rmse_skill"])
-    ours, theirs = (one.metrics.filter(~of_squares) for one in (found, plm.merge(*reversed_)))
+    ours, theirs = (one.metrics.filter(~of_squares) for one in (found, plm.merge(*days.backwards)))
     assert ours.equals(theirs)  # squared errors of slices near 0 vanish beside those of others, about 1e24
-    run = plm.evaluate(tmp_path / "all.parquet", **arguments).metrics
-    assert plm.merge(whole).metrics.equals(run)
+    assert plm.merge(days.whole).metrics.equals(days.run)

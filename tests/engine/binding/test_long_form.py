@@ -140,6 +140,7 @@ metrics: [interval_coverage(level=0.8), quantile_loss(tau=0.1)]
     assert values == pytest.approx([0.5, (0.1 * 1 + 0.9 * 1) / 2])
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", ["@where", "@level", "@rows", "@differs"])
 def test_columns_called_like_those_of_a_plan(tmp_path: Path, name: str) -> None:
     (tmp_path / "plain").mkdir()

@@ -1,5 +1,8 @@
 """Exact ordered metrics by points: what a run finds does not depend on how many passes it takes."""
 
+import json
+from functools import cache
+
 import numpy as np
 import polars as pl
 import pytest
@@ -42,6 +45,12 @@ def planned(monkeypatch, models, parts):
     """Make every run read scores of so many models at a time, in so many ranges."""
     plan = OrderPlan("points", models, parts, -(-2 // models) * parts, 0)
     monkeypatch.setattr(run_plan, "order_plan", lambda *_: plan)
+
+
+@cache
+def in_memory(low, options):
+    """The values of rows that are held in memory, made once for all passes."""
+    return evaluate(table(low=low), **json.loads(options)).metrics
 
 
 def assert_alike(found, expected, *columns, rtol=1e-12):
@@ -88,12 +97,11 @@ def test_values_are_those_of_rows_held_in_memory(monkeypatch, models, parts, opt
     lookup = options.pop("lookup", None)
     if low < 0:
         options["metrics"] = [text for text in options["metrics"] if text not in {"ece", "brier"}]
-    frame = table(low=low)
-    expected = evaluate(frame, **options).metrics
+    expected = in_memory(low, json.dumps(options))
     planned(monkeypatch, models, parts)
     if lookup is not None:
         monkeypatch.setattr(range_reader, "LOOKUP_CELLS", lookup)
-    assert_alike(evaluate(frame, **options).metrics, expected, "threshold")
+    assert_alike(evaluate(table(low=low), **options).metrics, expected, "threshold")
 
 
 @pytest.mark.exhaustive
@@ -109,6 +117,7 @@ def test_rows_are_dropped_for_each_model_alone(monkeypatch, parts, weight):
     assert_alike(evaluate(frame, **options).metrics, expected)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("weight", [None, "w"])
 def test_curves_are_those_of_rows_held_in_memory(monkeypatch, weight):
     options = {"curves": ["roc", {"curve": "pr", "slices": ["region"]}, "reliability"], "metrics": ["brier"]}
@@ -176,6 +185,7 @@ def test_intervals_of_rests_are_close_to_those_of_resampled_rows(monkeypatch, we
     np.testing.assert_allclose(*both, rtol=0.06)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("weight", [None, "w"])
 def test_standard_errors_are_close_to_those_of_resampled_rows(monkeypatch, weight):
     options = {"metrics": ["roc_auc", "average_precision"], "slices": None, "unit": "unit", "weight": weight}
@@ -198,6 +208,7 @@ def test_the_order_of_the_rows_does_not_show_where_it_must_not(monkeypatch, part
         assert other.equals(one)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("parts", [1, 3])
 def test_the_order_of_rows_with_equal_scores_and_weights_does_not_show_in_rests(monkeypatch, parts):
     frame = table().with_columns(pl.col("a", "b").round(1), w=0.1 + pl.col("whole") / 7)

@@ -313,6 +313,7 @@ def test_a_machine_is_calibrated_as_scikit_learn_does_it(margins, method, name):
         assert values(found, metric)[f"svm_{method['method']}"] == pytest.approx(value, abs=1e-6)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e9])
 def test_margins_of_any_size_have_the_same_fit(margins, scale):
     rows, _ = margins

@@ -32,6 +32,7 @@ def blocks(frame, monkeypatch, *, by_batch, most=None):
     return stage.prepare(bind(suite_from_arguments(**asked()), open_source(frame))).blocks
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("units", "most"), [(300, None), (9_000, None), (9_000, 2_000), (9_000, 200)])
 @pytest.mark.parametrize("nulls", [False, True])
 def test_blocks_are_those_of_a_grouping(monkeypatch, units, most, nulls):
@@ -47,6 +48,7 @@ def test_blocks_are_those_of_a_grouping(monkeypatch, units, most, nulls):
     assert found.units.sum() == frame["u"].drop_nulls().n_unique()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("by_batch", [False, True])
 @pytest.mark.parametrize(
     "units",

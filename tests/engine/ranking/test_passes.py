@@ -30,6 +30,7 @@ def ranked(monkeypatch, frame, passes, **options):
     return plm.evaluate(frame, task="ranking", label="rel", models=["a", "b"], **settings)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("options", [{}, {"query": "name"}, {"uncertainty": None, "slices": None}], ids=str)
 def test_passes_give_the_tables_of_one(monkeypatch, options):
     one, seven = (ranked(monkeypatch, table(), passes, **options) for passes in (1, 7))

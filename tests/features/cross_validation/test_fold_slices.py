@@ -59,6 +59,7 @@ def test_sets_that_a_run_adds(section: Any, fold: str | None, expected: dict[str
     assert sets_of(section, fold) == expected
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("exact", [None, False])
 @pytest.mark.parametrize("uncertainty", [None, {"replicates": 10}])
 def test_metrics_are_of_rows_that_are_held_out(exact: bool | None, uncertainty: Any) -> None:

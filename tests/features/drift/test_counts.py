@@ -565,6 +565,7 @@ def test_what_is_no_number_is_no_value(weight: str | None) -> None:
     assert str(row(table, "constant", "wasserstein")["value"]) == "0.0"
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", ["@window", "@no_label", "@bad", "@value|0"])
 def test_columns_called_like_those_of_a_plan(name: str) -> None:
     table = pl.concat([REFERENCE.with_columns(at=0), CURRENT.with_columns(at=1)])

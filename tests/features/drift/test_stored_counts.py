@@ -197,6 +197,7 @@ def test_values_fold_when_several_days_together_have_too_many(monkeypatch: pytes
     assert_frame_equal(split, whole, rel_tol=1e-9, abs_tol=1e-9)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("weight", [None, "w"])
 def test_bins_stay_within_their_bound(monkeypatch: pytest.MonkeyPatch, weight: str | None) -> None:
     wide = [
@@ -328,6 +329,7 @@ def test_a_column_of_nulls_is_of_any_type(kind: str | None) -> None:
     assert_frame_equal(together, by_rows(rows, slices=slices).filter(column="age"), abs_tol=1e-12)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("values_", [[5.0], [0.1, 0.1], [None, None, None], [7e10, 7e10, None]])
 def test_tiny_and_constant_windows(values_: list[float | None]) -> None:
     rows = pl.DataFrame(

@@ -146,6 +146,7 @@ def test_a_covariate_that_says_nothing_takes_nothing_off() -> None:
     assert_frame_equal(flat.select(columns), readout().select(columns))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("unit", [None, "user"])
 def test_adjusted_readouts_are_the_same_in_any_order(unit: str | None) -> None:
     asked: dict[str, Any] = {
@@ -255,6 +256,7 @@ def test_quantiles_are_compared_by_their_order_statistics() -> None:
         assert (row["cohen_d"], row["mann_whitney_p"]) == (None, None)
 
 
+@pytest.mark.slow
 def test_quantiles_of_equal_arms_differ_as_often_as_the_level_says() -> None:
     rng = np.random.default_rng(4)
     rows = pl.DataFrame({"x": rng.lognormal(size=200_000), "g": np.repeat(np.arange(500), 400)})

@@ -115,6 +115,7 @@ def test_attributes_and_frames_are_refused() -> None:
         plm.state(rows_of(1), **asked, leakage={"train": rows_of(2), "keys": ["id"]})
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", ["n", "low", "rows", "@key|id", "@label", "@score|m", "@bad|label|y|null"])
 def test_columns_called_like_those_of_a_plan(name: str) -> None:
     rows = rows_of(1).drop("kind")

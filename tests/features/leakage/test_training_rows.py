@@ -63,6 +63,7 @@ def keys_of(frame: pl.DataFrame, *names: str) -> list[tuple[Any, ...] | None]:
     return [None if None in row else row for row in frame.select(names).rows()]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("names", [("id",), ("id", "site")])
 @pytest.mark.parametrize("weight", [None, "w"])
@@ -200,6 +201,7 @@ def test_a_training_table_without_keys_passes_nothing(train: pl.DataFrame, words
     assert words in gate["note"]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("kind", ["repeat", "configuration", "parameter", "split", "inner"])
 def test_a_sound_cross_validation_is_no_leak(kind: str) -> None:
     """Rows are held out once in each repeat, configuration and value; inner and training rows belong to no metric."""

@@ -68,6 +68,7 @@ def test_names_sort_as_intervals_do_and_no_moment_lies_between(every: str, zone:
         assert names == sorted(set(names))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("zone", ZONES)
 def test_days_begin_with_the_first_moment_of_their_date(zone: str) -> None:
     days = calendar("1d", zone)

@@ -84,6 +84,7 @@ def test_each_time_of_clocks_is_of_one_interval(zone: str, every: str) -> None:
         assert sorted(times) == sorted(local)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("every", ["1d", "1w", "1mo"])
 @pytest.mark.parametrize("zone", ZONES)
 def test_each_date_is_of_the_interval_that_contains_it(zone: str, every: str) -> None:

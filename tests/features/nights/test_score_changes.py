@@ -248,6 +248,7 @@ def test_a_share_at_the_top_has_parts(tmp_path: Path) -> None:
     assert (table["status"] == "ok").all()
 
 
+@pytest.mark.slow
 def test_states_that_the_next_night_needs_are_not_collected(tmp_path: Path) -> None:
     nights = Nights(tmp_path)
     nights.write_suite(

@@ -384,6 +384,7 @@ def test_slices_and_rests_keep_their_digits(metric: str, levels: tuple[float, ..
         assert any("g=" in slice_ for slice_ in found["slice"])
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "arguments",
     [{"weight": "w"}, {"reproducible": True}, {"missing": "drop_per_model"}],

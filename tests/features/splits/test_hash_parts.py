@@ -7,15 +7,36 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plmetrics.core.errors import DataError
-from plmetrics.core.hashing import unit_hash
-from plmetrics.features.splits.hash_parts import deal, fold_hash
+from plmetrics.core.hashing import FOLD_SALT, mix_int, unit_hash
+from plmetrics.features.splits.hash_parts import HASH, KeyHash, deal
 
 PINNED = [7_049_960_387_482_146_938, 15_341_628_177_053_006_955, 268_659_573_921_794_545]
 IDS = pl.DataFrame({"id": range(5000)})
 
 
 def hashes(frame: pl.DataFrame, columns: list[str], seed: int = 0) -> pl.Series:
-    return frame.select(fold_hash(columns, frame.schema, seed).alias("hash"))["hash"]
+    return KeyHash.of_columns(columns, frame.schema, seed).with_hash(frame.lazy()).collect()[HASH]
+
+
+def test_plans_of_keys_of_many_columns_are_small() -> None:
+    """Each column adds as much to the plan, which is read anew with every optimisation."""
+    frame = pl.DataFrame({name: [1, 2] for name in "abcd"})
+    sizes = []
+    for number in (2, 3, 4):
+        key = KeyHash.of_columns(list("abcd")[:number], frame.schema, 0)
+        sizes.append(len(key.with_hash(frame.lazy()).explain(optimized=False)))
+    assert sizes[2] - sizes[1] < 1.2 * (sizes[1] - sizes[0])
+
+
+def test_a_hash_of_columns_is_that_of_whole_numbers_mixed_one_by_one() -> None:
+    word = 1 << 64
+    frame = pl.DataFrame({"a": [3, -8], "b": [7, 0], "c": [1, 2]})
+    salt = FOLD_SALT
+    for row, held in zip(frame.rows(), hashes(frame, ["a", "b", "c"], seed=5), strict=True):
+        state = mix_int(mix_int(6) ^ salt)
+        for value in row:
+            state = mix_int(mix_int((value % word) ^ salt) ^ state)
+        assert held == state
 
 
 def test_the_hash_of_numbers_is_pinned() -> None:

@@ -55,6 +55,7 @@ def test_what_cannot_be_read_leaves_the_file_as_it_was(table: str, tmp_path: Pat
     assert [path.name for path in output.parent.iterdir()] == ["out.parquet"]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("method", "arguments"),
     [

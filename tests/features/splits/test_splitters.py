@@ -335,6 +335,7 @@ def test_cross_validation_reads_repetitions_and_inner_folds() -> None:
     assert {"nested", "selection_optimism"} <= set(found.cross_validation["kind"])
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "asked",
     [
@@ -362,6 +363,7 @@ def test_a_group_of_fractions_is_called_a_group() -> None:
         plm.splits.grouped(DATA.cast({"t": pl.Float64}), group="t")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("method", sorted(METHODS))
 def test_columns_called_like_those_of_a_plan(method: str) -> None:
     names = ["@hash", "@rows", "@range", "@within", "@code", "@stratum|0", "@cut|0", "@outer"]
@@ -383,6 +385,7 @@ def test_reserved_names_of_new_columns() -> None:
         plm.splits.k_fold(DATA, 5, key="id", name="@@fold")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("kind", [pl.Datetime, pl.Duration])
 def test_folds_by_time_are_the_same_in_every_unit(kind: Any) -> None:
     numbers = pl.Series("t", range(600), dtype=pl.Int64) * 60_000

@@ -28,6 +28,7 @@ def state_of(folder: Path, seed: int, unit: Any, version: int) -> Path:
     return write(folder / f"{seed}.state", head, made.table)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("unit", [pl.Int64(), pl.Datetime("us"), pl.Datetime("ms"), pl.Duration("ns")])
 def test_states_of_an_earlier_hash_are_read_and_add(tmp_path: Path, unit: Any) -> None:
     earlier = [state_of(tmp_path, seed, unit, 1) for seed in (1, 2)]

@@ -99,7 +99,7 @@ def write(folder: Path, rows: pl.DataFrame, suite: dict[str, Any]) -> Path:
     return file
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize("task", SUITES)
 def test_units_share_what_models_are_made_of(tmp_path: Path, task: str) -> None:
     """Units of which one or two hold nothing but rows to fit on give the bytes of one run over all rows."""

@@ -55,6 +55,7 @@ def test_tags_that_overlap_in_some_states_keep_their_areas() -> None:
         ), name
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("metric", ["roc_auc", "average_precision", "ks"])
 def test_tags_in_groups_of_one_and_of_several_keep_their_intervals(metric: str) -> None:
     """Of w, x and y, which overlap with one of them each, one group is of one tag."""

@@ -37,6 +37,7 @@ def test_totals_are_compared_over_as_many_rows_only() -> None:
     assert whole["status"].to_list() == ["ok", "ok"]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("now", "before", "words"), [(1.0, -2.0, "nearer to 0"), (-2.0, 1.0, "farther from 0")]
 )

@@ -84,6 +84,7 @@ def test_means_and_shares_that_differ_by_rounding_are_equal() -> None:
     assert (mix > 0).all()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("weight", [None, "weight"])
 @pytest.mark.parametrize("intervals", [None, {"replicates": 40}])
 @pytest.mark.parametrize("slices", [{"region": "region"}, {"region": {"column": "region", "exclude": ["w"]}}])

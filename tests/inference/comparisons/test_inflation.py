@@ -172,6 +172,7 @@ def test_no_distance_is_far_for_the_largest_gap() -> None:
     assert unequal_noise(*far, Bearable(0.25, far=False))[0]
 
 
+@pytest.mark.slow
 def test_slices_of_a_row_or_two_a_bin_are_told_apart_no_more_often_than_promised() -> None:
     """Labels that no score and no slice tells anything of: 74 % of the tests of `ece` found a difference."""
     metrics = ["ece", "ece(strategy=quantile)", "mce", "ece(debias=true)"]
@@ -194,6 +195,7 @@ def test_slices_of_a_row_or_two_a_bin_are_told_apart_no_more_often_than_promised
     assert all(count <= 0.1 * 3 * 24 for count in rejected.values()), rejected
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("metric", ["ece", "ece(norm=l2)", "ece(debias=true)", "corp_miscalibration", "ks"])
 def test_scores_in_more_bins_are_no_worse_for_their_noise(metric: str) -> None:
     """Calibrated scores against the same cut to two: tests of `ece` told half of them apart, of `corp` all."""

@@ -188,6 +188,7 @@ def test_rows_of_the_bootstrap_stay_and_every_test_has_its_own_family() -> None:
     assert smallest["p_adjusted"] == pytest.approx(min(1.0, 6 * smallest["p_value"]))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("method", "smooth", "other"),
     [
@@ -616,6 +617,7 @@ def covariance_of_areas(label: np.ndarray, *scores: np.ndarray) -> tuple[np.ndar
     return 1 - areas, total
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("method", ["delong", "auto"])
 def test_areas_are_compared_by_the_method_of_their_intervals_whether_its_test_is_asked_for_or_not(
     method: str,

@@ -110,6 +110,7 @@ def test_a_point_has_the_band_of_its_x():
         assert ends.select(pl.col("lower", "upper").max()).row(0) == (1, 1)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("rows", "banded"),
     [

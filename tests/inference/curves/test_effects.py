@@ -26,18 +26,11 @@ def table(rows: int = 400, seed: int = 0) -> pl.DataFrame:
     )
 
 
-def evaluate(rows: pl.DataFrame, curve: str, slices: str = "g", **settings: Any) -> plm.Result:
-    return plm.evaluate(
-        rows,
-        task="uplift",
-        label="y",
-        treatment="t",
-        models="p",
-        metrics=list(AREAS.values()),
-        slices=slices,
-        curves=[{"curve": curve, "slices": [slices]}],
-        **settings,
-    )
+def evaluate(rows: pl.DataFrame, curve: str, slices: str | None = "g", **settings: Any) -> plm.Result:
+    asked: dict[str, Any] = {"task": "uplift", "label": "y", "treatment": "t", "models": "p"}
+    asked |= {"metrics": list(AREAS.values()), "slices": slices}
+    asked["curves"] = [{"curve": curve, "slices": [slices]} if slices else curve]
+    return plm.evaluate(rows, **asked | settings)
 
 
 @pytest.mark.parametrize("weight", [None, "w"])
@@ -130,7 +123,8 @@ def test_bands_of_gains_are_those_of_a_bootstrap_of_rows(curve: str, options: di
         p=pl.Series(rng.normal(size=3000)), u=pl.Series(rng.integers(0, 80, 3000))
     )
     rows = rows.with_columns(y=pl.col("y") + pl.col("p") * pl.col("t"))
-    points = evaluate(rows, curve, uncertainty={"replicates": 1000}, **options).curves.filter(slice="all")
+    asked = {"metrics": [AREAS[curve]], "slices": "g" if "unit" in options else None, **options}
+    points = evaluate(rows, curve, uncertainty={"replicates": 1000}, **asked).curves.filter(slice="all")
     at = np.array([0.1, 0.3, 0.6, 1.0])
     near = [int(np.argmin(np.abs(points["x"].to_numpy() - x))) for x in at]
     own = points[near]

@@ -16,6 +16,7 @@ def curve(table, bins, strategy, **arguments):
     return plm.evaluate(table, **{**given, **arguments}).curves
 
 
+@pytest.mark.exhaustive
 @EXACT
 @pytest.mark.parametrize("bins", [2, 10, 25])
 @pytest.mark.parametrize(("strategy", "theirs"), [("width", "uniform"), ("count", "quantile")])
@@ -34,6 +35,7 @@ def test_bins_are_those_of_scikit_learn(bins, strategy, theirs, exact):
         assert ((own["lower"] < own["y"]) & (own["y"] < own["upper"]) | own["y"].is_in([0.0, 1.0])).all()
 
 
+@pytest.mark.exhaustive
 @EXACT
 @pytest.mark.parametrize("weight", [None, "w"])
 @pytest.mark.parametrize("decimals", [1, 2])
@@ -121,6 +123,7 @@ def histogram(table, **arguments):
     return plm.evaluate(table, **{**given, **arguments}).curves
 
 
+@pytest.mark.exhaustive
 @EXACT
 @pytest.mark.parametrize("weight", [None, "w"])
 @pytest.mark.parametrize("bins", [7, 40])

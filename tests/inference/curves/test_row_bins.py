@@ -84,7 +84,7 @@ def asked(task: str, **more: Any) -> dict[str, Any]:
     return given | {"curves": curves} | TASKS[task][1] | more
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("task", TASKS)
 def test_states_of_shards_give_what_a_run_over_all_rows_gives(tmp_path: Any, task: str, way: str) -> None:
@@ -335,6 +335,7 @@ def test_states_of_shards_give_what_a_run_over_all_queries_gives(
         assert (named.height == len(expected)) is (few or model == "b")
 
 
+@pytest.mark.slow
 def test_of_many_queries_bins_say_their_ends_and_the_mean_between(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("plmetrics.engine.prepare.bin_edges.FEW_ROWS", 10)
     monkeypatch.setattr("plmetrics.engine.prepare.bin_edges._FINE", 40)

@@ -185,6 +185,7 @@ def test_what_is_made_from_others_gets_its_replicates_from_them() -> None:
     assert found.filter(metric="worst")["interval_status"].to_list() == ["not_smooth", "no_analytic_form"]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("form", ["basic", "normal", "bca", "percentile", "t"])
 def test_a_form_of_the_bootstrap_by_name(form: str) -> None:
     names = ["f1", "roc_auc", "ks", "recall_at_fpr(fpr=0.2)"]

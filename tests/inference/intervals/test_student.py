@@ -151,6 +151,7 @@ def ratio(y: np.ndarray, p: np.ndarray, w: np.ndarray) -> float:
     return float(hit.sum() / ((p >= 0.5) * w).sum())
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("metric", "value"), [("roc_auc", by_pairs), ("precision", ratio)])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("clustered", [False, True])

@@ -30,6 +30,7 @@ def test_the_mean_of_two_values_may_be_farther_out_than_half_of_the_largest_floa
         assert found[1:].to_list() == [pytest.approx(1.65e308, rel=1e-15), 5e-324]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("seed", range(10))
 def test_slices_without_labels_lie_among_others_on_a_grid(seed):
     random = np.random.default_rng(seed)

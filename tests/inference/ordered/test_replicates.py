@@ -157,6 +157,7 @@ def test_models_that_part_all_rows_do_not_differ_by_rounding_in_single_precision
     )
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("coarse", [True, False])
 def test_scores_that_know_nothing_seem_no_better_than_chance(monkeypatch, coarse):
     """Half of the rows are right and nothing is parted, in intervals of metrics that noise makes larger, too."""

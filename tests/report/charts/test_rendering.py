@@ -58,6 +58,7 @@ def test_a_chart_that_is_refused_leaves_the_next_one_alone(renderer):
         assert renderer.render(CHART, "png").startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_an_answer_that_nobody_waited_for_is_not_that_of_the_next_chart(renderer, monkeypatch):
     renderer.start()
     monkeypatch.setattr(renderer._process, "stdout", Interrupted(renderer._process.stdout))

@@ -81,6 +81,7 @@ def test_bins_around_edges_leave_few_scores_to_be_compared(span):
     assert shared.mean() < 0.02
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", SHAPES)
 @pytest.mark.parametrize("bins", [12, 100, 20_000])
 def test_bins_that_end_at_scores_are_those_of_a_search(name, bins):

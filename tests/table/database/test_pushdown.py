@@ -146,6 +146,7 @@ def test_rows_that_come(request, kind, where):
     assert source_of(databases, kind, f"{where} AND length(g) < 99").rows == rows
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "where",
     [
@@ -160,6 +161,7 @@ def test_types_of_postgresql(databases, where):
     check_rows_that_come(databases, "postgresql", where)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "where",
     [

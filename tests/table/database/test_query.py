@@ -227,6 +227,7 @@ def test_types_of_columns_of_postgresql(scratch):
     assert PASSWORD not in str(caught.value)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("make", [postgresql, mariadb])
 def test_keys_in_decimals_are_not_rounded(scratch, make):
     """2^53 and 2^53 + 1 would be one unit, and one slice; fractions and what 64 bits hold are read."""
@@ -242,6 +243,7 @@ def test_keys_in_decimals_are_not_rounded(scratch, make):
         assert source.frame.collect()["k"].unique().to_list() == [float(text)]
 
 
+@pytest.mark.exhaustive
 def test_no_row_that_satisfies_where(database):
     asked: dict[str, Any] = {"label": "y", "models": "p", "metrics": ["recall"]}
     data = {"database": database, "query": f"SELECT * FROM {TABLE}"}
@@ -323,6 +325,7 @@ def test_names_of_columns_that_are_needed(database, name):
     assert source.frame.collect().sort(name).equals(FRAME.select(pl.col("y").alias(name)).sort(name))
 
 
+@pytest.mark.exhaustive
 def test_names_that_differ_in_capitals(database):
     if database == MARIADB:
         pytest.skip("names that differ in capitals are one name to MySQL")
@@ -336,6 +339,7 @@ def test_names_that_differ_in_capitals(database):
     assert of_five[0] != "A"
 
 
+@pytest.mark.exhaustive
 def test_expressions_without_a_name(database):
     queries = {"*": f"SELECT y + 1, p FROM {TABLE}"}
     name = next(iter(open_source({"database": database, "query": queries["*"]}).schema))
@@ -354,12 +358,14 @@ def test_types_that_are_not_read_of_columns_that_are_not_needed(database):
         plm.evaluate(data, **asked, slices=["x"])
 
 
+@pytest.mark.exhaustive
 def test_an_absent_column_is_looked_for_among_all(database):
     data = {"database": database, "query": f"SELECT * FROM {TABLE}"}
     with pytest.raises(DataError, match=r"column 'gg' .*is not in the data\n    did you mean 'g'"):
         plm.evaluate(data, label="y", models="p", metrics=["recall"], where="gg = 'a'")
 
 
+@pytest.mark.exhaustive
 def test_rows_of_a_query_are_no_units(database):
     data = {"database": database, "query": f"SELECT * FROM {TABLE}"}
     with pytest.raises(ConfigError, match=r"data: only a table of files has units: .* those of a query"):

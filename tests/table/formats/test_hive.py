@@ -49,6 +49,7 @@ def test_folders_are_columns(root, top, ending):
     ]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("texts", "dtype", "values"),
     [

@@ -101,6 +101,7 @@ def test_what_paths_mean(store):
     assert names("t/_old/z.parquet") == ["z.parquet"]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("paths", "kind", "words"),
     [
@@ -159,6 +160,7 @@ def test_a_server_that_does_not_recover(store, monkeypatch):
         evaluate(address)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("kind", ["parquet", "csv", "ndjson", "arrow"])
 def test_a_server_that_fails_while_rows_are_read(store, monkeypatch, kind):
     monkeypatch.setenv("POLARS_CLOUD_MAX_RETRIES", "0")
@@ -175,6 +177,7 @@ def plm_on(source: object) -> None:
         source.frame.select("p").collect(engine="streaming")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("change", ["other rows", "same size", "removed"])
 @pytest.mark.parametrize("reads", [2, 3])
 def test_an_object_that_is_replaced_while_it_is_read(store, change, reads):

@@ -27,6 +27,7 @@ def cut(*parts: list[float]) -> Segments:
     )
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("rows", [(2, 2), (7, 300), (1500, 4000), (30_000, 30_000), (400_000, 90_000)])
 @pytest.mark.parametrize("root", [0.0, 0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 4.0])
 def test_ks_p_values(rows: tuple[int, int], root: float) -> None:

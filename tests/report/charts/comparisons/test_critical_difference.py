@@ -51,6 +51,7 @@ def test_models_stand_at_the_mean_of_their_ranks(result):
     assert {f"{rank:.2f}" for rank in ranks} <= set(texts_of(marks))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("df", "freedom"), [("infinite", np.inf), ("finite", 4 * 7)])
 def test_the_bar_on_top_is_as_long_as_the_critical_difference(df, freedom):
     marks = marks_of(evaluated(8, df=df).plot.critical_difference())

@@ -257,6 +257,7 @@ def slices_by_score(rows, seed):
     return table
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("way", ["ordered", "packed", "weighted"])
 def test_coarse_standard_errors_are_those_of_exact_replicates(way):
     """Over a few tables, since one table's KS jumps between places; exact replicates of the same weights."""
