@@ -32,7 +32,7 @@ EXCEPTIONS = {
     ("suite/sections/metrics.py", "type(metric)"): "a class that declares too little is refused by name",
     (
         "features/drift/drift_table.py",
-        "self._sides.column.subject.kind",
+        "self._counts.subject.kind",
     ): "no metric: a column that may drift",
 }
 """By module and expression: why it may ask."""
