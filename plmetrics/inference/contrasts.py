@@ -289,7 +289,8 @@ def sides_of(
 def _degenerate(sides: ContrastSides, difference: Difference) -> Flags:
     """Mask of comparisons with a side that no replicate moves: other rows might, and its spread is not known."""
     unknown: Flags = without_spread(sides.model) | without_spread(sides.baseline)
-    return unknown & ~sides.equal & (difference.interval_status == "ok")
+    tested: Flags = difference.interval_status == "ok"
+    return unknown & ~sides.equal & tested
 
 
 def _unequal_noise(sides: ContrastSides, metric: Metric, scale: str) -> Flags:

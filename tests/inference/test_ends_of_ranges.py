@@ -116,6 +116,16 @@ def test_a_gate_on_a_value_that_no_replicate_moves_is_inconclusive() -> None:
     assert made.filter(slice="g=b")["verdict"].to_list() == ["inconclusive"]
 
 
+@pytest.mark.parametrize("kind", ["difference", "ratio"])
+def test_a_gap_to_a_value_that_no_replicate_moves_has_no_interval(kind: str) -> None:
+    """A gap is as sure as its groups; F1 of 1 and 0.8 were always told apart."""
+    metrics = [f"disparity({name}, by=g, kind={kind})" for name in ("f1", "accuracy")]
+    asked: dict[str, Any] = {"slices": ["g"], "metrics": metrics} | ASKED
+    made = plm.evaluate(perfect_slice(), label="y", models="p", **asked).metrics.sort("metric")
+    assert made["interval_status"].to_list() == ["ok", "undefined_replicates"]
+    assert made["value"].null_count() == 0
+
+
 @pytest.mark.slow
 def test_equal_slices_of_few_rows_are_told_apart_no_more_often_than_promised() -> None:
     """Before in 14 % of the tests of average precision, 16 % of those of KS, and each F1 of 1."""

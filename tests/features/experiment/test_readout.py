@@ -254,7 +254,9 @@ def test_an_arm_without_a_spread_has_that_of_both() -> None:
 
 def test_everybody_bought_mirrors_nobody() -> None:
     nobody = readout(nobody_bought(), "bought").row(0, named=True)
-    everybody = readout(nobody_bought().with_columns(bought=1 - pl.col("bought")), "bought").row(0, named=True)
+    everybody = readout(nobody_bought().with_columns(bought=1 - pl.col("bought")), "bought").row(
+        0, named=True
+    )
     for end, other in (("lower", "upper"), ("upper", "lower")):
         assert everybody[end] == pytest.approx(-nobody[other])
     assert everybody["lift_lower"] < 0 < everybody["lift_upper"]
