@@ -24,6 +24,8 @@ Texts = NDArray[np.object_]
 Flags = NDArray[np.bool_]
 PValue = Literal["t", "percentile"]
 
+_SCREENED, _APART = 8, 1e-9
+
 DEGENERATE = "degenerate"
 """The status of an interval that is not made, because replicates do not show the spread of a value."""
 
@@ -173,11 +175,17 @@ def without_spread(estimate: Estimate) -> Flags:
     >>> without_spread(f1).tolist()
     [True, False]
     """
+    unsure = np.zeros(estimate.value.shape, dtype=np.bool_)
     if estimate.replicates is None:
-        return np.zeros(estimate.value.shape, dtype=np.bool_)
-    size, value = np.abs(estimate.value), estimate.value
-    constant = replicate_spread(estimate.replicates, size, estimate.kind, value, estimate.groups).constant
-    return constant if estimate.reach is None else constant & (estimate.reach == 0)
+        return unsure
+    with np.errstate(invalid="ignore"):  # a few replicates rule most slices out
+        apart = np.ptp(estimate.replicates[:_SCREENED], axis=0) > _APART * np.abs(estimate.value)
+    alike = np.flatnonzero(~apart)
+    part = estimate.take(alike)
+    assert part.replicates is not None
+    spread = replicate_spread(part.replicates, np.abs(part.value), part.kind, part.value, part.groups)
+    unsure[alike] = spread.constant if part.reach is None else spread.constant & (part.reach == 0)
+    return unsure
 
 
 def difference_from_zero(
