@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from plmetrics.catalogue.composite_metrics import Groups
 from plmetrics.inference.chunks import EstimateColumns
-from plmetrics.inference.comparisons.paired_bootstrap import without_spread
 from plmetrics.inference.estimate import Estimate, most_groups
 
 if TYPE_CHECKING:
@@ -106,6 +105,8 @@ def across_slices(metric: AcrossSlices, here: WholeSet) -> EstimateColumns:
         replicates = _groups(metric, here, defined, reference, partial(_replicates, level=here.level))
     derived = _value(metric, point, replicates, status, first)
     if metric.compares_groups and derived.replicates is not None:
+        from plmetrics.inference.comparisons.paired_bootstrap import without_spread
+
         unsure = np.any([without_spread(part.estimate)[defined] for part in parts.values()], axis=0)
         derived = _without_replicates(derived, unsure, reference)
     blocks_of_parts = np.array([part.estimate.blocks[defined] for part in parts.values()])
