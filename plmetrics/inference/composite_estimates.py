@@ -104,6 +104,11 @@ def across_slices(metric: AcrossSlices, here: WholeSet) -> EstimateColumns:
     ):
         replicates = _groups(metric, here, defined, reference, partial(_replicates, level=here.level))
     derived = _value(metric, point, replicates, status, first)
+    if metric.compares_groups and derived.replicates is not None:
+        from plmetrics.inference.comparisons.paired_bootstrap import without_spread
+
+        unsure = np.any([without_spread(part.estimate)[defined] for part in parts.values()], axis=0)
+        derived = _without_replicates(derived, unsure, reference)
     blocks_of_parts = np.array([part.estimate.blocks[defined] for part in parts.values()])
     if metric.for_each:
         return _scatter_estimates(derived, defined, reasons, parts, reference)
@@ -190,6 +195,16 @@ def _value(
     blocks = np.zeros(shape, dtype=np.int64)
     clean = np.where(finite, value, np.nan)
     return Estimate(clean, statuses, blocks, replicates, (), deviations, first.estimate.kind)
+
+
+def _without_replicates(derived: Estimate, unsure: NDArray[np.bool_], reference: int | None) -> Estimate:
+    """Estimate without replicates where a group of unknown spread is compared with one that varies."""
+    assert derived.replicates is not None
+    if len(derived.value) != len(unsure):
+        unknown = np.array([unsure.any() and not unsure.all()])
+    else:
+        unknown = np.zeros_like(unsure) if reference is None else unsure ^ unsure[reference]
+    return replace(derived, replicates=np.where(unknown, np.nan, derived.replicates))
 
 
 def _scatter_estimates(

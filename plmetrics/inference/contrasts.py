@@ -21,12 +21,14 @@ from plmetrics.inference.comparisons.inflation import (
     unequal_noise,
 )
 from plmetrics.inference.comparisons.paired_bootstrap import (
+    DEGENERATE,
     Difference,
     distance,
     log_estimate,
     paired_difference,
     paired_ratio,
     stack,
+    without_spread,
 )
 from plmetrics.inference.estimate import of_other_rows
 from plmetrics.inference.records import entries_of
@@ -192,6 +194,7 @@ class Contrasts:
                     difference.interval_status == "ok"
                 )
                 difference = difference.untested(uneven, UNEQUAL_NOISE)
+                difference = difference.untested(_degenerate(part_sides, difference), DEGENERATE)
                 if leaves_noise(place.metric, scale) and part_sides.model.replicates is not None:
                     level, uneven_sizes = self._analysis.level, ~part_sides.same_size
                     remaining = remaining_noise(place.metric, part_sides.model, part_sides.baseline)
@@ -281,6 +284,13 @@ def sides_of(
     equal = estimates.n[index] == other.n[others] if same else np.zeros(len(index), dtype=np.bool_)
     first, second = estimates.take(index), other.take(others)
     return ContrastSides(first.estimate, second.estimate, equal, n, same_size(first, second))
+
+
+def _degenerate(sides: ContrastSides, difference: Difference) -> Flags:
+    """Mask of comparisons with a side that no replicate moves: other rows might, and its spread is not known."""
+    unknown: Flags = without_spread(sides.model) | without_spread(sides.baseline)
+    tested: Flags = difference.interval_status == "ok"
+    return unknown & ~sides.equal & tested
 
 
 def _unequal_noise(sides: ContrastSides, metric: Metric, scale: str) -> Flags:

@@ -45,6 +45,8 @@ SAMPLE_RATIO_MISMATCH = "sample_ratio_mismatch"
 _FEW_UNITS = 30
 _SMALL_EFFECT = 0.1
 _ROUNDING = 1e-9
+_ALIKE = 1e-12
+"""By what part of their mean values differ through rounding alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +88,13 @@ def _of_outcome(experiment: ExperimentSums, sums: ArmSums, plan: Plan) -> pl.Dat
     arm, control = _arm(sums, slice(1, None), arms), _arm(sums, slice(0, 1), arms)
     name, is_plain = sums.outcome.name, sums.outcome.is_plain and not plan.stratified
     binary = sums.binary and is_plain and not plan.clustered
-    test = (proportion_tests if binary else welch_tests)(arm, control, plan.level)
+    alike = _alike(sums, arm, control)
+    varying = _with_spread(arm, control, alike)
+    test = (proportion_tests if binary else welch_tests)(*varying, plan.level)
     n, n_control = (_flat(sums.n, part, arms) for part in (slice(1, None), slice(0, 1)))
-    lift, effect = lift_tests(arm, control, plan.level), cohen_effects(arm, control, plan.level)
+    some = abs(arm.mean) > _ALIKE * abs(control.mean)  # a ratio of 0 has a spread of the arm alone
+    lift = lift_tests(*_with_spread(arm, control, alike & some), plan.level)
+    effect = cohen_effects(arm, control, plan.level)
     scale = _effect_scale(control, _outcome_value(plan.mixture, name, _outcome_value(plan.mde, name, None)))
     at_any_time = _always_valid(test, scale, plan.level)
     read = _at_this_look(test, experiment, plan) or (at_any_time if plan.sequential else test)
@@ -168,6 +174,21 @@ def _arm(sums: ArmSums, part: slice, arms: int) -> Moments:
     lost = (units > 1) & ~np.isfinite(mean + variance)
     units = np.where(lost, 1.0, units)
     return Moments.of(units, mean, np.sqrt(variance * units), freedom)
+
+
+def _alike(sums: ArmSums, arm: Moments, control: Moments) -> NDArray[np.bool_]:
+    """Mask of arms, and of controls, whose values are all alike beside others that vary; quantiles have ranks."""
+    if sums.outcome.quantile is not None:
+        return np.zeros((2, *arm.n.shape), dtype=np.bool_)
+    parts = (slice(1, None), arm), (slice(0, 1), control)
+    arms = sums.n.shape[1] - 1
+    alike = [_flat(sums.unadjusted, part, arms) <= (_ALIKE * moments.mean) ** 2 for part, moments in parts]
+    return np.array([alike[0] & ~alike[1], alike[1] & ~alike[0]])
+
+
+def _with_spread(arm: Moments, control: Moments, alike: NDArray[np.bool_]) -> tuple[Moments, Moments]:
+    """Arms of which one whose values are all alike has the spread of both: 0 of 15 do not say that none ever would."""
+    return arm.with_spread(control, alike[0]), control.with_spread(arm, alike[1])
 
 
 def _flat(values: Array, part: slice, arms: int) -> Array:

@@ -5,7 +5,7 @@ Denominators of means in slices, which a run keeps, part a later change into wit
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from plmetrics.inference.across_runs.retained_replicates import sharing
 from plmetrics.inference.across_runs.sides import NOT_IN_RUN, Side, aligned_metrics, sample
 from plmetrics.inference.comparisons.independent import satterthwaite
 from plmetrics.inference.comparisons.paired_bootstrap import Difference, student_statistic, student_test
+from plmetrics.inference.comparisons.tests.arms import Moments
 from plmetrics.inference.sums import ModelSums
 
 if TYPE_CHECKING:
@@ -63,6 +64,16 @@ class RunMeans:
     freedom: Array
     units: float
 
+    def with_spread(self, other: RunMeans) -> RunMeans:
+        """These means; those that no replicate moves have the spread of both runs, if they vary in the other one."""
+        runs = [
+            Moments.of(run.freedom + 1.0, run.shares.value, run.error * np.sqrt(run.freedom + 1.0))
+            for run in (self, other)
+        ]
+        alike = (self.error == 0) & (self.shares.share != 0) & (other.error > 0)
+        error = np.sqrt(runs[0].with_spread(runs[1], alike).of_mean)
+        return replace(self, error=np.where(alike, error, self.error))
+
 
 @dataclass(frozen=True, slots=True)
 class RunChanges:
@@ -72,9 +83,10 @@ class RunChanges:
     called rows of precision or the queries of NDCG: runs that decompose it keep that, else one row says so
     (`unknown_shares`). Intervals are t intervals with Satterthwaite's degrees of freedom, of the
     slices' standard errors and of those of the shares, which vary as those of a multinomial draw of as many units as
-    the run has. A slice that a run has without a value, as for too few rows, is in the part of the slice `rest` in both
-    runs, which has no interval. Runs over the same units are taken as independent samples, too, which the note says:
-    their intervals are wider than they need be.
+    the run has. A mean that no replicate moves in one run has the spread of both runs together. A slice that a run has
+    without a value, as for too few rows, is in the part of the slice `rest` in both runs, which has no interval. Runs
+    over the same units are taken as independent samples, too, which the note says: their intervals are wider than they
+    need be.
     """
 
     suite: Suite
@@ -126,6 +138,7 @@ class _RunPair:
         before, after = (
             self._of(*of_run) for of_run in zip(("|b", ""), self._sides, wholes, self._weights(), strict=True)
         )
+        before, after = before.with_spread(after), after.with_spread(before)
         within, mix = change_parts(before.shares, after.shares)
         errors = _errors(before, after)
         occupied = (before.shares.share != 0) | (after.shares.share != 0)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.inference.comparisons.paired_bootstrap import (
+    DEGENERATE,
     Difference,
     back_transform,
     log_estimate,
@@ -65,8 +66,8 @@ def independent_difference(
     sample, and the p value that of the same t. A ratio has its interval on the scale of logarithms, with e / value in
     place of e, and is undefined as `paired_ratio` says.
 
-    There is no interval where either sample has no standard error, with its reason as status, and where both are 0 or
-    an end is beyond all numbers (`degenerate`).
+    There is no interval where either sample has no standard error, with its reason as status, and where one is 0 (no
+    replicate moves the value, and its spread is not known) or an end is beyond all numbers (`degenerate`).
 
     Source: Satterthwaite (1946), An approximate distribution of estimates of variance components, Biometrics
     Bulletin 2(6).
@@ -105,7 +106,7 @@ def independent_difference(
         relative = _relative(model.std_error, first.value), _relative(baseline.std_error, second.value)
         std_error = np.abs(difference) * np.hypot(*relative)
     # An end beyond all numbers says nothing of the ratio.
-    interval_status[(interval_status == "ok") & ~np.isfinite(ends[1])] = "degenerate"
+    interval_status[(interval_status == "ok") & ~np.isfinite(ends[1])] = DEGENERATE
     return Difference.by_student(
         np.where(ok, difference - move, np.nan),
         (ends[0] - move, ends[1] - move),
@@ -132,9 +133,10 @@ def satterthwaite(error: Array, freedom: Array) -> tuple[Array, Array]:
 
 def _interval_status(model: Sample, baseline: Sample, ok: NDArray[np.bool_], half: Array) -> Texts:
     status = np.full(ok.shape, "ok", dtype=object)
-    status[~np.isfinite(half)] = "degenerate"
+    status[~np.isfinite(half)] = DEGENERATE
     for side in (baseline, model):
         status[~np.isfinite(side.std_error)] = "not_estimable"
+        status[side.std_error == 0] = DEGENERATE
         status[side.blocks < 2] = "too_few_units"
         lost = np.isin(side.interval_status.astype(str), _LOST)
         status[lost] = side.interval_status[lost]

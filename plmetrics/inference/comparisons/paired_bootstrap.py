@@ -24,6 +24,11 @@ Texts = NDArray[np.object_]
 Flags = NDArray[np.bool_]
 PValue = Literal["t", "percentile"]
 
+_SCREENED, _APART = 8, 1e-9
+
+DEGENERATE = "degenerate"
+"""The status of an interval that is not made, because replicates do not show the spread of a value."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Difference:
@@ -161,6 +166,28 @@ def paired_difference(
     return Difference.by_student(difference, ends, std_error, (p, t), blocks, (interval_status, status))
 
 
+def without_spread(estimate: Estimate) -> Flags:
+    """Mask of slices with equal replicates and without the `reach` of an interval: nothing tells how sure they are.
+
+    >>> from plmetrics.inference.estimate import Estimate
+    >>> drawn = np.array([[1.0, 0.7], [1.0, 0.8]])
+    >>> f1 = Estimate(np.array([1.0, 0.75]), np.array(["ok", "ok"]), np.array([9, 9]), drawn, ())
+    >>> without_spread(f1).tolist()
+    [True, False]
+    """
+    unsure = np.zeros(estimate.value.shape, dtype=np.bool_)
+    if estimate.replicates is None:
+        return unsure
+    with np.errstate(invalid="ignore"):  # a few replicates rule most slices out
+        apart = np.ptp(estimate.replicates[:_SCREENED], axis=0) > _APART * np.abs(estimate.value)
+    alike = np.flatnonzero(~apart)
+    part = estimate.take(alike)
+    assert part.replicates is not None
+    spread = replicate_spread(part.replicates, np.abs(part.value), part.kind, part.value, part.groups)
+    unsure[alike] = spread.constant if part.reach is None else spread.constant & (part.reach == 0)
+    return unsure
+
+
 def difference_from_zero(
     estimate: Estimate, *, equal: Flags, level: float, absent: str = "not_requested"
 ) -> Difference:
@@ -240,7 +267,7 @@ def paired_ratio(
         interval_status[:] = absent
         std_error = log_difference.std_error
     else:
-        interval_status[ok & ~np.isfinite(log_difference.difference)] = "degenerate"
+        interval_status[ok & ~np.isfinite(log_difference.difference)] = DEGENERATE
         hidden = hidden_error((logs[0].reach, logs[1].reach), log_difference.blocks, level)
         with np.errstate(invalid="ignore"):
             std_error = np.hypot(
@@ -250,7 +277,7 @@ def paired_ratio(
         log_difference.lower, log_difference.upper, log_difference.p_value, log_difference.difference, level
     )
     # An end beyond all numbers, as few replicates give it, says nothing of the ratio.
-    interval_status[(interval_status == "ok") & ~np.isfinite(upper)] = "degenerate"
+    interval_status[(interval_status == "ok") & ~np.isfinite(upper)] = DEGENERATE
     move, blocks = (1.0 if relative else 0.0), log_difference.blocks
     return Difference.by_student(
         np.where(ok, ratio - move, np.nan),
@@ -338,7 +365,7 @@ def _ratio_error(model: Estimate, baseline: Estimate, ratio: Array, equal: Flags
 
 def _interval_status(ok: Flags, equal: Flags, blocks: NDArray[np.int64], described: Spread) -> Texts:
     status = np.full(ok.shape, "ok", dtype=object)
-    status[described.constant] = "degenerate"
+    status[described.constant] = DEGENERATE
     status[described.too_many_undefined] = "undefined_replicates"
     status[blocks < 2] = "too_few_units"
     status[equal] = "ok"

@@ -153,3 +153,51 @@ def test_a_slice_of_too_few_rows_in_one_run_is_in_the_rest_of_both(metric: str) 
         assert found.pop((name, "mix")) == pytest.approx((w1 - w0) * (m0 + m1) / 2)
         assert found.pop((name, "total")) == pytest.approx(w1 * m1 - w0 * m0)
     assert {name for name, _ in found} == {"all"}
+
+
+def errors_of(seed: int, rows: int, share: float) -> pl.DataFrame:
+    """Errors of which most are 0, in a large and in a small slice."""
+    rng = np.random.default_rng(seed)
+    error = (rng.random(rows) < 0.12) * rng.exponential(size=rows)
+    return pl.DataFrame({"y": np.zeros(rows), "p": error, "g": np.where(rng.random(rows) < share, "s", "l")})
+
+
+def parted(now: pl.DataFrame, before: pl.DataFrame) -> pl.DataFrame:
+    asked: dict[str, object] = {
+        "task": "regression",
+        "label": "y",
+        "models": "p",
+        "metrics": ["mae"],
+        "slices": ["g"],
+    }
+    asked["uncertainty"] = {"replicates": 300}
+    earlier = plm.evaluate(before, **asked)  # type: ignore[arg-type]
+    compare = {"run": earlier, "decompose": ["g"]}
+    made = plm.evaluate(now, compare=compare, **asked)  # type: ignore[arg-type]
+    return made.tables["decomposition"].filter(slice="g=s")
+
+
+def test_a_slice_without_errors_in_one_run_has_the_spread_of_both() -> None:
+    before = errors_of(1, 1000, 0.08)
+    now = errors_of(2, 150, 0.08).with_columns(p=pl.when(pl.col("g") == "s").then(0.0).otherwise("p"))
+    within = parted(now, before).filter(part="within").row(0, named=True)
+    old, new = (frame.filter(g="s")["p"].to_numpy() for frame in (before, now))
+    shares = len(old) / 1000, len(new) / 150
+    both = np.concatenate([old, new]).var(ddof=1)
+    errors = np.array([np.sqrt(old.var(ddof=1) / len(old)), np.sqrt(both / len(new))]) * sum(shares) / 2
+    of_shares = [old.mean() / 2 * np.sqrt(w * (1 - w) / n) for w, n in zip(shares, (1000, 150), strict=True)]
+    assert within["value"] == pytest.approx(-sum(shares) / 2 * old.mean())
+    assert within["std_error"] == pytest.approx(
+        np.sqrt((errors**2).sum() + np.square(of_shares).sum()), rel=0.1
+    )
+
+
+@pytest.mark.slow
+def test_small_slices_of_equal_runs_move_no_more_often_than_promised() -> None:
+    """Before in a quarter of such tables."""
+    tables = 60
+    made = pl.concat(
+        [parted(errors_of(seed, 150, 0.08), errors_of(1000 + seed, 1000, 0.08)) for seed in range(tables)]
+    )
+    wrong = made.group_by("part").agg(((pl.col("lower") > 0) | (pl.col("upper") < 0)).mean())
+    assert wrong["lower"].to_numpy().max() <= 0.05 + 3 * (0.05 * 0.95 / tables) ** 0.5

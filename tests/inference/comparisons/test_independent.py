@@ -42,12 +42,22 @@ def test_is_the_test_of_welch(level: float, one: Any, other: Any) -> None:
 
 
 def test_resampled_errors_are_widened() -> None:
-    plain = independent_difference(sample(1.0, 0.1, 5), sample(0.5, 0.0, 5), level=0.9)
+    plain = independent_difference(sample(1.0, 0.1, 5), sample(0.5, 1e-9, 5), level=0.9)
     wide = independent_difference(
-        sample(1.0, 0.1, 5, resampled=True), sample(0.5, 0.0, 5, resampled=True), level=0.9
+        sample(1.0, 0.1, 5, resampled=True), sample(0.5, 1e-9, 5, resampled=True), level=0.9
     )
     assert wide.upper[0] - 0.5 == pytest.approx((plain.upper[0] - 0.5) * (5 / 4) ** 0.5)
     assert wide.std_error[0] == plain.std_error[0]
+
+
+@pytest.mark.parametrize("scale", ["difference", "ratio"])
+def test_a_value_without_a_spread_of_its_own_is_not_held_against_others(scale: Any) -> None:
+    """An F1 of 1 that no replicate moves is no proof against 0.8."""
+    for sides in ((sample(1.0, 0.0, 9), sample(0.8, 0.1, 9)), (sample(0.8, 0.1, 9), sample(1.0, 0.0, 9))):
+        made = independent_difference(*sides, level=0.95, scale=scale)
+        assert made.interval_status.tolist() == ["degenerate"]
+        assert np.isnan(made.p_value[0])
+        assert np.isfinite(made.difference[0])
 
 
 @given(

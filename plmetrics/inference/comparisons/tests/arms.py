@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -259,6 +259,18 @@ class Moments:
         """The variance of the mean."""
         return self.sd**2 / np.maximum(self.n, 1.0)
 
+    def with_spread(self, other: Moments, where: Any) -> Moments:
+        """These moments, in some places with the standard deviation of both arms together, about their common mean.
+
+        >>> hits = Moments.of([15, 15], [0.0, 0.2], [0.0, 0.41]), Moments.of([45, 45], [0.2, 0.2], [0.4, 0.4])
+        >>> hits[0].with_spread(hits[1], np.array([True, False])).sd.round(2).tolist()
+        [0.36, 0.41]
+        """
+        both = np.maximum(self.n + other.n, 2.0)
+        within = np.maximum(self.n - 1, 0) * self.sd**2 + np.maximum(other.n - 1, 0) * other.sd**2
+        between = self.n * other.n / both * (self.mean - other.mean) ** 2
+        return replace(self, sd=np.where(where, np.sqrt((within + between) / (both - 1)), self.sd))
+
 
 def welch_tests(a: Moments, b: Moments, level: float) -> TestOutcomes:
     """Welch's t of each place; see `welch_t`."""
@@ -281,7 +293,7 @@ def lift_tests(a: Moments, b: Moments, level: float) -> TestOutcomes:
     base = np.where(none, 1.0, b.mean)
     ratio = a.mean / base
     error = np.sqrt(a.of_mean + ratio**2 * b.of_mean) / base
-    flat = error <= _ROUNDING * abs(ratio)
+    flat = error <= _ROUNDING * np.maximum(abs(ratio), 1.0)
     safe = np.where(flat, 1.0, error)
     reasons = ("zero_denominator", b.mean == 0), ("nonpositive_values", none)
     outcome = _outcomes(a, b, ratio - 1, safe, too_few, flat, *reasons)
@@ -316,7 +328,7 @@ def proportion_tests(a: Moments, b: Moments, level: float) -> TestOutcomes:
     same = (spread == 0) & ~none
     difference = a.mean - b.mean
     z = difference / np.where(spread == 0, 1.0, spread)
-    error = np.sqrt(share_variance(a.mean) / size_a + share_variance(b.mean) / size_b)
+    error = np.sqrt(_of_share(a, size_a) + _of_share(b, size_b))
     p = np.where(same, 1.0, 2 * ndtr(-abs(z)))
     half = where(~none & (error > 0), ndtri((1 + level) / 2) * error)
     return TestOutcomes(
@@ -329,6 +341,12 @@ def proportion_tests(a: Moments, b: Moments, level: float) -> TestOutcomes:
         difference + half,
         where(~none, error),
     )
+
+
+def _of_share(arm: Moments, size: Array) -> Array:
+    """The variance of an arm's share; at an end of its range that of its moments, 0 unless they say otherwise."""
+    variance = share_variance(arm.mean)
+    return np.where(variance > 0, variance / size, arm.of_mean)
 
 
 def rank_tests(n_a: Array, n_b: Array, u: Array, ties: Array) -> TestOutcomes:
