@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core.special import stdtr, stdtrit
+from plmetrics.inference.comparisons.tests.arms import Moments
 from plmetrics.inference.estimate import effective_blocks
 from plmetrics.inference.metric_values import conditions, value_or_nan
 from plmetrics.inference.sums import COUNTS, ModelSums
@@ -58,10 +59,11 @@ def contrast(
 
     The standard error is that of the jackknife that leaves out a block at a time, around the difference itself:
     sqrt((B - 1) / B sum (d_b - d)^2). The p value is Student's, with one degree of freedom less than the effective
-    number of blocks of the slice or of the rest, whichever has fewer. Where leaving out changes nothing and the slice
-    is worse, it is that of a sign test over blocks, 2^-G. `part` and `complement` are sums `[slice, block]`,
-    `population` is the prefix of the counts that hold for the model. Where they are `scattered`, what is left without
-    a block is added anew, since much taken off leaves no digits of little.
+    number of blocks of the slice or of the rest, whichever has fewer. A mean that no block moves, such as a recall of
+    0 of six positives, has the spread of both sides about their common mean. Where leaving out changes nothing on
+    either side and the slice is worse, p is that of a sign test over blocks, 2^-G. `part` and `complement` are sums
+    `[slice, block]`, `population` is the prefix of the counts that hold for the model. Where they are `scattered`,
+    what is left without a block is added anew, since much taken off leaves no digits of little.
 
     Returns:
         An entry a slice. `status` says why there is no difference; with fewer than 2 effective blocks there is a
@@ -78,6 +80,8 @@ def contrast(
     worse = np.where(np.abs(worse) <= _ROUNDING * magnitude, 0.0, worse)
     blocks = np.minimum(here.blocks, there.blocks)
     error = _jackknife(left_out, worse, magnitude)
+    if metric.mean is not None:
+        error = np.hypot(error, _alike_error(here, there))
     status = np.where(here.status == "ok", there.status, here.status)
     ok = status == "ok"
     status[ok & np.isnan(error)] = "undefined_replicates"
@@ -95,6 +99,21 @@ def contrast(
         share=np.divide(here.weight, mass, out=np.zeros_like(mass), where=mass > 0),
         status=status,
     )
+
+
+def _alike_error(here: _Side, there: _Side) -> Array:
+    """Standard error of a side whose blocks are all alike beside one that varies, from both together; 0 elsewhere."""
+    sides = here, there
+    errors = [np.nan_to_num(_jackknife(side.left_out, side.value, np.abs(side.value))) for side in sides]
+    moments = [
+        Moments.of(side.blocks, side.value, error * np.sqrt(side.blocks))
+        for side, error in zip(sides, errors, strict=True)
+    ]
+    variance = np.zeros_like(here.value)
+    for side in (0, 1):
+        alike = (errors[side] == 0) & (errors[1 - side] > 0)
+        variance += np.where(alike, moments[side].with_spread(moments[1 - side], alike).of_mean, 0.0)
+    return np.sqrt(variance)
 
 
 def _one_sided_p_values(

@@ -31,6 +31,19 @@ def test_where_nothing_varies_blocks_vote(loss: float, p: float) -> None:
     assert np.isnan(found.half_width(0.95)[0])
 
 
+def test_a_slice_that_no_block_moves_has_the_spread_of_both_sides() -> None:
+    """Of a few rows that are all wrong alike it was that of the rest alone, however few they are."""
+    few = np.where(np.arange(BLOCKS) < 3, 1.0, 0.0)
+    losses = np.array([4.0, 9.0, 2.0, 6.0, 5.0, 8.0, 3.0, 7.0])
+    found = compared(sums(few, 0.9 * few), sums(10, losses))
+    rest = losses / 10
+    both = (2 * 0 + 7 * rest.var(ddof=1) + 3 * 8 / 11 * (0.9 - rest.mean()) ** 2) / 10
+    assert found.std_error[0] == pytest.approx(np.sqrt(rest.var(ddof=1) / 8 + both / 3))
+    mirrored = compared(sums(10, losses), sums(few, 0.9 * few))
+    assert mirrored.std_error[0] == pytest.approx(found.std_error[0])
+    assert mirrored.worse[0] == pytest.approx(-found.worse[0])
+
+
 def test_one_block_is_no_test() -> None:
     one = np.eye(1, BLOCKS)[0]
     found = compared(sums(10 * one, 20 * one), sums(30, np.arange(1.0 * BLOCKS)))

@@ -63,20 +63,37 @@ def equal_blocks(rows: Sequence[Row], counts: Callable[[Row], bool]) -> int:
     return int(np.floor(sum(masses) ** 2 / squares + 1e-9)) if squares else 0
 
 
+def jackknife(values: Sequence[float]) -> float:
+    """Standard error from a value and those without each block."""
+    error = float(np.sqrt((BLOCKS - 1) / BLOCKS * sum((value - values[0]) ** 2 for value in values[1:])))
+    return error if error > 1e-12 else 0.0
+
+
+def alike_error(first: float, second: float, sizes: tuple[int, int], apart: float) -> float:
+    """Standard error of a side whose blocks are all alike, of the spread of both sides about their common mean."""
+    if (first == 0) == (second == 0):
+        return 0.0
+    (alike, size), (varying, other) = sorted(zip((first, second), sizes, strict=True))
+    assert alike == 0
+    squares = (other - 1) * other * varying**2 + size * other / (size + other) * apart**2
+    return float(np.sqrt(squares / (size + other - 1) / size))
+
+
 def compare(metric: str, part: list[Row], rest: list[Row]) -> dict[str, float] | None:
     """Difference, standard error, degrees of freedom and one-sided p value; None where there is no test."""
     value, sign, counts = METRICS[metric]
 
-    def worse(block: int | None) -> float | None:
-        here, there = (value([row for row in side if row["block"] != block]) for side in (part, rest))
-        return None if here is None or there is None else sign * (here - there)
-
-    whole, found = worse(None), [worse(block) for block in range(BLOCKS)]
-    left_out = [d for d in found if d is not None]
-    blocks = min(equal_blocks(part, counts), equal_blocks(rest, counts))
-    if whole is None or blocks < 2 or len(left_out) < BLOCKS:
+    here, there = (
+        [value([row for row in side if row["block"] != block]) for block in (None, *range(BLOCKS))]
+        for side in (part, rest)
+    )
+    sizes = equal_blocks(part, counts), equal_blocks(rest, counts)
+    blocks = min(sizes)
+    if None in here or None in there or blocks < 2:
         return None
-    error = float(np.sqrt((BLOCKS - 1) / BLOCKS * sum((d - whole) ** 2 for d in left_out)))
+    differences = [sign * (one - other) for one, other in zip(here, there, strict=True)]
+    whole = differences[0]
+    error = float(np.hypot(jackknife(differences), alike_error(jackknife(here), jackknife(there), sizes, whole)))
     p = 2.0**-blocks if whole > 1e-13 else 1.0
     if error > 1e-12:
         p = float(stats.t.sf(whole / error, blocks - 1))
