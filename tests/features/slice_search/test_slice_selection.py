@@ -93,7 +93,9 @@ def compare(metric: str, part: list[Row], rest: list[Row]) -> dict[str, float] |
         return None
     differences = [sign * (one - other) for one, other in zip(here, there, strict=True)]
     whole = differences[0]
-    error = float(np.hypot(jackknife(differences), alike_error(jackknife(here), jackknife(there), sizes, whole)))
+    error = float(
+        np.hypot(jackknife(differences), alike_error(jackknife(here), jackknife(there), sizes, whole))
+    )
     p = 2.0**-blocks if whole > 1e-13 else 1.0
     if error > 1e-12:
         p = float(stats.t.sf(whole / error, blocks - 1))
