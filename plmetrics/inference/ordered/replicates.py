@@ -299,11 +299,12 @@ def _of_point_rows(
     groups = slice_groups(sliced)
     place = np.argsort(np.concatenate([numbers for numbers, _ in groups]))
     every_block = BlockDraws.once(weights.shape[1])
+    view = partial(score_view, joined=True)
 
     def of_group(task: tuple[BlockDraws, PointRows]) -> Resampled:
         draws, rows = task
         once = partial(rows.replicate_points, every_block)
-        return _of_states(metrics, partial(rows.replicate_points, draws), once, score_view)
+        return _of_states(metrics, partial(rows.replicate_points, draws), once, view)
 
     parts = []
     for draws in _draws(weights):

@@ -1,6 +1,7 @@
 """Slices side by side: their replicates are what formulas give of the rows so weighted."""
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
@@ -18,6 +19,18 @@ few = settings(phases=(Phase.explicit, Phase.generate), max_examples=25)
 BLOCKS, SLICES = 6, 5
 FORMULAS = {"roc_auc": roc_auc, "average_precision": average_precision, "ks": ks}
 METRICS = [plm.metric(name) for name in FORMULAS]
+OPERATING = [
+    *("precision_at_recall(recall=0.4)", "fpr_at_recall(recall=0.8)", "recall_at_precision(precision=0.6)"),
+    *("recall_at_fpr(fpr=0.1)", "precision_at_volume(volume=0.1)", "precision_at_volume(volume=0.45)"),
+    *(
+        "precision_at_k(k=0.1)",
+        "recall_at_k(k=30)",
+        "lift_at_k(k=0.1)",
+        "roc_auc(max_fpr=0.2)",
+        "pr_auc",
+        "gini",
+    ),
+]
 
 
 def slices_of(rows, seed, *, ties):
@@ -86,6 +99,27 @@ def test_groups_of_any_size_give_every_slice_its_own(sliced, seed, size):
         check(replicates[metric.text], sliced, drawn, metric.name)
     whole = exact_replicates(METRICS, sliced, resampling(drawn))[1]
     np.testing.assert_allclose(deviations["ks"], whole["ks"], rtol=1e-12)
+
+
+@pytest.mark.parametrize("decimals", [9, 1])
+def test_each_replicate_is_the_value_of_its_rows(decimals):
+    """But for part of a row: where a run of rows without positives is one point, a volume ends inside of it."""
+    rng = np.random.default_rng(8)
+    positive, block = rng.random(600) < 0.1, rng.integers(0, 40, 600).astype(np.int32)
+    score = np.sort((0.3 * positive + 0.7 * rng.random(600)).round(decimals))
+    drawn = rng.multinomial(40, np.full(40, 1 / 40), 6).astype(np.int32)
+    sliced = SortedRows(score, positive, None, block).regroup(np.zeros(600, dtype=np.int64), 1)
+    metrics = [plm.metric(text) for text in [*FORMULAS, *OPERATING]]
+    replicates, _ = exact_replicates(metrics, sliced, resampling(drawn))
+    draw, row = (np.repeat(each.ravel(), drawn[:, block].ravel()) for each in np.indices((6, 600)))
+    table = pl.DataFrame({"y": positive[row], "p": score[row], "draw": draw})
+    asked = [metric.text for metric in metrics]
+    values = plm.evaluate(table, label="y", models="p", metrics=asked, slices=["draw"], exact=True).metrics
+    for metric in metrics:
+        of_draws = values.filter(pl.col("slice_set") == "draw", metric=metric.text).sort("slice")["value"]
+        of_volume = metric.name == "precision_at_volume" and decimals > 1
+        rows = drawn.max() / (metric.volume * drawn[:, block].sum(axis=1).min()) if of_volume else 1e-9
+        np.testing.assert_allclose(replicates[metric.text][:, 0], of_draws.to_numpy(), rtol=rows)
 
 
 def test_no_slices_have_no_replicates():
