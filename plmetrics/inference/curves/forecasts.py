@@ -33,6 +33,9 @@ _POINTS = pl.Schema(
 
 CLASSES = ("negative", "positive")
 
+_DECIMALS = 6
+"""Numbers of rows that are a half are rounded alike, in whatever order shares were added up."""
+
 
 def forecast_curves(analysis: Analysis) -> pl.DataFrame:
     """The points of all curves of forecasts, as rows of the table `curves`; none where a share is undefined.
@@ -56,9 +59,8 @@ def _curves(shares: pl.DataFrame, *, weighted: bool) -> pl.DataFrame:
     """Shares as points: those of bins as densities."""
     in_bins = pl.col("width").is_not_null()
     per_width = 1.0 / pl.col("width").fill_null(1.0)
-    rows = (
-        pl.lit(None, dtype=pl.Int64) if weighted else (pl.col("value") * pl.col("n")).round().cast(pl.Int64)
-    )
+    number = (pl.col("value") * pl.col("n")).round(_DECIMALS).round()
+    rows = pl.lit(None, dtype=pl.Int64) if weighted else number.cast(pl.Int64)
     frame = shares.with_columns(
         (pl.col("value") * per_width).alias("y"),
         *(pl.col(end) * per_width for end in ("lower", "upper")),
