@@ -21,7 +21,6 @@ from plmetrics.inference.comparisons.inflation import (
     unequal_noise,
 )
 from plmetrics.inference.comparisons.paired_bootstrap import (
-    DEGENERATE,
     Difference,
     distance,
     log_estimate,
@@ -31,6 +30,7 @@ from plmetrics.inference.comparisons.paired_bootstrap import (
     without_spread,
 )
 from plmetrics.inference.estimate import of_other_rows
+from plmetrics.inference.intervals.spread import DEGENERATE
 from plmetrics.inference.records import entries_of
 from plmetrics.inference.tables import TESTS, comparison_columns, comparison_rows
 

@@ -94,7 +94,8 @@ class CellSums:
             if cube.codes:
                 cell = rows[cell_column(number)].to_numpy()
                 np.multiply(cell, len(self.block_keys), out=place, casting="unsafe")
-            place += 0 if block is None else block
+            if block is not None:
+                place += block
             tally.add({PLACE: place}, {name: rows[name] for name in tally.columns})
 
     def frames(self) -> list[pl.DataFrame] | None:

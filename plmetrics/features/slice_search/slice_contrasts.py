@@ -106,8 +106,7 @@ def _alike_error(here: _Side, there: _Side) -> Array:
     sides = here, there
     errors = [np.nan_to_num(_jackknife(side.left_out, side.value, np.abs(side.value))) for side in sides]
     moments = [
-        Moments.of(side.blocks, side.value, error * np.sqrt(side.blocks))
-        for side, error in zip(sides, errors, strict=True)
+        Moments.of_errors(side.blocks, side.value, error) for side, error in zip(sides, errors, strict=True)
     ]
     variance = np.zeros_like(here.value)
     for side in (0, 1):

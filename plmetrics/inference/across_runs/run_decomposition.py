@@ -26,6 +26,7 @@ from plmetrics.inference.across_runs.sides import NOT_IN_RUN, Side, aligned_metr
 from plmetrics.inference.comparisons.independent import satterthwaite
 from plmetrics.inference.comparisons.paired_bootstrap import Difference, student_statistic, student_test
 from plmetrics.inference.comparisons.tests.arms import Moments
+from plmetrics.inference.intervals.spread import DEGENERATE
 from plmetrics.inference.sums import ModelSums
 
 if TYPE_CHECKING:
@@ -66,10 +67,7 @@ class RunMeans:
 
     def with_spread(self, other: RunMeans) -> RunMeans:
         """These means; those that no replicate moves have the spread of both runs, if they vary in the other one."""
-        runs = [
-            Moments.of(run.freedom + 1.0, run.shares.value, run.error * np.sqrt(run.freedom + 1.0))
-            for run in (self, other)
-        ]
+        runs = [Moments.of_errors(run.freedom + 1.0, run.shares.value, run.error) for run in (self, other)]
         alike = (self.error == 0) & (self.shares.share != 0) & (other.error > 0)
         error = np.sqrt(runs[0].with_spread(runs[1], alike).of_mean)
         return replace(self, error=np.where(alike, error, self.error))
@@ -240,7 +238,7 @@ class _RunPair:
         sure = (value == 0) & (error == 0)
         half, p = student_test(value, error, freedom, self._level)
         status = np.full(value.shape, "ok", dtype=object)
-        status[~np.isfinite(half)] = "degenerate"
+        status[~np.isfinite(half)] = DEGENERATE
         status[~np.isfinite(error)] = "not_estimable"
         if None in (self._sides[0].uncertainty, self._sides[1].uncertainty):
             status[:] = "not_requested"

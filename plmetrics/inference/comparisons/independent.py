@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.inference.comparisons.paired_bootstrap import (
-    DEGENERATE,
     Difference,
     back_transform,
     log_estimate,
@@ -18,7 +17,7 @@ from plmetrics.inference.comparisons.paired_bootstrap import (
     student_test,
 )
 from plmetrics.inference.estimate import Estimate
-from plmetrics.inference.intervals.spread import block_factor
+from plmetrics.inference.intervals.spread import DEGENERATE, block_factor
 
 if TYPE_CHECKING:
     from plmetrics.suite.sections.basics import ContrastScale

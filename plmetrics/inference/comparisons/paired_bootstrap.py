@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from plmetrics.core.special import stdtr, stdtrit
 from plmetrics.inference.estimate import Estimate
 from plmetrics.inference.intervals.closed_forms import hidden_error
-from plmetrics.inference.intervals.spread import replicate_spread, standard_error
+from plmetrics.inference.intervals.spread import DEGENERATE, replicate_spread, standard_error
 from plmetrics.inference.records import end_to_end
 
 if TYPE_CHECKING:
@@ -25,9 +25,7 @@ Flags = NDArray[np.bool_]
 PValue = Literal["t", "percentile"]
 
 _SCREENED, _APART = 8, 1e-9
-
-DEGENERATE = "degenerate"
-"""The status of an interval that is not made, because replicates do not show the spread of a value."""
+"""So many replicates show that most slices vary: they lie apart by more than this part of their value."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -178,7 +176,7 @@ def without_spread(estimate: Estimate) -> Flags:
     unsure = np.zeros(estimate.value.shape, dtype=np.bool_)
     if estimate.replicates is None:
         return unsure
-    with np.errstate(invalid="ignore"):  # a few replicates rule most slices out
+    with np.errstate(invalid="ignore"):
         apart = np.ptp(estimate.replicates[:_SCREENED], axis=0) > _APART * np.abs(estimate.value)
     alike = np.flatnonzero(~apart)
     part = estimate.take(alike)

@@ -11,13 +11,8 @@ from numpy.typing import NDArray
 from plmetrics.inference.estimate import effective_blocks
 from plmetrics.inference.intervals.percentile import percentile
 from plmetrics.inference.intervals.spread import UNDEFINED_SHARE
-from plmetrics.inference.weights import (
-    ResamplingWeights,
-    drawn_counts,
-    exact_in_single,
-    exact_occupied_blocks,
-)
-from plmetrics.states.scores.exact.point_rows import PointRows, block_counts
+from plmetrics.inference.weights import drawn_counts, exact_in_single, exact_occupied_blocks
+from plmetrics.states.scores.exact.point_rows import BlockDraws, PointRows, block_counts
 from plmetrics.states.scores.exact.row_counts import RowCounts
 from plmetrics.states.scores.sliced_scores import CLASSES
 
@@ -25,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from plmetrics.inference.curves.ranking import Operating
+    from plmetrics.inference.weights import ResamplingWeights
     from plmetrics.states.scores.sliced_scores import SlicedScores
 
 Array = NDArray[np.float64]
@@ -71,24 +67,25 @@ def _from_top(counts: Array) -> Array:
 
 def replicates_of(sliced: SlicedScores, weights: ResamplingWeights) -> Iterator[Replicates]:
     """The replicates of each slice, one after another."""
-    every_block = np.ones((1, weights.shape[1]), dtype=np.int32)
-    draws = ResamplingWeights(np.concatenate([every_block, weights.counts]), np.append(1.0, weights.scale))
     for first, last, counts in block_counts(sliced, weights.shape[1]):
         for place in range(last - first):
-            drawn, masses = _drawn_slice(draws, counts[place : place + 1])
+            drawn, masses = _drawn_slice(weights, counts[place : place + 1])
             by_class = (*masses.T, masses.sum(axis=1))
             negative, positive, both = (int(effective_blocks((mass,))) for mass in by_class)
             yield Replicates(drawn, positive, negative, both)
 
 
-def _drawn_slice(draws: ResamplingWeights, counts: NDArray[Any] | RowCounts) -> tuple[Array, Array]:
-    """Replicates `[replicate, bin, class]` of the counts of a slice, and these by `[block, class]`."""
+def _drawn_slice(weights: ResamplingWeights, counts: NDArray[Any] | RowCounts) -> tuple[Array, Array]:
+    """Counts of a slice with each block once, then in replicates, `[replicate, bin, class]`; and `[block, class]`."""
     if not isinstance(counts, RowCounts):
-        return drawn_classes(draws, counts)[0], counts[0].sum(axis=1, dtype=np.float64)
-    rows = PointRows.of(counts)
-    states = [state for part in draws.by_block for state in rows.replicate_points(part)]
+        total = counts[0].sum(axis=0, dtype=np.float64)
+        drawn = np.concatenate([total[None], drawn_classes(weights, counts)[0]])
+        return drawn, counts[0].sum(axis=1, dtype=np.float64)
+    rows, blocks = PointRows.of(counts), weights.shape[1]
+    every_draw = [BlockDraws.once(blocks), *weights.by_block]
+    states = [state for part in every_draw for state in rows.replicate_points(part)]
     by_class = [np.concatenate([state[name][:, 0] for state in states]) for name in CLASSES]
-    return np.stack(by_class, axis=-1), counts.masses(draws.shape[1])[0]
+    return np.stack(by_class, axis=-1), counts.masses(blocks)[0]
 
 
 def drawn_classes(weights: ResamplingWeights, counts: NDArray[Any]) -> Array:

@@ -36,7 +36,7 @@ from plmetrics.inference.intervals.percentile import (
     centred_ratio,
     percentile,
 )
-from plmetrics.inference.intervals.spread import Spread, replicate_spread
+from plmetrics.inference.intervals.spread import DEGENERATE, Spread, replicate_spread
 from plmetrics.inference.intervals.student import IDENTITY, on_scale, scale_of, student
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def on_rungs(
     status = np.full(value.shape, "ok", dtype=object)
     flat = described.constant | at_end(value, kind)
     if kind.end_form is None:
-        status[flat] = "degenerate"
+        status[flat] = DEGENERATE
     else:
         method[flat & (method != "clopper_pearson")] = kind.end_form
     status[described.too_many_undefined] = "undefined_replicates"
@@ -167,7 +167,7 @@ def on_rungs(
         lower[index], upper[index] = (np.clip(end, *kind.bounds) for end in ends(name, index))
     lost = ~(np.isfinite(lower) & np.isfinite(upper))
     lost |= np.isin(method.astype(str), _CLIPPED) & ~(lower < upper)
-    status[lost & (status == "ok")] = "degenerate"
+    status[lost & (status == "ok")] = DEGENERATE
     none = status != "ok"
     lower[none], upper[none], method[none] = np.nan, np.nan, None
     std_error = np.where((blocks < 2) | ~np.isfinite(value), np.nan, described.std_error)

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
+DEGENERATE = "degenerate"
+"""The status of an interval that is not made, because replicates do not show the spread of a value."""
+
 UNDEFINED_SHARE = 0.05
 """With more undefined replicates than this there is no interval: the rest no longer stand for all."""
 

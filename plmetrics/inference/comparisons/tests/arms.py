@@ -254,6 +254,11 @@ class Moments:
         degrees = size - 1 if freedom is None else np.where(np.isfinite(freedom), freedom, 0.0)
         return cls(size, means, spreads, np.maximum(degrees, 1.0))
 
+    @classmethod
+    def of_errors(cls, n: Any, mean: Any, error: Any) -> Moments:
+        """From standard errors of the means."""
+        return cls.of(n, mean, error * np.sqrt(n))
+
     @property
     def of_mean(self) -> Array:
         """The variance of the mean."""
