@@ -81,6 +81,17 @@ def is_lost(state: Any, key: str, first: Any, second: Any, mass: Any) -> Any:
     return _vague(centred, second, state.n) & apart & (state.n > 1)
 
 
+def explained_share(whole: Any, left: Any, squares: Any, n: Any) -> Any:
+    """Share of a variation that another lacks; exactly 0 where they differ by no more than their rounding.
+
+    `squares` are the sums of squares about a centre that both come from: where the centre lies far from the mean, as
+    in replicates without an outlier, their rounding is a larger part of what is left.
+    """
+    share = 1.0 - ops.ratio(left, whole)
+    rounding = (n + 8.0) * sys.float_info.epsilon * squares
+    return ops.where(ops.absolute(whole - left) <= rounding, 0.0, share)
+
+
 def _vague(centred: Any, second: Any, n: Any) -> Any:
     limit = ops.larger(LEAST, (n + 8.0) * sys.float_info.epsilon)
     return (centred <= limit * second) & (second < float("inf"))

@@ -46,8 +46,11 @@ def estimate(
     """A value with its interval, to two digits of the interval's width, else to four digits of the value.
 
     An undefined value is its reason; an interval that was asked for and does not exist is `[-]`. There are more digits
-    where a number would be rounded to one of the limits, or across it.
+    where a number would be rounded to one of the limits, or across it. A limit of what is signed, a difference, is 0,
+    unless an end is next to nothing.
 
+    >>> str(estimate(-0.0097, -0.0191, -0.0003, signed=True))
+    '-0.0097 [-0.0191, -0.0003]'
     >>> str(estimate(0.92713, 0.92111, 0.93342)), str(estimate(0.69996)), str(estimate(0.69996, limits=[0.7]))
     ('0.927 [0.921, 0.933]', '0.7000', '0.69996')
     >>> str(estimate(None, status="no_positives"))
@@ -55,6 +58,9 @@ def estimate(
     """
     if value is None or math.isnan(value):
         return ValueText(MISSING, f"({status})" if status not in (None, "ok") else "")
+    sizes = [abs(number) for number in (value, lower, upper) if number]
+    if signed and sizes and min(sizes) > _NOISE * max(sizes):
+        limits = (*limits, 0.0)
     if lower is None or upper is None:
         absent = "" if interval_status in (None, "ok", "not_requested") else f"[{MISSING}]"
         return ValueText(number(value, signed=signed, limits=limits), absent)
@@ -67,15 +73,18 @@ def estimate(
     return ValueText(_write(value, style, signed=signed), f"[{low}, {high}]")
 
 
-def row_estimate(row: Mapping[str, Any], column: str = "value", *, signed: bool = False) -> ValueText:
-    """Value of a row of a result table, with its interval or the reason for its absence.
-
-    Of a signed one, a difference, an end is not shown as the 0 that it is not at, unless it is next to nothing.
-    """
+def row_estimate(
+    row: Mapping[str, Any], column: str = "value", *, signed: bool = False, limits: Sequence[float] = ()
+) -> ValueText:
+    """Value of a row of a result table, with its interval or the reason for its absence."""
     why: dict[str, Any] = {"status": row["status"], "interval_status": row.get("interval_status")}
-    sizes = [abs(row[name]) for name in (column, "lower", "upper") if row[name]]
-    limits = [0.0] if signed and sizes and min(sizes) > _NOISE * max(sizes) else []
     return estimate(row[column], row["lower"], row["upper"], signed=signed, limits=limits, **why)
+
+
+def comparison_estimate(row: Mapping[str, Any]) -> ValueText:
+    """Comparison of a row with its interval, or the reason for its absence; equal values have a ratio of 1."""
+    ratio = row["scale"] == "ratio"
+    return row_estimate(row, "difference", signed=not ratio, limits=(1.0,) if ratio else ())
 
 
 def number(value: float, *, signed: bool = False, limits: Sequence[float] = ()) -> str:

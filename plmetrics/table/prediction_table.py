@@ -133,6 +133,13 @@ def _weighted_rows(raw: pl.LazyFrame, roles: RoleColumns) -> pl.LazyFrame:
     return raw.filter((weight.cast(pl.Float64) != 0) | weight.is_null())
 
 
+def present_rows(raw: pl.LazyFrame, roles: RoleColumns) -> pl.LazyFrame:
+    """The raw rows without those of weight 0; all of them where models have labels or weights of their own."""
+    if roles.weight is None or _weight_masks(roles):
+        return raw
+    return raw.filter((pl.col(roles.weight).cast(pl.Float64) != 0).fill_null(value=True))
+
+
 def sound_rows(roles: RoleColumns) -> pl.Expr:
     """Whether a row has a label, passes the shared checks, and those of each model if models share rows."""
     if roles.missing != "drop_per_model":

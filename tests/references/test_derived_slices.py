@@ -234,6 +234,25 @@ def test_groups_within_levels_are_those_of_control_features(method: str) -> None
     assert whole.equals(alone.metrics)
 
 
+def test_a_least_share_within_a_level_is_of_all_its_rows_also_of_excluded_groups() -> None:
+    """In level u the groups a and b have 40 % and 10 % of the rows, c, which is excluded, the others."""
+    rows = pl.DataFrame(
+        {"y": [0, 1] * 20, "p": [0.2, 0.8, 0.7, 0.1] * 10, "level": ["u"] * 20 + ["v"] * 20}
+    ).with_columns(group=pl.Series(["a"] * 8 + ["b"] * 2 + ["c"] * 10 + ["a"] * 10 + ["b"] * 10))
+    metric = "disparity(brier, by=group, min_share=0.15)"
+    slices = {"group": {"column": "group", "exclude": ["c"]}, "level": "level"}
+    result = plm.evaluate(
+        rows, label="y", models="p", metrics=[{"metric": metric, "slices": ["level"]}], slices=slices
+    )
+    status = dict(result.metrics.filter(slice_set="level").select("slice", "status").rows())
+    alone = [
+        plm.evaluate(part, label="y", models="p", metrics=[metric], slices=slices).metrics["status"].item()
+        for part in (rows[:20], rows[20:])
+    ]
+    assert status == {"level=u": "too_few_groups", "level=v": "ok"}
+    assert list(status.values()) == alone
+
+
 def test_intervals_of_levels_are_those_of_their_rows() -> None:
     """The same as an evaluation of the rows of a level, as far as both draw blocks at random."""
     frame = table()

@@ -181,6 +181,24 @@ def test_what_labels_of_single_models_do_not_go_with(options, words):
         evaluate(**{"metrics": ["f1"], **options})
 
 
+@pytest.mark.parametrize("missing", ["error", "drop", "drop_per_model"])
+def test_slices_whose_weights_are_0_are_those_of_the_model_without_weights(missing):
+    """A level of weight 0 throughout, beside another slice column that it is crossed with."""
+    level = np.where(TABLE["weight"] == 0, 7, np.arange(ROWS) % 2)
+    table = TABLE.with_columns(level=pl.Series(level))
+    found = evaluate(
+        table, models={"first": "score"}, metrics=["brier"], slices=["level", "region"], missing=missing
+    )
+    rows = found.metrics.filter(model="first_unweighted").select("slice", "n", "value")
+    wanted = {"all": table}
+    wanted |= {f"level={number}": table.filter(level=number) for number in (0, 1, 7)}
+    wanted |= {f"region={name}": table.filter(region=name) for name in ("north", "south")}
+    assert rows["slice"].to_list() == list(wanted)
+    assert rows["n"].to_list() == [part.height for part in wanted.values()]
+    errors = [((part["score"] - part["late"].cast(pl.Int8)) ** 2).mean() for part in wanted.values()]
+    assert rows["value"].to_list() == pytest.approx(errors)
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("fit_on", ["region = 'north'", "fold"])
 @pytest.mark.parametrize("missing", ["error", "drop_per_model"])

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plmetrics.report.numbers import count, estimate, number, p_value, row_estimate
+from plmetrics.report.numbers import comparison_estimate, count, estimate, number, p_value, row_estimate
 
 FINITE = st.floats(-1e12, 1e12).filter(lambda x: x == 0 or abs(x) > 1e-12)
 
@@ -111,3 +111,13 @@ def test_no_number_is_shown_at_a_limit_that_it_is_not_at(
 def test_an_interval_shows_whether_it_holds_0(lower: float, text: str) -> None:
     row = {"difference": 0.1, "lower": lower, "upper": 0.2, "status": "ok", "interval_status": "ok"}
     assert str(row_estimate(row, "difference", signed=True)) == text
+    assert str(estimate(0.1, lower, 0.2, signed=True)) == text
+
+
+@pytest.mark.parametrize(
+    ("upper", "text"),
+    [(0.9996, "0.9100 [0.8000, 0.9996]"), (1.0004, "0.9100 [0.8000, 1.0004]"), (1.0, "0.91 [0.80, 1.00]")],
+)
+def test_an_interval_of_a_ratio_shows_whether_it_holds_1(upper: float, text: str) -> None:
+    row = {"scale": "ratio", "difference": 0.91, "lower": 0.8, "upper": upper, "status": "ok"}
+    assert str(comparison_estimate(row)) == text

@@ -19,6 +19,7 @@ from plmetrics.catalogue.regression.errors import (
     moments,
     variation,
 )
+from plmetrics.catalogue.variation import explained_share
 from plmetrics.core import ops
 
 if TYPE_CHECKING:
@@ -163,7 +164,8 @@ class ExplainedVariance(AgainstMean):
 
     def finalise(self, state: Any) -> Any:
         """Share; exactly 0 where the predictions are constant, whose errors vary as the labels do."""
-        return ops.difference(1.0, ops.ratio(variation(state, ERROR), variation(state, LABEL)))
+        squares = getattr(state, f"{LABEL.key}_square_sum") + getattr(state, f"{ERROR.key}_square_sum")
+        return explained_share(variation(state, LABEL), variation(state, ERROR), squares, state.n)
 
 
 @register

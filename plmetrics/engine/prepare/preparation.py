@@ -28,7 +28,7 @@ from plmetrics.engine.step import Step
 from plmetrics.engine.streaming import SAMPLE_ROWS
 from plmetrics.suite.sections.basics import BASELINE
 from plmetrics.table.prediction_columns import UNIT, WEIGHT, PredictionColumns
-from plmetrics.table.prediction_table import PredictionTable, unchecked_table
+from plmetrics.table.prediction_table import PredictionTable, present_rows, unchecked_table
 from plmetrics.table.slices import plan_cubes
 
 if TYPE_CHECKING:
@@ -319,14 +319,11 @@ def _units_of_rows(request: Request, table: PredictionTable) -> pl.LazyFrame:
 
 
 def every_key(view: TableView, table: PredictionTable) -> pl.LazyFrame:
-    """Keys of all rows of a weight, excluded ones included."""
+    """Keys of all rows that some model may weigh, excluded ones included."""
     if view.suite.data.missing == "error" or view.suite.task == "ranking":
         return table.scored
     columns = {key.column: key.expression for key in view.roles.keys}
-    if view.roles.weight is None:
-        return view.raw.select(**columns)
-    weight = pl.col(view.roles.weight).cast(pl.Float64)
-    return view.raw.filter((weight != 0).fill_null(value=True)).select(**columns)
+    return present_rows(view.raw, view.roles).select(**columns)
 
 
 def model_origins(calibrators: Mapping[str, Json], baseline: Mapping[str, float]) -> dict[str, Json]:

@@ -177,15 +177,31 @@ def slice_plans(
 ) -> dict[str, pl.LazyFrame]:
     """Plans of the values of slice columns, by name; those of a wider set include those of a narrower one.
 
-    Folds are those of the rows that are evaluated, other sets those of `every` row, if these are given.
+    Folds are those of the rows that are evaluated, other sets those of `every` row, if these are given. Sums over
+    every row need a code for each fold of these, too.
     """
-    plans = {}
+    plans: dict[str, pl.LazyFrame] = {}
     covered = _covering_sets(view.sets)
+    if every is not None and every is not frame:
+        plans |= {
+            _key_plan_name(column): every.select(column).unique() for column in _fold_columns(view.sets)
+        }
     for number, part in enumerate(view.sets):
         if part.keys and not part.is_predicate and number not in covered:
             rows = frame if part.is_derived or every is None else every
             plans[f"slices|{number}"] = _combinations(part, rows).head(_combination_limit(view, part) + 1)
     return plans
+
+
+def _fold_columns(sets: Sequence[SliceSet]) -> list[str]:
+    """Columns of keys that no set but derived ones has."""
+    derived = [key.column for part in sets if part.is_derived for key in part.keys]
+    others = {key.column for part in sets if not part.is_derived for key in part.keys}
+    return [column for column in dict.fromkeys(derived) if column not in others]
+
+
+def _key_plan_name(column: str) -> str:
+    return f"key|{column}"
 
 
 def _combination_limit(view: TableView, part: SliceSet) -> int:
@@ -247,6 +263,10 @@ def list_slices(view: TableView, looked_up: Mapping[str, pl.DataFrame]) -> Slice
     out: list[Slices] = []
     values: dict[str, list[pl.Series]] = {}
     warnings: list[str] = []
+    for name in _fold_columns(view.sets):
+        every = looked_up.get(_key_plan_name(name))
+        if every is not None:
+            values[name] = [every.to_series()]
     for number, part in enumerate(view.sets):
         here = _values_of(number, view, looked_up)
         if here is not None:

@@ -32,6 +32,9 @@ REST = "rest"
 _ROUNDING = 1e-12
 """Shares and means that differ by less of their size are equal."""
 
+_INCOMPLETE = 1e-9
+"""Parts that add up to a change but for less of its sides add up to it."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SliceMeans:
@@ -61,6 +64,33 @@ def _change(before: Array, after: Array) -> Array:
     """Differences, exactly 0 where they are those of rounding."""
     change: Array = after - before
     return np.where(np.abs(change) <= _ROUNDING * np.maximum(np.abs(before), np.abs(after)), 0.0, change)
+
+
+def sizes(before: SliceMeans, after: SliceMeans) -> Array:
+    """Size of what each slice contributes to either mean."""
+    first, second = (
+        np.abs(np.where(side.share != 0, side.share * side.value, 0.0)) for side in (before, after)
+    )
+    return first + second
+
+
+def is_incomplete(parts: float, before: float, after: float, size: float) -> bool:
+    """Whether parts of slices lack some of a change: slices whose denominator is 0 and whose numerator is not.
+
+    `size` is that of all slices together, whose rounding is no part of the change.
+    """
+    return abs(parts - (after - before)) > _INCOMPLETE * (size + abs(before) + abs(after))
+
+
+def without_sums(frame: pl.DataFrame, parts: Sequence[str]) -> pl.DataFrame:
+    """Rows of a decomposition without values of some parts of all slices together, as slices without a share lack."""
+    lacking = (pl.col("slice") == "all") & pl.col("part").is_in(list(parts))
+    absent = {"status": "zero_denominator", "interval_status": "undefined_value"}
+    numbers = ("value", "lower", "upper", "std_error", "method")
+    return frame.with_columns(
+        *(pl.when(lacking).then(None).otherwise(pl.col(name)).alias(name) for name in numbers),
+        *(pl.when(lacking).then(pl.lit(text)).otherwise(pl.col(n)).alias(n) for n, text in absent.items()),
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,11 @@ from plmetrics.inference.across_runs.decomposition import (
     REST,
     SliceMeans,
     change_parts,
+    is_incomplete,
     part_rows,
+    sizes,
     subjects,
+    without_sums,
 )
 from plmetrics.inference.chunks import Chunk, chunk_of
 from plmetrics.inference.comparisons.paired_bootstrap import Difference, difference_from_zero
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 _SLICES_AT_ONCE = 512
+_SIZE = "size"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +122,14 @@ class _ModelPair:
         names = [self._texts[place] for place in self._listed for _ in PARTS]
         values = [self._values[place] for place in self._listed for _ in PARTS]
         parts = [*PARTS] * (len(self._listed) + 1)
-        return self._rows([*names, *["all"] * 3], [*values, *[[]] * 3], parts, end_to_end(differences))
+        rows = self._rows([*names, *["all"] * 3], [*values, *[[]] * 3], parts, end_to_end(differences))
+        before, after = (
+            float(value_or_nan(self._subject.class_metric, self._state(self._overall, model))[0])
+            for model in self._models
+        )
+        parts_together, size = (float(self._totals[name][0][0]) for name in ("total", _SIZE))
+        lacking = is_incomplete(parts_together, before, after, size)
+        return without_sums(rows, PARTS) if lacking else rows
 
     def _state(self, chunk: Chunk, model: str, axis: str = "total") -> View:
         metric, prefix = (
@@ -165,7 +176,8 @@ class _ModelPair:
         listed = (before.share != 0) | (after.share != 0)
         parts = dict(zip(PARTS, zip(value, replicates, strict=True), strict=False))
         total = None if replicates[0] is None or replicates[1] is None else replicates[0] + replicates[1]
-        return {**parts, "total": (value[0] + value[1], total)}, blocks, listed
+        whole = {"total": (value[0] + value[1], total), _SIZE: (sizes(before, after), None)}
+        return {**parts, **whole}, blocks, listed
 
     def _shares(self, state: View, total: Array) -> SliceMeans:
         mass = self._mass(state)

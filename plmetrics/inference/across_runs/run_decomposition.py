@@ -18,8 +18,11 @@ from plmetrics.inference.across_runs.decomposition import (
     REST,
     SliceMeans,
     change_parts,
+    is_incomplete,
     part_rows,
+    sizes,
     subjects,
+    without_sums,
 )
 from plmetrics.inference.across_runs.retained_replicates import sharing
 from plmetrics.inference.across_runs.sides import NOT_IN_RUN, Side, aligned_metrics, sample
@@ -165,7 +168,11 @@ class _RunPair:
         ] * 3
         countable = np.isfinite([before.units, after.units]).all()
         note = self._note if countable else f"{self._note}; {KNOWN}"
-        return part_rows(self._about, names, values, [*PARTS] * (len(names) // 3), difference, note)
+        rows = part_rows(self._about, names, values, [*PARTS] * (len(names) // 3), difference, note)
+        size = float(sizes(before.shares, after.shares).sum())
+        first, second = (float(whole.value[0]) for whole in wholes)
+        lacking = is_incomplete(float(totals[:2].sum()), first, second, size)
+        return without_sums(rows, PARTS[:2]) if lacking else rows
 
     def _wholes(self) -> Iterator[Sample]:
         for suffix, side in zip(("|b", ""), self._sides, strict=True):

@@ -12,7 +12,7 @@ from plmetrics.core.names import printable
 from plmetrics.inference.comparisons.readings import READINGS
 from plmetrics.inference.tables import INDEPENDENT_TEST, TESTS
 from plmetrics.report.layout import FAINT, Column, align, heading, join_blocks, remarks, table_or_stack
-from plmetrics.report.numbers import ValueText, p_value, plural, row_estimate
+from plmetrics.report.numbers import comparison_estimate, p_value, plural
 from plmetrics.report.sections.overall import metric_label
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def _pair(summary: Summary, pair: pl.DataFrame, width: int) -> list[Text]:
 
 def _lines(rows: list[Row], width: int, *, tested: bool) -> list[Text]:
     cells = []
-    for row, difference in zip(rows, align([_difference(row) for row in rows]), strict=True):
+    for row, difference in zip(rows, align([comparison_estimate(row) for row in rows]), strict=True):
         cells.append([Text(metric_label(row)), difference])
         if tested:
             cells[-1] += _reading_cells(row)
@@ -115,11 +115,6 @@ def _reading_cells(row: Row) -> list[Text]:
     arrow = ARROWS.get(outcome)
     text = Text(f"{arrow} {outcome}" if arrow else outcome, _STYLES.get(outcome, FAINT))
     return [Text(p_value(tested_p(row))), text]
-
-
-def _difference(row: Row) -> ValueText:
-    """Comparison with its interval, or the reason for its absence."""
-    return row_estimate(row, "difference", signed=row["scale"] != "ratio")
 
 
 def slice_comparisons(summary: Summary, width: int) -> list[Text]:
@@ -142,7 +137,7 @@ def _block(summary: Summary, part: pl.DataFrame, width: int) -> list[Text]:
     )
     named = Column("slice"), Column("against"), Column("metric"), Column(first["scale"].replace("_", " "))
     columns = [*named, Column("p", align="right"), Column("reading")] if tested else list(named)
-    numbers = align([_difference(row) for row in rows[:_MOST]])
+    numbers = align([comparison_estimate(row) for row in rows[:_MOST]])
     cells = [_cells(row, number, tested=tested) for row, number in zip(rows[:_MOST], numbers, strict=True)]
     lines += table_or_stack(columns, cells, width)
     words = []

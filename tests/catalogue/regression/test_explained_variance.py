@@ -128,11 +128,17 @@ def test_a_bias_parts_r2_from_explained_variance():
     assert (1 - found["rmse_skill"]) ** 2 == pytest.approx(1 - found["r2"])
 
 
+@pytest.mark.parametrize("reproducible", [False, True])
 @pytest.mark.parametrize("weight", [None, "w"])
-def test_constant_predictions_explain_exactly_nothing(weight: str | None) -> None:
+@pytest.mark.parametrize("heavy_tails", [False, True])
+def test_constant_predictions_explain_exactly_nothing(
+    heavy_tails: bool, weight: str | None, reproducible: bool
+) -> None:
+    """Replicates without an outlier are far from the centre of their slice."""
     rng = np.random.default_rng(1)
+    labels = rng.lognormal(sigma=2.5, size=800) if heavy_tails else rng.normal(size=800)
     rows = pl.DataFrame(
-        {"y": rng.normal(size=800).round(3), "w": rng.random(800), "slice": np.arange(800) // 20}
+        {"y": labels.round(3), "w": rng.random(800), "slice": np.arange(800) // 20}
     ).with_columns(a=pl.lit(0.1), b=pl.lit(0.7))
     found = plm.evaluate(
         rows,
@@ -144,6 +150,8 @@ def test_constant_predictions_explain_exactly_nothing(weight: str | None) -> Non
         slices=["slice"],
         uncertainty={"replicates": 50},
         compare="a",
+        reproducible=reproducible,
     )
     assert found.metrics["value"].unique().to_list() == [0.0]
+    assert found.metrics["interval_status"].unique().to_list() == ["degenerate"]
     assert found.comparisons["p_value"].null_count() == found.comparisons.height

@@ -119,6 +119,39 @@ def test_slices_are_those_of_rows_that_are_held_out_with_or_without_a_label() ->
     assert rows == [("c=seen", 2, 1.0, "ok"), ("c=unlabelled", 0, None, "no_rows")]
 
 
+DROPPED_FOLDS = [pytest.param(7, 0, id="numbers"), pytest.param("z", None, id="texts")]
+
+
+@pytest.mark.parametrize("reproducible", [False, True])
+@pytest.mark.parametrize(("dropped", "other"), DROPPED_FOLDS)
+def test_rows_of_a_fold_that_is_dropped_count_in_their_own_slice(
+    dropped: Any, other: Any, reproducible: bool
+) -> None:
+    """Rows without a label are seen by shares of nulls, also where no row of their fold has one."""
+    unlabelled = {"y": [None] * 3, "p": [0.5] * 3, "fold": [dropped] * 3, "region": ["a", "a", "b"]}
+    folds = [other, 1, 2] if isinstance(dropped, int) else [other, "x", "y"]
+    rows = pl.concat(
+        [
+            FRAME.select("y", "p", pl.Series("fold", folds * 8), "region"),
+            pl.DataFrame(unlabelled, schema_overrides={"y": pl.Int64}),
+        ]
+    )
+    result = evaluated(
+        {"slices": ["region"]},
+        rows,
+        metrics=["accuracy", {"name": "unlabelled", "null_share": "label"}],
+        slices={"region": "region"},
+        missing="drop",
+        reproducible=reproducible,
+    )
+    shares = result.metrics.filter(slice_set="region", metric="unlabelled")
+    assert dict(zip(shares["slice"], shares["n"], strict=True)) == {"region=a": 10, "region=b": 17}
+    assert shares["value"].to_list() == [2 / 10, 1 / 17]
+    assert result.folds.filter(metric="unlabelled")["value"].to_list() == [0.0] * len(
+        result.folds.filter(metric="accuracy")
+    )
+
+
 @pytest.mark.parametrize(
     ("section", "slices", "error", "words"),
     [

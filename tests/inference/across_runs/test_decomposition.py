@@ -74,6 +74,38 @@ def parts(result: plm.Result, **facts: Any) -> dict[tuple[str, str], Any]:
     return found
 
 
+@pytest.mark.parametrize("between", ["models", "runs"])
+@pytest.mark.parametrize("zero", [True, False])
+def test_parts_without_the_slices_of_denominator_0_are_no_change(between: str, zero: bool) -> None:
+    """The labels of slice b are 0, so that its errors count in wmape and its share does not."""
+    rows = pl.DataFrame(
+        {
+            "y": [1.0, 3.0, 2.0, *([0.0, 0.0] if zero else [1.0, 2.0])],
+            "p": [1.5, 3.0, 1.0, 0.5, 0.25],
+            "q": [1.0, 2.0, 2.5, 1.0, 2.0],
+            "g": ["a", "a", "c", "b", "b"],
+        }
+    )
+    asked: dict[str, Any] = {"task": "regression", "label": "y", "metrics": ["wmape"], "slices": ["g"]}
+    if between == "models":
+        result = plm.evaluate(rows, models=["p", "q"], compare={"baseline": "p", "decompose": "g"}, **asked)
+    else:
+        two = {"m": "p", "n": "q"}
+        before = plm.evaluate(rows, models=two, compare={"baseline": "n", "decompose": "g"}, **asked)
+        result = plm.evaluate(rows, models={"m": "q"}, compare={"run": before, "decompose": "g"}, **asked)
+    table = result.tables["decomposition"]
+    whole = table.filter(slice="all", part="total").row(0, named=True)
+    parted = table.filter(pl.col("slice") == "all", pl.col("part") != "total")
+    change = float(((rows["q"] - rows["y"]).abs() - (rows["p"] - rows["y"]).abs()).sum() / rows["y"].sum())
+    assert set(parted["status"]) == ({"zero_denominator"} if zero else {"ok"})
+    assert whole["status"] == ("zero_denominator" if zero and between == "models" else "ok")
+    assert whole["value"] is None or whole["value"] == pytest.approx(100 * change)
+    assert zero or parted["value"].sum() == pytest.approx(100 * change)
+    slices = table.filter(pl.col("slice") != "all")
+    assert set(slices["slice"]) == ({"g=a", "g=c"} if zero else {"g=a", "g=b", "g=c"})
+    assert set(slices["status"]) == {"ok"}
+
+
 def test_means_and_shares_that_differ_by_rounding_are_equal() -> None:
     share, value = np.array([0.1, 0.2, 0.7]), np.array([1e-9, 0.3, 1e9])
     before = SliceMeans(share, value)

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from plmetrics.report.html.blocks import Cell, PageSection, Table, value_cell, words
+from plmetrics.report.html.blocks import Cell, PageSection, Table, estimate_cell, words
 from plmetrics.report.html.sections.features import shown_table
-from plmetrics.report.numbers import p_value, plural
+from plmetrics.report.numbers import comparison_estimate, p_value, plural
 from plmetrics.report.sections.differences import (
     MOST_PAIRS,
     adjustment,
@@ -127,7 +127,7 @@ def _columns(*, tested: bool) -> tuple[str, ...]:
 
 def _difference(row: dict[str, Any], *, tested: bool) -> list[Cell]:
     """Difference with its interval, and with a test its p value and reading."""
-    difference = value_cell(row, "difference", signed=row["scale"] != "ratio")
+    difference = estimate_cell(comparison_estimate(row), row["difference"])
     if not tested:
         return [difference]
     reading = row["reading"] or ""
