@@ -153,9 +153,10 @@ class _RunPair:
             )
             for part in PARTS
         ]
+        moderate = [wholes[run].moderate(wholes[1 - run]) for run in (0, 1)]
         last = (
-            np.array([[whole_sample.error[0]] for whole_sample in wholes]),
-            np.array([[whole_sample.blocks[0] - 1.0] for whole_sample in wholes]),
+            np.array([[error[0]] for error, _ in moderate]),
+            np.array([[freedom[0]] for _, freedom in moderate]),
         )
         difference = self._difference(
             np.append(value[occupied].reshape(-1), totals), self._spread(errors_and_freedom, together, last)

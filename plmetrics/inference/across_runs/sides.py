@@ -142,6 +142,7 @@ def sample(both: pl.DataFrame, suffix: str, side: Side) -> Sample:
         pl.col(f"std_error{suffix}").alias("std_error"),
         pl.col(f"blocks{suffix}").fill_null(0).alias("blocks"),
         pl.col(f"interval_status{suffix}").fill_null("undefined_value").alias("interval_status"),
+        pl.col(f"n{suffix}").alias("n"),
     )
     blocks, std_error = numbers["blocks"].to_numpy(), _numbers(numbers["std_error"])
     hidden = hidden_error((_reach(both, suffix),), blocks, side.level)
@@ -152,6 +153,7 @@ def sample(both: pl.DataFrame, suffix: str, side: Side) -> Sample:
         blocks,
         numbers["interval_status"].to_numpy().astype(object),
         side.resampled,
+        np.where(hidden > 0, np.nan, _numbers(numbers["n"])),
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.inference.comparisons.moderation import SampleErrors, widen
 from plmetrics.inference.comparisons.paired_bootstrap import (
     Difference,
     back_transform,
@@ -30,7 +31,8 @@ Texts = NDArray[np.object_]
 class Sample:
     """Estimates of one sample as its result says them: NaN where there is no value or no standard error.
 
-    `resampled` says whether standard errors are those of resampled blocks, which are a little too small.
+    `resampled` says whether standard errors are those of resampled blocks, which are a little too small. `size` is the
+    number of units, NaN where errors are no spread of these; None where the samples do not borrow from each other.
     """
 
     value: Array
@@ -39,6 +41,7 @@ class Sample:
     blocks: NDArray[np.int64]
     interval_status: Texts
     resampled: bool = True
+    size: Array | None = None
 
     @property
     def estimate(self) -> Estimate:
@@ -48,8 +51,20 @@ class Sample:
     @property
     def error(self) -> Array:
         """Standard error, the factor of Student's quantiles; NaN with fewer than 2 blocks."""
-        factor = block_factor(np.maximum(self.blocks, 2)) if self.resampled else 1.0
-        return np.where(self.blocks >= 2, factor * self.std_error, np.nan)
+        return np.where(self.blocks >= 2, self._factor * self.std_error, np.nan)
+
+    @property
+    def _factor(self) -> Array | float:
+        return block_factor(np.maximum(self.blocks, 2)) if self.resampled else 1.0
+
+    def moderate(self, other: Sample) -> tuple[Array, Array]:
+        """Error for Student's quantiles, moderated by that of the other sample, and its degrees of freedom."""
+        freedom = self.blocks - 1.0
+        if self.size is None or other.size is None:
+            return self.error, freedom
+        mine = SampleErrors(self.std_error, self.blocks, self.size)
+        added = mine.moderating_error(SampleErrors(other.std_error, other.blocks, other.size))
+        return widen(self.error, self._factor * added, freedom)
 
 
 _LOST = ("undefined_value", "too_few_units", "undefined_replicates", "not_requested", "not_estimable")
@@ -62,8 +77,8 @@ def independent_difference(
 
     The interval is d -+ t sqrt(e1^2 + e0^2) with Satterthwaite's degrees of freedom
     (e1^2 + e0^2)^2 / (e1^4 / (G1 - 1) + e0^4 / (G0 - 1)), e the standard errors and G the effective blocks of either
-    sample, and the p value that of the same t. A ratio has its interval on the scale of logarithms, with e / value in
-    place of e, and is undefined as `paired_ratio` says.
+    sample, and the p value that of the same t. With sizes e is moderated, see `moderation`. A ratio has its interval on
+    the scale of logarithms, with e / value in place of e, and is undefined as `paired_ratio` says.
 
     There is no interval where either sample has no standard error, with its reason as status, and where one is 0 (no
     replicate moves the value, and its spread is not known) or an end is beyond all numbers (`degenerate`).
@@ -80,7 +95,8 @@ def independent_difference(
     """
     first, second = model.estimate, baseline.estimate
     blocks = np.minimum(model.blocks, baseline.blocks)
-    errors, move = [model.error, baseline.error], 0.0
+    sides = model.moderate(baseline), baseline.moderate(model)
+    errors, move = [error for error, _ in sides], 0.0
     if scale == "difference":
         status = np.where(first.status != "ok", first.status, second.status).astype(object)
         difference = first.value - second.value
@@ -88,14 +104,12 @@ def independent_difference(
     else:
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             difference = first.value / second.value
-        errors = [_relative(model.error, first.value), _relative(baseline.error, second.value)]
+        errors = [_relative(errors[0], first.value), _relative(errors[1], second.value)]
         status = ratio_status(first, second, difference)
         centre = log_estimate(first).value - log_estimate(second).value
         move = 1.0 if scale == "relative_change" else 0.0
     ok = status == "ok"
-    error, freedom = satterthwaite(
-        np.stack(errors), np.array([model.blocks, baseline.blocks], np.float64) - 1
-    )
+    error, freedom = satterthwaite(np.stack(errors), np.stack([freedom for _, freedom in sides]))
     half, p = student_test(centre, error, freedom, level)
     interval_status = _interval_status(model, baseline, ok, half)
     ends = centre - half, centre + half

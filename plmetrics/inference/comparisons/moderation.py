@@ -5,7 +5,7 @@ Values that happen to be small vary little as well, so that few blocks find them
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +15,6 @@ from plmetrics.inference.intervals.spread import standard_error
 
 if TYPE_CHECKING:
     from plmetrics.inference.estimate import Estimate
-    from plmetrics.inference.intervals.spread import Spread
 
 Array = NDArray[np.float64]
 
@@ -64,20 +63,22 @@ class SampleErrors:
         return np.sqrt(np.where(usable, share * lacking, 0.0))
 
 
-def moderating_errors(first: Estimate, second: Estimate, hidden: Array) -> Array:
+def moderate_sides(first: Estimate, second: Estimate, hidden: Array) -> Array:
     """The moderating errors of two estimates together; none beside a `hidden` error, which stands for a spread."""
     sides = SampleErrors.of(first), SampleErrors.of(second)
     added = np.hypot(sides[0].moderating_error(sides[1]), sides[1].moderating_error(sides[0]))
     return np.where(hidden > 0, 0.0, added)
 
 
-def moderate(spread: Spread, added: Array) -> tuple[Spread, Array]:
-    """Spread of a difference with the errors added, and how many times the degrees of freedom that has.
+def widen(error: Array, added: Array, freedom: Array) -> tuple[Array, Array]:
+    """Errors with others added, and their degrees of freedom: Satterthwaite's, for what is added is of many blocks.
 
-    These are Satterthwaite's: what is added is of many blocks.
+    An error of 0 stays what it is: one of values that nothing moves.
+
+    >>> widen(np.array([0.3, 0.0]), np.array([0.4, 0.4]), np.array([9.0, 9.0]))[0].round(3).tolist()
+    [0.5, 0.0]
     """
-    error = spread.std_error
-    total = np.where(spread.constant, error, np.hypot(error, added))
+    total = np.where(error > 0, np.hypot(error, added), error)
     least = np.maximum(error, _LEAST_SHARE * total)
     more = np.divide(total, least, out=np.ones_like(total), where=least > 0) ** 4
-    return replace(spread, std_error=total), more
+    return total, freedom * more

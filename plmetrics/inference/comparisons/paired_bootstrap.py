@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core.special import stdtr, stdtrit
-from plmetrics.inference.comparisons.moderation import moderate, moderating_errors
+from plmetrics.inference.comparisons.moderation import moderate_sides, widen
 from plmetrics.inference.estimate import Estimate
 from plmetrics.inference.intervals.closed_forms import hidden_error
 from plmetrics.inference.intervals.spread import DEGENERATE, replicate_spread, standard_error
@@ -152,13 +152,12 @@ def paired_difference(
     described = replicate_spread(replicates, magnitude, model.kind, difference, _groups(model, baseline))
     hidden = hidden_error((model.reach, baseline.reach), blocks, level)
     described = replace(described, constant=described.constant & (hidden == 0))
-    freedom = blocks - 1.0
-    if other_rows:
-        described, more = moderate(described, moderating_errors(model, baseline, hidden))
-        freedom *= more
     interval_status = _interval_status(ok, equal, blocks, described)
     std_error = np.where(ok & (blocks >= 2), np.hypot(described.std_error, hidden), np.nan)
-    error = np.hypot(described.student_error(blocks), hidden)
+    error, freedom = np.hypot(described.student_error(blocks), hidden), blocks - 1.0
+    if other_rows:
+        added = described.student_factor(blocks) * moderate_sides(model, baseline, hidden)
+        error, freedom = widen(error, added, freedom)
     half, p = student_test(difference, error, freedom, level)
     t = student_statistic(difference, error, p)
     if p_value == "percentile" and model.kind == "bootstrap":
@@ -277,8 +276,6 @@ def paired_ratio(
     else:
         interval_status[ok & ~np.isfinite(log_difference.difference)] = DEGENERATE
         hidden = hidden_error((logs[0].reach, logs[1].reach), log_difference.blocks, level)
-        if other_rows:
-            hidden = np.hypot(hidden, moderating_errors(*logs, hidden))
         with np.errstate(invalid="ignore"):
             std_error = np.hypot(
                 _ratio_error(model, baseline, ratio, equal), np.where(equal, 0.0, ratio) * hidden

@@ -47,9 +47,11 @@ class Spread:
         Resampling G blocks takes sqrt((G - 1) / G) off a standard error, which is put back here; the other kinds of
         replicates have it in them. Slices with fewer than 2 blocks have none.
         """
-        if self.kind != "bootstrap":
-            return np.where(blocks >= 2, self.std_error, np.nan)
-        return np.where(blocks >= 2, block_factor(np.maximum(blocks, 2)) * self.std_error, np.nan)
+        return np.where(blocks >= 2, self.student_factor(blocks) * self.std_error, np.nan)
+
+    def student_factor(self, blocks: NDArray[np.int64]) -> Array | float:
+        """Factor of standard errors of replicates of this kind."""
+        return block_factor(np.maximum(blocks, 2)) if self.kind == "bootstrap" else 1.0
 
 
 def replicate_spread(
