@@ -134,14 +134,19 @@ class RunPlan:
         return {
             "slices": self._slice_texts(),
             "centres": {model: dict(values) for model, values in self.centres.items()},
-            "thresholds": {
-                model: {rule: value if isfinite(value) else None for rule, value in values.items()}
-                for model, values in self.thresholds.items()
-            },
+            "thresholds": self.finite_thresholds,
             "ordered_metrics": "exact" if self.exact else "binned",
             "blocks": blocks,
             **({"exponents": dict(self.addition.exponents)} if self.request.arithmetic.any_order else {}),
             **self.added,
+        }
+
+    @property
+    def finite_thresholds(self) -> dict[str, dict[str, float | None]]:
+        """Chosen thresholds by model and rule, None for one that calls no row: JSON has no infinity."""
+        return {
+            model: {rule: value if isfinite(value) else None for rule, value in values.items()}
+            for model, values in self.thresholds.items()
         }
 
     def _slice_texts(self) -> dict[str, list[str]]:

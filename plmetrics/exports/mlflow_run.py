@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from plmetrics.core.errors import EnvironmentFault, Problem, needs_extra
 from plmetrics.core.process import is_ours
 from plmetrics.core.redaction import mask_address
+from plmetrics.core.threads import batches
 from plmetrics.exports.protocol import EndedRun, output_path
 from plmetrics.exports.tidy import OVERALL, headline_values, worst_verdicts
 
@@ -145,12 +146,11 @@ def _log(client: MlflowClient, logged: str, run: EndedRun, result: Outcome) -> N
 
     facts = {"suite": run.name, "fingerprint": str(run.record.get("fingerprint"))}
     client.log_batch(logged, params=[Param(key, value) for key, value in facts.items()])
-    metrics = _metrics(run, result)
-    for start in range(0, len(metrics), _MOST_METRICS):
-        client.log_batch(logged, metrics=metrics[start : start + _MOST_METRICS])
+    for metrics in batches(_metrics(run, result), _MOST_METRICS):
+        client.log_batch(logged, metrics=metrics)
     tags = [RunTag(key, value[:_LONGEST_VALUE]) for key, value in _tags(run, result).items()]
-    for start in range(0, len(tags), _MOST_TAGS):
-        client.log_batch(logged, tags=tags[start : start + _MOST_TAGS])
+    for part in batches(tags, _MOST_TAGS):
+        client.log_batch(logged, tags=part)
     if (run.folder / _REPORT).is_file():
         with local_copies([run.folder / _REPORT], _REPORT) as (copies, _):
             client.log_artifact(logged, str(copies[0]))

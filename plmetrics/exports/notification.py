@@ -19,6 +19,7 @@ from urllib.request import (
 )
 
 from plmetrics.core.process import original_environment
+from plmetrics.runs.failure import SKIPPED as WITHOUT_DATA
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -80,9 +81,9 @@ def message_of_result(
     return Message(name, verdict, exit_code, folder, interval, (*failed[:_MOST_GATES], *more))
 
 
-def message_of_failure(name: str, failure: Failure, interval: str, skipped: int) -> Message:
-    """Message about a run with an error; `skipped` is the exit code of one without data."""
-    status = SKIPPED if failure.exit_code == skipped else ERROR
+def message_of_failure(name: str, failure: Failure, interval: str) -> Message:
+    """Message about a run with an error, or without data."""
+    status = SKIPPED if failure.exit_code == WITHOUT_DATA else ERROR
     folder = "" if failure.folder is None else str(failure.folder)
     return Message(name, status, failure.exit_code, folder, interval, error=failure.message)
 

@@ -239,7 +239,7 @@ class _Tables:
         self, index: int, chunk: Chunk, name: str, listed: NDArray[np.bool_], estimates: Estimates
     ) -> ChunkPlace:
         """Add the metrics of some slices of a set; in threads where there are many numbers."""
-        equal = {pair: _equal(chunk, *pair) for pair in self._analysis.pairs}
+        equal = {pair: chunk.equal_scores(*pair) for pair in self._analysis.pairs}
 
         def add(item: tuple[MetricPlace, Metric]) -> None:
             place, member = item
@@ -330,12 +330,6 @@ def _is_large(analysis: Analysis, chunk: Chunk) -> bool:
     """Whether there are enough replicates for a thread per metric."""
     replicates = 1 if analysis.weights is None else len(analysis.weights.counts)
     return replicates * (chunk.last - chunk.first) >= _WORTH_A_THREAD
-
-
-def _equal(chunk: Chunk, model: str, baseline: str) -> NDArray[np.bool_]:
-    """Mask of slices with equal scores of two models on every row."""
-    equal: NDArray[np.bool_] = chunk.sums.total(f"{model}|differs|{baseline}") == 0
-    return equal
 
 
 def _slice_mask(analysis: Analysis, states: SetStates, chunk: Chunk) -> NDArray[np.bool_]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 Texts = NDArray[np.object_]
+Flags = NDArray[np.bool_]
 
 _SLICES_AT_ONCE = 512
 _DRAWN_AT_ONCE = 1 << 19
@@ -97,6 +98,11 @@ class Chunk:
     first: int
     last: int
     sums: ModelSums
+
+    def equal_scores(self, model: str, baseline: str) -> Flags:
+        """Mask of the slices where two models have the same scores on every row."""
+        equal: Flags = self.sums.total(f"{model}|differs|{baseline}") == 0
+        return equal
 
 
 def chunk_of(

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.catalogue.metric import TOTAL
+from plmetrics.core.threads import batches
 from plmetrics.inference.comparisons.inflation import (
     NOISE_NOTE,
     UNEQUAL_NOISE,
@@ -308,13 +309,11 @@ def same_size(first: EstimateColumns, second: EstimateColumns) -> Flags:
     return same
 
 
-def _batches(pairs: Sequence[tuple[str, str]], part: SliceEstimates) -> Iterator[Sequence[tuple[str, str]]]:
+def _batches(pairs: Sequence[tuple[str, str]], part: SliceEstimates) -> list[Sequence[tuple[str, str]]]:
     """Pairs of models, so many at a time as memory has room for."""
     if not pairs:
-        return
-    step = _room(part.judged[pairs[0][0]].estimate, len(part.listed))
-    for first in range(0, len(pairs), step):
-        yield pairs[first : first + step]
+        return []
+    return batches(pairs, _room(part.judged[pairs[0][0]].estimate, len(part.listed)))
 
 
 def _slabs(estimate: Estimate, slices: int) -> Iterator[Codes]:

@@ -129,7 +129,7 @@ class SliceContrasts:
         ordered = [leaf for leaf in leaves(metric) if isinstance(leaf.needs, (OrderedRows, Ranks))]
         if all(complements.has(leaf, model) for leaf in ordered):
             return complements.of_model(metric, model)
-        return _without_value(estimates, NEEDS_ROWS)
+        return _without_value(estimates)
 
     def finish(self) -> None:
         """Compare each slice with those before it, all of them being known."""
@@ -155,13 +155,14 @@ class SliceContrasts:
                 )
 
 
-def _without_value(estimates: EstimateColumns, status: str) -> EstimateColumns:
+def _without_value(estimates: EstimateColumns) -> EstimateColumns:
+    """Estimates that need the rows, which complements of a merge do not have."""
     estimate = estimates.estimate
     shape = estimate.value.shape
     replicates = None if estimate.replicates is None else np.broadcast_to(np.nan, estimate.replicates.shape)
     nothing = Estimate(
         np.full(shape, np.nan),
-        np.full(shape, status, dtype=object),
+        np.full(shape, NEEDS_ROWS, dtype=object),
         np.zeros(shape, dtype=np.int64),
         replicates,
         (),

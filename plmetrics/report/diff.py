@@ -76,7 +76,7 @@ def diff_csv(diff: Diff) -> str:
 def _head(diff: Diff, width: int) -> list[Text]:
     word = Text("CHANGED", "bold yellow") if diff.changed else Text("UNCHANGED", "bold green")
     runs = Text(f"{printable(diff.before)} -> {printable(diff.after)}:", "bold")
-    values, checks = (int(frame["changed"].sum()) for frame in (diff.metrics, diff.gates))
+    values, checks = diff.changes
     counts = [f"{values} of {plural(diff.metrics.height, 'value')},"]
     counts.append(f"{checks} of {plural(diff.gates.height, 'gate check')}")
     lines = flow([Text.assemble(word, "  ", runs), *map(Text, counts)], width, indent=0, gap=1)

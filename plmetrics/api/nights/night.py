@@ -312,7 +312,5 @@ class IntervalEvaluation(Evaluation):
         """The result with the effects of slices on changes of metrics of ordered scores."""
         from plmetrics.features.nights.score_changes import score_changes
 
-        changes = score_changes(
-            self.loaded.suite, state, runs.reference_runs("compare.run"), run_name(earlier)
-        )
+        changes = score_changes(self.loaded.suite, state, runs.compared_runs(), run_name(earlier))
         return replace(result, decomposition=pl.concat([result.decomposition, changes]))

@@ -12,6 +12,7 @@ import polars as pl
 from plmetrics.core.errors import PlmetricsError, Problem
 from plmetrics.core.exact_sums import exact_products
 from plmetrics.core.hashing import block_key, row_digest
+from plmetrics.core.threads import batches
 from plmetrics.engine.aggregate.row_plan import BLOCK, rows_plan
 from plmetrics.engine.aggregate.totals import (
     DIGEST,
@@ -211,9 +212,7 @@ def brings_rows(plan: RunPlan) -> bool:
 def sum_plans(plan: RunPlan, *, digested: bool = False) -> list[list[pl.LazyFrame]]:
     """Aggregation plans by cube, with a limit of aggregates per plan."""
     frame = plan.rows_added
-    keys: list[pl.Expr] = []
-    if plan.blocks is not None:
-        keys.append(block_key(pl.col(UNIT), plan.blocks.modulus).alias(BLOCK))
+    keys = [] if plan.blocks is None else [block_key(pl.col(UNIT), plan.blocks.modulus).alias(BLOCK)]
     shared = [total.sum.alias(total.name) for total in (digests(plan) if digested else ())]
     return [
         [
@@ -240,8 +239,7 @@ def _chunks(
         staged = {total.name: pl.col(f"{_ADDED}{total.name}")}
         summed += addition.sums(staged) if total.name in exact else [total.sum.alias(total.name)]
     summed += shared
-    for first in range(0, len(summed), AGGREGATES_PER_NODE):
-        chunk = summed[first : first + AGGREGATES_PER_NODE]
+    for chunk in batches(summed, AGGREGATES_PER_NODE):
         columns_read = {name for part in chunk for name in part.meta.root_names()}
         yield (
             [

@@ -102,12 +102,7 @@ def _query_plan(plan: RunPlan, job: Job) -> pl.LazyFrame:
     """Queries of both models, by name if they are few; else with those at the ends of bins."""
     model, key = job.model, job.table.keys[0]
     number, name = key_number(plan, model, key), pl.col(plain_column(QUERY_NAME))
-    bins = bins_of(plan.bin_edges, model, key)
-    place = number.map_batches(
-        lambda numbers: pl.Series(bins.places(numbers.to_numpy())),
-        return_dtype=pl.UInt16,
-        is_elementwise=True,
-    )
+    place = bins_of(plan.bin_edges, model, key).expression(number)
     columns = {BINS[0]: place.cast(pl.UInt32), LOW: number, QUERY: name.cast(pl.String)}
     values = bin_values(plan, model, job.table)
     frame = plan.table.frame.filter(number.is_finite()).with_columns(**columns, **values)

@@ -13,6 +13,7 @@ import polars as pl
 
 from plmetrics.core.exact_sums import FIXED, LEFT
 from plmetrics.core.hashing import block_key
+from plmetrics.core.threads import batches
 from plmetrics.engine.aggregate.row_plan import BLOCK
 from plmetrics.engine.aggregate.totals import atom_totals, cells_of, centres_of, moments, summed_in, sums_of
 from plmetrics.engine.inquiry import answer
@@ -153,10 +154,7 @@ def _moment_sums(
     addition = answer(plan.request.arithmetic.addition(rows, values))
     aggregates = [pl.len().cast(pl.Int64).alias(_ROWS), *(pl.col(name).first() for name in at)]
     aggregates += addition.sums(values)
-    parts = [
-        aggregates[first : first + AGGREGATES_PER_NODE]
-        for first in range(0, len(aggregates), AGGREGATES_PER_NODE)
-    ]
+    parts = batches(aggregates, AGGREGATES_PER_NODE)
     collected = pl.collect_all([rows.group_by(keys).agg(part) for part in parts])
     together = collected[0]
     for part in collected[1:]:

@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 
 from plmetrics.catalogue.needs import Bins, OrderedRows, Points, Quantiles
+from plmetrics.core.threads import batches
 from plmetrics.engine.order.encoding import grid_steps
 from plmetrics.engine.order.grid_scores import models_on_grids
 from plmetrics.engine.order.in_memory import models_in_order
@@ -133,8 +134,7 @@ def _sorting(plan: RunPlan) -> str:
 
 
 def _groups(plan: RunPlan) -> list[tuple[Ordering, ...]]:
-    every, number = run_orderings(plan), plan.order.orders
-    return [every[first : first + number] for first in range(0, len(every), number)]
+    return batches(run_orderings(plan), plan.order.orders)
 
 
 def models_to_order(

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from plmetrics.core.hashing import OWN_BLOCK_LIMIT
+from plmetrics.core.segments import run_starts
 from plmetrics.engine.memory.budget import working_memory
 from plmetrics.engine.request import TableView, unit_column
 from plmetrics.engine.run_plan import Blocks
@@ -187,8 +188,7 @@ def distinct(batches: Iterable[Hashes], most: int) -> tuple[Hashes, int]:
 def _once(values: Hashes) -> Hashes:
     """Sort new values in place, and drop earlier ones and duplicates."""
     values.sort()
-    unique: Hashes = values[np.append(True, values[1:] != values[:-1])[: len(values)]]
-    return unique
+    return values[run_starts(values)]
 
 
 def _add(counts: NDArray[np.int64], digests: Hashes, hashes: Hashes) -> None:

@@ -275,12 +275,7 @@ class _Column:
         if self.edges is None:
             return value
         bins = NumberBins(np.append(self.edges, np.inf), histogram=True)
-        place = value.map_batches(
-            lambda numbers: pl.Series(bins.places(numbers.to_numpy())),
-            return_dtype=pl.UInt16,
-            is_elementwise=True,
-        )
-        return pl.when(value.is_not_null()).then(place)
+        return pl.when(value.is_not_null()).then(bins.expression(value))
 
     def placed(self, counted: pl.DataFrame) -> pl.DataFrame:
         """Counts of a plan, by place."""

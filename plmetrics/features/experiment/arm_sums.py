@@ -112,7 +112,6 @@ def experiment_sums(source: Source, experiment: Experiment, *, separate: bool = 
             _with_quantiles(table, frames, place, _keys(columns, experiment)),
             adjusted,
             [slice_column(column) for column in columns],
-            ARM,
             strata,
         )
         for place, (table, (_, columns)) in enumerate(zip(cells, sets, strict=True))

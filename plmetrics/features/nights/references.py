@@ -159,9 +159,9 @@ class EarlierIntervals(EarlierRuns):
         }
         return self.merge(states, span, self.suite)
 
-    def reference_runs(self, key: str) -> list[StoredRun]:
-        """Reference runs of a key of the suite, the last one first."""
-        return [self._stored_run(run) for run in self.record.get(key, {}).get("runs", ())]
+    def compared_runs(self) -> list[StoredRun]:
+        """Runs of `compare.run`, the last one first."""
+        return [self._stored_run(run) for run in self.record.get("compare.run", {}).get("runs", ())]
 
     def lack_files_alone(self, before: Mapping[str, Any]) -> bool:
         """Whether references changed only because files of results still in force were removed."""

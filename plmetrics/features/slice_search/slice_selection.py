@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from plmetrics.core.results import FOUND_SLICES_SCHEMA
 from plmetrics.core.slice_texts import quote
+from plmetrics.core.threads import batches
 from plmetrics.features.slice_search.search_scan import search_plan, search_states
 from plmetrics.features.slice_search.slice_contrasts import Contrast, Sums, contrast
 from plmetrics.inference.comparisons.correction import adjust
@@ -204,8 +205,7 @@ def _residual_candidates(
         if (parent := by_name.get((candidate.model, name))) is not None
     ]
     p = np.full(len(candidates), np.nan)
-    for first in range(0, len(pairs), _SLICES_AT_ONCE):
-        together = pairs[first : first + _SLICES_AT_ONCE]
+    for together in batches(pairs, _SLICES_AT_ONCE):
         for model in search.models:
             of_model = [(number, parent) for number, parent in together if parent.model == model]
             if of_model:

@@ -64,6 +64,11 @@ class SplitRequest:
             rows, key, [1 / folds] * folds, strata, name, exact=self.exact, nested=within is not None
         )
 
+    def in_folds(self, folds: int, name: str) -> Frame:
+        """The table with one new column, the rows dealt to folds."""
+        with reading(self.source):
+            return self.finished(self.dealt(self.rows, number_of(folds, "folds"), name), name)
+
     def finished(self, rows: pl.LazyFrame, *names: str) -> Frame:
         """The table with the new columns: a DataFrame where the table was in memory, else the plan."""
         table = rows.select(cs.by_name(*self.source.schema, *names))

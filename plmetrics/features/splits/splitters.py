@@ -72,8 +72,7 @@ def k_fold(
     [3, 2]
     """
     request = split_request(data, (name,), key=key, seed=seed, exact=exact)
-    with reading(request.source):
-        return request.finished(request.dealt(request.rows, number_of(folds, "folds"), name), name)
+    return request.in_folds(folds, name)
 
 
 def stratified(
@@ -114,8 +113,7 @@ def stratified(
     [(0, 3, 1), (1, 3, 1)]
     """
     request = split_request(data, (name,), label=label, key=key, seed=seed, exact=exact, required=("label",))
-    with reading(request.source):
-        return request.finished(request.dealt(request.rows, number_of(folds, "folds"), name), name)
+    return request.in_folds(folds, name)
 
 
 def grouped(
@@ -147,8 +145,7 @@ def grouped(
     [0, 0, 0, 1, 1, 1]
     """
     request = split_request(data, (name,), group=group, seed=seed, mixed=mixed, required=("group",))
-    with reading(request.source):
-        return request.finished(request.dealt(request.rows, number_of(folds, "folds"), name), name)
+    return request.in_folds(folds, name)
 
 
 def stratified_grouped(
@@ -191,8 +188,7 @@ def stratified_grouped(
     request = split_request(
         data, (name,), label=label, group=group, seed=seed, mixed=mixed, required=("label", "group")
     )
-    with reading(request.source):
-        return request.finished(request.dealt(request.rows, number_of(folds, "folds"), name), name)
+    return request.in_folds(folds, name)
 
 
 def leave_one_group_out(data: Table, *, group: Columns, name: str = "fold") -> Frame:

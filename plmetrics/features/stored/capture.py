@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from math import isfinite
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -337,15 +336,11 @@ def constants_content(
 ) -> dict[str, Any]:
     """Constants of a run, JSON-able; `waiting` are the keys with edges or values from its data."""
     request = plan.request
-    thresholds = {
-        model: {rule: value if isfinite(value) else None for rule, value in values.items()}
-        for model, values in plan.thresholds.items()
-    }
     spans = {model: list(span) for model, span in plan.score_spans.items()}
     return {
         "centres": {model: dict(values) for model, values in plan.centres.items()},
         "moments": {name: asdict(moment) for name, moment in _moments(plan, plan.cubes).items()},
-        "thresholds": thresholds,
+        "thresholds": plan.finite_thresholds,
         "classes": list(request.classes),
         "keys": {column: key_content(key) for column, key in waiting.items()},
         "exponents": dict(plan.addition.exponents),

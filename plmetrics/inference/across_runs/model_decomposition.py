@@ -132,10 +132,8 @@ class _ModelPair:
         return chunk.sums.totals(metric, model, prefix)
 
     def _equal(self, chunk: Chunk) -> NDArray[np.bool_]:
-        """Mask of the slices where both models predict the same for every row."""
         before, after = self._models
-        equal: NDArray[np.bool_] = chunk.sums.total(f"{after}|differs|{before}") == 0
-        return equal
+        return chunk.equal_scores(after, before)
 
     def _mass(self, state: View) -> Array:
         return np.asarray(self._subject.class_metric.denominators(state)[0], dtype=np.float64)

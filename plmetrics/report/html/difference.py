@@ -26,7 +26,7 @@ def diff_html(diff: Diff) -> str:
 
 
 def _head(diff: Diff) -> PageHead:
-    values, checks = (int(frame["changed"].sum()) for frame in (diff.metrics, diff.gates))
+    values, checks = diff.changes
     counts = [f"{values} of {plural(diff.metrics.height, 'value')}"]
     counts.append(f"{checks} of {plural(diff.gates.height, 'gate check')}")
     before, after = diff.verdicts

@@ -68,9 +68,15 @@ class Diff:
         """Whether anything changed: a value, a status, a verdict, or the set of rows."""
         return bool(self.metrics["changed"].any() or self.gates["changed"].any())
 
+    @property
+    def changes(self) -> tuple[int, int]:
+        """Number of changed values, and of changed gate checks."""
+        return int(self.metrics["changed"].sum()), int(self.gates["changed"].sum())
+
     def __repr__(self) -> str:
-        rows, checks = (int(frame["changed"].sum()) for frame in (self.metrics, self.gates))
-        return f"Diff({self.before} -> {self.after}: {rows} of {self.metrics.height} values and {checks} gates changed)"
+        values, checks = self.changes
+        changes = f"{values} of {self.metrics.height} values and {checks} gates changed"
+        return f"Diff({self.before} -> {self.after}: {changes})"
 
 
 def compare_runs(before: Outcome, after: Outcome) -> Diff:
