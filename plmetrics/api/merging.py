@@ -250,7 +250,7 @@ class _Sum:
 
         runs = EarlierRuns.of(self.suite, self.total.head.files, home)
         references = _counts(self.suite, runs) if counts is None else counts(runs)
-        context = RunContext(history=gate_history(self.suite, runs), counts=references)
+        context = RunContext(history=gate_history(self.suite.gates, runs), counts=references)
         result = self.result(context, coverage)
         result.record.update(runs.added_to(result.record))
         return result

@@ -223,7 +223,7 @@ def estimate(
     if weights is not None and suite.uncertainty is not None and suite.uncertainty.thresholds == "resampled":
         from plmetrics.inference.moving_thresholds import with_threshold_replicates
 
-        sets = with_threshold_replicates(sets, plan, aggregated, weights)
+        sets = with_threshold_replicates(sets, plan, aggregated.block_keys, weights)
     independent = suite.columns.unit is None and not suite.weighted
     units = aggregated.units
     population = Population(

@@ -252,7 +252,7 @@ class _Tables:
             for metric in self._analysis.suite.listed(name)
             for number, (named, member) in enumerate(metric.per_class())
         ]
-        if _is_large(self._analysis, chunk):
+        if _is_large(self._analysis.weights, chunk):
             if self._analysis.replication.draws_sums:
                 chunk.sums.draw()
             parallel_map(add, items)
@@ -326,9 +326,9 @@ def _metric_columns(
         yield columns
 
 
-def _is_large(analysis: Analysis, chunk: Chunk) -> bool:
+def _is_large(weights: ResamplingWeights | None, chunk: Chunk) -> bool:
     """Whether there are enough replicates for a thread per metric."""
-    replicates = 1 if analysis.weights is None else len(analysis.weights.counts)
+    replicates = 1 if weights is None else len(weights.counts)
     return replicates * (chunk.last - chunk.first) >= _WORTH_A_THREAD
 
 

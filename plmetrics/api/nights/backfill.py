@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from plmetrics.api.result import Result
     from plmetrics.features.nights.calendar import Interval
+    from plmetrics.suite.model import Suite
     from plmetrics.suite.yaml.load import LoadedSuite
     from plmetrics.table.storage.places import Place
 
@@ -118,7 +119,9 @@ def backfill(
         exits or ExitPolicy(),
     )
     outcomes: dict[str, IntervalOutcome] = {}
-    for outcome in _side_by_side(one, intervals, jobs) if _are_independent(loaded) else map(one, intervals):
+    for outcome in (
+        _side_by_side(one, intervals, jobs) if _are_independent(loaded.suite) else map(one, intervals)
+    ):
         outcomes[outcome.interval] = outcome
         if on_each is not None:
             on_each(outcome)
@@ -227,10 +230,10 @@ def _text(value: object) -> str:
     return base64.b64encode(pickle.dumps(value)).decode()
 
 
-def _are_independent(loaded: LoadedSuite) -> bool:
+def _are_independent(suite: Suite) -> bool:
     """Whether no interval needs the results of earlier ones."""
-    looks_back = any(gate.consecutive > 1 or gate.within is not None for gate in loaded.suite.gates)
-    return not (references(loaded.suite) or looks_back)
+    looks_back = any(gate.consecutive > 1 or gate.within is not None for gate in suite.gates)
+    return not (references(suite) or looks_back)
 
 
 def _is_missing(manifests: Manifests, interval: Interval) -> bool:
@@ -248,7 +251,7 @@ def _first(loaded: LoadedSuite, manifests: Manifests) -> Interval:
     if first is None:
         from plmetrics.features.nights.row_condition import first_partition
 
-        first = first_partition(loaded.suite, section, loaded.folder)
+        first = first_partition(loaded.suite.data, section, loaded.folder)
     return first
 
 

@@ -152,7 +152,7 @@ class IntervalEvaluation(Evaluation):
         files = data_files(source)
         self._stamps = {
             "fingerprint": fingerprint(suite),
-            **data_stamps(suite, self.section, source, where, files),
+            **data_stamps(suite.sections, self.section, source, where, files),
         }
         if self._for_data and self._is_complete() and not {"data", "times"}.intersection(self._differing()):
             return None

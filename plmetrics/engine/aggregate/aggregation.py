@@ -194,7 +194,7 @@ def collect_aggregates(
     if bins is not None:
         from plmetrics.engine.aggregate.bin_sums import bin_totals
 
-        bins = bin_totals(plan, bins)
+        bins = bin_totals(plan.addition, bins)
     any_order = plan.request.arithmetic.any_order
     return Aggregates(states, rows, keys, units, used_rows, any_order, bins=bins)
 
@@ -312,7 +312,7 @@ def _state(plan: RunPlan, cube: Cube, frame: pl.DataFrame, keys: NDArray[np.uint
     block = np.zeros(frame.height, dtype=np.int64)
     if BLOCK in frame.columns:
         block = np.searchsorted(keys, frame[BLOCK].to_numpy())
-    centres = centres_of(plan, moments(plan, summed_in(plan, cube)), frame)
+    centres = centres_of(plan.centres, moments(plan, summed_in(plan, cube)), frame)
     if plan.request.arithmetic.any_order:
         return SumsState(cell, block, columns, len(keys), centres).in_order()
     order = np.argsort(cell, kind="stable")
@@ -379,17 +379,17 @@ def sliced_complements(plan: RunPlan, aggregated: Aggregates) -> list[Complement
         if not (with_complements or name in compare.decompose):
             out.append(None)
             continue
-        out.append(ComplementSums(_rolled_up(plan, aggregated, slices, 1), with_complements))
+        out.append(ComplementSums(_rolled_up(plan, aggregated.sums, slices, 1), with_complements))
     return out
 
 
 def sliced_sums(plan: RunPlan, aggregated: Aggregates) -> list[SlicedSums]:
     """The sums of every slice set, rolled up from its cube."""
-    return [_rolled_up(plan, aggregated, slices) for slices in plan.slices]
+    return [_rolled_up(plan, aggregated.sums, slices) for slices in plan.slices]
 
 
-def _rolled_up(plan: RunPlan, aggregated: Aggregates, slices: Slices, complement: int = 0) -> SlicedSums:
+def _rolled_up(plan: RunPlan, sums: Sequence[SumsState], slices: Slices, complement: int = 0) -> SlicedSums:
     index = plan.cube_of(slices)
-    state = aggregated.sums[index]
+    state = sums[index]
     codes = plan.cubes[index].slice_codes(slices, state.cell)
     return state.roll_up(codes + complement, len(slices) + complement)

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from plmetrics.core.exact_sums import Addition
     from plmetrics.engine.aggregate.bin_values import Job
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.run_plan import RunPlan
@@ -85,9 +86,9 @@ def bin_sums(plan: RunPlan) -> Question[BinSums]:
     )
 
 
-def bin_totals(plan: RunPlan, sums: BinSums) -> BinSums:
+def bin_totals(addition: Addition, sums: BinSums) -> BinSums:
     """Bin tables with running totals in place of sums."""
-    frames = {name: plan.addition.totals(frame) for name, frame in sums.frames.items()}
+    frames = {name: addition.totals(frame) for name, frame in sums.frames.items()}
     return BinSums(sums.tables, frames, sums.edges)
 
 

@@ -63,7 +63,7 @@ def _once(
     where = np.isin(cell, distant_cells)
     columns = sums_of(plan, cube, frame)
     redone = [name for name, moment in moments_of_sums.items() if names & set(moment.centres)]
-    before = centres_of(plan, moments_of_sums, frame)
+    before = centres_of(plan.centres, moments_of_sums, frame)
     near = means(columns, before)
     at = {name: np.broadcast_to(center, where.shape) for name, center in before.at.items()}
     centre_names = [name for name in at if name in names or f"{CENTRE}{name}" in frame.columns]

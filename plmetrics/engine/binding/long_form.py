@@ -48,7 +48,7 @@ def wide_table(source: Source, long: Long | None, where: str | None, *, every: b
     """
     if long is None:
         return source
-    _check(source, long)
+    _check(source.schema, long)
     raw, by = source.frame, list(long.by)
     if where is not None:
         holds = predicate(where, source.schema, ("data", "where")).fill_null(value=False)
@@ -130,20 +130,20 @@ def _example(raw: pl.LazyFrame, by: Sequence[str], name: str) -> pl.LazyFrame:
     return rows.unique().sort(name, nulls_last=True)
 
 
-def _check(source: Source, long: Long) -> None:
+def _check(schema: pl.Schema, long: Long) -> None:
     collected = Collected()
     for index, name in enumerate(long.by):
         with collected.step():
-            require(source.schema, name, "what tells forecasts apart", (*_PATH, "by", index))
+            require(schema, name, "what tells forecasts apart", (*_PATH, "by", index))
     for role in ("level", "value"):
         with collected.step():
             name = getattr(long, role)
-            dtype = require(source.schema, name, role, (*_PATH, role))
+            dtype = require(schema, name, role, (*_PATH, role))
             if not dtype.is_numeric():
                 raise DataError(not_numbers(name, role, dtype, (*_PATH, role)))
     with collected.step():
         if long.model is not None:
-            require(source.schema, long.model, "model", (*_PATH, "model"))
+            require(schema, long.model, "model", (*_PATH, "model"))
     collected.settle()
     names = [*long.by, long.level, long.value, *([] if long.model is None else [long.model])]
     twice = [name for place, name in enumerate(names) if name in names[:place]]

@@ -14,7 +14,10 @@ from plmetrics.table.prediction_columns import require
 from plmetrics.table.source import Source, check_column_names
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from plmetrics.catalogue.metric import Metric
+    from plmetrics.core.names import SuitePath
     from plmetrics.suite.model import Suite
 
 
@@ -29,7 +32,7 @@ def predicate(text: str, schema: pl.Schema, path: tuple[str | int, ...], where: 
     return row.expr
 
 
-def derived_columns(suite: Suite, source: Source) -> Source:
+def derived_columns(derived: Mapping[SuitePath, str], source: Source) -> Source:
     """Table with the derived columns of a suite, each checked on zero rows of those before it.
 
     Raises:
@@ -37,7 +40,7 @@ def derived_columns(suite: Suite, source: Source) -> Source:
         ConfigError: an expression does not fit their types.
     """
     collected = Collected()
-    for path, text in suite.derived.items():
+    for path, text in derived.items():
         name = str(path[-1])
         if name in source.derived:
             continue
@@ -68,7 +71,7 @@ def derivable_columns(suite: Suite, table: Source) -> Source:
         for name, spec in suite.slices.items()
         if spec.expression and available.issuperset(compile_row(spec.expression).columns)
     }
-    return derived_columns(suite.model_copy(update={"derive": derivable, "slices": slices}), table)
+    return derived_columns(suite.model_copy(update={"derive": derivable, "slices": slices}).derived, table)
 
 
 def _check_types(

@@ -21,6 +21,9 @@ from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.states.scores.coarse import replicates_rows
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from plmetrics.catalogue.metric import Metric
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import Request, TableView
     from plmetrics.suite.model import Suite
@@ -137,7 +140,7 @@ def order_plan(request: Request, rows: int, cubes: int, slices: int = 1) -> Orde
     orders = _orders(request)
     grid = OrderPlan("grid", orders, 1, 0, counting_room(request.suite))
     if exact is False:
-        refuse_rows(request.suite, "allow exact")
+        refuse_rows(request.suite.metrics, "allow exact")
         return grid
     in_memory = OrderPlan("rows", orders, 1, 0, sort_bytes(request, rows, cubes))
     fits = in_memory.bytes <= budget
@@ -158,7 +161,7 @@ def order_plan(request: Request, rows: int, cubes: int, slices: int = 1) -> Orde
             least = min(least, _least_by_points(request, rows, cubes))
         raise _no_room(least, budget_of(request.suite))
     if exact is None:
-        refuse_rows(request.suite, f"raise memory to {round_up(in_memory.bytes + LIBRARIES)}")
+        refuse_rows(request.suite.metrics, f"raise memory to {round_up(in_memory.bytes + LIBRARIES)}")
         return grid
     return in_memory
 
@@ -335,7 +338,7 @@ def _no_room_to_hold(
     return ConfigError(Problem(f"{what} holds {rows:,} rows in memory: {sizes}", place, hint))
 
 
-def refuse_rows(suite: Suite, remedy: str) -> None:
+def refuse_rows(metrics: Sequence[Metric], remedy: str) -> None:
     """Refuse metrics beyond a grid of scores.
 
     `remedy` is what would let the rows be sorted.
@@ -343,7 +346,7 @@ def refuse_rows(suite: Suite, remedy: str) -> None:
     Raises:
         ConfigError: there is one.
     """
-    for index, metric in enumerate(suite.metrics):
+    for index, metric in enumerate(metrics):
         for leaf in leaves(metric):
             if leaf.needs.rows_in_order:
                 subject = refused_subject(metric, leaf)

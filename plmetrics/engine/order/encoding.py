@@ -12,7 +12,7 @@ import polars as pl
 
 from plmetrics.core.hashing import block_numbers
 from plmetrics.core.threads import parallel_map, steps
-from plmetrics.engine.aggregate.aggregation import Aggregates, families
+from plmetrics.engine.aggregate.aggregation import families
 from plmetrics.engine.aggregate.row_plan import BLOCK, TREATED, cell_column, rows_plan
 from plmetrics.engine.aggregate.totals import row_count
 from plmetrics.engine.order.orderings import Ordering, run_orderings, sample_columns
@@ -32,8 +32,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.engine.aggregate.cell_sums import CellSums
+    from plmetrics.engine.request import Request
     from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.scores.coarse import Array, Codes
+    from plmetrics.states.sums import SumsState
 
     Arrays = Sequence[NDArray[Any]]
 
@@ -312,13 +314,13 @@ def _locators(plan: RunPlan, every: Sequence[Ordering], room: int) -> dict[str, 
     return dict(zip(names, parallel_map(locator, every), strict=True))
 
 
-def count_type(plan: RunPlan, aggregated: Aggregates) -> type[np.number[Any]]:
+def count_type(request: Request, sums: Sequence[SumsState]) -> type[np.number[Any]]:
     """Smallest type for exact counts of all rows of a block, and for running totals of their bins."""
-    state = aggregated.sums[0]
-    if plan.request.weighted or "n" not in state.columns:
+    state = sums[0]
+    if request.weighted or "n" not in state.columns:
         return np.float64
     by_block = np.bincount(state.block, weights=state.columns[row_count(state.columns)])
-    most = float(by_block.max(initial=0.0)) * plan.request.width
+    most = float(by_block.max(initial=0.0)) * request.width
     if most <= np.iinfo(np.uint16).max:
         return np.uint16
     return np.float32 if most < _ROOM_IN_SINGLE else np.float64

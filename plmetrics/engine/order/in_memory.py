@@ -63,7 +63,7 @@ def models_by_row(
     for model in plan.request.models:
         frame = model_rows(plan, aggregated.rows, model, score_column(model))
         weight = frame[WEIGHT].to_numpy() if WEIGHT in frame.columns else None
-        block = _blocks(frame, aggregated)
+        block = _blocks(frame, aggregated.block_keys)
         pairs = Pairs(frame[LABEL].to_numpy(), frame[score_column(model)].to_numpy(), weight, block)
         yield model, pairs, _cutter(plan, frame, pairs)
 
@@ -88,7 +88,7 @@ def _in_order(
     """Rows of two classes ascending by a column."""
     score = frame[column].to_numpy()
     if _packs(plan, frame) and PackedRows.fits(score):
-        packed = PackedRows(score, frame[positive].to_numpy(), _blocks(frame, aggregated))
+        packed = PackedRows(score, frame[positive].to_numpy(), _blocks(frame, aggregated.block_keys))
         return _cutter(plan, frame, packed)
     ordered = _ascending(frame, column)
     rows = _order_rows(ordered, column, ordered[positive].to_numpy(), aggregated)
@@ -174,11 +174,11 @@ def _order_rows(
         frame[column].to_numpy(),
         positive,
         frame[WEIGHT].to_numpy() if WEIGHT in frame.columns else None,
-        _blocks(frame, aggregated),
+        _blocks(frame, aggregated.block_keys),
     )
 
 
-def _blocks(frame: pl.DataFrame, aggregated: Aggregates) -> NDArray[np.int32] | None:
+def _blocks(frame: pl.DataFrame, block_keys: NDArray[np.uint64]) -> NDArray[np.int32] | None:
     if BLOCK not in frame.columns:
         return None
-    return block_numbers(frame[BLOCK].to_numpy(), aggregated.block_keys)
+    return block_numbers(frame[BLOCK].to_numpy(), block_keys)

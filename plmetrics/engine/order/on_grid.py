@@ -108,7 +108,7 @@ class GridCounts:
 
     def begin(self, aggregated: Aggregates) -> None:
         """Start the counts of parts in need of the first pass."""
-        self._count_type = count_type(self._plan, aggregated)
+        self._count_type = count_type(self._plan.request, aggregated.sums)
         self._begin(self._parts, [], [])
 
     def of(self, name: str) -> Callable[..., SlicedGrid]:

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from plmetrics.catalogue.parameters import ThresholdRule
-    from plmetrics.engine.aggregate.aggregation import Aggregates
     from plmetrics.engine.request import Request
     from plmetrics.engine.run_plan import RunPlan
 
@@ -90,7 +89,7 @@ def threshold_steps(plan: RunPlan) -> Iterator[Step]:
 
 
 def threshold_replicates(
-    plan: RunPlan, aggregated: Aggregates, draws: Draws, *, complements: Sequence[bool]
+    plan: RunPlan, block_keys: NDArray[np.uint64], draws: Draws, *, complements: Sequence[bool]
 ) -> list[tuple[Columns, Columns]]:
     """Replicates of counts at resampled thresholds by slice set, and those of its complements, by column.
 
@@ -110,7 +109,7 @@ def threshold_replicates(
         rows = ScoredRows(
             frame[SCORE].to_numpy(),
             frame[POSITIVE].to_numpy(),
-            block_numbers(frame[BLOCK].to_numpy(), aggregated.block_keys),
+            block_numbers(frame[BLOCK].to_numpy(), block_keys),
             _weights(frame),
         )
         for place, (columns, complement_columns) in enumerate(out):

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from plmetrics.core.names import SuitePath
     from plmetrics.suite.model import Suite
+    from plmetrics.suite.sections.basics import Columns
 
 FOLDS, POOLED = "folds", "pooled"
 SPLITS = TRAIN, VALID, TEST = "train", "valid", "test"
@@ -167,14 +168,14 @@ def check_folds(suite: Suite, slices: Sequence[Slices], path: SuitePath) -> None
 
 def fold_warnings(suite: Suite, slices: Sequence[Slices]) -> list[str]:
     """Words of caution where no row has a fold, and where intervals take rows of one observation for independent."""
-    return [*_no_folds(suite, slices), *_dependent(suite)]
+    return [*_no_folds(suite.columns, slices), *_dependent(suite)]
 
 
-def _no_folds(suite: Suite, slices: Sequence[Slices]) -> list[str]:
+def _no_folds(columns: Columns, slices: Sequence[Slices]) -> list[str]:
     for part in slices:
-        fold_columns = [key.column for key in part.slice_set.keys if key.label == suite.columns.fold]
+        fold_columns = [key.column for key in part.slice_set.keys if key.label == columns.fold]
         if part.slice_set.name == f"{FOLDS}|overall" and part.values[fold_columns[-1]].is_null().all():
-            return [f"column '{suite.columns.fold}' (fold) is null in every row: there are no folds"]
+            return [f"column '{columns.fold}' (fold) is null in every row: there are no folds"]
     return []
 
 

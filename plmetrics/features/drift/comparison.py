@@ -31,9 +31,12 @@ from plmetrics.gates.rules import Rule
 from plmetrics.gates.verdicts import unmatched_gate
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import Request, TableView
     from plmetrics.suite.model import Suite
+    from plmetrics.suite.sections.basics import SliceSet
 
 
 UNMEASURED = "drift is not measured here, and its gates are inconclusive"
@@ -114,7 +117,7 @@ def drift_gates(suite: Suite, table: pl.DataFrame) -> pl.DataFrame:
 def _gate_rows(gate: DriftGate, spec: Drift, suite: Suite, table: pl.DataFrame) -> pl.DataFrame:
     measure = spec.judged(gate)
     rows = table.filter(
-        pl.col("measure") == measure.text, pl.col("slice_set").is_in(_sets(gate, spec, suite))
+        pl.col("measure") == measure.text, pl.col("slice_set").is_in(_sets(gate, spec, suite.slices))
     )
     for key in ("subject", "column", "model"):
         value = getattr(gate, key)
@@ -143,9 +146,9 @@ def _gate_rows(gate: DriftGate, spec: Drift, suite: Suite, table: pl.DataFrame) 
     return in_schema(judged, GATES_SCHEMA)
 
 
-def _sets(gate: DriftGate, spec: Drift, suite: Suite) -> list[str]:
+def _sets(gate: DriftGate, spec: Drift, slices: Mapping[str, SliceSet]) -> list[str]:
     named = (gate.slices,) if isinstance(gate.slices, str) else gate.slices
-    return ["overall", *spec.sets(tuple(suite.slices))] if "all" in named else list(named)
+    return ["overall", *spec.sets(tuple(slices))] if "all" in named else list(named)
 
 
 def _gate_name(gate: DriftGate, measure: str, rule: str) -> pl.Expr:

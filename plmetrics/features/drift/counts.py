@@ -98,7 +98,7 @@ class WindowsCounting:
         values = yield from frames_by_name(_look_ups(windows, estimates=estimates))
         _require_rows(windows, values["facts"], in_rows=in_rows)
         slices = list_slices(windows.view, values)
-        cubes = plan_cubes(slices.slices, key_codes(windows.view, slices), 1, MAX_CELLS)
+        cubes = plan_cubes(slices.slices, key_codes(windows.view.roles, slices), 1, MAX_CELLS)
         columns = yield from _columns(windows, values["facts"], cubes)
         columns = yield from gather(*(column.with_addition(windows) for column in columns))
         return cls(windows, slices.slices, tuple(cubes), columns, values["facts"])

@@ -29,9 +29,10 @@ from plmetrics.table.prediction_columns import UNIT, plain_column, score_column
 from plmetrics.table.slice_keys import value_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from plmetrics.suite.model import Suite
+    from plmetrics.suite.sections.basics import SliceSet
     from plmetrics.table.slices import Slices
     from plmetrics.table.source import Source
 
@@ -182,7 +183,7 @@ def _gate_rows(gate: ExperimentGate, suite: Suite, table: pl.DataFrame, *, wrong
         by_interval=gate.using == "interval" and lower is not None,
         on_undefined=gate.on_undefined,
     )
-    rows = table.filter((pl.col("test") == "sample_ratio") if of_ratio else _selection(gate, suite))
+    rows = table.filter((pl.col("test") == "sample_ratio") if of_ratio else _selection(gate, suite.slices))
     if rows.is_empty():
         return _empty_gate(gate, rule.text)
     nothing = pl.lit(None, dtype=pl.Float64)
@@ -212,10 +213,10 @@ def _gate_status(measure: str) -> pl.Expr:
     return pl.when(no_lift).then(reason.otherwise(pl.lit("zero_denominator"))).otherwise("status")
 
 
-def _selection(gate: ExperimentGate, suite: Suite) -> pl.Expr:
+def _selection(gate: ExperimentGate, slices: Mapping[str, SliceSet]) -> pl.Expr:
     """Rows of the table for a gate."""
     named = (gate.slices,) if isinstance(gate.slices, str) else gate.slices
-    sets = ["overall", *suite.slices] if "all" in named else list(named)
+    sets = ["overall", *slices] if "all" in named else list(named)
     chosen = (pl.col("test") != "sample_ratio") & pl.col("slice_set").is_in(sets)
     if gate.outcome is not None:
         chosen &= pl.col("outcome") == gate.outcome

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from plmetrics.engine.run_plan import RunPlan
+    from plmetrics.table.prediction_columns import RoleColumns
 
 _NUMBER, _TEXT = 8, 16
 _FLOOR = 16_000_000
@@ -149,7 +150,7 @@ def _of_features(plan: RunPlan) -> tuple[dict[str, int], int]:
 
 
 def _sums(run_plan: RunPlan, sizes: Sizes) -> int:
-    columns = [sum(count_sums(plan, run_plan) for plan in group) for group in sum_plans(run_plan)]
+    columns = [sum(count_sums(plan, run_plan.cubes) for plan in group) for group in sum_plans(run_plan)]
     numbers = sum(n * k for n, k in zip(sizes.entries, columns, strict=True))
     return _COPIES_OF_SUMS * numbers * _NUMBER
 
@@ -201,7 +202,7 @@ def _fine(plan: RunPlan) -> int:
     """Fine bins of every ordering by cell, or by slice where cells are many more."""
     members = min(sum(cube.cells for cube in plan.cubes), sum(len(part) for part in plan.slices) * 4)
     every = run_orderings(plan)
-    bins = len(every) * FINE_BINS * _channels(plan)
+    bins = len(every) * FINE_BINS * _channels(plan.view.roles)
     for ordering in every:
         if ordering.across is not None:
             from plmetrics.states.joint_counts import joint_bins, joint_shape
@@ -214,11 +215,16 @@ def _fine(plan: RunPlan) -> int:
 def _coarse(plan: RunPlan, sizes: Sizes) -> int:
     """Coarse bins of a model by slice and block, in single precision."""
     return sum(
-        len(part) * sizes.blocks * coarse_number(plan.set_size(part)) * _channels(plan) * _NUMBER // 2
+        len(part)
+        * sizes.blocks
+        * coarse_number(plan.set_size(part))
+        * _channels(plan.view.roles)
+        * _NUMBER
+        // 2
         for part in plan.slices
     )
 
 
-def _channels(plan: RunPlan) -> int:
+def _channels(roles: RoleColumns) -> int:
     """Counts of a bin: of two classes, or of two arms with their outcomes."""
-    return len(CLASSES if plan.view.roles.treatment is None else ARMS)
+    return len(CLASSES if roles.treatment is None else ARMS)

@@ -54,7 +54,7 @@ def work_of(
     """
     parts = [
         Work("start", "run", 1.0),
-        *_reading(plan, passes, columns),
+        *_reading(plan.request, passes, columns),
         *_preparing(plan, sizes),
         *_sums(plan, sizes),
         _bins(plan),
@@ -70,9 +70,9 @@ def work_of(
     return [Work(*place, number) for place, number in totals.items() if number]
 
 
-def _reading(plan: RunPlan, passes: Sequence[Pass], columns: Sequence[str]) -> Iterator[Work]:
+def _reading(request: Request, passes: Sequence[Pass], columns: Sequence[str]) -> Iterator[Work]:
     """Cells of the files, numbers and texts; a pass reads as many texts of its columns as the run does of its own."""
-    schema, source = plan.request.view.schema, plan.request.source
+    schema, source = request.view.schema, request.source
     texts = sum(not schema[name].is_numeric() for name in columns) / max(1, len(columns))
     size = sum(file.size for file in source.files)
     for part in passes:

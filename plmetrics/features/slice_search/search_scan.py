@@ -149,7 +149,7 @@ def state_of(plan: SearchPlan, tally: GroupingSums) -> SumsState:
     """The state of a grouping, from its sums."""
     run_plan, metrics, populations = plan.run_plan, [plan.spec.metric], plan.populations
     cell, block, sums = tally.occupied()
-    centres = centres_of(run_plan, moments(run_plan, metrics, populations), pl.DataFrame())
+    centres = centres_of(run_plan.centres, moments(run_plan, metrics, populations), pl.DataFrame())
     columns = summed_columns(run_plan, metrics, sums, populations)
     return SumsState(cell, block, columns, 2 * plan.spec.blocks, centres)
 

@@ -79,7 +79,7 @@ class SliceSearchFeature(Feature):
         """Encodings of columns, their groupings, and the constants of the metric."""
         from plmetrics.features.slice_search.stored_search import search_constants
 
-        return search_constants(request, source)
+        return search_constants(request.written, source)
 
     def capture(self, rows: CountedRows, builder: Builder) -> None:
         """Add the sums of all groupings."""

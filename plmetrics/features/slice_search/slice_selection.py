@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from plmetrics.features.slice_search.search_plan import Crossing, SearchPlan, SearchStates
     from plmetrics.features.slice_search.search_section import FindSlices
     from plmetrics.suite.model import Suite
+    from plmetrics.suite.sections.uncertainty import Uncertainty
     from plmetrics.table.source import Source
 
 Array = NDArray[np.float64]
@@ -242,16 +243,16 @@ def concatenate_sums(parts: Sequence[Sums]) -> Sums:
 def searched_slices(suite: Suite, source: Source) -> tuple[pl.DataFrame, dict[str, Any]]:
     """The table `found_slices` of a suite, and the entry of the search in the record."""
     plan = search_plan(suite, source)
-    return slices_of_states(suite, plan, search_states(plan))
+    return slices_of_states(suite.uncertainty, plan, search_states(plan))
 
 
 def slices_of_states(
-    suite: Suite, plan: SearchPlan, states: SearchStates
+    uncertainty: Uncertainty | None, plan: SearchPlan, states: SearchStates
 ) -> tuple[pl.DataFrame, dict[str, Any]]:
     """The table `found_slices`, and the entry of the search in the record, from its states."""
     search = Search.of(plan.spec, states, plan.models)
     outcome = candidates(search)
-    table = found_slices(search, outcome, 0.95 if suite.uncertainty is None else suite.uncertainty.level)
+    table = found_slices(search, outcome, 0.95 if uncertainty is None else uncertainty.level)
     return table, {
         "possible": plan.slices,
         "tested": outcome.tested,

@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from plmetrics.engine.request import Request
     from plmetrics.features.protocol import CountedRows
     from plmetrics.features.stored.alignment import AlignedStates
     from plmetrics.suite.model import Suite
@@ -53,9 +52,9 @@ _DENSE = 4_000_000
 """The most groups, with those of codes that may come, for which columns are grouped as in a run over the rows."""
 
 
-def search_constants(request: Request, source: Source) -> dict[str, Any]:
+def search_constants(written: Suite, source: Source) -> dict[str, Any]:
     """Shared constants of a search's states, from the rows: of its metric, codes and groupings."""
-    plan = search_plan(request.written, source)
+    plan = search_plan(written, source)
     spec, groupings = plan.spec, plan.groupings
     sizes = [sum(replace(encoding, open=True).codes) for encoding in plan.encodings]
     if any(np.prod([sizes[n] for n in members]) * 2 * spec.blocks > _DENSE for members in groupings):
@@ -114,7 +113,7 @@ def search_of_state(suite: Suite, saved: SavedState) -> tuple[pl.DataFrame, dict
         tally = plan.tally(members)
         tally.add_counted(_with_codes(frame, members, opened, encodings))
         groupings.append(Grouping(members, state_of(plan, tally)))
-    return slices_of_states(suite, plan, states_of(plan, groupings))
+    return slices_of_states(suite.uncertainty, plan, states_of(plan, groupings))
 
 
 def _name(members: Sequence[int]) -> str:

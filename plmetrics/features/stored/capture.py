@@ -187,7 +187,7 @@ def _cells(plan: RunPlan, frame: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
 
 def _with_centres(plan: RunPlan, cube: Cube, frame: pl.DataFrame) -> pl.DataFrame:
     """Sums with the centres of their moments."""
-    at = centres_of(plan, _moments(plan, [cube]), frame).at
+    at = centres_of(plan.centres, _moments(plan, [cube]), frame).at
     absent = {f"{CENTRE}{name}": center for name, center in at.items() if not isinstance(center, np.ndarray)}
     return frame.with_columns(pl.lit(float(center)).alias(name) for name, center in absent.items())
 
@@ -346,19 +346,19 @@ def constants_content(
         "exponents": dict(plan.addition.exponents),
         "grid": None if grids is None else grids_digest(grids),
         **({"score_spans": spans} if spans else {}),
-        **_edges_content(plan),
+        **_edges_content(plan.bin_edges),
         **({"features": dict(of_features)} if of_features else {}),
         **plan.added,
     }
 
 
-def _edges_content(plan: RunPlan) -> dict[str, Any]:
+def _edges_content(bin_edges: Mapping[str, NDArray[np.float64]]) -> dict[str, Any]:
     """Edges of bins of curves, if there are some."""
-    if not plan.bin_edges:
+    if not bin_edges:
         return {}
     from plmetrics.states.bin_sums import edges_text
 
-    return {"bin_edges": edges_text(plan.bin_edges)}
+    return {"bin_edges": edges_text(bin_edges)}
 
 
 def _moments(plan: RunPlan, cubes: Sequence[Cube]) -> dict[str, Moment]:

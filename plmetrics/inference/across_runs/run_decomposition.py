@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from plmetrics.core.results import RecordedMasses
     from plmetrics.inference.across_runs.decomposition import SetMetric
+    from plmetrics.inference.chunks import Population
     from plmetrics.inference.comparisons.independent import Sample
     from plmetrics.inference.subject import Analysis
     from plmetrics.states.sums import SlicedSums
@@ -335,8 +336,8 @@ def decomposition_masses(analysis: Analysis, suite: Suite) -> list[RecordedMasse
     for subject in with_mass:
         texts = sets[subject.slice_set].slices.texts()
         for model in analysis.models:
-            (total,) = _masses(analysis, subject, model, whole)
-            of_slices = _masses(analysis, subject, model, slices[subject.slice_set])
+            (total,) = _masses(analysis.population, subject, model, whole)
+            of_slices = _masses(analysis.population, subject, model, slices[subject.slice_set])
             masses = {text: mass for text, mass in zip(texts, of_slices, strict=True) if mass}
             entries.append(
                 {
@@ -370,7 +371,7 @@ def _model_sums(sums: SlicedSums) -> ModelSums:
     return ModelSums({name: sums.total(name)[:, None] for name in sums.columns}, None)
 
 
-def _masses(analysis: Analysis, subject: SetMetric, model: str, sums: ModelSums) -> list[float]:
-    state = sums.totals(subject.class_metric, model, analysis.population.prefix(subject.class_metric, model))
+def _masses(population: Population, subject: SetMetric, model: str, sums: ModelSums) -> list[float]:
+    state = sums.totals(subject.class_metric, model, population.prefix(subject.class_metric, model))
     masses: list[float] = np.asarray(subject.class_metric.denominators(state)[0], dtype=np.float64).tolist()
     return masses

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
     from plmetrics.engine.aggregate.paired_rows import PairedRows
     from plmetrics.inference.analysis import OrderedByPlace
-    from plmetrics.inference.subject import Analysis
+    from plmetrics.inference.subject import Analysis, Replication
     from plmetrics.suite.sections.section import ComparisonTest
 
     Codes = NDArray[np.int64]
@@ -85,7 +85,7 @@ def with_tests(
         areas: differences of areas whose scores were counted on a grid, among ordered values.
     """
     suite = analysis.suite
-    tests = comparison_tests(suite)
+    tests = comparison_tests(suite.compare)
     if suite.compare is None or not tests:
         return comparisons
     pairs = suite.compare.pairs_of(analysis.models)
@@ -105,7 +105,7 @@ def with_areas(comparisons: pl.DataFrame, analysis: Analysis, rows: PairedRows |
 
     Without the rows that tests rank the delta form stays.
     """
-    metrics = [metric for metric in analysis.suite.metrics if _is_delong(analysis, metric)]
+    metrics = [metric for metric in analysis.suite.metrics if _is_delong(analysis.replication, metric)]
     of_different_rows = analysis.suite.per_model
     if rows is None or not metrics or of_different_rows:
         return comparisons
@@ -130,9 +130,9 @@ def with_areas(comparisons: pl.DataFrame, analysis: Analysis, rows: PairedRows |
     return joined.with_columns(*merged, blocks).select(comparisons.columns)
 
 
-def _is_delong(analysis: Analysis, metric: Metric) -> bool:
+def _is_delong(replication: Replication, metric: Metric) -> bool:
     """Whether a metric's first interval is DeLong's."""
-    first = analysis.replication.methods(metric)[:1]
+    first = replication.methods(metric)[:1]
     return _is_of(AREAS, metric) and any(chosen.form in _DELONG and not chosen.refused for chosen in first)
 
 
@@ -192,7 +192,9 @@ def _without_folds(analysis: Analysis) -> Iterator[pl.DataFrame]:
     """Omitted tests of folds: too many to list."""
     suite = analysis.suite
     assert suite.compare is not None
-    by_folds = [t for t in comparison_tests(suite) if by_fold(t, folded=suite.columns.fold is not None)]
+    by_folds = [
+        t for t in comparison_tests(suite.compare) if by_fold(t, folded=suite.columns.fold is not None)
+    ]
     for metric, test in product(suite.listed("overall"), by_folds):
         for pair in suite.compare.pairs_of(analysis.models):
             yield _place_rows(
