@@ -49,7 +49,7 @@ def evaluate_suite(
     budget, memory = budget_of(suite), Watch.begin()
     with memory_settings(budget):
         result = _run_stages(suite, source, progress, context)
-    caution = memory.exceeded(budget)
+    caution = memory.excess(budget)
     result.record["warnings"] += [] if caution is None else [caution]
     return result
 

@@ -103,8 +103,8 @@ def misleading_metrics(
     gated = {gate.metric.text: gate.metric for gate in suite.gates}.values()
     warnings = []
     for rule in rules_for(facts, "advise_against"):
-        relied = rule.affected(suite.metrics)
-        judged = [metric for metric in rule.affected(gated) if metric not in relied]
+        relied = rule.targets(suite.metrics)
+        judged = [metric for metric in rule.targets(gated) if metric not in relied]
         for metrics, start in ((relied, ""), (judged, "a gate on ")):
             if metrics:
                 named = names_text(tuple(dict.fromkeys(metric.text for metric in metrics)))

@@ -55,7 +55,7 @@ class Arithmetic:
         """Rows in canonical order, for results independent of the order of rows."""
         return frame.sort(frame.columns) if self.any_order else frame
 
-    def sorted(self, rows: pl.LazyFrame, by: str) -> pl.LazyFrame:
+    def sort(self, rows: pl.LazyFrame, by: str) -> pl.LazyFrame:
         """Rows ascending by one of their columns; equal ones in an order of their own."""
         names = rows.collect_schema().names() if self.any_order else ()
         return rows.sort(by, *(name for name in names if name != by))

@@ -142,7 +142,7 @@ class Request:
     @property
     def leaves(self) -> tuple[Metric, ...]:
         """Metrics of a state family among the parts of the suite's metrics."""
-        return self.suite.needed("overall", *self.suite.slices)
+        return self.suite.state_metrics("overall", *self.suite.slices)
 
     @property
     def sums(self) -> tuple[Metric, ...]:

@@ -56,7 +56,7 @@ class Message:
         reasons = self.error or ", ".join(self.gates)
         return f"{head}{f' ({reasons})' if reasons else ''}{f', see {self.folder}' if self.folder else ''}"
 
-    def filled(self, template: str | None) -> str:
+    def fill(self, template: str | None) -> str:
         """Text from a template; its own without one."""
         if template is None:
             return self.text
@@ -115,7 +115,7 @@ def _is_due(on: str, message: Message, previous: str | None) -> bool:
 
 
 def _sender(spec: Notify, message: Message, folder: Path) -> Callable[[], str | None]:
-    text = message.filled(spec.template)
+    text = message.fill(spec.template)
     if spec.webhook is not None:
         url = spec.webhook
         return lambda: _post(url, {"text": text})

@@ -55,7 +55,7 @@ class ChunkPlace:
 
     index: int
     first: int
-    listed: NDArray[np.bool_]
+    mask: NDArray[np.bool_]
     equal: Mapping[tuple[str, str], NDArray[np.bool_]]
 
 
@@ -103,7 +103,7 @@ class CrossSliceEstimates:
             kind: {model: self._estimate(metric, model, names, kind, order) for model in models}
             for kind in replication.kinds(metric)
         }
-        judged = replication.judged(metric)
+        judged = replication.gate_kind(metric)
         if not metric.for_each:
             pairs = self._analysis.pairs
             equal = {pair: np.array([all(part.equal[pair].all() for part in self._places)]) for pair in pairs}
@@ -111,7 +111,7 @@ class CrossSliceEstimates:
             return
         start = 0
         for place in self._places:
-            places = np.arange(start, start + len(place.listed))
+            places = np.arange(start, start + len(place.mask))
             start += len(places)
             by_kind = {
                 kind: {model: estimate.take(places) for model, estimate in of_models.items()}
@@ -119,7 +119,7 @@ class CrossSliceEstimates:
             }
             yield (
                 place.index,
-                SliceEstimates(by_kind[judged], place.equal, place.listed, place.first, by_kind),
+                SliceEstimates(by_kind[judged], place.equal, place.mask, place.first, by_kind),
             )
 
     def _estimate(
@@ -133,7 +133,7 @@ class CrossSliceEstimates:
         """Metric from slices in result order; for one value per slice, in the slices' own order again."""
         texts = [part.text for part in metric.parts()]
         inputs = metric.parts() if metric.reads_overall else ()
-        listed = np.concatenate([place.listed for place in self._places])
+        listed = np.concatenate([place.mask for place in self._places])
         of_slices = {text: concatenate_estimates(self._columns[text, model, kind]) for text in texts}
         if order is not None:
             names, listed = [names[place] for place in order], listed[order]
@@ -244,12 +244,12 @@ class _Tables:
         def add(item: tuple[MetricPlace, Metric]) -> None:
             place, member = item
             of_kind = estimates.of_kinds(member)
-            judged = of_kind[self._analysis.replication.judged(member)]
+            judged = of_kind[self._analysis.replication.gate_kind(member)]
             self._write(place, member, SliceEstimates(judged, equal, listed, chunk.first, of_kind))
 
         items = [
             (MetricPlace(index, metric, number, named), member)
-            for metric in self._analysis.suite.listed(name)
+            for metric in self._analysis.suite.metrics_in(name)
             for number, (named, member) in enumerate(metric.per_class())
         ]
         if _is_large(self._analysis.weights, chunk):
@@ -267,11 +267,11 @@ class _Tables:
         for position, model in enumerate(analysis.models):
             where = (position, place.index, self._kinds[metric.text], place.number)
             for turn, columns in enumerate(_metric_columns(analysis, model, metric, member, part)):
-                self._metrics.add(where, part.listed, columns | {"class": place.named}, part.first, turn)
+                self._metrics.add(where, part.mask, columns | {"class": place.class_name}, part.first, turn)
         if self._contrasts is not None:
             self._contrasts.models(place, part)
         if self._keeper is not None:
-            self._keeper.add(place.index, metric, part, place.named)
+            self._keeper.add(place.index, metric, part, place.class_name)
 
 
 def _contrasts(analysis: Analysis) -> Contrasts | None:
@@ -312,7 +312,7 @@ def _metric_columns(
     hard = analysis.suite.task == "binary" and analysis.suite.models[model].score is None
     methods = analysis.replication.methods(member)
     if not methods:
-        yield metric_columns(model, metric, part.judged[model], None, hard=hard)
+        yield metric_columns(model, metric, part.estimates[model], None, hard=hard)
         return
     from plmetrics.inference.intervals.ladder import interval_of
 

@@ -110,7 +110,7 @@ def chunk_of(
 ) -> Chunk:
     """Chunk of the slices from one up to another, of any number."""
     by_block, centres = sums.by_block(first, last), sums.centred_at(first, last)
-    model_sums = ModelSums(by_block, weights, centres, sums.replicated(first, last))
+    model_sums = ModelSums(by_block, weights, centres, sums.replicate_columns(first, last))
     return Chunk(first, last, model_sums)
 
 

@@ -72,12 +72,12 @@ def _fewest_blocks(parts: Sequence[Estimate]) -> NDArray[np.int64]:
 class WholeSet:
     """The estimates of one model in all slices of a set, and overall, by the text of the metric.
 
-    `listed` are the slices that have rows; `weight` is that of all rows, `blocks` the number of the table's blocks, and
+    `mask` marks the slices that have rows; `weight` is that of all rows, `blocks` the number of the table's blocks, and
     `level` that of intervals.
     """
 
     names: Sequence[str]
-    listed: NDArray[np.bool_]
+    mask: NDArray[np.bool_]
     slices: Mapping[str, EstimateColumns]
     overall: Mapping[str, EstimateColumns]
     weight: float
@@ -90,7 +90,7 @@ def across_slices(metric: AcrossSlices, here: WholeSet) -> EstimateColumns:
     parts = {part.text: here.slices[part.text] for part in metric.parts()}
     first = next(iter(parts.values()))
     reasons = _admission(metric, here, list(parts.values()))
-    defined = np.flatnonzero(here.listed & (reasons == "ok"))
+    defined = np.flatnonzero(here.mask & (reasons == "ok"))
     reference_name = metric.reference_among(here.names)
     position = np.flatnonzero(defined == reference_name) if reference_name is not None else defined[:0]
     reference = int(position[0]) if len(position) else None
@@ -113,7 +113,7 @@ def across_slices(metric: AcrossSlices, here: WholeSet) -> EstimateColumns:
     if metric.for_each:
         return _scatter_estimates(derived, defined, reasons, parts, reference)
     blocks = metric.blocks_of(blocks_of_parts.min(axis=0), here.blocks) if len(defined) else 0
-    out = np.flatnonzero(here.listed & (reasons != "ok")).tolist()
+    out = np.flatnonzero(here.mask & (reasons != "ok")).tolist()
     note = metric.omissions([here.names[index] for index in out], [str(reasons[index]) for index in out])
     estimate = replace(derived, blocks=np.array([blocks], dtype=np.int64), groups=None)
     n, weight = (np.atleast_1d(getattr(first, name)[defined].sum()) for name in ("n", "weight"))
@@ -128,11 +128,11 @@ def across_slices(metric: AcrossSlices, here: WholeSet) -> EstimateColumns:
 
 def _admission(metric: AcrossSlices, here: WholeSet, parts: Sequence[EstimateColumns]) -> Texts:
     """Reason against each slice's part in the metric, "ok" for none."""
-    status: Texts = np.full(len(here.listed), "ok", dtype=object)
+    status: Texts = np.full(len(here.mask), "ok", dtype=object)
     for part in reversed(parts):
         status = np.where(part.estimate.status != "ok", part.estimate.status, status)
     share = parts[0].weight / here.weight if here.weight > 0 else np.zeros(len(status))
-    reasons: Texts = metric.admitted(status, share)
+    reasons: Texts = metric.reasons_against(status, share)
     return reasons
 
 
@@ -191,7 +191,9 @@ def _value(
                 away = metric.deviations(replicated, point)
                 deviations = None if away is None else np.asarray(away).reshape(-1, *shape)
     finite = np.isfinite(value)
-    statuses = np.where(finite, "ok", status if status != "ok" else metric.failed(point)).astype(object)
+    statuses = np.where(finite, "ok", status if status != "ok" else metric.failure_status(point)).astype(
+        object
+    )
     blocks = np.zeros(shape, dtype=np.int64)
     clean = np.where(finite, value, np.nan)
     return Estimate(clean, statuses, blocks, replicates, (), deviations, first.estimate.kind)

@@ -113,8 +113,8 @@ class Contrasts:
         scale: str,
         logs: dict[str, Estimate],
     ) -> None:
-        estimates = part.judged
-        slices = len(part.listed)
+        estimates = part.estimates
+        slices = len(part.mask)
         n = np.stack([np.minimum(*(estimates[name].n for name in pair)) for pair in pairs])
         equal = np.concatenate(
             [part.equal[pair] & self._same_threshold(place.metric, pair) for pair in pairs]
@@ -155,7 +155,7 @@ class Contrasts:
                 self._numbers[place.metric.text],
                 place.number,
             )
-            self._rows.add(where, part.listed, columns, part.first)
+            self._rows.add(where, part.mask, columns, part.first)
 
     def _same_threshold(self, metric: Metric, pair: tuple[str, str]) -> bool:
         """Models with equal scores are equal only at the same threshold."""
@@ -219,7 +219,7 @@ class Contrasts:
             "equal": sides.equal,
             "level": self._analysis.level,
             "p_value": self._p_value,
-            "absent": self._analysis.replication.refused(metric),
+            "absent": self._analysis.replication.refusal(metric),
         }
         if scale == "difference":
             difference = paired_difference(sides.model, sides.baseline, **options)
@@ -249,7 +249,7 @@ class Contrasts:
         difference, n, kind = contrasted
         intervals = self._analysis.suite.uncertainty is not None
         constants = {"contrast": contrast, "scale": scale, "model": names[0], "baseline": names[1]}
-        constants |= {"metric": place.metric.text, "class": place.named, "note": ""}
+        constants |= {"metric": place.metric.text, "class": place.class_name, "note": ""}
         return constants | comparison_columns(
             difference, n, intervals=intervals, test="" if kind is None else TESTS[kind]
         )
@@ -313,7 +313,7 @@ def _batches(pairs: Sequence[tuple[str, str]], part: SliceEstimates) -> list[Seq
     """Pairs of models, so many at a time as memory has room for."""
     if not pairs:
         return []
-    return batches(pairs, _room(part.judged[pairs[0][0]].estimate, len(part.listed)))
+    return batches(pairs, _room(part.estimates[pairs[0][0]].estimate, len(part.mask)))
 
 
 def _slabs(estimate: Estimate, slices: int) -> Iterator[Codes]:

@@ -212,11 +212,11 @@ class Estimates:
 
     def of(self, metric: Metric) -> dict[str, EstimateColumns]:
         """One metric of every model, as it is judged and compared."""
-        return self.of_kind(metric, self._analysis.replication.judged(metric))
+        return self.of_kind(metric, self._analysis.replication.gate_kind(metric))
 
     def of_model(self, metric: Metric, model: str) -> EstimateColumns:
         """One metric of one model, as it is judged and compared."""
-        return self._estimate_columns(metric, model, self._analysis.replication.judged(metric))
+        return self._estimate_columns(metric, model, self._analysis.replication.gate_kind(metric))
 
     def of_kind(self, metric: Metric, kind: ReplicateKind | None) -> dict[str, EstimateColumns]:
         """One metric of every model, with replicates of a kind."""

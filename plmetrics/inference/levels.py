@@ -63,7 +63,9 @@ class Levels:
             for kind in replication.kinds(metric)
         }
         listed = np.ones(len(self._members), dtype=np.bool_)
-        return SliceEstimates(of_kind[replication.judged(metric)], self._equal_scores(), listed, 0, of_kind)
+        return SliceEstimates(
+            of_kind[replication.gate_kind(metric)], self._equal_scores(), listed, 0, of_kind
+        )
 
     def _by_level(self, metric: AcrossSlices, model: str, kind: ReplicateKind | None) -> EstimateColumns:
         parts = metric.parts()

@@ -82,7 +82,7 @@ class SliceContrasts:
             complements = self._make(complement_place(index), complement_chunk)
         if PAIRS in self._requested:
             self._listed.append(listed)
-        for metric in self._analysis.suite.listed(states.slices.slice_set.name):
+        for metric in self._analysis.suite.metrics_in(states.slices.slice_set.name):
             for number, (named, member) in enumerate(metric.per_class()):
                 place = MetricPlace(index, metric, number, named)
                 self._chunk(place, member, chunk, estimates.of(member), np.flatnonzero(listed), complements)
@@ -99,8 +99,10 @@ class SliceContrasts:
         for kind, reference in enumerate(self._requested):
             for model, of_model in estimates.items():
                 if reference == PAIRS:
-                    self._estimates.setdefault((place.metric.text, place.named, model), []).append(of_model)
-                    self._places[place.metric.text, place.named] = place
+                    self._estimates.setdefault((place.metric.text, place.class_name, model), []).append(
+                        of_model
+                    )
+                    self._places[place.metric.text, place.class_name] = place
                     continue
                 numbers, contrast = index, "rest" if reference == REST else "slice"
                 if reference == REST:

@@ -41,7 +41,7 @@ class ComplementSums:
             return _sums_of_complements(self.sums, first, last)
         return self._recentre(first, last)[0]
 
-    def replicated(self, first: int, last: int) -> dict[str, Array]:
+    def replicate_columns(self, first: int, last: int) -> dict[str, Array]:
         """Replicates `[replicate, complement]` of columns without sums by block."""
         return {
             name: _complement_sums(column[:, 1:].T, column[:, 0]).T[:, first:last]

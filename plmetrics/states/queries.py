@@ -193,7 +193,7 @@ class RankedRows:
             chosen &= self.retrieved[self._all.first]
         return np.flatnonzero(chosen)
 
-    def discounted(self, gain: str, cut: int) -> Array:
+    def discounted_gain(self, gain: str, cut: int) -> Array:
         """Expected discounted gain of the first `cut` ranks: group by group, mean gain times discounts of its ranks."""
         chosen = self._chosen(cut)
         groups, judged = self._all.take(chosen), self.judged
@@ -307,7 +307,7 @@ class RankedRows:
         mean = np.divide(total[group] + inside, hits, out=np.zeros(len(group)), where=hits > 0)
         return sum_by_place(group, chance * mean, len(split))
 
-    def interpolated(self, at: float, recalls: tuple[float, ...], *, up: bool) -> Array:
+    def interpolated_precision(self, at: float, recalls: tuple[float, ...], *, up: bool) -> Array:
         """Mean over recalls of the largest precision at ranks where round(recall R) relevant rows are expected."""
         chosen = self._chosen(EVERY_RANK, self.hits(at)[0] > 0)  # precision falls where no row is relevant
         groups, hits, before = self._all.take(chosen), *(counts[chosen] for counts in self.hits(at))
@@ -329,7 +329,7 @@ class RankedRows:
             return self.judged.sizes.astype(np.float64)
         return sum_by_place(self.judged.query[self.retrieved], None, self.queries)
 
-    def flagged(self, flag: str, cut: int) -> Array:
+    def flagged_rows(self, flag: str, cut: int) -> Array:
         """Expected number of flagged rows in the first `cut` ranks."""
         chosen = self._chosen(cut)
         groups, count = self._all.take(chosen), self._per_group(self.flags[flag].astype(np.int64))[chosen]

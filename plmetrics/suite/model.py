@@ -173,11 +173,11 @@ class Suite(Strict):
         return texts | {("slices", name): text for name, text in expressions.items() if text is not None}
 
     @property
-    def added(self) -> dict[str, ModelColumns]:
+    def further_models(self) -> dict[str, ModelColumns]:
         """Models added by a run to those in `models`: calibrated ones by `fit_on`, and the built-in baseline."""
         conditions = [spec.fit_on for spec in self.calibrate]
         models = {
-            spec.named(name): self.models[name].calibrated
+            spec.model_name(name): self.models[name].after_calibration
             for spec in sorted(self.calibrate, key=lambda spec: conditions.index(spec.fit_on))
             for name in spec.sources(self.models)
         }
@@ -204,7 +204,7 @@ class Suite(Strict):
         gates = tuple(gate.of(known[gate.metric.text]) for gate in self.gates)
         return self.model_copy(update={"metrics": metrics, "gates": gates})
 
-    def listed(self, slice_set: str) -> tuple[Metric, ...]:
+    def metrics_in(self, slice_set: str) -> tuple[Metric, ...]:
         """Metrics with rows for the slices of a set, or of `overall`.
 
         A set that a run makes from another, such as its folds, is named `folds|SET` and has the metrics of that set.
@@ -297,7 +297,7 @@ class Suite(Strict):
     @property
     def reads_where(self) -> str | None:
         """Condition on all rows to read; None where other rows than the evaluated ones are read."""
-        thresholds = (metric.chosen_threshold for metric in self.needed("overall", *self.slices))
+        thresholds = (metric.chosen_threshold for metric in self.state_metrics("overall", *self.slices))
         elsewhere = (
             bool(self.calibrate)
             or any(threshold is not None and threshold.select_on is not None for threshold in thresholds)
@@ -321,20 +321,25 @@ class Suite(Strict):
 
         return metric.standard_error(weighted=weighted) or row_error(metric, weighted=weighted)
 
-    def needed(self, *slice_sets: str) -> tuple[Metric, ...]:
+    def state_metrics(self, *slice_sets: str) -> tuple[Metric, ...]:
         """Metrics of a state family behind the results of some sets, each once."""
         known: dict[tuple[str, ...], tuple[Metric, ...]] = self.__dict__.setdefault("known_needs", {})
         if slice_sets not in known:
-            listed = (member for name in slice_sets for m in self.listed(name) for _, member in m.per_class())
+            listed = (
+                member for name in slice_sets for m in self.metrics_in(name) for _, member in m.per_class()
+            )
             errors = [error for member in listed if (error := self.standard_error(member)) is not None]
-            metrics = {metric.text: metric for metric in (*self.valued(*slice_sets), *errors)}
+            metrics = {metric.text: metric for metric in (*self.value_metrics(*slice_sets), *errors)}
             known[slice_sets] = tuple(metrics.values())
         return known[slice_sets]
 
-    def valued(self, *slice_sets: str) -> tuple[Metric, ...]:
+    def value_metrics(self, *slice_sets: str) -> tuple[Metric, ...]:
         """Metrics of a state family behind values, without those of standard errors alone."""
         metrics = [
-            leaf for name in slice_sets for m in (*self.listed(name), *self.over(name)) for leaf in leaves(m)
+            leaf
+            for name in slice_sets
+            for m in (*self.metrics_in(name), *self.over(name))
+            for leaf in leaves(m)
         ]
         for crossing, crossed in self.crossings.items():
             if crossing.rpartition("|")[2] in slice_sets:

@@ -62,7 +62,7 @@ class Requirement:
     """Requirement of a metric on a column outside all roles: `bad` is true for an invalid value.
 
     `problem` completes "values are ...". A null that `bad` does not speak of is no problem. `numeric` says
-    that the column must hold numbers, `ordered` that rows are in the order of its times.
+    that the column must hold numbers, `needs_order` that rows are in the order of its times.
     """
 
     column: str
@@ -71,7 +71,7 @@ class Requirement:
     role: str = "read by a metric"
     path: SuitePath = ("metrics",)
     numeric: bool = False
-    ordered: bool = False
+    needs_order: bool = False
 
 
 def absent(value: pl.Expr, dtype: DataType) -> pl.Expr:

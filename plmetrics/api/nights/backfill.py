@@ -160,9 +160,9 @@ def evaluate_next(
     manifests = Manifests(directory / loaded.suite.name)
     interval = _first(loaded, manifests)
     while (manifest := manifests.current(interval.key)) is not None and manifest.is_accepted:
-        interval = section.calendar.following(interval)
+        interval = section.calendar.next(interval)
     if interval.end > (now or datetime.now(UTC)):
-        msg = f"the next interval, {interval}, ends at {section.calendar.shown(interval.end)}"
+        msg = f"the next interval, {interval}, ends at {section.calendar.text_of(interval.end)}"
         raise AbsentDataError(Problem(msg, ("interval",), "run again then"))
     return evaluate_interval(loaded, directory, interval.key, options, force=force)
 
@@ -246,7 +246,7 @@ def _is_missing(manifests: Manifests, interval: Interval) -> bool:
 def _first(loaded: LoadedSuite, manifests: Manifests) -> Interval:
     """First interval of a suite: that of its first manifest, or of its first folder."""
     section = section_of(loaded)
-    intervals = (section.calendar.named(key) for key in manifests.interval_keys())
+    intervals = (section.calendar.by_name(key) for key in manifests.interval_keys())
     first = next((interval for interval in intervals if interval is not None), None)
     if first is None:
         from plmetrics.features.nights.row_condition import first_partition

@@ -54,7 +54,7 @@ class ClassCalibrator(ABC):
         """The calibrator of some parameters, as `constants` gives them."""
         return cls(**constants)
 
-    def applied(self, parts: Sequence[pl.Expr]) -> list[pl.Expr]:
+    def calibrate(self, parts: Sequence[pl.Expr]) -> list[pl.Expr]:
         """The calibrated probabilities of raw columns: null where one of a row is bad."""
         values = [part.cast(pl.Float64) for part in parts]
         sound = pl.all_horizontal(value.is_between(0, 1) for value in values)

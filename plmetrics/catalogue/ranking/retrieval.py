@@ -62,7 +62,7 @@ class InterpolatedPrecision(QueryMetric):
     ties: str = ties_parameter()
 
     def per_query(self, ranked: RankedRows) -> Array:
-        return ranked.interpolated(self.relevant_at, (self.recall,), up=self.rounding == "up")
+        return ranked.interpolated_precision(self.relevant_at, (self.recall,), up=self.rounding == "up")
 
 
 @register
@@ -102,7 +102,7 @@ class InterpolatedAveragePrecision(QueryMetric):
         """Mean of the interpolated precisions."""
         steps = self.points - 1
         recalls = tuple(step / steps for step in range(self.points))
-        return ranked.interpolated(self.relevant_at, recalls, up=self.rounding == "up")
+        return ranked.interpolated_precision(self.relevant_at, recalls, up=self.rounding == "up")
 
 
 @register

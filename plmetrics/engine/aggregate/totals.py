@@ -35,7 +35,7 @@ _FROM_ROWS = {"n": pl.len(), "positives": pl.col(POSITIVE).sum(), "bad": (~pl.co
 
 def summed_in(plan: RunPlan, cube: Cube) -> list[Metric]:
     """Metrics with sums in a slice set of the cube."""
-    needed = plan.request.suite.needed(*(part.slice_set.name for part in cube.sets))
+    needed = plan.request.suite.state_metrics(*(part.slice_set.name for part in cube.sets))
     return [metric for metric in needed if metric.atoms()]
 
 

@@ -144,7 +144,7 @@ def _view(
         classes = classes or inquiry.answer(classes_in(raw, roles))
         suite, roles = suite.with_facts(replace(facts, classes=classes)), replace(roles, classes=classes)
     evaluated = {name: model for name, model in suite.models.items() if model.margin is None}
-    suite = suite.model_copy(update={"models": {**evaluated, **suite.added}})
+    suite = suite.model_copy(update={"models": {**evaluated, **suite.further_models}})
     return TableView(suite, source, raw, where, roles, tuple(sets)), read
 
 
@@ -186,7 +186,7 @@ def _check_slices(suite: Suite, schema: pl.Schema, sets: Sequence[SliceSet]) -> 
     if suite.task == "ranking":
         from plmetrics.engine.binding.task_columns import check_ranking
 
-        check_ranking(suite, schema, suite.valued("overall", *suite.slices))
+        check_ranking(suite, schema, suite.value_metrics("overall", *suite.slices))
 
 
 def _place(metrics: Sequence[Metric], metric: Metric) -> tuple[str | int, ...]:
@@ -213,7 +213,7 @@ def _unit(suite: Suite, schema: pl.Schema) -> pl.Expr | None:
 def _roles(
     suite: Suite, models: dict[str, PredictionColumns], keys: tuple[SliceKey, ...], unit: pl.Expr | None
 ) -> RoleColumns:
-    needed = suite.valued("overall", *suite.slices)
+    needed = suite.value_metrics("overall", *suite.slices)
     probability = any(metric.reads_probability for metric in needed) or any(
         curve.curve in {"reliability", "net_benefit"} for curve in suite.curves
     )
@@ -345,7 +345,7 @@ def _check_fit_on(suite: Suite, schema: pl.Schema) -> None:
 def _check_metrics(suite: Suite, schema: pl.Schema) -> None:
     """Check of metrics' columns besides the roles, on zero rows."""
     collected = Collected()
-    for metric in suite.valued("overall", *suite.slices):
+    for metric in suite.value_metrics("overall", *suite.slices):
         with collected.step():
             if metric.row_expressions():
                 from plmetrics.engine.binding.row_expressions import check_expressions

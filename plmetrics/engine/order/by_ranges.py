@@ -199,7 +199,7 @@ def _reads(request: Request, name: str, ordering: Ordering) -> tuple[bool, bool]
     suite = request.suite
     metrics = [
         metric
-        for metric in suite.needed(name)
+        for metric in suite.state_metrics(name)
         if isinstance(metric.needs, OrderedRows) and key_of(metric.needs) == ordering.key
     ]
     by_points = [metric for metric in metrics if isinstance(metric.needs, Points)]

@@ -151,7 +151,7 @@ class Encoder:
         for name, ordering in wide.items():
             yield ordering.flat(frame.drop(numbers.keys() - {name}))
 
-    def encoded(self, frame: pl.DataFrame, order: Codes | None) -> list[EncodedRows]:
+    def encode(self, frame: pl.DataFrame, order: Codes | None) -> list[EncodedRows]:
         """The rows of a batch as small whole numbers, a few at a time, without their scores."""
         cells = {
             number: in_order(self._cells(frame, number), order)
@@ -219,7 +219,7 @@ class Encoder:
             return Members(cube.slice_codes(slices, cells.code.astype(np.int64)), cells.starts, cells.rows)
         if group not in self._lookups:
             self._lookups[group] = cube.slice_codes(slices, np.arange(cube.cells))
-        return cells.named(self._lookups[group])
+        return cells.translate(self._lookups[group])
 
 
 def few_rows(frame: pl.DataFrame) -> list[slice]:

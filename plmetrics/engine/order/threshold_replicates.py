@@ -147,12 +147,12 @@ def _rows_to_choose_on(plan: RunPlan, model: str, condition: str | None) -> pl.L
     """Rows for the choice: the evaluated rows, or those of a condition, irrespective of `where`; ascending by score."""
     request, view = plan.request, plan.view
     if condition is None:
-        return request.arithmetic.sorted(_model_rows(plan, plan.table, model), SCORE)
+        return request.arithmetic.sort(_model_rows(plan, plan.table, model), SCORE)
     every = view.source.with_row_key() if request.unit_rows else view.source.frame
     roles = replace(view.roles, keys=(), columns=())
     table = prediction_table(every.filter(compile_row(condition).expr), view.schema, roles)
     rows = _model_rows(plan, table, model).drop_nulls(BLOCK)
-    return request.arithmetic.sorted(rows, SCORE)
+    return request.arithmetic.sort(rows, SCORE)
 
 
 def _evaluated_rows(plan: RunPlan, model: str) -> pl.LazyFrame:

@@ -108,7 +108,7 @@ def _fit_calibrators(view: TableView) -> Question[dict[str, dict[str, Any]]]:
         rows = yield from _rows_to_fit(view, condition, models)
         for path, spec in specs_of_condition.items():
             for source in _sources(spec, view.roles):
-                fitted[spec.named(source)] = _fit_calibrator(view, spec, source, rows, path)
+                fitted[spec.model_name(source)] = _fit_calibrator(view, spec, source, rows, path)
     return fitted
 
 
@@ -240,7 +240,7 @@ def _raw_parts(predicted: PredictionColumns) -> list[pl.Expr]:
 
 
 def _apply(curve: Calibrator | ClassCalibrator, raw: Sequence[pl.Expr]) -> list[pl.Expr]:
-    return [curve.applied(raw[0])] if isinstance(curve, Calibrator) else curve.applied(raw)
+    return [curve.calibrate(raw[0])] if isinstance(curve, Calibrator) else curve.calibrate(raw)
 
 
 def _read_curve(

@@ -308,7 +308,7 @@ def _different_units(request: Request, view: TableView) -> Question[NDArray[np.u
 
 def _times_in_order(view: TableView) -> Question[None]:
     """See that rows that are ordered by texts are in the order of time."""
-    if any(need.ordered for need in view.roles.requirements):
+    if any(need.needs_order for need in view.roles.requirements):
         from plmetrics.engine.prepare.time_order import check_time_forms
 
         yield from check_time_forms(view)

@@ -104,7 +104,7 @@ def _key_plan(key: SliceKey, view: TableView, table: PredictionTable, step: int)
     columns += [] if table.weight is None else [table.weight.alias("weight")]
     names = [key.column, *telling(replace(view.roles, unit_name=None), table.scored.collect_schema().names())]
     chosen = view.arithmetic.sample(table.scored, step, names)
-    return view.arithmetic.sorted(chosen.select(columns), "value")
+    return view.arithmetic.sort(chosen.select(columns), "value")
 
 
 def _resolve(key: SliceKey, view: TableView, column_values: pl.DataFrame) -> SliceKey:

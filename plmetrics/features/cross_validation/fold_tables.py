@@ -84,10 +84,10 @@ def cross_validation_tables(
     frames = [frame.with_columns(pl.lit(kind).alias("kind")) for kind, frame in folds.summaries()]
     table = _in_order([frame for frame in frames if not frame.is_empty()])
     if table is not None:
-        named = names.restore(folds.noted(table), CROSS_VALIDATION_SCHEMA)
+        named = names.restore(folds.with_notes(table), CROSS_VALIDATION_SCHEMA)
         complete = named.with_columns(pl.col("interval_status").fill_null("not_requested"))
         parts = pl.concat([complete, parts])
-    listed = folds.listed()
+    listed = folds.fold_rows()
     return FOLDS_SCHEMA.to_frame() if listed is None else names.restore(listed, FOLDS_SCHEMA), parts
 
 
@@ -134,14 +134,14 @@ class Folds:
             return 0
         return self.values.select("repeat", "fold").filter(pl.col("fold").is_not_null()).n_unique()
 
-    def listed(self) -> pl.DataFrame | None:
+    def fold_rows(self) -> pl.DataFrame | None:
         """The values of folds, in the order of results; None where there are too many."""
         if self.values is None or self.number > MOST_LISTED:
             return None
         rows = self.values.filter(pl.col("fold").is_not_null())
         return rows.sort(["@model", "@set", "@slice", "@metric", "@class", "@cell"])
 
-    def noted(self, table: pl.DataFrame) -> pl.DataFrame:
+    def with_notes(self, table: pl.DataFrame) -> pl.DataFrame:
         """Summaries, with a note on unlisted folds and folds without rows."""
         words = []
         if self.number > MOST_LISTED:

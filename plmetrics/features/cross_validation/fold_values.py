@@ -164,7 +164,7 @@ def values_of(analysis: Analysis, ordered: Ordered, derived: FoldSet) -> pl.Data
     for chunk in chunks(unblocked, None):
         estimates = Estimates(plain, derived.number, chunk, ordered)
         occupied = _occupied_cells(plain, chunk)
-        for metric in analysis.suite.listed(name):
+        for metric in analysis.suite.metrics_in(name):
             for place, member in _classes(metric):
                 for model, estimates_of_model in enumerate(estimates.of(member).values()):
                     parts.append(

@@ -197,7 +197,7 @@ class ColumnCounts:
         wide = [quantile(ends, side, share) - quantile(self.values, side, share) for side in self.weight]
         return _off(np.maximum(*wide))
 
-    def moved(self) -> Array | None:
+    def mean_offset(self) -> Array | None:
         """Mean distance of values above their bins' edges, over both windows."""
         if not self.binned:
             return None

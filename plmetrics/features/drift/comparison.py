@@ -115,7 +115,7 @@ def drift_gates(suite: Suite, table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _gate_rows(gate: DriftGate, spec: Drift, suite: Suite, table: pl.DataFrame) -> pl.DataFrame:
-    measure = spec.judged(gate)
+    measure = spec.gate_measure(gate)
     rows = table.filter(
         pl.col("measure") == measure.text, pl.col("slice_set").is_in(_sets(gate, spec, suite.slices))
     )

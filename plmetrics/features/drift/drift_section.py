@@ -154,7 +154,7 @@ class Drift(Section):
         measures = (measure_of(text, self.shared) for text in texts)
         return tuple({measure.text: measure for measure in measures if measure.name != NULL_SHARE}.values())
 
-    def judged(self, gate: DriftGate) -> Measure:
+    def gate_measure(self, gate: DriftGate) -> Measure:
         """Measure of a gate."""
         return measure_of(gate.measure, self.shared)
 
@@ -254,7 +254,7 @@ def _gate(
         fault = "needs a rule" if not limits else f"has one rule, not {' and '.join(limits)}"
         add(f"a gate {fault}", path, "give at_most, at_least or p_at_least; write two gates for two")
     try:
-        measure = spec.judged(gate)
+        measure = spec.gate_measure(gate)
         measures = {measure.text for measure in spec.distances()} | {NULL_SHARE}
     except MeasureError as error:
         add(str(error), (*path, "measure"), error.hint)

@@ -193,7 +193,7 @@ class _Reader:
     def wasserstein(self, measure: Measure) -> Batch:
         """The distance in the unit of the values, or over the reference's standard deviation."""
         counts = self._counts
-        distance, bound = wasserstein(counts.values, *counts.weight), counts.moved()
+        distance, bound = wasserstein(counts.values, *counts.weight), counts.mean_offset()
         deviation = np.sqrt(self._window_moments()[0].variance)
         scaled = _over(distance, deviation)
         if measure.parameters["scale"] == "sd":

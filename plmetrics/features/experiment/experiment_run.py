@@ -93,7 +93,7 @@ def _experiment(run: Run, section: ExperimentPlan) -> Experiment:
     suite = run.request.suite
     sets = tuple(part for part in run.plan.slices if part.slice_set.keys and not part.slice_set.is_derived)
     return Experiment(
-        section.compared,
+        section.arm_outcomes,
         section.arm,
         section.control,
         {},

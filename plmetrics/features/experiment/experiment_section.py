@@ -136,14 +136,14 @@ class ExperimentPlan(Section):
         return (*self.outcomes, *self.ratios, *self.quantiles)
 
     @property
-    def compared(self) -> tuple[ArmOutcome, ...]:
+    def arm_outcomes(self) -> tuple[ArmOutcome, ...]:
         """The outcomes with their columns."""
         return outcomes_of(self.outcomes, self.ratios, self.covariates, self.quantiles)
 
     @property
     def further_columns(self) -> tuple[str, ...]:
         """Columns beside those of outcomes: the arm, parts of ratios, covariates and strata."""
-        parts = [column for outcome in self.compared for column, _ in outcome.columns().values()]
+        parts = [column for outcome in self.arm_outcomes for column, _ in outcome.columns().values()]
         return each_once((self.arm, *(name for name in parts if name not in self.outcomes), *self.strata))
 
     @property
@@ -172,7 +172,7 @@ class ExperimentPlan(Section):
                 f"{key} reads a label or a score, and an experiment has none", (key,), f"leave {key} out"
             )
         try:
-            _ = self.compared
+            _ = self.arm_outcomes
         except ConfigError as error:
             for problem in error.problems:
                 (argument,) = problem.path

@@ -221,7 +221,7 @@ def _values(suite: Suite) -> Callable[[SetSize], int]:
     """Number of values of a model in a slice set."""
 
     def of(part: SetSize) -> int:
-        return (part.slices or 0) * len(suite.listed(part.name)) + len(suite.over(part.name))
+        return (part.slices or 0) * len(suite.metrics_in(part.name)) + len(suite.over(part.name))
 
     return of
 

@@ -52,7 +52,7 @@ class SplitRequest:
         role = "group" if self.group else "key"
         return KeyHash.of_columns(named or (ROW_KEY,), schema, self.seed + shift, role)
 
-    def dealt(
+    def deal(
         self, rows: pl.LazyFrame, folds: int, name: str, shift: int = 0, within: str | None = None
     ) -> pl.LazyFrame:
         """The rows with a column of folds; those of an inner split are dealt within each outer fold."""
@@ -67,9 +67,9 @@ class SplitRequest:
     def in_folds(self, folds: int, name: str) -> Frame:
         """The table with one new column, the rows dealt to folds."""
         with reading(self.source):
-            return self.finished(self.dealt(self.rows, number_of(folds, "folds"), name), name)
+            return self.finish(self.deal(self.rows, number_of(folds, "folds"), name), name)
 
-    def finished(self, rows: pl.LazyFrame, *names: str) -> Frame:
+    def finish(self, rows: pl.LazyFrame, *names: str) -> Frame:
         """The table with the new columns: a DataFrame where the table was in memory, else the plan."""
         table = rows.select(cs.by_name(*self.source.schema, *names))
         in_memory = self.source.kind == "frame" and self.source.rows is not None

@@ -93,10 +93,10 @@ def time_ordered(
         rows, schema = request.source.frame, request.source.schema
         parts = time_parts(rows, schema, time, number, until, spans)
         if not long:
-            return request.finished(rows.with_columns(map(pl.Expr.alias, parts, columns)), *columns)
+            return request.finish(rows.with_columns(map(pl.Expr.alias, parts, columns)), *columns)
         each = pl.lit(pl.Series([list(range(number))], dtype=pl.List(pl.Int32))).first()
         rows = rows.select(cs.by_name(*schema), pl.concat_list(parts).alias(name), each.alias("fold"))
-        return request.finished(rows.explode(name, "fold").filter(pl.col(name).is_not_null()), *added)
+        return request.finish(rows.explode(name, "fold").filter(pl.col(name).is_not_null()), *added)
 
 
 def times_of(rows: pl.LazyFrame, schema: pl.Schema, time: str) -> Times:

@@ -57,7 +57,7 @@ class RestoredRun:
     """A run brought back: its constants, its sums, and its scores model by model."""
 
     plan: RunPlan
-    aggregated: Aggregates
+    aggregates: Aggregates
     scores: Scores
 
 

@@ -69,12 +69,12 @@ class SetMetric:
 
     slice_set: str
     metric: Metric
-    named: str
+    class_name: str
     class_metric: Metric
 
     def columns(self, contrast: str, model: str | None, baseline: str | None) -> dict[str, str | None]:
         """The columns that all rows of a change share."""
-        subject = {"metric": self.metric.text, "class": self.named or None, "slice_set": self.slice_set}
+        subject = {"metric": self.metric.text, "class": self.class_name or None, "slice_set": self.slice_set}
         return {"contrast": contrast, "model": model, "baseline": baseline, **subject}
 
 
@@ -97,7 +97,7 @@ def _chosen(suite: Suite) -> Iterator[SetMetric]:
     """Names of the suite, or all by default."""
     chosen: Mapping[str, Sequence[str]] = {} if suite.compare is None else suite.compare.decompose
     for name in suite.slices:
-        for metric in suite.listed(name) if name in chosen else ():
+        for metric in suite.metrics_in(name) if name in chosen else ():
             if chosen[name] and metric.text not in chosen[name]:
                 continue
             for named, member in metric.per_class():
@@ -111,7 +111,9 @@ def omissions(suite: Suite) -> list[str]:
     decomposable = {(subject.slice_set, subject.metric.text) for subject in subjects(suite)}
     words = []
     for name in chosen:
-        others = [m for m in suite.listed(name) if not chosen[name] and (name, m.text) not in decomposable]
+        others = [
+            m for m in suite.metrics_in(name) if not chosen[name] and (name, m.text) not in decomposable
+        ]
         if not others:
             continue
         ordered = [m.text for m in others if m.of_score_shares and between_intervals]

@@ -115,7 +115,7 @@ class _RunPair:
         rows = both.filter(
             pl.col("model") == model,
             pl.col("metric") == subject.metric.text,
-            pl.col("class").eq_missing(pl.lit(subject.named or None)),
+            pl.col("class").eq_missing(pl.lit(subject.class_name or None)),
         )
         self._overall = rows.filter(pl.col("slice_set") == "overall")
         self._slices = rows.filter(pl.col("slice_set") == subject.slice_set)
@@ -343,7 +343,7 @@ def decomposition_masses(analysis: Analysis, suite: Suite) -> list[RecordedMasse
                 {
                     "model": model,
                     "metric": subject.metric.text,
-                    "class_name": subject.named,
+                    "class_name": subject.class_name,
                     "slice_set": subject.slice_set,
                     "masses": {WHOLE: total, **masses},
                 }
@@ -355,7 +355,7 @@ def masses_of(
     entries: Sequence[RecordedMasses], subject: SetMetric, model: str
 ) -> Mapping[str, float] | None:
     """Retained masses of a model's mean in a run; None without any."""
-    place = (model, subject.metric.text, subject.named, subject.slice_set)
+    place = (model, subject.metric.text, subject.class_name, subject.slice_set)
     return next(
         (
             entry["masses"]

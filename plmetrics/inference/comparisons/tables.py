@@ -112,7 +112,7 @@ def with_areas(comparisons: pl.DataFrame, analysis: Analysis, rows: PairedRows |
     tables = [
         _place_rows(tested_columns(DELONG, _FORMS["delong"], tested), pair, metric, here.name, here.texts)
         for here in (_InSet(analysis, rows, index) for index in range(len(analysis.sets)))
-        for metric in analysis.suite.listed(here.name)
+        for metric in analysis.suite.metrics_in(here.name)
         if metric in metrics
         for pair, tested in zip(analysis.pairs, here.of_pairs(metric, AREAS, analysis.pairs), strict=True)
     ]
@@ -133,7 +133,7 @@ def with_areas(comparisons: pl.DataFrame, analysis: Analysis, rows: PairedRows |
 def _is_delong(replication: Replication, metric: Metric) -> bool:
     """Whether a metric's first interval is DeLong's."""
     first = replication.methods(metric)[:1]
-    return _is_of(AREAS, metric) and any(chosen.form in _DELONG and not chosen.refused for chosen in first)
+    return _is_of(AREAS, metric) and any(chosen.form in _DELONG and not chosen.refusal for chosen in first)
 
 
 def _in_place(comparisons: pl.DataFrame, tables: list[pl.DataFrame], order: dict[str, int]) -> pl.DataFrame:
@@ -174,7 +174,7 @@ def _of_rows(analysis: Analysis, rows: PairedRows | None, areas: OrderedByPlace)
     assert compare is not None
     for index in range(len(analysis.sets)):
         here = _InSet(analysis, rows, index, areas)
-        for metric, test in product(analysis.suite.listed(here.name), row_tests(analysis.suite)):
+        for metric, test in product(analysis.suite.metrics_in(here.name), row_tests(analysis.suite)):
             pairs = compare.pairs_of(analysis.models) if _is_of(test, metric) else []
             for pair, tested in zip(pairs, here.of_pairs(metric, test, pairs), strict=True):
                 columns = tested_columns(test.text, _FORMS.get(test.test), tested)
@@ -195,7 +195,7 @@ def _without_folds(analysis: Analysis) -> Iterator[pl.DataFrame]:
     by_folds = [
         t for t in comparison_tests(suite.compare) if by_fold(t, folded=suite.columns.fold is not None)
     ]
-    for metric, test in product(suite.listed("overall"), by_folds):
+    for metric, test in product(suite.metrics_in("overall"), by_folds):
         for pair in suite.compare.pairs_of(analysis.models):
             yield _place_rows(
                 tested_columns(test.text, None, _no_outcomes(1, "folds_not_listed")), pair, metric

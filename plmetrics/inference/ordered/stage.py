@@ -53,7 +53,7 @@ def ordered_stage(
             continue
         for index, states in _sets_with_slices(analysis.sets):
             drawn_here = _curves_of(analysis.suite.row_curves, states.slices, value)
-            needed = analysis.suite.needed(states.slices.slice_set.name)
+            needed = analysis.suite.state_metrics(states.slices.slice_set.name)
             metrics = [metric for metric in needed if _in_order(metric.needs, value)]
             values = grid_rank_values if value == RANKS else ordered_values
             if not metrics and not drawn_here:
@@ -112,7 +112,7 @@ def rank_stage(
     out: OrderedByPlace = {}
     for model, _, of_set in rows:
         for index, states in _sets_with_slices(analysis.sets):
-            needed = analysis.suite.needed(states.slices.slice_set.name)
+            needed = analysis.suite.state_metrics(states.slices.slice_set.name)
             metrics = [metric for metric in needed if isinstance(metric.needs, Ranks)]
             if metrics:
                 sliced = SliceRows(index, model, of_set(index), of_set)

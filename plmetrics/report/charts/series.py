@@ -42,7 +42,7 @@ class Series:
     labels: tuple[str, ...]
     common: str
     drawn: pl.DataFrame
-    omitted: int
+    omissions: int
     keys: tuple[Keys, ...] = field(default=())
     names: tuple[str, ...] = field(default=())
     values: tuple[str, ...] = field(default=())
@@ -51,10 +51,10 @@ class Series:
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes on series left out of the chart."""
-        if not self.omitted:
+        if not self.omissions:
             return ()
-        whole = count(self.omitted + len(self.labels))
-        return (f"{len(self.labels)} of {whole} shown, {count(self.omitted)} more are in the table",)
+        whole = count(self.omissions + len(self.labels))
+        return (f"{len(self.labels)} of {whole} shown, {count(self.omissions)} more are in the table",)
 
     @property
     def exact(self) -> bool:

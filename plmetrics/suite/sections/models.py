@@ -185,7 +185,7 @@ def _check_labels(
     if columns is None:
         return
     fits = fields.get("calibrate") or ()
-    sources = {fit.named(name): name for fit in fits for name in fit.sources(models)}
+    sources = {fit.model_name(name): name for fit in fits for name in fit.sources(models)}
     labels = {}
     for name in names:
         spec = models.get(sources.get(name, name))

@@ -143,7 +143,7 @@ class ClassMembers:
         more = None if weight is None else weight.compress(~first)
         return cls(firsts, weights, block.compress(~first), more, starts, further[starts])
 
-    def drawn(self, weights: Array) -> Array:
+    def draws(self, weights: Array) -> Array:
         """Drawn weight at each point `[replicate, point]`, from that of each block `[replicate, block]`.
 
         >>> rows = ClassMembers.of(np.array([0, 1, 1]), None, np.array([0, 2, 2]), 4)

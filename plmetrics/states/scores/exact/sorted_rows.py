@@ -158,7 +158,7 @@ class SlicedRows:
         for part in in_parts(weights, len(point)):
             integral = self.ordered.weight is None and bool((part == np.rint(part)).all())
             replicated = {
-                name: Segments(rows.drawn(part), offsets, whole=integral) for name, rows in members.items()
+                name: Segments(rows.draws(part), offsets, whole=integral) for name, rows in members.items()
             }
             yield {**constant, **replicated}
 
