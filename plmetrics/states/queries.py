@@ -193,6 +193,11 @@ class RankedRows:
             chosen &= self.retrieved[self._all.first]
         return np.flatnonzero(chosen)
 
+    def _relevant(self, at: float, cut: Any) -> tuple[TieGroups, Codes]:
+        """Groups with relevant rows that start above the cut, and the number of these rows."""
+        chosen = self._chosen(cut, self.hits(at)[0] > 0)
+        return self._all.take(chosen), self.hits(at)[0][chosen]
+
     def discounted_gain(self, gain: str, cut: int) -> Array:
         """Expected discounted gain of the first `cut` ranks: group by group, mean gain times discounts of its ranks."""
         chosen = self._chosen(cut)
@@ -214,15 +219,13 @@ class RankedRows:
 
     def expected_hits(self, at: float, cut: Any) -> Array:
         """Expected number of relevant rows in the first `cut` ranks; the cut may be one a query."""
-        chosen = self._chosen(cut, self.hits(at)[0] > 0)
-        groups, hits = self._all.take(chosen), self.hits(at)[0][chosen]
+        groups, hits = self._relevant(at, cut)
         room = (cut if np.ndim(cut) == 0 else cut[groups.query]) - groups.before
         return self.total(groups, hits * (np.minimum(groups.size, room) / groups.size))
 
     def hit_probability(self, at: float, cut: int) -> Array:
         """Probability of a relevant row in the first `cut` ranks: hypergeometric in the group at the cut."""
-        chosen = self._chosen(cut, self.hits(at)[0] > 0)
-        groups, hits = self._all.take(chosen), self.hits(at)[0][chosen]
+        groups, hits = self._relevant(at, cut)
         room = cut - groups.before
         complete = room >= groups.size
         out = np.zeros(self.queries)

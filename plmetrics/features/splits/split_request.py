@@ -129,6 +129,11 @@ def check_not_empty(source: Source) -> None:
         raise AbsentDataError.without_rows(None)
 
 
+def whole_numbers(number: int) -> pl.Expr:
+    """List of the whole numbers from 0 up to a number, the same in each row."""
+    return pl.lit(pl.Series([list(range(number))], dtype=pl.List(pl.Int32))).first()
+
+
 def number_of(value: int, role: str, least: int = 2) -> int:
     """A number of folds or the like, checked."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:

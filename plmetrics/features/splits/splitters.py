@@ -19,7 +19,14 @@ import polars.selectors as cs
 from plmetrics.engine.faults import reading
 from plmetrics.features.splits.group_folds import with_group_numbers
 from plmetrics.features.splits.hash_parts import with_parts
-from plmetrics.features.splits.split_request import Columns, Frame, number_of, shares_of, split_request
+from plmetrics.features.splits.split_request import (
+    Columns,
+    Frame,
+    number_of,
+    shares_of,
+    split_request,
+    whole_numbers,
+)
 from plmetrics.features.splits.time_splits import time_ordered
 
 if TYPE_CHECKING:
@@ -266,9 +273,10 @@ def repeated(
             internal = f"@@{column}" if long else column
             rows = request.deal(rows, number_of(folds, "folds"), internal, shift=turn)
         if long:
-            turns = pl.lit(pl.Series([list(range(number))], dtype=pl.List(pl.Int32))).first()
             values = pl.concat_list(f"@@{column}" for column in columns)
-            rows = rows.select(cs.by_name(*request.source.schema), values.alias(name), turns.alias(repeat))
+            rows = rows.select(
+                cs.by_name(*request.source.schema), values.alias(name), whole_numbers(number).alias(repeat)
+            )
             rows = rows.explode(name, repeat)
         return request.finish(rows, *added)
 
@@ -322,8 +330,7 @@ def nested(
         rows = request.deal(request.rows, folds, name)
         rows = replace(request, seed=request.seed ^ _INNER_SEED).deal(rows, within, inner_name, within=name)
         if long:
-            each = pl.lit(pl.Series([list(range(folds))], dtype=pl.List(pl.Int32))).first()
-            rows = rows.with_columns(each.alias("@@outer")).explode("@@outer")
+            rows = rows.with_columns(whole_numbers(folds).alias("@@outer")).explode("@@outer")
             trained = pl.when(pl.col(name) != pl.col("@@outer")).then(pl.col(inner_name))
             rows = rows.with_columns(trained.alias(inner_name), pl.col("@@outer").alias(name))
         return request.finish(rows, name, inner_name)

@@ -30,8 +30,7 @@ from plmetrics.features.stored.support import names_rows, resamples_totals
 from plmetrics.states.moments import CENTRE, Moment
 from plmetrics.states.scores.grid.run_grids import Cuts, ModelGrid, cuts_of, usual_cuts
 from plmetrics.states.scores.sliced_scores import CLASSES, Binning
-from plmetrics.states.state_format import BLOCK, BLOCKS, CELL, Builder, Part, frame_text
-from plmetrics.table.joins import left_join
+from plmetrics.states.state_format import BLOCK, BLOCKS, CELL, Builder, Part, frame_text, number_cells
 from plmetrics.table.prediction_columns import UNIT
 
 if TYPE_CHECKING:
@@ -166,10 +165,7 @@ def _sums(builder: Builder, plan: RunPlan, frames: Sequence[pl.DataFrame]) -> No
         cells = cells.with_row_index(CELL)
         builder.add(Part("cells", sets), cells)
         sums = frame.drop(BAD, strict=False).rename({ROW_BLOCK: BLOCK}, strict=False)
-        if keys:
-            sums = left_join(sums, cells, keys, ordered=False).drop(keys)
-        else:
-            sums = sums.with_columns(pl.lit(0, dtype=pl.UInt32).alias(CELL))
+        sums = number_cells(sums, cells)
         order = [name for name in (CELL, BLOCK) if name in sums.columns]
         builder.add(Part("sums", sets), sums.select(*order, pl.exclude(order)).sort(order))
 

@@ -85,17 +85,22 @@ def subjects(suite: Suite) -> Iterator[SetMetric]:
 
 def ordered_subjects(suite: Suite) -> Iterator[SetMetric]:
     """Metrics of the order of scores among the suite's decompositions: those named there."""
-    chosen: Mapping[str, Sequence[str]] = {} if suite.compare is None else suite.compare.decompose
+    named = _metrics_by_set(suite)
     return (
         subject
         for subject in _chosen(suite)
-        if chosen[subject.slice_set] and subject.class_metric.of_score_shares
+        if named[subject.slice_set] and subject.class_metric.of_score_shares
     )
+
+
+def _metrics_by_set(suite: Suite) -> Mapping[str, Sequence[str]]:
+    """Metrics named in `compare.decompose` by slice set, none for all means."""
+    return {} if suite.compare is None else suite.compare.decompose
 
 
 def _chosen(suite: Suite) -> Iterator[SetMetric]:
     """Names of the suite, or all by default."""
-    chosen: Mapping[str, Sequence[str]] = {} if suite.compare is None else suite.compare.decompose
+    chosen = _metrics_by_set(suite)
     for name in suite.slices:
         for metric in suite.metrics_in(name) if name in chosen else ():
             if chosen[name] and metric.text not in chosen[name]:
@@ -106,7 +111,7 @@ def _chosen(suite: Suite) -> Iterator[SetMetric]:
 
 def omissions(suite: Suite) -> list[str]:
     """Note on metrics without a decomposition, as they are no means; each metric named in the suite has one."""
-    chosen: Mapping[str, Sequence[str]] = {} if suite.compare is None else suite.compare.decompose
+    chosen = _metrics_by_set(suite)
     between_intervals = suite.compare is not None and isinstance(suite.compare.run, IntervalReference)
     decomposable = {(subject.slice_set, subject.metric.text) for subject in subjects(suite)}
     words = []
