@@ -224,7 +224,7 @@ def estimate(
         from plmetrics.inference.moving_thresholds import with_threshold_replicates
 
         sets = with_threshold_replicates(sets, plan, aggregated.block_keys, weights)
-    independent = suite.columns.unit is None and not suite.weighted
+    independent = suite.columns.unit is None and not suite.has_weights
     units = aggregated.units
     population = Population(
         plan.populations(),

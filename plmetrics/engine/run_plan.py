@@ -110,7 +110,7 @@ class RunPlan:
         return replace(rows, centres=self.centres[model], thresholds=self.thresholds[model])
 
     @property
-    def rows_added(self) -> pl.LazyFrame:
+    def sum_rows(self) -> pl.LazyFrame:
         """Rows of the sums."""
         return self.table.all_rows if self.request.counts_every_row else self.table.frame
 
@@ -121,7 +121,7 @@ class RunPlan:
 
     def scored_populations(self) -> dict[str, str]:
         """Prefix of the counts of all rows of each model, labelled or not; none where all have labels."""
-        if not self.request.unlabelled:
+        if not self.request.awaits_labels:
             return {}
         apart = self.request.suite.per_model
         return {model: f"{model}|{SCORED}" if apart else SCORED for model in self.request.models}

@@ -88,7 +88,9 @@ class Contrasts:
     def __init__(self, analysis: Analysis) -> None:
         self._analysis = analysis
         self._rows = comparison_rows([states.slices for states in analysis.sets])
-        self._numbers = {metric.text: number for number, metric in enumerate(analysis.suite.computed)}
+        self._numbers = {
+            metric.text: number for number, metric in enumerate(analysis.suite.metrics_and_subjects)
+        }
         compare = analysis.suite.compare
         self._compared = () if compare is None else compare.scales
         self._requested = pairs_by_scale(analysis.suite, analysis.pairs)
@@ -194,8 +196,8 @@ class Contrasts:
                 uneven = _unequal_noise(part_sides, place.metric, scale) & (
                     difference.interval_status == "ok"
                 )
-                difference = difference.untested(uneven, UNEQUAL_NOISE)
-                difference = difference.untested(_degenerate(part_sides, difference), DEGENERATE)
+                difference = difference.without_tests(uneven, UNEQUAL_NOISE)
+                difference = difference.without_tests(_degenerate(part_sides, difference), DEGENERATE)
                 if leaves_noise(place.metric, scale) and part_sides.model.replicates is not None:
                     level, uneven_sizes = self._analysis.level, ~part_sides.same_size
                     remaining = remaining_noise(place.metric, part_sides.model, part_sides.baseline)

@@ -44,7 +44,7 @@ class Replication:
         self._weights = weights
         self._units = units
         self._compared = compared
-        self._rows = RowDesign(suite.columns.unit is not None, suite.weighted)
+        self._rows = RowDesign(suite.columns.unit is not None, suite.has_weights)
         self._methods: dict[str, tuple[IntervalMethod, ...]] = {}
 
     def methods(self, metric: Metric) -> tuple[IntervalMethod, ...]:
@@ -81,7 +81,7 @@ class Replication:
     @cached_property
     def _leaves(self) -> dict[str, tuple[ReplicateKind | None, ...]]:
         kinds_of_leaves: dict[str, dict[ReplicateKind | None, None]] = {}
-        for metric in self._suite.computed:
+        for metric in self._suite.metrics_and_subjects:
             for _, member in metric.per_class():
                 for leaf in leaves(member):
                     kinds_of_leaves.setdefault(leaf.text, {}).update(dict.fromkeys(self.kinds(member)))
@@ -96,7 +96,7 @@ class Replication:
         """Whether sums are resampled."""
         return any(
             isinstance(leaf.needs, Sums) and "bootstrap" in self.kinds(member)
-            for metric in self._suite.computed
+            for metric in self._suite.metrics_and_subjects
             for _, member in metric.per_class()
             for leaf in leaves(member)
         )

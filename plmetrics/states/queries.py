@@ -326,7 +326,7 @@ class RankedRows:
         return np.where(relevant > 0, total / len(recalls), np.nan)
 
     @property
-    def returned(self) -> Array:
+    def retrieved_rows(self) -> Array:
         """Number of retrieved rows of each query."""
         if self.retrieved is None:
             return self.judged.sizes.astype(np.float64)

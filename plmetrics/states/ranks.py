@@ -101,13 +101,13 @@ class _Side:
     mass: Array
 
     @property
-    def centred(self) -> Array:
+    def deviation(self) -> Array:
         """Middle ranks from their mean."""
         centred: Array = self.middle - self.mass.sum() / 2.0
         return centred
 
     @property
-    def untied(self) -> float:
+    def tie_free_weight(self) -> float:
         """Weight of the pairs without ties."""
         return float((self.mass * (self.mass.sum() - self.mass)).sum()) / 2.0
 
@@ -139,14 +139,14 @@ def _sums(part: Pairs, *, pairwise: bool) -> list[float]:
     weight = part.weight
     total = np.float64(len(part.label) if weight is None else weight.sum())
     predicted, actual = _side(part.score, weight), _side(part.label, weight)
-    x, y = predicted.centred, actual.centred
+    x, y = predicted.deviation, actual.deviation
     moments, products = [], np.empty_like(x)
     for left, right in ((x, y), (x, x), (y, y)):
         np.multiply(left, right, out=products)
         if weight is not None:
             products *= weight
         moments.append(float(products.sum()))
-    untied = [side.untied for side in (predicted, actual)]
+    untied = [side.tie_free_weight for side in (predicted, actual)]
     out = [total, *untied, *moments]
     return [*out, _concordance(predicted, actual, weight, sum(untied) - total**2 / 2.0)] if pairwise else out
 

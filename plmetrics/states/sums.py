@@ -319,7 +319,7 @@ class SumsState:
         There may be several of one cell and block about centres of their own. Their numbers say which comes first.
         """
         keys: list[NDArray[Any]] = [self.block, self.cell]
-        if self.centres.scattered:
+        if self.centres.differ:
             at = (centre for _, centre in sorted(self.centres.at.items()) if isinstance(centre, np.ndarray))
             keys = [*(self.columns[name] for name in sorted(self.columns)), *at, *keys]
         return self.take(np.lexsort(keys))

@@ -148,7 +148,7 @@ class Suite(Strict):
         return () if self.labels is None else (self.columns.label,)
 
     @property
-    def weighted(self) -> bool:
+    def has_weights(self) -> bool:
         """Whether rows of any model have weights."""
         return self.columns.weight is not None or any(model.weight for model in self.models.values())
 
@@ -166,7 +166,7 @@ class Suite(Strict):
         return separate or self.data.missing == "drop_per_model"
 
     @property
-    def derived(self) -> dict[SuitePath, str]:
+    def expressions(self) -> dict[SuitePath, str]:
         """Expressions of derived columns, by place; the last key there is the column."""
         texts: dict[SuitePath, str] = {("derive", name): text for name, text in self.derive.items()}
         expressions = {name: spec.expression for name, spec in self.slices.items()}
@@ -232,7 +232,7 @@ class Suite(Strict):
     def crossings(self) -> dict[str, tuple[AcrossSlices, ...]]:
         """Metrics within levels, by the name of the set of crossed groups and levels."""
         asked: dict[str, tuple[AcrossSlices, ...]] = {}
-        for metric in filter(is_across_slices, self.computed):
+        for metric in filter(is_across_slices, self.metrics_and_subjects):
             for level in self.levels_of(metric):
                 name = f"{WITHIN}|{metric.slice_set}|{level}"
                 asked[name] = (*asked.get(name, ()), metric)
@@ -268,7 +268,7 @@ class Suite(Strict):
 
         sets = self._sets_of_curves()["confusion"]
         absent = {name.rpartition("|")[2] for name in slice_sets}.isdisjoint(sets)
-        return {} if absent else dict.fromkeys(confusion_cells(weighted=self.weighted), sets)
+        return {} if absent else dict.fromkeys(confusion_cells(weighted=self.has_weights), sets)
 
     def _sets_of_curves(self) -> dict[str, tuple[str, ...]]:
         """Slice sets of each curve."""
@@ -278,7 +278,7 @@ class Suite(Strict):
         return drawn
 
     @cached_property
-    def computed(self) -> tuple[Metric, ...]:
+    def metrics_and_subjects(self) -> tuple[Metric, ...]:
         """Metrics, and those of gates alone, each once."""
         judged = (subject for gate in self.gates if is_across_slices(subject := gate.subject))
         return tuple({metric.text: metric for metric in (*self.metrics, *judged)}.values())
@@ -292,7 +292,7 @@ class Suite(Strict):
         """Metrics across the slices of a set."""
         if slice_set.startswith(f"{WITHIN}|"):
             return self.crossings.get(slice_set, ())
-        return tuple(m for m in self.computed if is_across_slices(m) and m.slice_set == slice_set)
+        return tuple(m for m in self.metrics_and_subjects if is_across_slices(m) and m.slice_set == slice_set)
 
     @property
     def reads_where(self) -> str | None:
@@ -309,7 +309,7 @@ class Suite(Strict):
         """Standard error of a listed metric as a metric, for interval methods based on it with rows as units."""
         if self.uncertainty is None or self.columns.unit is not None:
             return None
-        weighted = self.weighted
+        weighted = self.has_weights
         share = "wilson" in metric.closed_forms
         closed = share and not weighted
         reading = {"delta"} if closed else {"delta", "analytic"}
@@ -345,7 +345,7 @@ class Suite(Strict):
             if crossing.rpartition("|")[2] in slice_sets:
                 metrics += [leaf for m in crossed for leaf in leaves(m)]
         if "overall" in slice_sets:
-            across = (metric for metric in self.computed if is_across_slices(metric))
+            across = (metric for metric in self.metrics_and_subjects if is_across_slices(metric))
             metrics += [leaf for metric in across if metric.reads_overall for leaf in leaves(metric)]
         for section in self.sections.values():
             metrics += [leaf for m in section.metrics() for leaf in leaves(m)]

@@ -202,7 +202,7 @@ class IntervalEvaluation(Evaluation):
             references=self._stamps["references"],
             times=self._stamps["times"],
             tables=self._stamps["tables"],
-            candidates=self._candidates if self._runs is not None and self._runs.candidates_are_all else "",
+            candidates=self._candidates if self._runs is not None and self._runs.candidates_suffice else "",
             awaits_labels=self._maturity.awaits(result.metrics),
             lacks_labels=self._maturity.lacks(result.metrics),
             accepted=self._accepted,

@@ -164,7 +164,9 @@ class SetPrecision(QueryMetric):
     relevant_at: float = relevant_at_parameter()
 
     def per_query(self, ranked: RankedRows) -> Array:
-        return np.asarray(ops.ratio(ranked.expected_hits(self.relevant_at, EVERY_RANK), ranked.returned, 0.0))
+        return np.asarray(
+            ops.ratio(ranked.expected_hits(self.relevant_at, EVERY_RANK), ranked.retrieved_rows, 0.0)
+        )
 
 
 @register
@@ -222,6 +224,6 @@ class SetF1(QueryMetric):
         share = (
             2.0
             * ranked.expected_hits(self.relevant_at, EVERY_RANK)
-            / np.maximum(ranked.returned + relevant, 1.0)
+            / np.maximum(ranked.retrieved_rows + relevant, 1.0)
         )
         return np.where(relevant > 0, share, np.nan)

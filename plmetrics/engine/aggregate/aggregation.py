@@ -211,7 +211,7 @@ def brings_rows(plan: RunPlan) -> bool:
 
 def sum_plans(plan: RunPlan, *, digested: bool = False) -> list[list[pl.LazyFrame]]:
     """Aggregation plans by cube, with a limit of aggregates per plan."""
-    frame = plan.rows_added
+    frame = plan.sum_rows
     keys = [] if plan.blocks is None else [block_key(pl.col(UNIT), plan.blocks.modulus).alias(BLOCK)]
     shared = [total.sum.alias(total.name) for total in (digests(plan) if digested else ())]
     return [

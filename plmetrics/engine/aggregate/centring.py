@@ -140,7 +140,7 @@ def _moment_sums(
     plan: RunPlan, cube: Cube, centres: pl.DataFrame, keys: list[str], names: Sequence[str]
 ) -> pl.DataFrame:
     """The moments of some entries about their centres, with these."""
-    frame = plan.rows_added
+    frame = plan.sum_rows
     if plan.blocks is not None:
         frame = frame.with_columns(block_key(pl.col(UNIT), plan.blocks.modulus).alias(BLOCK))
     rows = (

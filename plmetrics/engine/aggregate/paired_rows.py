@@ -71,7 +71,7 @@ def row_tests(suite: Suite) -> tuple[ComparisonTest, ...]:
 
 def dependence(suite: Suite) -> str | None:
     """Reason against tests of rows as independent observations of equal weight; None if they are such."""
-    if suite.weighted:
+    if suite.has_weights:
         return "weighted"
     return None if suite.columns.unit is None else "clustered"
 

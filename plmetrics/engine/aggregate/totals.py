@@ -71,7 +71,7 @@ def totals(plan: RunPlan, metrics: Sequence[Metric]) -> list[Total]:
     if apart or every:
         out.append(Total.rows(_ROWS))
     if request.suite.data.missing == "error":
-        out.append(Total.count("bad", bad_rows(unlabelled=request.unlabelled)))
+        out.append(Total.count("bad", bad_rows(unlabelled=request.awaits_labels)))
     return out
 
 
@@ -286,7 +286,7 @@ def _complete(
 def tells_counts(plan: RunPlan) -> bool:
     """Whether rows for ordered metrics contain all counts of a run: rows without weight, in one cell."""
     request = plan.request
-    if request.weighted or plan.view.roles.treatment is not None or not request.orders_scores:
+    if request.has_weights or plan.view.roles.treatment is not None or not request.orders_scores:
         return False
     if plan.blocks is not None or any(cube.columns for cube in plan.cubes) or len(plan.cubes) > 1:
         return False

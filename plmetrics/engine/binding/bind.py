@@ -65,10 +65,10 @@ def bind(
         raise AbsentDataError.without_rows(suite.data.where if source.kind == "query" else None)
     others = any(section.reads_other_rows for section in suite.sections.values())
     apart = suite.task in {"quantile", "regression"} and not others
-    if suite.derived:
+    if suite.expressions:
         from plmetrics.engine.binding.row_expressions import derivable_columns, derived_columns
 
-        source = derived_columns(suite.derived, source)
+        source = derived_columns(suite.expressions, source)
         tables = {key: derivable_columns(suite, table) for key, table in (tables or {}).items()}
     if suite.labels is not None:
         source = source.with_absent(suite.columns.label)

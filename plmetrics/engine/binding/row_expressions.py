@@ -71,7 +71,9 @@ def derivable_columns(suite: Suite, table: Source) -> Source:
         for name, spec in suite.slices.items()
         if spec.expression and available.issuperset(compile_row(spec.expression).columns)
     }
-    return derived_columns(suite.model_copy(update={"derive": derivable, "slices": slices}).derived, table)
+    return derived_columns(
+        suite.model_copy(update={"derive": derivable, "slices": slices}).expressions, table
+    )
 
 
 def _check_types(

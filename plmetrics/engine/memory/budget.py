@@ -200,7 +200,7 @@ def _orders_classes(request: Request) -> bool:
 
 def _counts_bins(request: Request) -> bool:
     """Whether rows of weight 1 are counted in bins, without a sort of rows in memory."""
-    return request.counts_bins and request.suite.uncertainty is None and not request.weighted
+    return request.counts_bins and request.suite.uncertainty is None and not request.has_weights
 
 
 def _replicates_rows(suite: Suite, rows: int, slices: int) -> bool:
@@ -241,7 +241,7 @@ def sort_bytes(request: Request, rows: int, cubes: int) -> int:
     """Estimated memory of sorted rows: all models' scores once, one model's columns a few times."""
     suite = request.suite
     columns = _LABEL + _CELL * cubes
-    columns += _WEIGHT if suite.weighted else 0
+    columns += _WEIGHT if suite.has_weights else 0
     columns += _BLOCK if suite.uncertainty is not None else 0
     widths = [value.width for value in request.values]
     orders = int(request.orders_scores or request.reads_pairs) + sum(widths)

@@ -108,7 +108,7 @@ def _queries(request: Request, view: TableView, collected: _SoundRows) -> pl.Dat
     values = _values(request, collected)
     absent = _absent(request, collected)
     queries = len(collected.first_rows)
-    columns[LABEL] = _with_nulls(np.where(collected.labelled, 0.0, np.nan))
+    columns[LABEL] = _with_nulls(np.where(collected.complete_queries, 0.0, np.nan))
     for model, score in _equal_models(values, queries).items():
         columns[score_column(model)] = _with_nulls(np.where(absent[model], np.nan, score))
     for model, of_key in values.items():
@@ -138,7 +138,7 @@ class _SoundRows:
     first_rows: Codes
 
     @property
-    def labelled(self) -> NDArray[np.bool_]:
+    def complete_queries(self) -> NDArray[np.bool_]:
         """Queries with labels in all rows: for others the ideal order is unknown."""
         out = np.ones(len(self.first_rows), dtype=np.bool_)
         out[self.codes[self.frame[LABEL].is_null().to_numpy()]] = False
@@ -186,7 +186,7 @@ def _columns(request: Request, roles: RoleColumns) -> list[str]:
     if request.suite.data.missing == "drop_per_model":
         columns += [_valid(request, model) for model in request.models]
     if request.suite.data.missing == "error":
-        columns.append(SCORED if request.unlabelled else VALID)
+        columns.append(SCORED if request.awaits_labels else VALID)
     return list(dict.fromkeys(columns))
 
 
@@ -214,7 +214,7 @@ def _collect_rows(request: Request, view: TableView, whole: TableView) -> Questi
 
 def _valid(request: Request, model: str) -> str:
     """Validity column of a model's rows, with or without a label."""
-    return scored_column(model) if request.unlabelled else valid_column(model)
+    return scored_column(model) if request.awaits_labels else valid_column(model)
 
 
 def _no_rows_error(request: Request, total: int) -> DataError:
@@ -308,7 +308,7 @@ def _values(request: Request, collected: _SoundRows) -> dict[str, dict[str, Arra
     if all(value.ties != "document" for value in by_key.values()):
         document = None
     shared: QueryRows | None = None
-    labelled = collected.labelled
+    labelled = collected.complete_queries
     out: dict[str, dict[str, Array]] = {}
     for model in request.models:
         frame, codes = collected.frame, collected.codes

@@ -115,9 +115,9 @@ def called_roles(sample: pl.DataFrame, facts: Facts, wishes: Wishes) -> Roles | 
         if not called or (wishes.label is None and not is_label_name(target) and not _are_scores(called)):
             continue
         names = f"column{'s' if len(called) > 1 else ''} {', '.join(called)}"
-        what = "values" if column.two_valued else "classes"
+        what = "values" if column.has_two_values else "classes"
         reason = f"{names} hold{'' if len(called) > 1 else 's'} {what} of the label: classes that were called"
-        binary = column.two_valued and wishes.task != "multiclass"
+        binary = column.has_two_values and wishes.task != "multiclass"
         notes: tuple[str, ...] = ()
         if column.numeric and wishes.task is None:
             notes = (

@@ -190,7 +190,7 @@ class Folds:
 
     def _totals(self) -> list[int]:
         """Indices of metrics additive over rows, such as costs."""
-        computed = self.analysis.suite.computed
+        computed = self.analysis.suite.metrics_and_subjects
         return [number for number, metric in enumerate(computed) if metric.additive]
 
     def _without_totals(self) -> pl.DataFrame | None:
@@ -202,7 +202,7 @@ class Folds:
     def _outer_values(self, values: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
         metric = deciding(self.analysis.suite.metrics, self.spec)
         assert metric is not None
-        number = [member.text for member in self.analysis.suite.computed].index(metric.text)
+        number = [member.text for member in self.analysis.suite.metrics_and_subjects].index(metric.text)
         by_model = self.spec.configuration is None
         chosen = choices(values, number, metric.direction, by_model=by_model)
         reasons = words(chosen, list(self.analysis.models), metric.text, by_model=by_model)
@@ -213,7 +213,7 @@ class Folds:
         metric = deciding(self.analysis.suite.metrics, self.spec)
         if metric is None or metric.direction not in {"higher", "lower"} or metric.additive:
             return pl.DataFrame()
-        number = [member.text for member in self.analysis.suite.computed].index(metric.text)
+        number = [member.text for member in self.analysis.suite.metrics_and_subjects].index(metric.text)
         source = self.pooled if self.values is None else by_fold(self.values, self.pooled)
         member = source.filter(pl.col("@metric") == number)
         sizes = self.spec.train_size is not None

@@ -47,7 +47,7 @@ class KeyNames:
     @classmethod
     def of(cls, analysis: Analysis) -> KeyNames:
         """The names of a run."""
-        metrics = analysis.suite.computed
+        metrics = analysis.suite.metrics_and_subjects
         classes = [
             {"@metric": number, "@class": place, "class": name or None}
             for number, metric in enumerate(metrics)
@@ -156,7 +156,7 @@ def without_replicates(analysis: Analysis) -> Analysis:
 def values_of(analysis: Analysis, ordered: Ordered, derived: FoldSet) -> pl.DataFrame:
     """Row for every model, metric, class and nonempty cell: `GROUP`, the other axes, and the value."""
     plain = without_replicates(analysis)
-    numbers = {metric.text: number for number, metric in enumerate(analysis.suite.computed)}
+    numbers = {metric.text: number for number, metric in enumerate(analysis.suite.metrics_and_subjects)}
     name = analysis.sets[derived.source].slices.slice_set.name
     parts: list[dict[str, Any]] = []
     sums = derived.states.sums

@@ -89,12 +89,12 @@ def drift_against(
                 typed,
                 slices.slices,
                 by_set,
-                weighted=window.weighted,
+                weighted=window.has_weights,
                 binned=folded and typed.of_numbers,
                 too_many=folded and not typed.of_numbers,
             )
         )
-    return DriftCounts(slices.slices, columns, window.weighted)
+    return DriftCounts(slices.slices, columns, window.has_weights)
 
 
 def _on_one_grid(reference: WindowCounts, current: WindowCounts) -> tuple[WindowCounts, WindowCounts]:

@@ -109,7 +109,7 @@ class WindowsCounting:
         plans = [plan for column in grouped for plan in column.plans(self.windows, self.cubes)]
         counted = list((yield [*self._rows(), *plans]))
         _require_sound_reference(self.windows, self.facts)
-        return DriftCounts(self.sets, self._in_turn(counted), self.windows.weighted)
+        return DriftCounts(self.sets, self._in_turn(counted), self.windows.has_weights)
 
     def _rows(self) -> list[pl.LazyFrame]:
         """Plan of the rows of ungrouped columns: keys by cube, weights and values."""
@@ -119,7 +119,7 @@ class WindowsCounting:
         keys = [
             _key(cube).cast(_key_type(cube)).alias(f"{KEY}{place}") for place, cube in enumerate(self.cubes)
         ]
-        weight = [pl.col(WEIGHT)] if self.windows.weighted else []
+        weight = [pl.col(WEIGHT)] if self.windows.has_weights else []
         return [self.windows.frame.select(*keys, *weight, *values)]
 
     def _in_turn(self, counted: list[pl.DataFrame]) -> Iterator[tuple[ColumnCounts, ...]]:
@@ -132,12 +132,12 @@ class WindowsCounting:
                 place = rows.drop_in_place(f"{VALUE}{column.number}").alias(PLACE)
                 frames = [self._row_counts(rows, cube, place) for cube in range(len(self.cubes))]
             else:
-                frames = [column.placed(counted.pop()) for _ in self.cubes]
+                frames = [column.by_place(counted.pop()) for _ in self.cubes]
             return ColumnCounts.of_sets(
                 column.subject,
                 self.sets,
                 roll_up_windows(self.sets, self.cubes, frames),
-                weighted=self.windows.weighted,
+                weighted=self.windows.has_weights,
                 binned=column.edges is not None,
                 too_many=column.too_many,
             )
@@ -147,7 +147,7 @@ class WindowsCounting:
     def _row_counts(self, rows: pl.DataFrame, cube: int, place: pl.Series) -> pl.DataFrame:
         """Rows with their places as the counts of a cube; where none has a weight, each counts as 1."""
         columns = [rows[f"{KEY}{cube}"].alias(KEY), place]
-        if self.windows.weighted:
+        if self.windows.has_weights:
             columns += [
                 pl.repeat(1, rows.height, dtype=pl.Int64, eager=True).alias("rows"),
                 rows[WEIGHT].alias("weight"),
@@ -247,16 +247,16 @@ class _Column:
 
     def with_addition(self, windows: Windows) -> Question[_Column]:
         """Column with the way it is added up."""
-        summands = self._summands(weighted=windows.weighted)
+        summands = self._summands(weighted=windows.has_weights)
         addition = yield from windows.view.arithmetic.addition(windows.frame, summands)
         return replace(self, addition=addition)
 
     def plans(self, windows: Windows, cubes: Sequence[Cube]) -> list[pl.LazyFrame]:
         """One plan per cube: a streaming group-by of cell, window and place; without weights they are the rows."""
-        summands = self._summands(weighted=windows.weighted)
+        summands = self._summands(weighted=windows.has_weights)
         sums = [self.addition.total(name, part).alias(name) for name, part in summands.items()]
         rows = pl.len().cast(pl.Int64).alias("rows")
-        weight = [] if windows.weighted else [pl.col("rows").cast(pl.Float64).alias("weight")]
+        weight = [] if windows.has_weights else [pl.col("rows").cast(pl.Float64).alias("weight")]
         place = self._place(self.value).alias(PLACE)
         return [
             windows.frame.group_by(_key(cube).alias(KEY), place).agg(rows, *sums).with_columns(weight)
@@ -277,7 +277,7 @@ class _Column:
         bins = NumberBins(np.append(self.edges, np.inf), histogram=True)
         return pl.when(value.is_not_null()).then(bins.expression(value))
 
-    def placed(self, counted: pl.DataFrame) -> pl.DataFrame:
+    def by_place(self, counted: pl.DataFrame) -> pl.DataFrame:
         """Counts of a plan, by place."""
         return counted if self.edges is None else recentre(counted, self.edges, self.centre)
 
@@ -356,7 +356,7 @@ def _edges(
             values = sample.select(name, WEIGHT).drop_nulls()
             if values.height:
                 numbers_of_rows, weight = values[name], values[WEIGHT].to_numpy()
-                if windows.weighted:
+                if windows.has_weights:
                     ascending, weight = sort_with_weights(numbers_of_rows.to_numpy(), weight)
                 else:
                     ascending = numbers_of_rows.sort().to_numpy()

@@ -144,19 +144,19 @@ class Drift(Section):
         return self.reference if isinstance(self.reference, str) else CHOICES[0]
 
     @property
-    def shared(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, Any]:
         """Parameters shared by all measures."""
         return {"bins": self.bins, "floor": self.floor}
 
     def distances(self) -> tuple[Measure, ...]:
         """The measures of a column, each once, without the share of nulls."""
         texts = DEFAULTS if self.measures is None else self.measures
-        measures = (measure_of(text, self.shared) for text in texts)
+        measures = (measure_of(text, self.parameters) for text in texts)
         return tuple({measure.text: measure for measure in measures if measure.name != NULL_SHARE}.values())
 
     def gate_measure(self, gate: DriftGate) -> Measure:
         """Measure of a gate."""
-        return measure_of(gate.measure, self.shared)
+        return measure_of(gate.measure, self.parameters)
 
     def sets(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """The slice sets to compare in, in the order of the suite."""

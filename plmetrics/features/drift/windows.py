@@ -147,7 +147,7 @@ class CurrentWindow:
         return self.view.sets
 
     @property
-    def weighted(self) -> bool:
+    def has_weights(self) -> bool:
         """Whether rows have weights."""
         return self.view.suite.columns.weight is not None
 

@@ -177,7 +177,7 @@ def _counts(plan: RunPlan, slices: int, places: int, blocks: int, bins: BinKind)
     rows = plan.rows.read / max(slices, 1)
     occupied = -width * math.expm1(-rows / width)
     full = occupied * _FULL >= width
-    fractions = (isinstance(bins, Binning) and bins.scores) or plan.request.weighted
+    fractions = (isinstance(bins, Binning) and bins.scores) or plan.request.has_weights
     each = _FRACTION if fractions else (_FULL_COUNT if full else _COUNT)
     return _CountSize(slices, slices * (width * each if full else occupied * (_GAP + each)))
 

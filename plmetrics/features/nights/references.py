@@ -91,7 +91,7 @@ class EarlierIntervals(EarlierRuns):
         ]
 
     @property
-    def candidates_are_all(self) -> bool:
+    def candidates_suffice(self) -> bool:
         """Whether nothing but the `candidates` was looked at, and all of it could be read."""
         return not self.warnings and self.record.keys() <= self._taken.keys()
 

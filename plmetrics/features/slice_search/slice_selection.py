@@ -89,7 +89,7 @@ class Search:
     def against(self, model: str, part: Sums, complement: Sums, *, confirms: bool) -> Contrast:
         """Slices against the remainder of an enclosing part."""
         here, there = (self.part(sums, confirms=confirms) for sums in (part, complement))
-        scattered, population = self.states.scattered, self.states.populations[model]
+        scattered, population = self.states.centres_differ, self.states.populations[model]
         return contrast(self.spec.metric, model, population, here, there, scattered=scattered)
 
     def rests(self, model: str, crossing: Crossing, first: int, sums: Sums) -> Sums:
@@ -100,7 +100,7 @@ class Search:
 
     def complements(self, model: str, outer: Sequence[Candidate | None], inner: Sequence[Candidate]) -> Sums:
         """Complements of slices in others, or in all rows."""
-        if self.states.scattered:
+        if self.states.centres_differ:
             rests = [
                 self.states.outside(
                     inner_slice.of_column, {} if outer_slice is None else outer_slice.of_column

@@ -69,13 +69,13 @@ def search_constants(written: Suite, source: Source) -> dict[str, Any]:
 def write(builder: Builder, rows: CountedRows) -> None:
     """Add the parts of a search's sums to a state."""
     content: Mapping[str, Any] = rows.constants
-    suite, source = rows.request.written, rows.source
+    suite, source = rows.request.column_suite, rows.source
     spec = FindSlices.of(suite)
     constants = read_constants(content["constants"], None)
     bound = bind(inner_suite(suite, spec), source, classes=constants.classes)
     plan = _plan(prepare(bound, constants), suite, content, _open_encodings(content))
     for members, tally in tallies(plan):
-        builder.add(Part(KIND, bins=_name(members)), tally.counted())
+        builder.add(Part(KIND, bins=_name(members)), tally.counts())
 
 
 def merge(layouts: Sequence[AlignedStates], builder: Builder) -> None:
@@ -91,8 +91,8 @@ def merge(layouts: Sequence[AlignedStates], builder: Builder) -> None:
             assert number is not None
             for state in group.states:
                 rows = state.read(group.head.parts[number].columns)
-                tally.add_counted(state.rows(rows, number))
-        builder.add(Part(KIND, bins=_name(members)), tally.counted())
+                tally.add_counts(state.rows(rows, number))
+        builder.add(Part(KIND, bins=_name(members)), tally.counts())
 
 
 def search_of_state(suite: Suite, saved: SavedState) -> tuple[pl.DataFrame, dict[str, Any]]:
@@ -111,7 +111,7 @@ def search_of_state(suite: Suite, saved: SavedState) -> tuple[pl.DataFrame, dict
     groupings = []
     for members, frame in counted.items():
         tally = plan.tally(members)
-        tally.add_counted(_with_codes(frame, members, opened, encodings))
+        tally.add_counts(_with_codes(frame, members, opened, encodings))
         groupings.append(Grouping(members, state_of(plan, tally)))
     return slices_of_states(suite.uncertainty, plan, states_of(plan, groupings))
 

@@ -301,7 +301,7 @@ def _units(builder: Builder, plan: RunPlan, aggregated: Aggregates) -> tuple[int
         counts[keys.astype(np.int64)] = aggregated.units
         return tuple(counts.tolist())
     if modulus is not None:
-        units = collected_frame(plan.rows_added.select(pl.col(UNIT).drop_nulls().unique().sort()))
+        units = collected_frame(plan.sum_rows.select(pl.col(UNIT).drop_nulls().unique().sort()))
         keys = units[UNIT].to_numpy()
     builder.add(Part("units"), pl.DataFrame({BLOCKS: [keys]}, schema={BLOCKS: pl.List(pl.UInt64)}))
     return None

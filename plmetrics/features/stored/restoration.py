@@ -100,7 +100,7 @@ def restore(suite: Suite, saved: SavedState) -> RestoredRun:
 def empty_rows(suite: Suite, head: Head, constants: Constants) -> tuple[Request, TableView]:
     """Request of a state on a table of its columns, and its view on the state's slices: without rows."""
     data = suite.data.model_copy(update={"long": None})
-    frame = frame_of(head.schema).drop([str(path[-1]) for path in suite.derived], strict=False)
+    frame = frame_of(head.schema).drop([str(path[-1]) for path in suite.expressions], strict=False)
     source = Source(frame.lazy(), frame.schema, (), "frame", rows=None)
     request = bind(suite.model_copy(update={"data": data}), source, classes=constants.classes)
     keys = pinned_keys(request.view.roles.keys, constants.keys, request.view.schema)

@@ -49,12 +49,12 @@ class RowDesign:
     """Facts about rows: whether they belong together in units, and whether they carry weights."""
 
     clustered: bool = False
-    weighted: bool = False
+    has_weights: bool = False
 
     @property
     def doubt(self) -> str:
         """Reason against a form that counts rows, empty without one."""
-        return "clustered" if self.clustered else "weighted" if self.weighted else ""
+        return "clustered" if self.clustered else "weighted" if self.has_weights else ""
 
 
 def methods_of(metric: Metric, uncertainty: Uncertainty, rows: RowDesign) -> tuple[IntervalMethod, ...]:

@@ -284,7 +284,7 @@ def exact_replicates(
         batch = [metric for metric in metrics if metric.needs.distinct == scores]
         if not batch:
             continue
-        if scores or tilted or sliced.weighted or not isinstance(sliced, SlicedRows):
+        if scores or tilted or sliced.has_weights or not isinstance(sliced, SlicedRows):
             resampled = _of_scores(batch, sliced, weights, scores=scores)
         else:
             resampled = _of_point_rows(batch, sliced, weights)

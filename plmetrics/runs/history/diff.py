@@ -178,7 +178,7 @@ def _with_paired_intervals(rows: pl.DataFrame, runs: PairedRuns | None, level: f
         return rows
     differences = runs.differences(level)
     reach = np.fmax(differences.upper - differences.difference, differences.difference - differences.lower)
-    paired = pl.Series(runs.paired & np.isin(differences.interval_status.astype(str), ("ok", "degenerate")))
+    paired = pl.Series(runs.mask & np.isin(differences.interval_status.astype(str), ("ok", "degenerate")))
     ends = {"low": differences.lower, "high": differences.upper, "reach": reach}
     return rows.with_columns(
         pl.when(paired).then(pl.Series(numbers).fill_nan(None)).otherwise(name).alias(name)

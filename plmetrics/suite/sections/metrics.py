@@ -48,7 +48,7 @@ class MetricReader:
         self._definitions = CustomMetrics(task, findings, self.read)
         self._of_texts: dict[str, Metric] = {}
 
-    def read_all(self, value: Any, *, parts: Sequence[tuple[str, ...]] = ()) -> Metrics:
+    def read_list(self, value: Any, *, parts: Sequence[tuple[str, ...]] = ()) -> Metrics:
         """The metrics asked for; the task's default list for None. None, if one of them is wrong.
 
         `parts` are those of each model's prediction: defaults that a model cannot have are left out.

@@ -164,7 +164,7 @@ class SlicedPoints(ExactPoints):
     joined: SetPoints | None
     distinct: SetPoints | None
     counted: SlicedScores | None
-    weighted: bool = False
+    has_weights: bool = False
     arms: bool = False
 
     @property
