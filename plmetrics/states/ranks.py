@@ -50,11 +50,6 @@ class Pairs:
     weight: Array | None
     block: NDArray[np.int32] | None = None
 
-    @property
-    def error(self) -> Array:
-        """Prediction minus label."""
-        return self.score - self.label
-
     def regroup(self, codes: Codes | None, slices: int) -> SlicedPairs:
         """The rows of each slice of a set; rows of code -1 are in none, `codes` is None for one slice of all."""
         if codes is None:
@@ -77,15 +72,6 @@ class SlicedPairs:
 
     def __iter__(self) -> Iterator[Pairs]:
         return iter(self.parts)
-
-    def code(self) -> Codes:
-        """The slice of each row, slice after slice."""
-        return np.repeat(np.arange(len(self.parts)), [len(part.label) for part in self.parts])
-
-    def weights(self) -> Array:
-        """The weight of each row, slice after slice."""
-        each = [np.ones(len(part.label)) if part.weight is None else part.weight for part in self.parts]
-        return np.concatenate(each) if each else np.zeros(0)
 
 
 @dataclass(frozen=True, slots=True)
