@@ -216,7 +216,10 @@ def estimate(
     request = plan.request
     suite = request.suite
     states = zip(
-        plan.slices, sliced_sums(plan, aggregated), sliced_complements(plan, aggregated), strict=True
+        plan.slices,
+        sliced_sums(plan, aggregated.sums),
+        sliced_complements(plan, aggregated.sums),
+        strict=True,
     )
     sets = [SetStates(*of_set) for of_set in states]
     weights = resampling(suite, aggregated.units)

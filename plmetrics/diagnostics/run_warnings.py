@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.sums import SumsState
     from plmetrics.suite.model import Suite
-    from plmetrics.table.prediction_columns import RoleColumns
+    from plmetrics.table.prediction_columns import PredictionColumns
 
 _MOST_QUERIES = 0.5
 
@@ -185,7 +185,7 @@ def run_facts(plan: RunPlan, aggregated: Aggregates) -> TableFacts:
         masses = np.array([sums[f"{prefix}positives"], sums[f"{prefix}negatives"]])
         figures |= _class_sizes(masses, figures["rows"])
         figures["prevalence"] = float(masses[0] / masses.sum())
-        figures |= _scores(plan.view.roles, aggregated.rows)
+        figures |= _scores(plan.view.roles.models, aggregated.rows)
     elif suite.task == "multiclass":
         figures |= _classes(model, sums, figures["rows"])
     elif suite.task == "regression":
@@ -234,13 +234,13 @@ def _unreached_thresholds(plan: RunPlan, sums: Sequence[SumsState]) -> list[str]
     return out
 
 
-def _scores(roles: RoleColumns, rows: pl.DataFrame | None) -> dict[str, float]:
+def _scores(models: Mapping[str, PredictionColumns], rows: pl.DataFrame | None) -> dict[str, float]:
     """The ends of the scores, where the run holds them anyway: of the models it was given."""
     if rows is None:
         return {}
     score_columns = [
         score_column(name)
-        for name, model in roles.models.items()
+        for name, model in models.items()
         if not model.derivations and "score" in model.columns and score_column(name) in rows.columns
     ]
     if not score_columns:

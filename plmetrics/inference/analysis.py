@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from plmetrics.inference.slice_comparisons import SliceContrasts
     from plmetrics.inference.weights import ResamplingWeights
     from plmetrics.suite.model import Suite
+    from plmetrics.table.slices import SliceSet
 
 _WORTH_A_THREAD = 1 << 16
 """Of so many replicates of slices, NumPy's work on one metric outweighs what Python adds to it."""
@@ -206,7 +207,7 @@ class _Tables:
         across = CrossSliceEstimates(self._analysis, over, self._overall)
         for index, states in members.items():
             for chunk in chunks(states.sums, self._analysis.weights):
-                listed = _slice_mask(self._analysis, states, chunk)
+                listed = _slice_mask(self._analysis, states.slices.slice_set, chunk)
                 estimates = self._estimates(index, chunk)
                 across.add(estimates, self._add_chunk(index, chunk, name, listed, estimates))
                 if sliced is not None:
@@ -334,9 +335,9 @@ def _is_large(weights: ResamplingWeights | None, chunk: Chunk) -> bool:
     return replicates * (chunk.last - chunk.first) >= _WORTH_A_THREAD
 
 
-def _slice_mask(analysis: Analysis, states: SetStates, chunk: Chunk) -> NDArray[np.bool_]:
+def _slice_mask(analysis: Analysis, slice_set: SliceSet, chunk: Chunk) -> NDArray[np.bool_]:
     """All slices, also those with every row excluded, and folds with rows."""
-    if not states.slices.slice_set.is_derived:
+    if not slice_set.is_derived:
         return np.ones(chunk.last - chunk.first, dtype=np.bool_)
     counts = [chunk.sums.total(f"{analysis.population.models[model]}n") for model in analysis.models]
     occupied: NDArray[np.bool_] = np.sum(counts, axis=0) > 0

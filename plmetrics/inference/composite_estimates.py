@@ -103,7 +103,7 @@ def across_slices(metric: AcrossSlices, here: WholeSet) -> EstimateColumns:
         part.estimate.replicates is not None for part in parts.values()
     ):
         replicates = _groups(metric, here, defined, reference, partial(_replicates, level=here.level))
-    derived = _value(metric, point, replicates, status, first)
+    derived = _value(metric, point, replicates, status, first.estimate)
     if metric.compares_groups and derived.replicates is not None:
         from plmetrics.inference.comparisons.paired_bootstrap import without_spread
 
@@ -122,7 +122,7 @@ def across_slices(metric: AcrossSlices, here: WholeSet) -> EstimateColumns:
         bound = metric.combined_bound(_groups(metric, here, defined, reference, _bounds))
     bounds = None if bound is None else np.atleast_1d(bound)
     return EstimateColumns(
-        estimate, n, weight, bounds, np.array([note], dtype=object), _threshold(first, slice(0, 1))
+        estimate, n, weight, bounds, np.array([note], dtype=object), _threshold(first.threshold, slice(0, 1))
     )
 
 
@@ -175,14 +175,14 @@ def _groups(
 
 
 def _value(
-    metric: AcrossSlices, point: Groups, replicated: Groups | None, status: str, first: EstimateColumns
+    metric: AcrossSlices, point: Groups, replicated: Groups | None, status: str, estimate: Estimate
 ) -> Estimate:
     """Estimate of the metric, of one entry or of one for each admitted slice. Its blocks are to be filled in."""
     shape = (next(iter(point.values.values())).shape[-1],) if metric.for_each else (1,)
     value: Array = np.full(shape, np.nan)
     replicates = deviations = None
-    if replicated is not None and first.estimate.replicates is not None:
-        replicates = np.full((len(first.estimate.replicates), *shape), np.nan)
+    if replicated is not None and estimate.replicates is not None:
+        replicates = np.full((len(estimate.replicates), *shape), np.nan)
     if status == "ok":
         with np.errstate(divide="ignore", invalid="ignore"):
             value = np.atleast_1d(metric.finalise(point))
@@ -196,7 +196,7 @@ def _value(
     )
     blocks = np.zeros(shape, dtype=np.int64)
     clean = np.where(finite, value, np.nan)
-    return Estimate(clean, statuses, blocks, replicates, (), deviations, first.estimate.kind)
+    return Estimate(clean, statuses, blocks, replicates, (), deviations, estimate.kind)
 
 
 def _without_replicates(derived: Estimate, unsure: NDArray[np.bool_], reference: int | None) -> Estimate:
@@ -231,10 +231,10 @@ def _scatter_estimates(
         note[index[reference]] = "the reference"
     groups = most_groups([part.estimate for part in parts.values()])
     estimate = Estimate(value, status, fewest_blocks, replicates, (), kind=derived.kind, groups=groups)
-    threshold = _threshold(first, slice(None))
+    threshold = _threshold(first.threshold, slice(None))
     return EstimateColumns(estimate, first.n, first.weight, None, note, threshold, first.labelled)
 
 
-def _threshold(estimates: EstimateColumns, part: slice) -> Array | None:
+def _threshold(threshold: Array | None, part: slice) -> Array | None:
     """Common threshold of the values, if one was searched."""
-    return None if estimates.threshold is None else estimates.threshold[part]
+    return None if threshold is None else threshold[part]

@@ -365,7 +365,7 @@ def _no_rows_error(plan: RunPlan) -> NoRowsLeftError:
     return error
 
 
-def sliced_complements(plan: RunPlan, aggregated: Aggregates) -> list[ComplementSums | None]:
+def sliced_complements(plan: RunPlan, sums: Sequence[SumsState]) -> list[ComplementSums | None]:
     """Sums of the complement of every slice, for sets compared with it or decomposed."""
     compare = plan.request.suite.compare
     if compare is None:
@@ -379,13 +379,13 @@ def sliced_complements(plan: RunPlan, aggregated: Aggregates) -> list[Complement
         if not (with_complements or name in compare.decompose):
             out.append(None)
             continue
-        out.append(ComplementSums(_rolled_up(plan, aggregated.sums, slices, 1), with_complements))
+        out.append(ComplementSums(_rolled_up(plan, sums, slices, 1), with_complements))
     return out
 
 
-def sliced_sums(plan: RunPlan, aggregated: Aggregates) -> list[SlicedSums]:
+def sliced_sums(plan: RunPlan, sums: Sequence[SumsState]) -> list[SlicedSums]:
     """The sums of every slice set, rolled up from its cube."""
-    return [_rolled_up(plan, aggregated.sums, slices) for slices in plan.slices]
+    return [_rolled_up(plan, sums, slices) for slices in plan.slices]
 
 
 def _rolled_up(plan: RunPlan, sums: Sequence[SumsState], slices: Slices, complement: int = 0) -> SlicedSums:

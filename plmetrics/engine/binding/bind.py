@@ -186,7 +186,7 @@ def _check_slices(suite: Suite, schema: pl.Schema, sets: Sequence[SliceSet]) -> 
     if suite.task == "ranking":
         from plmetrics.engine.binding.task_columns import check_ranking
 
-        check_ranking(suite, schema, suite.value_metrics("overall", *suite.slices))
+        check_ranking(suite.columns, schema, suite.value_metrics("overall", *suite.slices))
 
 
 def _place(metrics: Sequence[Metric], metric: Metric) -> tuple[str | int, ...]:

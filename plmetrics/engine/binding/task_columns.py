@@ -49,18 +49,18 @@ def _too_large(value: pl.Expr) -> pl.Expr:
     return value.cast(pl.Float64) > LARGEST_LABEL
 
 
-def check_ranking(suite: Suite, schema: pl.Schema, metrics: Sequence[Metric]) -> None:
+def check_ranking(columns: Columns, schema: pl.Schema, metrics: Sequence[Metric]) -> None:
     """Check of the columns and metrics of a ranking.
 
     Raises:
         DataError: the column of the query is of a type that names none.
         ConfigError: a metric is made from rows, or orders ties by a document that is not named.
     """
-    query = suite.columns.query
+    query = columns.query
     if query is not None and query in schema:
         _require_query(schema[query], query)
     _refuse_row_metrics(metrics)
-    _require_documents(suite.columns, metrics)
+    _require_documents(columns, metrics)
 
 
 def _refuse_row_metrics(metrics: Sequence[Metric]) -> None:

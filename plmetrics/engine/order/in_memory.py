@@ -74,7 +74,7 @@ def _by_score(plan: RunPlan, aggregated: Aggregates, model: str) -> Callable[[in
     frame = model_rows(plan, aggregated.rows, model, column)
     if plan.view.roles.treatment is not None:
         ordered = _ascending(frame, column)
-        arms = _order_rows(ordered, column, ordered[TREATED].to_numpy(), aggregated)
+        arms = _order_rows(ordered, column, ordered[TREATED].to_numpy(), aggregated.block_keys)
         return _cutter(plan, ordered, EffectRows(arms, ordered[LABEL].to_numpy()))
     if plan.request.areas_alone and AreaRows.fits(frame[column]):
         once = all(slices.slice_set.is_whole for slices in plan.slices)
@@ -91,7 +91,7 @@ def _in_order(
         packed = PackedRows(score, frame[positive].to_numpy(), _blocks(frame, aggregated.block_keys))
         return _cutter(plan, frame, packed)
     ordered = _ascending(frame, column)
-    rows = _order_rows(ordered, column, ordered[positive].to_numpy(), aggregated)
+    rows = _order_rows(ordered, column, ordered[positive].to_numpy(), aggregated.block_keys)
     return _cutter(plan, ordered, rows)
 
 
@@ -118,7 +118,7 @@ def _by_value(
         return _cutter(plan, frame, QuantileRows.of(frame, column, weight, levels))
     ordered = _ascending(frame, column)
     everywhere = np.ones(ordered.height, dtype=np.bool_)
-    return _cutter(plan, ordered, _order_rows(ordered, column, everywhere, aggregated))
+    return _cutter(plan, ordered, _order_rows(ordered, column, everywhere, aggregated.block_keys))
 
 
 def _ascending(frame: pl.DataFrame, column: str) -> pl.DataFrame:
@@ -168,13 +168,13 @@ def set_codes(plan: RunPlan, frame: pl.DataFrame, index: int) -> NDArray[np.int6
 
 
 def _order_rows(
-    frame: pl.DataFrame, column: str, positive: NDArray[np.bool_], aggregated: Aggregates
+    frame: pl.DataFrame, column: str, positive: NDArray[np.bool_], block_keys: NDArray[np.uint64]
 ) -> SortedRows:
     return SortedRows(
         frame[column].to_numpy(),
         positive,
         frame[WEIGHT].to_numpy() if WEIGHT in frame.columns else None,
-        _blocks(frame, aggregated.block_keys),
+        _blocks(frame, block_keys),
     )
 
 

@@ -90,7 +90,7 @@ def with_stored_calibrators(view: TableView, stored: Mapping[str, Any]) -> Calib
     out, warnings = view, []
     for name, constants in stored.items():
         restored = _read_calibrator(view, constants)
-        out = out.with_model(name, _prediction(view.roles, constants["model"], restored))
+        out = out.with_model(name, _prediction(view.roles.models, constants["model"], restored))
         warnings += _doubts(constants, restored)
     return Calibration(out.without_margins(), stored, tuple(warnings))
 
@@ -148,7 +148,7 @@ def _rows_to_fit(view: TableView, condition: str, models: Mapping[str, SuitePath
     """Labels, weights, folds and scores of the rows to fit on, with the marks of sound ones."""
     fitting = _fitting(view, condition, tuple(models))
     table = fitting.table()
-    columns = [column for model in models for column in _prediction_columns(view.roles, model)]
+    columns = [column for model in models for column in _prediction_columns(view.roles.models, model)]
     columns += [name for model in models for name in _label_and_weight(view.roles, model) if name is not None]
     columns += [plain_column(str(view.suite.columns.fold))] if condition == BY_FOLD else []
     missing = fitting.roles.missing
@@ -174,9 +174,9 @@ def _label_and_weight(roles: RoleColumns, model: str) -> tuple[str, str | None]:
     return roles.label_of(model), roles.weight_of(model)
 
 
-def _prediction_columns(roles: RoleColumns, model: str) -> list[str]:
+def _prediction_columns(models: Mapping[str, PredictionColumns], model: str) -> list[str]:
     """The canonical columns to calibrate: a score, or a probability for each class."""
-    return [part_column(model, part) for part in roles.models[model].parts]
+    return [part_column(model, part) for part in models[model].parts]
 
 
 def _fitting(view: TableView, condition: str, models: Sequence[str]) -> TableView:
@@ -198,7 +198,7 @@ def _fit_calibrator(
         rows = rows.filter(pl.col(valid_column(source)))
     label, weight = _label_and_weight(view.roles, source)
     rows = rows if weight is None else rows.filter(pl.col(weight) != 0)
-    score = rows.select(_prediction_columns(view.roles, source)).to_numpy()
+    score = rows.select(_prediction_columns(view.roles.models, source)).to_numpy()
     sample = _Sample(score, rows[label].to_numpy(), None if weight is None else rows[weight].to_numpy())
     margin = source not in view.suite.models
     description = {"method": spec.method, "model": source, "fit_on": spec.fit_on}
@@ -292,9 +292,11 @@ def _fit(
         raise DataError(Problem(f"{where}{reason}", (*path, "method"), hint or None)) from None
 
 
-def _prediction(roles: RoleColumns, source: str, calibrated: _CalibratedParts) -> PredictionColumns:
+def _prediction(
+    models: Mapping[str, PredictionColumns], source: str, calibrated: _CalibratedParts
+) -> PredictionColumns:
     """Prediction of a model derived from another's scores."""
-    model = roles.models[source]
+    model = models[source]
     expressions = dict(zip(model.columns, calibrated.expressions, strict=True))
     return PredictionColumns(model.columns, expressions, label=model.label, weight=model.weight)
 

@@ -56,14 +56,14 @@ def by_query(request: Request, view: TableView) -> Question[tuple[TableView, int
     Raises:
         DataError: rows failed a check, a query has a document twice, or what belongs to queries varies within one.
     """
-    passes = yield from passes_to_hold(view, view.raw, _width(request, view), "ranking", "task")
+    passes = yield from passes_to_hold(view, view.raw, _width(request, view.roles), "ranking", "task")
     parts: list[pl.DataFrame] = []
     read = 0
     closed = [view] if passes == 1 else closed_parts(view, passes)
     for of_files in closed:
         if len(closed) > 1:
             passes = yield from passes_to_hold(
-                of_files, of_files.raw, _width(request, of_files), "ranking", "task"
+                of_files, of_files.raw, _width(request, of_files.roles), "ranking", "task"
             )
         for number in range(passes):
             part = of_files if passes == 1 else replace(of_files, raw=some_queries(of_files, number, passes))
@@ -82,12 +82,12 @@ def ranking_passes(request: Request, rows: int) -> int:
     """Number of passes for the rows of a ranking; 1 for files of whole queries, read once each."""
     if request.suite.data.partitioned_by is not None:
         return 1
-    return passes_of_rows(request.suite, rows, _width(request, request.view))
+    return passes_of_rows(request.suite, rows, _width(request, request.view.roles))
 
 
-def _width(request: Request, view: TableView) -> int:
+def _width(request: Request, roles: RoleColumns) -> int:
     """Estimated numbers of a row while its query is computed."""
-    return len(_columns(request, view.roles)) + _RANKED
+    return len(_columns(request, roles)) + _RANKED
 
 
 def _queries_of_pass(

@@ -14,7 +14,7 @@ import polars as pl
 
 from plmetrics.core.results import SLICE_VALUES, in_schema
 from plmetrics.features.cross_validation.cross_validation_section import AXES
-from plmetrics.inference.chunks import Chunk, EstimateColumns, chunks
+from plmetrics.inference.chunks import EstimateColumns, chunks
 from plmetrics.inference.estimates import Estimates
 from plmetrics.table.joins import inner_join, left_join
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
     from plmetrics.inference.analysis import OrderedByPlace
     from plmetrics.inference.subject import Analysis, SetStates
+    from plmetrics.inference.sums import ModelSums
     from plmetrics.table.slice_keys import SliceKey
 
     Ordered = OrderedByPlace
@@ -163,7 +164,7 @@ def values_of(analysis: Analysis, ordered: Ordered, derived: FoldSet) -> pl.Data
     unblocked = replace(sums, block=np.zeros_like(sums.block), blocks=1)
     for chunk in chunks(unblocked, None):
         estimates = Estimates(plain, derived.number, chunk, ordered)
-        occupied = _occupied_cells(plain, chunk)
+        occupied = _occupied_cells(plain, chunk.sums)
         for metric in analysis.suite.metrics_in(name):
             for place, member in _classes(metric):
                 for model, estimates_of_model in enumerate(estimates.of(member).values()):
@@ -177,9 +178,9 @@ def _classes(metric: Metric) -> Iterator[tuple[int, Metric]]:
     yield from ((place, member) for place, (_, member) in enumerate(metric.per_class()))
 
 
-def _occupied_cells(analysis: Analysis, chunk: Chunk) -> Any:
+def _occupied_cells(analysis: Analysis, sums: ModelSums) -> Any:
     """Cells of a chunk with rows of any model."""
-    counts = [chunk.sums.total(f"{analysis.population.models[model]}n") for model in analysis.models]
+    counts = [sums.total(f"{analysis.population.models[model]}n") for model in analysis.models]
     return np.flatnonzero(np.sum(counts, axis=0) > 0)
 
 

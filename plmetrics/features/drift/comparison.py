@@ -111,13 +111,15 @@ def drift_gates(suite: Suite, table: pl.DataFrame) -> pl.DataFrame:
     spec = Drift.of(suite)
     if not spec.gates:
         return GATES_SCHEMA.to_frame()
-    return pl.concat([_gate_rows(gate, spec, suite, table) for gate in spec.gates])
+    return pl.concat([_gate_rows(gate, spec, suite.slices, table) for gate in spec.gates])
 
 
-def _gate_rows(gate: DriftGate, spec: Drift, suite: Suite, table: pl.DataFrame) -> pl.DataFrame:
+def _gate_rows(
+    gate: DriftGate, spec: Drift, slices: Mapping[str, SliceSet], table: pl.DataFrame
+) -> pl.DataFrame:
     measure = spec.gate_measure(gate)
     rows = table.filter(
-        pl.col("measure") == measure.text, pl.col("slice_set").is_in(_sets(gate, spec, suite.slices))
+        pl.col("measure") == measure.text, pl.col("slice_set").is_in(_sets(gate, spec, slices))
     )
     for key in ("subject", "column", "model"):
         value = getattr(gate, key)

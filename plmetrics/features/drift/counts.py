@@ -96,7 +96,7 @@ class WindowsCounting:
         sources = [windows.view.source] if in_rows else [windows.view.source, windows.reference.source]
         estimates = not _fits_in_memory(windows, sources)
         values = yield from frames_by_name(_look_ups(windows, estimates=estimates))
-        _require_rows(windows, values["facts"], in_rows=in_rows)
+        _require_rows(windows.reference.where, values["facts"], in_rows=in_rows)
         slices = list_slices(windows.view, values)
         cubes = plan_cubes(slices.slices, key_codes(windows.view.roles, slices), 1, MAX_CELLS)
         columns = yield from _columns(windows, values["facts"], cubes)
@@ -108,7 +108,7 @@ class WindowsCounting:
         grouped = [column for column in self.columns if not column.scattered]
         plans = [plan for column in grouped for plan in column.plans(self.windows, self.cubes)]
         counted = list((yield [*self._rows(), *plans]))
-        _require_sound_reference(self.windows, self.facts)
+        _require_sound_reference(self.windows.reference, self.facts)
         return DriftCounts(self.sets, self._in_turn(counted), self.windows.has_weights)
 
     def _rows(self) -> list[pl.LazyFrame]:
@@ -117,7 +117,8 @@ class WindowsCounting:
         if not values:
             return []
         keys = [
-            _key(cube).cast(_key_type(cube)).alias(f"{KEY}{place}") for place, cube in enumerate(self.cubes)
+            _key(cube).cast(_key_type(cube.cells)).alias(f"{KEY}{place}")
+            for place, cube in enumerate(self.cubes)
         ]
         weight = [pl.col(WEIGHT)] if self.windows.has_weights else []
         return [self.windows.frame.select(*keys, *weight, *values)]
@@ -182,26 +183,22 @@ def _look_ups(windows: Windows, *, estimates: bool) -> dict[str, pl.LazyFrame]:
     return plans | slice_plans(windows.view, windows.frame)
 
 
-def _require_rows(windows: Windows, facts: pl.DataFrame, *, in_rows: bool) -> None:
+def _require_rows(where: pl.Expr | None, facts: pl.DataFrame, *, in_rows: bool) -> None:
     """Both windows have rows."""
     rows = dict(facts.select(WINDOW, "rows").iter_rows())
     path = ("drift", "where") if in_rows else _REFERENCE
     if not rows.get(0):
-        hint = (
-            "none is left of it after where, weights and missing values"
-            if windows.reference.where is not None
-            else None
-        )
+        hint = "none is left of it after where, weights and missing values" if where is not None else None
         raise no_reference_rows(path, hint)
     if not rows.get(1):
         raise no_current_rows(path, "narrow drift's where, or name another table as reference")
 
 
-def _require_sound_reference(windows: Windows, facts: pl.DataFrame) -> None:
+def _require_sound_reference(reference: TableView, facts: pl.DataFrame) -> None:
     """The rows of the reference are sound."""
     rows, bad = facts.filter(pl.col(WINDOW) == 0).select("rows", "bad").row(0)
     if bad:
-        before = windows.reference
+        before = reference
         raise in_reference(bad_values(before, before.table().checks, rows))
 
 
@@ -287,9 +284,9 @@ def _key(cube: Cube) -> pl.Expr:
     return 2 * cube.cell() + pl.col(WINDOW)
 
 
-def _key_type(cube: Cube) -> type[pl.DataType]:
+def _key_type(cells: int) -> type[pl.DataType]:
     """Smallest integer type for the keys of a cube's cells."""
-    return pl.UInt8 if 2 * cube.cells <= 1 << 8 else pl.UInt32 if 2 * cube.cells <= 1 << 32 else pl.Int64
+    return pl.UInt8 if 2 * cells <= 1 << 8 else pl.UInt32 if 2 * cells <= 1 << 32 else pl.Int64
 
 
 def _columns(windows: Windows, facts: pl.DataFrame, cubes: Sequence[Cube]) -> Question[tuple[_Column, ...]]:

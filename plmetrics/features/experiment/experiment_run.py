@@ -170,11 +170,13 @@ def experiment_gates(suite: Suite, table: pl.DataFrame) -> pl.DataFrame:
     """
     gates = ExperimentPlan.of(suite).gates
     wrong = not table.filter(status=SAMPLE_RATIO_MISMATCH).is_empty()
-    rows = [_gate_rows(gate, suite, table, wrong=wrong) for gate in gates]
+    rows = [_gate_rows(gate, suite.slices, table, wrong=wrong) for gate in gates]
     return pl.concat(rows) if rows else GATES_SCHEMA.to_frame()
 
 
-def _gate_rows(gate: ExperimentGate, suite: Suite, table: pl.DataFrame, *, wrong: bool) -> pl.DataFrame:
+def _gate_rows(
+    gate: ExperimentGate, slices: Mapping[str, SliceSet], table: pl.DataFrame, *, wrong: bool
+) -> pl.DataFrame:
     of_ratio = gate.measure == "sample_ratio"
     value, lower, upper = _COLUMNS[gate.measure]
     rule = Rule(
@@ -183,7 +185,7 @@ def _gate_rows(gate: ExperimentGate, suite: Suite, table: pl.DataFrame, *, wrong
         by_interval=gate.using == "interval" and lower is not None,
         on_undefined=gate.on_undefined,
     )
-    rows = table.filter((pl.col("test") == "sample_ratio") if of_ratio else _selection(gate, suite.slices))
+    rows = table.filter((pl.col("test") == "sample_ratio") if of_ratio else _selection(gate, slices))
     if rows.is_empty():
         return _empty_gate(gate, rule.text)
     nothing = pl.lit(None, dtype=pl.Float64)

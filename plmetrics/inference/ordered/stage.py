@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from plmetrics.states.ranks import Pairs, SlicedPairs
     from plmetrics.states.scores.sliced_scores import SlicedScores
     from plmetrics.suite.sections.basics import Curve
-    from plmetrics.table.slices import Slices
+    from plmetrics.table.slices import SliceSet
 
     ScoresOfModels = Iterator[tuple[str, str | None, Callable[[int], SlicedScores]]]
 
@@ -52,7 +52,7 @@ def ordered_stage(
             out |= _paired_areas(analysis.sets, model, value.removeprefix(AREAS), of_set)
             continue
         for index, states in _sets_with_slices(analysis.sets):
-            drawn_here = _curves_of(analysis.suite.row_curves, states.slices, value)
+            drawn_here = _curves_of(analysis.suite.row_curves, states.slices.slice_set, value)
             needed = analysis.suite.state_metrics(states.slices.slice_set.name)
             metrics = [metric for metric in needed if _in_order(metric.needs, value)]
             values = grid_rank_values if value == RANKS else ordered_values
@@ -166,9 +166,9 @@ def _in_order(need: Need, value: str | None) -> bool:
     return isinstance(need, OrderedRows) and (None if need.by is None else need.by.key) == value
 
 
-def _curves_of(row_curves: Sequence[Curve], slices: Slices, value: str | None) -> list[Curve]:
+def _curves_of(row_curves: Sequence[Curve], slice_set: SliceSet, value: str | None) -> list[Curve]:
     """Curves of a slice set from scores, or by its key from another value, each once."""
-    name = slices.slice_set.name
+    name = slice_set.name
     requested = [curve for curve in row_curves if name == "overall" or name in curve.slices]
     requested = [curve for curve in requested if drawn_from(curve, value)]
     return list({curve.model_copy(update={"slices": ()}): curve for curve in requested}.values())
