@@ -198,8 +198,7 @@ def _require_sound_reference(reference: TableView, facts: pl.DataFrame) -> None:
     """The rows of the reference are sound."""
     rows, bad = facts.filter(pl.col(WINDOW) == 0).select("rows", "bad").row(0)
     if bad:
-        before = reference
-        raise in_reference(bad_values(before, before.table().checks, rows))
+        raise in_reference(bad_values(reference, reference.table().checks, rows))
 
 
 @dataclass(frozen=True, slots=True)
