@@ -69,7 +69,7 @@ def bind(
         from plmetrics.engine.binding.row_expressions import derivable_columns, derived_columns
 
         source = derived_columns(suite.expressions, source)
-        tables = {key: derivable_columns(suite, table) for key, table in (tables or {}).items()}
+        tables = {key: derivable_columns(suite.expressions, table) for key, table in (tables or {}).items()}
     if suite.labels is not None:
         source = source.with_absent(suite.columns.label)
     inquiry = Inquiry()

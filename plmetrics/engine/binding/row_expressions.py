@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from plmetrics.catalogue.metric import Metric
     from plmetrics.core.names import SuitePath
-    from plmetrics.suite.model import Suite
 
 
 def predicate(text: str, schema: pl.Schema, path: tuple[str | int, ...], where: str = "where") -> pl.Expr:
@@ -58,22 +57,19 @@ def derived_columns(derived: Mapping[SuitePath, str], source: Source) -> Source:
     return source
 
 
-def derivable_columns(suite: Suite, table: Source) -> Source:
+def derivable_columns(expressions: Mapping[SuitePath, str], table: Source) -> Source:
     """Feature's table beside the rows, with the derived columns of available inputs."""
     available = set(table.schema)
     derivable = {}
-    for name, text in suite.derive.items():
-        if name not in available and available.issuperset(compile_row(text).columns):
-            derivable[name] = text
-            available.add(name)
-    slices = {
-        name: spec
-        for name, spec in suite.slices.items()
-        if spec.expression and available.issuperset(compile_row(spec.expression).columns)
-    }
-    return derived_columns(
-        suite.model_copy(update={"derive": derivable, "slices": slices}).expressions, table
-    )
+    for path, text in expressions.items():
+        section, name = path[0], str(path[-1])
+        if section == "derive" and name in available:
+            continue
+        if available.issuperset(compile_row(text).columns):
+            derivable[path] = text
+            if section == "derive":
+                available.add(name)
+    return derived_columns(derivable, table)
 
 
 def _check_types(
