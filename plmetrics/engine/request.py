@@ -120,6 +120,11 @@ class Request:
         return self.view.arithmetic
 
     @property
+    def chooses_thresholds(self) -> bool:
+        """Whether a metric has its threshold from the rows."""
+        return any(metric.chosen_threshold is not None for metric in self.leaves)
+
+    @property
     def has_weights(self) -> bool:
         """Whether rows have weights."""
         return self.suite.has_weights

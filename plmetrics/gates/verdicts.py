@@ -25,6 +25,7 @@ from plmetrics.gates.sufficiency import (
     with_sizes,
 )
 from plmetrics.suite.sections.basics import BASELINE
+from plmetrics.suite.sections.section import names_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -329,7 +330,7 @@ def _models(gate: Gate, suite: Suite) -> list[str | None]:
 
 
 def _sets(gate: Gate, slice_sets: Sequence[str], order: Mapping[str, int]) -> list[str]:
-    named = (gate.slices,) if isinstance(gate.slices, str) else gate.slices
+    named = names_of(gate.slices)
     if "all" in named:
         named = tuple(slice_sets)
     elif named == ("overall",) and "overall" not in slice_sets:

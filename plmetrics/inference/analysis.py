@@ -179,9 +179,7 @@ class _Tables:
         slices, unlabelled = [states.slices for states in analysis.sets], bool(analysis.population.scored)
         self._metrics = metrics_rows(slices, unlabelled=unlabelled)
         self._contrasts = _contrasts(analysis)
-        self._kinds = {
-            metric.text: number for number, metric in enumerate(analysis.suite.metrics_and_subjects)
-        }
+        self._kinds = analysis.metric_numbers
         (chunk,) = chunks(analysis.sets[0].sums, analysis.weights)
         self._overall = self._estimates(0, chunk)
 

@@ -88,9 +88,7 @@ class Contrasts:
     def __init__(self, analysis: Analysis) -> None:
         self._analysis = analysis
         self._rows = comparison_rows([states.slices for states in analysis.sets])
-        self._numbers = {
-            metric.text: number for number, metric in enumerate(analysis.suite.metrics_and_subjects)
-        }
+        self._numbers = analysis.metric_numbers
         compare = analysis.suite.compare
         self._compared = () if compare is None else compare.scales
         self._requested = pairs_by_scale(analysis.suite, analysis.pairs)

@@ -169,6 +169,11 @@ class Analysis:
         """Model names in suite order."""
         return tuple(self.suite.models)
 
+    @property
+    def metric_numbers(self) -> dict[str, int]:
+        """Places of metrics in the order of results, by text."""
+        return {metric.text: number for number, metric in enumerate(self.suite.metrics_and_subjects)}
+
 
 def base_analysis(analysis: Analysis) -> Analysis:
     """Analysis of the slice sets of the suite and their crosses, without those of features."""

@@ -109,7 +109,7 @@ def _p_text(row: Row) -> str:
 
 def _models(summary: Summary) -> Grid:
     """The values on all rows: a column a model, or a row a model where there are many."""
-    rows = summary.metrics.filter(pl.col("class").is_null(), slice="all").rows(named=True)
+    rows = summary.overall.rows(named=True)
     models = list(dict.fromkeys(row["model"] for row in rows))
     values = {(metric_label(row), row["model"]): str(row_estimate(row)) for row in rows}
     metrics = list(dict.fromkeys(label for label, _ in values))

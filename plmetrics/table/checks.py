@@ -9,6 +9,7 @@ import polars as pl
 
 from plmetrics.core.errors import DataError, Problem
 from plmetrics.core.names import SuitePath, name_list
+from plmetrics.table.common_types import are_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -144,7 +145,7 @@ def require_numbers(needs: Iterable[Requirement], schema: pl.Schema) -> None:
     problems = [
         not_numbers(need.column, need.role, dtype, need.path)
         for need, dtype in types
-        if not (dtype.is_numeric() or dtype in {pl.Boolean, pl.Null})
+        if not are_numbers(dtype)
     ]
     if problems:
         raise DataError(problems)

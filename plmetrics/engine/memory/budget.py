@@ -262,7 +262,7 @@ def waiting_bytes(view: TableView) -> int:
     """Estimated upper bound of memory for plans in one scan: fast plans read ahead of slow ones."""
     source = view.source
     if source.rows is None:
-        return sum(file.size for file in source.files)
+        return source.bytes
     predictions = sum(len(model.parts) for model in view.roles.models.values())
     return source.rows * (_WAITING + _SCORE * predictions)
 

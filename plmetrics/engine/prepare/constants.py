@@ -66,7 +66,7 @@ def constant_thresholds(
     """The thresholds of each model where none is found in the rows."""
     if constants is not None:
         return constants.thresholds
-    chosen = any(metric.chosen_threshold is not None for metric in request.leaves)
+    chosen = request.chooses_thresholds
     return None if chosen else suite_thresholds(request.suite.models)
 
 

@@ -57,7 +57,7 @@ def counts_by_batch(view: TableView) -> bool:
         return False
     rows = view.source.rows
     if rows is None:
-        rows = sum(file.size for file in view.source.files) // _LINE
+        rows = view.source.bytes // _LINE
     return rows * _IN_TABLE * _SHARE > working_memory(view.suite)
 
 

@@ -17,6 +17,7 @@ from plmetrics.features.advice.column_roles import (
     named_scores,
 )
 from plmetrics.features.advice.table_roles import Roles, Wishes
+from plmetrics.table.common_types import is_text
 from plmetrics.table.prediction_columns import quantile_part
 
 if TYPE_CHECKING:
@@ -180,7 +181,7 @@ def _label_reason(wishes: Wishes, label: str, reason: str) -> dict[str, str]:
 
 
 def _is_classes(column: ColumnFacts, wishes: Wishes) -> bool:
-    textual = isinstance(column.dtype, (pl.String, pl.Categorical, pl.Enum))
+    textual = is_text(column.dtype)
     least = 2 if wishes.task == "multiclass" else 3
     return least <= column.distinct <= _MOST_CLASSES and (textual or column.dtype.is_integer())
 

@@ -18,6 +18,7 @@ from plmetrics.engine.prepare.slices import MOST_DERIVED
 from plmetrics.features.cross_validation.cross_validation_section import CrossValidation, folds_of
 from plmetrics.suite.sections.basics import SliceSet as SliceSpec
 from plmetrics.table.checks import not_numbers
+from plmetrics.table.common_types import is_opaque
 from plmetrics.table.prediction_columns import require
 from plmetrics.table.slice_keys import SliceKey
 from plmetrics.table.slices import Slices, SliceSet
@@ -75,7 +76,7 @@ def _axis(axis: str, column: str, path: SuitePath, schema: pl.Schema) -> SliceKe
     """Key of an axis; NaN, as in whole numbers stored as floats because some are absent, is no fold."""
     name = str(path[-1])
     dtype = require(schema, column, name, path)
-    if dtype.is_nested() or dtype in {pl.Binary, pl.Object}:
+    if is_opaque(dtype):
         raise DataError(Problem(f"column '{column}' ({name}) is of type {dtype}, which has no slices", path))
     if axis == "x" and not dtype.is_numeric():
         hint = "name it as configuration, if its values are no numbers"

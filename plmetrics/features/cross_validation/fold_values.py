@@ -157,7 +157,7 @@ def without_replicates(analysis: Analysis) -> Analysis:
 def values_of(analysis: Analysis, ordered: Ordered, derived: FoldSet) -> pl.DataFrame:
     """Row for every model, metric, class and nonempty cell: `GROUP`, the other axes, and the value."""
     plain = without_replicates(analysis)
-    numbers = {metric.text: number for number, metric in enumerate(analysis.suite.metrics_and_subjects)}
+    numbers = analysis.metric_numbers
     name = analysis.sets[derived.source].slices.slice_set.name
     parts: list[dict[str, Any]] = []
     sums = derived.states.sums

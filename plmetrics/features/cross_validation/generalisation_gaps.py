@@ -53,7 +53,7 @@ def pooled_gaps(analysis: Analysis, ordered: Ordered, derived: FoldSet) -> pl.Da
         return pl.DataFrame()
     parts = list(chunks(derived.states.sums, analysis.weights))
     estimates = [Estimates(analysis, derived.number, chunk, ordered) for chunk in parts]
-    numbers = {metric.text: number for number, metric in enumerate(analysis.suite.metrics_and_subjects)}
+    numbers = analysis.metric_numbers
     name = analysis.sets[derived.source].slices.slice_set.name
     frames = []
     for metric in analysis.suite.metrics_in(name):

@@ -29,6 +29,7 @@ from plmetrics.features.stored.state_files import damage_errors
 from plmetrics.features.stored.stored_state import file_places
 from plmetrics.gates.rules import Rule
 from plmetrics.gates.verdicts import unmatched_gate
+from plmetrics.suite.sections.section import names_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -149,7 +150,7 @@ def _gate_rows(
 
 
 def _sets(gate: DriftGate, spec: Drift, slices: Mapping[str, SliceSet]) -> list[str]:
-    named = (gate.slices,) if isinstance(gate.slices, str) else gate.slices
+    named = names_of(gate.slices)
     return ["overall", *spec.sets(tuple(slices))] if "all" in named else list(named)
 
 

@@ -21,7 +21,7 @@ from plmetrics.suite.problems import Findings, absent, check_predicate, frozen
 from plmetrics.suite.sections.basics import Correction, Finite  # noqa: TC001 (pydantic reads them)
 from plmetrics.suite.sections.metrics import is_torn, say_torn
 from plmetrics.suite.sections.references import ByInterval, IntervalReference
-from plmetrics.suite.sections.section import Column, OrOne, Section, Strict
+from plmetrics.suite.sections.section import Column, OrOne, Section, Strict, names_of
 
 if TYPE_CHECKING:
     from plmetrics.suite.sections.section import ReadMetric
@@ -265,7 +265,7 @@ def _gate(
     if gate.p_at_least is not None and measure.name not in TESTS:
         add(f"'{measure.text}' is no test: it has no p value", (*path, "p_at_least"), "use at_most")
     sets = spec.sets(tuple(fields.get("slices") or {}))
-    for name in (gate.slices,) if isinstance(gate.slices, str) else gate.slices:
+    for name in names_of(gate.slices):
         if name not in {"overall", "all", *sets}:
             add(f"'{name}' is not one of drift's slice sets", (*path, "slices"), did_you_mean(name, sets))
     models = fields.get("models")

@@ -25,6 +25,7 @@ from plmetrics.features.experiment.readout_table import (
 from plmetrics.features.protocol import Outputs, Run
 from plmetrics.gates.rules import Rule
 from plmetrics.gates.verdicts import unmatched_gate
+from plmetrics.suite.sections.section import names_of
 from plmetrics.table.prediction_columns import UNIT, plain_column, score_column
 from plmetrics.table.slice_keys import value_text
 
@@ -217,7 +218,7 @@ def _gate_status(measure: str) -> pl.Expr:
 
 def _selection(gate: ExperimentGate, slices: Mapping[str, SliceSet]) -> pl.Expr:
     """Rows of the table for a gate."""
-    named = (gate.slices,) if isinstance(gate.slices, str) else gate.slices
+    named = names_of(gate.slices)
     sets = ["overall", *slices] if "all" in named else list(named)
     chosen = (pl.col("test") != "sample_ratio") & pl.col("slice_set").is_in(sets)
     if gate.outcome is not None:

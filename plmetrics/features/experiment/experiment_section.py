@@ -12,7 +12,7 @@ from plmetrics.core.names import did_you_mean
 from plmetrics.features.experiment.outcomes import ArmOutcome, outcomes_of
 from plmetrics.suite.problems import Findings, absent
 from plmetrics.suite.sections.basics import Correction, Finite, Level
-from plmetrics.suite.sections.section import Column, OrOne, Section, Strict, each_once
+from plmetrics.suite.sections.section import Column, OrOne, Section, Strict, each_once, names_of
 
 _PATH = ("experiment",)
 TASK = "experiment"
@@ -226,7 +226,7 @@ class ExperimentPlan(Section):
             hint = did_you_mean(gate.outcome, self.names)
             problems.add(f"'{gate.outcome}' is no outcome", (*path, "outcome"), hint)
         names = tuple(fields.get("slices") or {})
-        for name in (gate.slices,) if isinstance(gate.slices, str) else gate.slices:
+        for name in names_of(gate.slices):
             if name not in {"all", "overall", *names}:
                 problems.add(
                     *absent(name, "slice sets", (*path, "slices"), names, hint="add it under slices")

@@ -183,7 +183,7 @@ def _input(request: Request) -> Input:
     return Input(
         kind=source.kind,
         files=len(source.files),
-        bytes=sum(file.size for file in source.files),
+        bytes=source.bytes,
         rows=source.rows,
         pruned=_pruned_files(request),
         columns=columns_read(request),

@@ -127,7 +127,7 @@ def _before(plan: RunPlan, sizes: Sizes) -> dict[str, int]:
         parts["rows that slices are cut by"] = (
             _COPIES_OF_ROWS * min(rows, most_rows(plan.view)) * (_NUMBER + weight)
         )
-    if any(metric.chosen_threshold is not None for metric in request.leaves):
+    if request.chooses_thresholds:
         parts["rows that thresholds are chosen on"] = rows * _NUMBER * NUMBERS_IN_HAND
     if plan.rows.fitted:
         width = _NUMBER * (2 + len(request.models))

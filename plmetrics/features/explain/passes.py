@@ -169,7 +169,7 @@ def _looked_up(request: Request) -> Iterator[str]:
         yield "number of rows"
     if any(metric.centres() for metric in request.sums):
         yield "centres"
-    if any(metric.chosen_threshold is not None for metric in request.leaves):
+    if request.chooses_thresholds:
         yield "thresholds"
     if request.suite.calibrate:
         yield "calibrators"

@@ -27,7 +27,7 @@ _UNTESTED = "without a test"
 
 def ranking(summary: Summary, width: int) -> list[Text]:
     """Row per model, the best first by the first metric with a better side; none of few models."""
-    rows = summary.metrics.filter(pl.col("class").is_null(), slice="all").rows(named=True)
+    rows = summary.overall.rows(named=True)
     models = list(dict.fromkeys(row["model"] for row in rows))
     if len(models) <= MOST_MODELS:
         return []

@@ -75,6 +75,11 @@ def anchored_path(path: str | tuple[str, ...], folder: Path) -> str | tuple[str,
     return path if path == HANDED_OVER or is_address(path) else str((folder / path).absolute())
 
 
+def names_of(value: str | Sequence[str]) -> tuple[str, ...]:
+    """One name or several as several."""
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
 def is_name_list(value: Any) -> TypeGuard[Sequence[str]]:
     """Whether a value is a list of texts."""
     return isinstance(value, (list, tuple)) and all(isinstance(name, str) for name in value)

@@ -31,7 +31,7 @@ _NOTE = "rows with their share of the true class; shades: more than 5, 15 and 30
 
 def models(summary: Summary) -> PageSection:
     """A row a metric and a column a model; where there are many models, a row a model and a column a metric."""
-    frame = summary.metrics.filter(pl.col("class").is_null(), slice="all")
+    frame = summary.overall
     if frame.is_empty():
         return PageSection("Models")
     values = {(metric_label(row), row["model"]): row for row in frame.iter_rows(named=True)}
