@@ -10,10 +10,10 @@ import polars as pl
 
 from plmetrics.core.errors import DataError
 from plmetrics.core.exact_sums import Addition
-from plmetrics.core.hashing import HASH_VERSION
+from plmetrics.core.hashing import HASH_VERSION, block_key
 from plmetrics.engine.memory.budget import OrderPlan, order_plan
 from plmetrics.states.sums import SCORED, Rows
-from plmetrics.table.prediction_columns import PLAIN, TREATMENT, score_column
+from plmetrics.table.prediction_columns import PLAIN, TREATMENT, UNIT, score_column
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -61,6 +61,11 @@ class Blocks:
     keys: NDArray[np.uint64] | None = None
     units: NDArray[np.int64] | None = None
     digests: NDArray[np.uint64] | None = None
+
+    @property
+    def of_unit(self) -> pl.Expr:
+        """The group key of the block of a row's unit."""
+        return block_key(pl.col(UNIT), self.modulus)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import polars as pl
 
 from plmetrics.core.errors import PlmetricsError, Problem
 from plmetrics.core.exact_sums import exact_products
-from plmetrics.core.hashing import block_key, row_digest
+from plmetrics.core.hashing import row_digest
 from plmetrics.core.threads import batches
 from plmetrics.engine.aggregate.row_plan import BLOCK, rows_plan
 from plmetrics.engine.aggregate.totals import (
@@ -212,7 +212,7 @@ def brings_rows(plan: RunPlan) -> bool:
 def sum_plans(plan: RunPlan, *, digested: bool = False) -> list[list[pl.LazyFrame]]:
     """Aggregation plans by cube, with a limit of aggregates per plan."""
     frame = plan.sum_rows
-    keys = [] if plan.blocks is None else [block_key(pl.col(UNIT), plan.blocks.modulus).alias(BLOCK)]
+    keys = [] if plan.blocks is None else [plan.blocks.of_unit.alias(BLOCK)]
     shared = [total.sum.alias(total.name) for total in (digests(plan) if digested else ())]
     return [
         [

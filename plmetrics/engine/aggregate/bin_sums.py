@@ -10,7 +10,6 @@ import numpy as np
 import polars as pl
 
 from plmetrics.core.exact_sums import FIXED, LEFT
-from plmetrics.core.hashing import block_key
 from plmetrics.core.threads import parallel_map
 from plmetrics.engine.aggregate.bin_tally import PLACE, BinTally
 from plmetrics.engine.aggregate.bin_values import (
@@ -41,7 +40,7 @@ from plmetrics.states.bin_sums import (
 from plmetrics.states.queries import QUERY_NAME
 from plmetrics.states.state_format import BLOCK, CELL
 from plmetrics.table.checks import valid_column
-from plmetrics.table.prediction_columns import UNIT, plain_column
+from plmetrics.table.prediction_columns import plain_column
 from plmetrics.table.slices import LOOKUP_CELLS, Cube, Slices
 
 if TYPE_CHECKING:
@@ -194,7 +193,7 @@ class BinRows:
                 pl.col(valid_column(model)) for model in dict.fromkeys(job.model for job in self._jobs)
             ]
         if plan.blocks is not None and any(job.table.blocks for job in self._jobs):
-            columns.append(block_key(pl.col(UNIT), plan.blocks.modulus).alias(ROW_BLOCK))
+            columns.append(plan.blocks.of_unit.alias(ROW_BLOCK))
         return columns
 
     def _shape(self, job: Job) -> tuple[int, ...]:

@@ -12,7 +12,6 @@ import numpy as np
 import polars as pl
 
 from plmetrics.core.exact_sums import FIXED, LEFT
-from plmetrics.core.hashing import block_key
 from plmetrics.core.threads import batches
 from plmetrics.engine.aggregate.row_plan import BLOCK
 from plmetrics.engine.aggregate.totals import atom_totals, cells_of, centres_of, moments, summed_in, sums_of
@@ -21,7 +20,6 @@ from plmetrics.engine.streaming import AGGREGATES_PER_NODE
 from plmetrics.states.moments import CENTRE, Moment, distant, means
 from plmetrics.states.sums import EVERY, SCORED, Total, sum_by_place
 from plmetrics.table.joins import inner_join, left_join
-from plmetrics.table.prediction_columns import UNIT
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -142,7 +140,7 @@ def _moment_sums(
     """The moments of some entries about their centres, with these."""
     frame = plan.sum_rows
     if plan.blocks is not None:
-        frame = frame.with_columns(block_key(pl.col(UNIT), plan.blocks.modulus).alias(BLOCK))
+        frame = frame.with_columns(plan.blocks.of_unit.alias(BLOCK))
     rows = (
         inner_join(frame, centres.lazy(), keys, ordered=False)
         if keys

@@ -14,7 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plmetrics.catalogue.binary.counts import quadrants
-from plmetrics.core.hashing import OWN_BLOCK_LIMIT, block_key, block_numbers
+from plmetrics.core.hashing import OWN_BLOCK_LIMIT, block_numbers
 from plmetrics.core.rowsql import compile_row
 from plmetrics.engine.aggregate.row_plan import BLOCK, POSITIVE, cell_column
 from plmetrics.engine.order.in_memory import set_codes
@@ -23,7 +23,7 @@ from plmetrics.states.moving_thresholds import ScoredRows, replicate_thresholds
 from plmetrics.states.scores.exact.sorted_rows import SortedRows
 from plmetrics.states.sums import sum_column
 from plmetrics.table.checks import valid_column
-from plmetrics.table.prediction_columns import UNIT, WEIGHT, score_column
+from plmetrics.table.prediction_columns import WEIGHT, score_column
 from plmetrics.table.prediction_table import PredictionTable, prediction_table
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ def _model_rows(plan: RunPlan, table: PredictionTable, model: str, *further: pl.
     return frame.select(
         pl.col(score_column(model)).alias(SCORE),
         (pl.col(roles.label_of(model)) == 1).alias(POSITIVE),
-        block_key(pl.col(UNIT), plan.blocks.modulus).alias(BLOCK),
+        plan.blocks.of_unit.alias(BLOCK),
         *([] if weight is None else [pl.col(weight).alias(WEIGHT)]),
         *further,
     )
