@@ -119,9 +119,8 @@ def backfill(
         exits or ExitPolicy(),
     )
     outcomes: dict[str, IntervalOutcome] = {}
-    for outcome in (
-        _side_by_side(one, intervals, jobs) if _are_independent(loaded.suite) else map(one, intervals)
-    ):
+    independent = _are_independent(loaded.suite)
+    for outcome in _side_by_side(one, intervals, jobs) if independent else map(one, intervals):
         outcomes[outcome.interval] = outcome
         if on_each is not None:
             on_each(outcome)

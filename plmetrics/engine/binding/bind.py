@@ -105,8 +105,7 @@ def _view(
     raw = read = source.with_row_key() if by_row else source.frame
     where, unit = None, pl.col(ROW_KEY) if by_row else None
     with collected.step():
-        if suite.data.where is not None:
-            where = _row_condition(suite.data, suite.data.where, source.schema)
+        where = _row_condition(suite.data, source.schema)
         read = _rows_read(suite, source, where, by_row=by_row)
         raw = read if where is None else read.filter(where)
     with collected.step():
@@ -298,12 +297,14 @@ def _times(suite: Suite) -> tuple[str, ...]:
     return times_of(suite)
 
 
-def _row_condition(data: Data, where: str, schema: pl.Schema) -> pl.Expr:
+def _row_condition(data: Data, schema: pl.Schema) -> pl.Expr | None:
     """Condition on the rows, a column in the wide form of a long table."""
+    if data.where is None:
+        return None
     if data.long is None:
         from plmetrics.engine.binding.row_expressions import predicate
 
-        return predicate(where, schema, ("data", "where"))
+        return predicate(data.where, schema, ("data", "where"))
     from plmetrics.engine.binding.long_form import WHERE
 
     return pl.col(WHERE)

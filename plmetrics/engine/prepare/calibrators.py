@@ -102,11 +102,10 @@ def _fit_calibrators(view: TableView) -> Question[dict[str, dict[str, Any]]]:
         specs_of_condition = {
             _path(specs, place): spec for place, spec in enumerate(specs) if spec.fit_on == condition
         }
-        models = {
-            name: path for path, spec in specs_of_condition.items() for name in _sources(spec, view.roles)
-        }
+        items = specs_of_condition.items()
+        models = {name: path for path, spec in items for name in _sources(spec, view.roles)}
         rows = yield from _rows_to_fit(view, condition, models)
-        for path, spec in specs_of_condition.items():
+        for path, spec in items:
             for source in _sources(spec, view.roles):
                 fitted[spec.model_name(source)] = _fit_calibrator(view, spec, source, rows, path)
     return fitted

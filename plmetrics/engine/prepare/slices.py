@@ -186,9 +186,8 @@ def slice_plans(
     for number, part in enumerate(view.sets):
         if part.keys and not part.is_predicate and number not in covered:
             rows = frame if part.is_derived or every is None else every
-            plans[f"slices|{number}"] = _combinations(part, rows).head(
-                _combination_limit(view.suite, part) + 1
-            )
+            limit = _combination_limit(view.suite, part)
+            plans[f"slices|{number}"] = _combinations(part, rows).head(limit + 1)
     return plans
 
 

@@ -173,11 +173,7 @@ def _flags(query_values: Sequence[QueryValue]) -> tuple[str, ...]:
 def _columns(request: Request, roles: RoleColumns) -> list[str]:
     """Columns of the prediction table for queries."""
     document = request.suite.columns.document
-    columns = [
-        LABEL,
-        plain_column(_query(request.suite.columns)),
-        *(score_column(model) for model in request.models),
-    ]
+    columns = [LABEL, plain_column(_query(request.suite.columns)), *map(score_column, request.models)]
     columns += [] if document is None else [plain_column(document)]
     columns += [plain_column(name) for name in _flags(request.query_values)]
     columns += [name for name in (WEIGHT,) if roles.weight is not None]
@@ -308,7 +304,7 @@ def _values(request: Request, collected: _SoundRows) -> dict[str, dict[str, Arra
     if all(value.ties != "document" for value in by_key.values()):
         document = None
     shared: QueryRows | None = None
-    labelled = collected.complete_queries
+    labelled, flags = collected.complete_queries, _flags(request.query_values)
     out: dict[str, dict[str, Array]] = {}
     for model in request.models:
         frame, codes = collected.frame, collected.codes
@@ -324,9 +320,7 @@ def _values(request: Request, collected: _SoundRows) -> dict[str, dict[str, Arra
                 frame[LABEL].fill_null(0.0),
                 documents,
                 zero=request.source.not_retrieved != "no_part",
-                flags={
-                    name: frame[plain_column(name)].cast(pl.Boolean) for name in _flags(request.query_values)
-                },
+                flags={name: frame[plain_column(name)].cast(pl.Boolean) for name in flags},
             )
         values = shared.values(frame[score_column(model)], tuple(by_key.values()))
         out[model] = {key: np.where(labelled, numbers, np.nan) for key, numbers in values.items()}
