@@ -19,7 +19,6 @@ from plmetrics.table.checks import (
     weight_checks,
 )
 from plmetrics.table.classes import class_number, positive_class, require_classes
-from plmetrics.table.common_types import are_numbers
 from plmetrics.table.prediction_columns import (
     LABEL,
     TREATMENT,
@@ -293,7 +292,7 @@ def _part(schema: pl.Schema, roles: RoleColumns, model: str, part: str) -> pl.Ex
 
 def _number(schema: pl.Schema, name: str, role: str, path: tuple[str | int, ...]) -> pl.Expr:
     dtype = require(schema, name, role, path)
-    if not are_numbers(dtype):
+    if not (dtype.is_numeric() or dtype in {pl.Boolean, pl.Null}):
         raise DataError(not_numbers(name, role, dtype, path, _AS_NUMBERS if dtype == pl.String else None))
     return pl.col(name).cast(pl.Float64)
 

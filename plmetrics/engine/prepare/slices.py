@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import TableView
-    from plmetrics.suite.model import Suite
     from plmetrics.table.prediction_columns import RoleColumns
     from plmetrics.table.prediction_table import PredictionTable
 
@@ -186,18 +185,17 @@ def slice_plans(
     for number, part in enumerate(view.sets):
         if part.keys and not part.is_predicate and number not in covered:
             rows = frame if part.is_derived or every is None else every
-            limit = _combination_limit(view.suite, part)
-            plans[f"slices|{number}"] = _combinations(part, rows).head(limit + 1)
+            plans[f"slices|{number}"] = _combinations(part, rows).head(_combination_limit(view, part) + 1)
     return plans
 
 
-def _combination_limit(suite: Suite, part: SliceSet) -> int:
+def _combination_limit(view: TableView, part: SliceSet) -> int:
     """Limit of the number of combinations of values."""
     if part.is_tagged:
         return COMBINATIONS
     if part.is_derived:
         return MOST_DERIVED
-    return OCCURRING if part.exclude else suite.max_slices
+    return OCCURRING if part.exclude else view.suite.max_slices
 
 
 def _combinations(part: SliceSet, rows: pl.LazyFrame) -> pl.LazyFrame:
@@ -229,15 +227,13 @@ def _covering_sets(sets: Sequence[SliceSet]) -> dict[int, int]:
     return covered
 
 
-def _values_of(
-    number: int, sets: Sequence[SliceSet], values: Mapping[str, pl.DataFrame]
-) -> pl.DataFrame | None:
+def _values(number: int, sets: Sequence[SliceSet], tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame | None:
     """The values of a set's keys, as they were found or as those of a wider set tell them."""
     covered = _covering_sets(sets)
     wider = number
     while wider in covered:
         wider = covered[wider]
-    here = values.get(f"slices|{wider}")
+    here = tables.get(f"slices|{wider}")
     if here is None or wider == number:
         return here
     return _combinations(sets[number], here.lazy()).collect()
@@ -253,7 +249,7 @@ def list_slices(view: TableView, looked_up: Mapping[str, pl.DataFrame]) -> Slice
     values: dict[str, list[pl.Series]] = {}
     warnings: list[str] = []
     for number, part in enumerate(view.sets):
-        here = _values_of(number, view.sets, looked_up)
+        here = _values(number, view.sets, looked_up)
         if here is not None:
             if part.exclude and not part.is_tagged and here.height > OCCURRING:
                 raise _exclusion_error(" x ".join(key.label for key in part.keys))
@@ -261,7 +257,7 @@ def list_slices(view: TableView, looked_up: Mapping[str, pl.DataFrame]) -> Slice
             warnings += _no_dates(view.schema, part, here)
             for column in here.select(key.column for key in part.keys):
                 values.setdefault(column.name, []).append(column)
-            here = _within(view.suite, part, here)
+            here = _within(view, part, here)
         slices_of_set = _slices(part, here)
         remaining = (
             [drop_exclusions(each) for each in slices_of_set]
@@ -281,11 +277,11 @@ def list_slices(view: TableView, looked_up: Mapping[str, pl.DataFrame]) -> Slice
     return SliceList(slices, together, tuple(warnings))
 
 
-def _within(suite: Suite, part: SliceSet, values: pl.DataFrame) -> pl.DataFrame:
+def _within(view: TableView, part: SliceSet, values: pl.DataFrame) -> pl.DataFrame:
     """Values in the rows of the set's condition; of too many to be listed, all of them."""
     if part.within is None or part.is_derived:
         return values
-    if values.height <= _combination_limit(suite, part):
+    if values.height <= _combination_limit(view, part):
         values = values.filter(part.within.column)
     return values.drop(part.within.column)
 
