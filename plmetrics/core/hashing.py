@@ -160,5 +160,5 @@ def block_numbers(keys: NDArray[np.uint64], blocks: NDArray[np.uint64]) -> NDArr
     if len(blocks) and int(blocks[-1]) < 1 << 20:
         table = np.zeros(int(blocks[-1]) + 1, dtype=np.int32)
         table[blocks.view(np.int64)] = np.arange(len(blocks), dtype=np.int32)
-        return table[keys.view(np.int64)]
+        return table.take(keys.view(np.int64))
     return np.searchsorted(blocks, keys).astype(np.int32)

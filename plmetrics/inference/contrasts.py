@@ -134,10 +134,10 @@ class Contrasts:
                 if name not in logs:
                     logs[name] = log_estimate(estimates[name].estimate)
             tolerance = of_other_rows(*(stack([logs[pair[side]] for pair in pairs]) for side in (0, 1)))
-        difference = self._contrast(sides, scale, place.metric, tolerance)
+        difference = self._contrast(sides, scale, place.metric, tolerance, other_rows=False)
         pair = sides.model, sides.baseline
         difference = bounded_by_noise(difference, pair, place.metric, sides.n, scale, self._analysis.level)
-        nearer = self._nearer(sides, place.metric)
+        nearer = self._nearer(sides, place.metric, other_rows=False)
         for step, (model, baseline) in enumerate(pairs):
             part_difference = entries_of(difference, slice(step * slices, (step + 1) * slices))
             order = self._analysis.pairs.index((model, baseline)) * len(self._scales)
@@ -190,7 +190,7 @@ class Contrasts:
         for step, scale in enumerate(self._compared):
             for part in _slabs(sides.model, len(numbers)):
                 part_sides = sides.take(part)
-                difference = self._contrast(part_sides, scale, place.metric, None)
+                difference = self._contrast(part_sides, scale, place.metric, None, other_rows=True)
                 uneven = _unequal_noise(part_sides, place.metric, scale) & (
                     difference.interval_status == "ok"
                 )
@@ -208,18 +208,21 @@ class Contrasts:
                     place,
                     (difference, part_sides.n, _kind(part_sides.model)),
                 )
-                columns |= self._nearer(part_sides, place.metric)
+                columns |= self._nearer(part_sides, place.metric, other_rows=True)
                 columns["note"] = _OF_SIZES[(difference.status == UNEQUAL_ROWS) + 2 * uneven]
                 order = start * len(self._scales) + step
                 where = (order, place.index, self._numbers[place.metric.text], place.number)
                 self._rows.add_at(where, numbers[part], columns)
 
-    def _contrast(self, sides: ContrastSides, scale: str, metric: Metric, logs: Any) -> Difference:
+    def _contrast(
+        self, sides: ContrastSides, scale: str, metric: Metric, logs: Any, *, other_rows: bool
+    ) -> Difference:
         options: dict[str, Any] = {
             "equal": sides.equal,
             "level": self._analysis.level,
             "p_value": self._p_value,
             "absent": self._analysis.replication.refusal(metric),
+            "other_rows": other_rows,
         }
         if scale == "difference":
             difference = paired_difference(sides.model, sides.baseline, **options)
@@ -229,13 +232,17 @@ class Contrasts:
             difference = paired_ratio(sides.model, sides.baseline, logs, **options, relative=relative)
         return difference.refuse(~sides.same_size, UNEQUAL_ROWS) if metric.additive else difference
 
-    def _nearer(self, sides: ContrastSides, metric: Metric) -> dict[str, NDArray[np.float64]]:
+    def _nearer(
+        self, sides: ContrastSides, metric: Metric, *, other_rows: bool
+    ) -> dict[str, NDArray[np.float64]]:
         """Decrease of the distance to 0, the best value, from the baseline to the model, and its p value."""
         if metric.direction != "zero":
             nothing = np.full(sides.equal.shape, np.nan)
             return {"nearer": nothing, "nearer_p": nothing}
         model, baseline = distance(sides.model), distance(sides.baseline)
-        difference = paired_difference(baseline, model, equal=sides.equal, level=self._analysis.level)
+        difference = paired_difference(
+            baseline, model, equal=sides.equal, level=self._analysis.level, other_rows=other_rows
+        )
         return {"nearer": difference.difference, "nearer_p": difference.p_value}
 
     def _columns(

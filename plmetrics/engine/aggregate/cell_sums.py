@@ -92,8 +92,9 @@ class CellSums:
         for number, (cube, tally) in enumerate(zip(self._cubes, self._tallies, strict=True)):
             place = np.zeros(rows.height, dtype=np.int32)
             if cube.codes:
-                cell = rows[cell_column(number)].to_numpy()
-                np.multiply(cell, len(self.block_keys), out=place, casting="unsafe")
+                cells = [part.to_numpy() for part in rows[cell_column(number)].get_chunks()]
+                np.concatenate(cells, out=place, casting="unsafe")
+                place *= len(self.block_keys)
             if block is not None:
                 place += block
             tally.add({PLACE: place}, {name: rows[name] for name in tally.columns})

@@ -123,8 +123,9 @@ class Encoder:
     def _block_numbers(self, frame: pl.DataFrame) -> NDArray[Any] | None:
         if BLOCK not in frame.columns:
             return None
-        number = block_numbers(frame[BLOCK].to_numpy(), self._block_keys)
-        return number.astype(_smallest(len(self._block_keys)), copy=False)
+        keys, kind = self._block_keys, _smallest(len(self._block_keys))
+        parts = [block_numbers(part.to_numpy(), keys) for part in frame[BLOCK].get_chunks()]
+        return np.concatenate(parts, dtype=kind, casting="unsafe")
 
     def order(self, frame: pl.DataFrame) -> Codes | None:
         """Sort keys of rows, and of counts, by cell in memory; None for a single cell."""

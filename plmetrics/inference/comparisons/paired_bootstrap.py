@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core.special import stdtr, stdtrit
+from plmetrics.inference.comparisons.moderation import moderate, moderating_errors
 from plmetrics.inference.estimate import Estimate
 from plmetrics.inference.intervals.closed_forms import hidden_error
 from plmetrics.inference.intervals.spread import DEGENERATE, replicate_spread, standard_error
@@ -103,6 +104,7 @@ def paired_difference(
     level: float,
     p_value: PValue = "t",
     absent: str = "not_requested",
+    other_rows: bool = False,
 ) -> Difference:
     """Compare two estimates slice by slice, replicate by replicate.
 
@@ -125,6 +127,7 @@ def paired_difference(
         p_value: "percentile" counts replicates on the other side of 0 instead, and may then disagree with the
             interval; it cannot be smaller than 2 / (replicates + 1).
         absent: the status of an interval that is not made, for there are no replicates.
+        other_rows: whether the sides are of different rows, such as a slice and its complement.
 
     Source: Efron and Tibshirani (1993), An introduction to the bootstrap, for the paired resampling; the t as in
     `intervals.student`.
@@ -149,10 +152,14 @@ def paired_difference(
     described = replicate_spread(replicates, magnitude, model.kind, difference, _groups(model, baseline))
     hidden = hidden_error((model.reach, baseline.reach), blocks, level)
     described = replace(described, constant=described.constant & (hidden == 0))
+    freedom = blocks - 1.0
+    if other_rows:
+        described, more = moderate(described, moderating_errors(model, baseline, hidden))
+        freedom *= more
     interval_status = _interval_status(ok, equal, blocks, described)
     std_error = np.where(ok & (blocks >= 2), np.hypot(described.std_error, hidden), np.nan)
     error = np.hypot(described.student_error(blocks), hidden)
-    half, p = student_test(difference, error, blocks - 1.0, level)
+    half, p = student_test(difference, error, freedom, level)
     t = student_statistic(difference, error, p)
     if p_value == "percentile" and model.kind == "bootstrap":
         counted = hidden == 0
@@ -224,6 +231,7 @@ def paired_ratio(
     level: float,
     p_value: PValue = "t",
     absent: str = "not_requested",
+    other_rows: bool = False,
     relative: bool = False,
 ) -> Difference:
     """Ratio model / baseline slice by slice; or the relative change, the ratio - 1.
@@ -243,6 +251,7 @@ def paired_ratio(
         level: two-sided confidence level, such as 0.95.
         p_value: as in `paired_difference`.
         absent: the status of an interval that is not made, for there are no replicates.
+        other_rows: as in `paired_difference`.
         relative: whether to give the relative change.
 
     >>> from plmetrics.inference.estimate import Estimate
@@ -258,7 +267,8 @@ def paired_ratio(
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         ratio = np.where(equal, 1.0, model.value / baseline.value)
     status = ratio_status(model, baseline, ratio)
-    log_difference = paired_difference(*logs, equal=equal, level=level, p_value=p_value, absent=absent)
+    options: dict[str, Any] = {"p_value": p_value, "absent": absent, "other_rows": other_rows}
+    log_difference = paired_difference(*logs, equal=equal, level=level, **options)
     ok = status == "ok"
     interval_status = np.where(ok, log_difference.interval_status, "undefined_value").astype(object)
     if logs[0].replicates is None or logs[1].replicates is None:
@@ -267,6 +277,8 @@ def paired_ratio(
     else:
         interval_status[ok & ~np.isfinite(log_difference.difference)] = DEGENERATE
         hidden = hidden_error((logs[0].reach, logs[1].reach), log_difference.blocks, level)
+        if other_rows:
+            hidden = np.hypot(hidden, moderating_errors(*logs, hidden))
         with np.errstate(invalid="ignore"):
             std_error = np.hypot(
                 _ratio_error(model, baseline, ratio, equal), np.where(equal, 0.0, ratio) * hidden
