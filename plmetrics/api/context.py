@@ -84,8 +84,8 @@ class RunContext:
             tables=feature_tables(suite, arguments, base),
             counts=feature_counts(suite, runs, arguments, base),
             earlier=reference_run(suite, runs, arguments.get("compare"), base),
-            history=gate_history(suite, runs),
-            bands=band_values(suite, runs),
+            history=gate_history(suite.gates, runs),
+            bands=band_values(suite.gates, runs),
             files=files,
             runs=runs,
         )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from plmetrics.core.results import FOLDS_SCHEMA, GATES_SCHEMA, LABELLED, first_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import polars as pl
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from plmetrics.inference.analysis import OrderedByPlace
     from plmetrics.inference.subject import Analysis
     from plmetrics.runs.history.earlier_runs import EarlierRuns
-    from plmetrics.suite.model import Suite
+    from plmetrics.suite.sections.gates import Gate
 
 
-def gate_history(suite: Suite, runs: EarlierRuns) -> pl.DataFrame | None:
+def gate_history(gates: Sequence[Gate], runs: EarlierRuns) -> pl.DataFrame | None:
     """The gates of the runs before this one, as far back as a gate asks; None where none asks.
 
     Of runs over the same data the last one counts, and none over the data of this run. `runs` takes note of those that
@@ -30,7 +30,7 @@ def gate_history(suite: Suite, runs: EarlierRuns) -> pl.DataFrame | None:
     Returns:
         What `gates.bands.history_of` makes of them.
     """
-    most = max((gate.consecutive for gate in suite.gates), default=1) - 1
+    most = max((gate.consecutive for gate in gates), default=1) - 1
     if most == 0 or runs.home is None:
         return None
     from plmetrics.gates.bands import history_of
@@ -40,12 +40,12 @@ def gate_history(suite: Suite, runs: EarlierRuns) -> pl.DataFrame | None:
     return history_of([result.gates for result in results])
 
 
-def band_values(suite: Suite, runs: EarlierRuns) -> dict[BandKey, pl.DataFrame]:
+def band_values(gates: Sequence[Gate], runs: EarlierRuns) -> dict[BandKey, pl.DataFrame]:
     """Values of earlier intervals for control bands, see `gates.bands`.
 
     `runs` takes note of those that count.
     """
-    judged = [(gate.within, gate) for gate in suite.gates if gate.within is not None]
+    judged = [(gate.within, gate) for gate in gates if gate.within is not None]
     if not judged:
         return {}
     from plmetrics.gates.bands import values_of

@@ -77,7 +77,7 @@ def validate(path: str | Path, set: Mapping[str, object] | None = None) -> Valid
         runs = EarlierRuns.of(loaded.suite, data_files(source), directory / loaded.suite.name)
         check_feature_counts(request, feature_counts(loaded.suite, runs, base=loaded.folder))
     return Validated(
-        request.written, request.view.schema, (*uneven, *sample_warnings(request), *runs.warnings)
+        request.column_suite, request.view.schema, (*uneven, *sample_warnings(request), *runs.warnings)
     )
 
 

@@ -250,7 +250,7 @@ class _Sum:
 
         runs = EarlierRuns.of(self.suite, self.total.head.files, home)
         references = _counts(self.suite, runs) if counts is None else counts(runs)
-        context = RunContext(history=gate_history(self.suite, runs), counts=references)
+        context = RunContext(history=gate_history(self.suite.gates, runs), counts=references)
         result = self.result(context, coverage)
         result.record.update(runs.added_to(result.record))
         return result
@@ -264,9 +264,9 @@ class _Sum:
         places = file_places(self.stored)
         with self.watch.stage("intervals"), damage_errors(places):
             run = restore(self.suite, self.total)
-        arithmetic = run.aggregated.arithmetic
+        arithmetic = run.aggregates.arithmetic
         with self.watch.stage("intervals"), arithmetic(), damage_errors(places):
-            analysis, ordered, curves = estimate(run.plan, run.aggregated, run.scores)
+            analysis, ordered, curves = estimate(run.plan, run.aggregates, run.scores)
             tables, replicates, analysis = infer(analysis, ordered, context)
         with self.watch.stage("tests"), arithmetic():
             rows = rows_of_tests(run.plan)
@@ -293,7 +293,7 @@ class _Sum:
         from plmetrics.diagnostics.run_warnings import state_warnings
         from plmetrics.engine.prepare.slices import slice_warnings
 
-        head, plan, sums = self.total.head, run.plan, run.aggregated
+        head, plan, sums = self.total.head, run.plan, run.aggregates
         of_slices = slice_warnings(plan.view.sets)
         gaps = [feature.merge_gap(plan.request.suite) for feature in features_of(plan.request.suite)]
         warnings = [

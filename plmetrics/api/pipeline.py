@@ -49,7 +49,7 @@ def evaluate_suite(
     budget, memory = budget_of(suite), Watch.begin()
     with memory_settings(budget):
         result = _run_stages(suite, source, progress, context)
-    caution = memory.exceeded(budget)
+    caution = memory.excess(budget)
     result.record["warnings"] += [] if caution is None else [caution]
     return result
 
@@ -216,15 +216,18 @@ def estimate(
     request = plan.request
     suite = request.suite
     states = zip(
-        plan.slices, sliced_sums(plan, aggregated), sliced_complements(plan, aggregated), strict=True
+        plan.slices,
+        sliced_sums(plan, aggregated.sums),
+        sliced_complements(plan, aggregated.sums),
+        strict=True,
     )
     sets = [SetStates(*of_set) for of_set in states]
     weights = resampling(suite, aggregated.units)
     if weights is not None and suite.uncertainty is not None and suite.uncertainty.thresholds == "resampled":
         from plmetrics.inference.moving_thresholds import with_threshold_replicates
 
-        sets = with_threshold_replicates(sets, plan, aggregated, weights)
-    independent = suite.columns.unit is None and not suite.weighted
+        sets = with_threshold_replicates(sets, plan, aggregated.block_keys, weights)
+    independent = suite.columns.unit is None and not suite.has_weights
     units = aggregated.units
     population = Population(
         plan.populations(),

@@ -172,14 +172,14 @@ class Messenger:
     def tell_of_failure(self, error: BaseException) -> None:
         """Send the messages of a run with an error, unless it was interrupted."""
         from plmetrics.exports.notification import message_of_failure
-        from plmetrics.runs.failure import SKIPPED, attach_warnings, failure_of
+        from plmetrics.runs.failure import attach_warnings, failure_of
 
         if isinstance(error, (KeyboardInterrupt, SystemExit, GeneratorExit)):
             return
         exits, suite = self.evaluation.options.exits, self.evaluation.loaded.suite
         failure = failure_of(error)
         failure = failure if exits is None else exits.of_failure(failure)
-        message = message_of_failure(suite.name, failure, self.evaluation.interval_text, SKIPPED)
+        message = message_of_failure(suite.name, failure, self.evaluation.interval_text)
         attach_warnings(error, self._send(replace(message, folder=self._path(message.folder))))
 
     def _send(self, message: Message) -> list[str]:

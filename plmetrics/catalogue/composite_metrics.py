@@ -145,7 +145,7 @@ class AcrossSlices(Metric):
         """Whether it reads its parts' values overall."""
         return False
 
-    def admitted(self, status: Any, share: Any) -> Any:  # noqa: ARG002
+    def reasons_against(self, status: Any, share: Any) -> Any:  # noqa: ARG002
         """Reasons against each slice's part in the metric: the status of its parts, "ok" for nothing.
 
         Args:
@@ -158,7 +158,7 @@ class AcrossSlices(Metric):
         """Place of the reference slice, None without one; -1 if it is absent."""
         return None
 
-    def failed(self, groups: Groups) -> str:  # noqa: ARG002
+    def failure_status(self, groups: Groups) -> str:  # noqa: ARG002
         """The status where enough slices take part, and the value is not finite all the same."""
         return "not_finite"
 

@@ -73,14 +73,14 @@ class _Sum:
         total = getattr(state, self.name)
         return total if self.place is None else total[..., self.place]
 
-    def moved(self, state: View, step: Any) -> View:
+    def shift(self, state: View, step: Any) -> View:
         """The state with this sum larger by a step."""
         total = getattr(state, self.name)
         if self.place is None:
-            return state.replaced(self.name, total + step)
+            return state.replace(self.name, total + step)
         total = np.array(total, dtype=np.float64)
         total[..., self.place] += step
-        return state.replaced(self.name, total)
+        return state.replace(self.name, total)
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ class RowError(Metric):
             several = isinstance(part, tuple)
             sums += [_Sum(name, i if several else None, atom) for i, atom in enumerate(as_tuple(part))]
         value = self._numbers_of(state)
-        return tuple(item for item in sums if not _close(self._numbers_of(item.moved(state, 0.01)), value))
+        return tuple(item for item in sums if not _close(self._numbers_of(item.shift(state, 0.01)), value))
 
     def _is_scale_free(self) -> bool:
         """Whether the value stays where all sums double, denominators double, and neither reads the number of rows."""
@@ -311,7 +311,7 @@ class RowError(Metric):
         total = part.of(state)
         spread = 1.0 if number is None else ops.sqrt(state.n * getattr(state, f"@{number}x{number}"))
         step = _STEP * ops.where(total == 0, ops.where(spread > 0, spread, 1.0), ops.absolute(total))
-        up, down = (function(part.moved(state, side)) for side in (step, -step))
+        up, down = (function(part.shift(state, side)) for side in (step, -step))
         slope = (up - down) / ((total + step) - (total - step))
         return slope if number is not None else ops.where(total == 0, 0.0, slope)
 

@@ -6,6 +6,7 @@ import difflib
 import math
 import re
 import unicodedata
+from collections import Counter
 from importlib import import_module
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -144,6 +145,20 @@ def plain_text(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return number_text(value) if isinstance(value, (int, float)) else str(value)
+
+
+def number_duplicates(texts: Sequence[str], form: str = "{} ({})") -> list[str]:
+    """Texts where those that occur several times have their number among them.
+
+    >>> number_duplicates(["a", "b", "a"])
+    ['a (1)', 'b', 'a (2)']
+    """
+    total, counts = Counter(texts), Counter[str]()
+    apart = []
+    for text in texts:
+        counts[text] += 1
+        apart.append(form.format(text, counts[text]) if total[text] > 1 else text)
+    return apart
 
 
 def is_pattern(name: str) -> bool:

@@ -87,7 +87,7 @@ def ratio(numerator: Operand, denominator: Operand, otherwise: float = float("na
     """
     pieces = next((part for part in (numerator, denominator) if isinstance(part, Pieces)), None)
     if pieces is not None:
-        return pieces.mapped(ratio, numerator, denominator, otherwise)
+        return pieces.map_values(ratio, numerator, denominator, otherwise)
     zero = denominator == 0
     if not isinstance(zero, pl.Expr) and not np.any(zero.values if isinstance(zero, Segments) else zero):
         return numerator / denominator

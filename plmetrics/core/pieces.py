@@ -76,9 +76,9 @@ class Pieces(Along):
         """An element-wise operator, when its result is asked for."""
         if method != "__call__" or keywords:
             return NotImplemented
-        return self.mapped(ufunc, *inputs)
+        return self.map_values(ufunc, *inputs)
 
-    def mapped(self, function: Callable[..., Values], *inputs: Operand) -> Pieces:
+    def map_values(self, function: Callable[..., Values], *inputs: Operand) -> Pieces:
         """Element-wise function of values of this cut, and of values common to all points."""
         operands = [
             part.one if isinstance(part, Pieces) and part.one is not None else part for part in inputs
@@ -145,7 +145,7 @@ class Pieces(Along):
 
     def where(self, then: Operand, otherwise: Operand) -> Pieces:
         """`then` where the values are true, else `otherwise`."""
-        return self.mapped(np.where, self, then, otherwise)
+        return self.map_values(np.where, self, then, otherwise)
 
     def whole(self) -> Values:
         """All values at once."""

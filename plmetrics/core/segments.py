@@ -192,6 +192,15 @@ class Segments(Along):
         return result
 
 
+def run_starts(values: Values) -> NDArray[np.bool_]:
+    """Mask of the first of each run of equal values.
+
+    >>> run_starts(np.array([1, 1, 2, 1])).tolist()
+    [True, False, True, True]
+    """
+    return np.append(True, values[1:] != values[:-1])[: len(values)]
+
+
 def _accumulate(values: Values, offsets: Values, out: Values, *, integral: bool) -> None:
     """Running totals within segments; of whole numbers in one go, less those at the start of each.
 

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from contextvars import copy_context
 from functools import cache, lru_cache, partial
 from threading import Lock
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+Items = TypeVar("Items", bound="_Sliceable")
 
 _FEW_SHARE = 16
 _SHARED_ONES = 1 << 21
@@ -80,6 +81,23 @@ def steps(first: int, last: int, most: int) -> list[tuple[int, int]]:
     [(3, 5), (5, 7), (7, 8)]
     """
     return [(low, min(low + most, last)) for low in range(first, last, most)]
+
+
+class _Sliceable(Protocol):
+    """A list, a tuple, an array."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, part: slice, /) -> Self: ...
+
+
+def batches(items: Items, most: int) -> list[Items]:
+    """Consecutive parts of at most so many items each.
+
+    >>> batches("abcde", 2)
+    ['ab', 'cd', 'e']
+    """
+    return [items[first : first + most] for first in range(0, len(items), most)]
 
 
 class _OneThreadAProduct:

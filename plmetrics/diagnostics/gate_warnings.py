@@ -8,7 +8,7 @@ from plmetrics.catalogue.composite_metrics import is_across_slices
 from plmetrics.core.names import number_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from plmetrics.catalogue.metric import Metric
     from plmetrics.suite.model import Suite
@@ -25,12 +25,12 @@ _REWARDS = {
 
 def gate_warnings(suite: Suite) -> list[str]:
     """Warnings of the gates of a suite, independent of its rows."""
-    return [*_impossible_limits(suite), *_contradictions(suite), *_gates_of_one_side(suite)]
+    return [*_impossible_limits(suite.gates), *_contradictions(suite.gates), *_gates_of_one_side(suite)]
 
 
-def _impossible_limits(suite: Suite) -> Iterator[str]:
+def _impossible_limits(gates: Sequence[Gate]) -> Iterator[str]:
     """Warning of gates with limits beyond the ranges of their metrics, as those in percent."""
-    impossible = [fault for gate in suite.gates if (fault := _beyond_range(gate)) is not None]
+    impossible = [fault for gate in gates if (fault := _beyond_range(gate)) is not None]
     limits = list(dict.fromkeys(impossible))
     if len(impossible) == 1:
         (limit, side), *_ = limits
@@ -53,14 +53,14 @@ def _beyond_range(gate: Gate) -> tuple[str, str] | None:
     return None
 
 
-def _contradictions(suite: Suite) -> Iterator[str]:
+def _contradictions(gates: Sequence[Gate]) -> Iterator[str]:
     """Warning for each slice set with gates on parity, odds and calibration together.
 
     Where the groups' rates of positives differ, and the scores do not separate the classes perfectly, no score can
     fulfil even two of the three. Sources: Kleinberg, Mullainathan and Raghavan (2017); Chouldechova (2017).
     """
     criteria_of_sets: dict[str, set[str]] = {}
-    for gate in suite.gates:
+    for gate in gates:
         metric = gate.subject
         if is_across_slices(metric):
             criteria_of_sets.setdefault(metric.slice_set, set()).update(metric.criteria)

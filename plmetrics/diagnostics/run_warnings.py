@@ -26,14 +26,16 @@ from plmetrics.states.moments import about_common_centre
 from plmetrics.table.prediction_columns import score_column
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from plmetrics.engine.aggregate.aggregation import Aggregates
     from plmetrics.engine.request import Request, TableView
     from plmetrics.engine.run_plan import RunPlan
+    from plmetrics.states.sums import SumsState
     from plmetrics.suite.model import Suite
+    from plmetrics.table.prediction_columns import PredictionColumns
 
 _MOST_QUERIES = 0.5
 
@@ -42,8 +44,8 @@ def run_warnings(plan: RunPlan, aggregated: Aggregates, metrics: pl.DataFrame) -
     """Warnings of a run: a class without rows, incompatible gates, misleading metrics and values."""
     return [
         *models_of_the_label(plan.view),
-        *_no_positives(plan, aggregated),
-        *_unreached_thresholds(plan, aggregated),
+        *_no_positives(plan, aggregated.sums),
+        *_unreached_thresholds(plan, aggregated.sums),
         *state_warnings(plan, aggregated, metrics),
     ]
 
@@ -53,7 +55,7 @@ def state_warnings(plan: RunPlan, aggregated: Aggregates, metrics: pl.DataFrame)
     suite, facts = plan.request.suite, run_facts(plan, aggregated)
     return [
         *_of_gates(suite),
-        *misleading_metrics(suite, facts, _short_queries(plan, aggregated, facts)),
+        *misleading_metrics(suite, facts, _short_queries(plan, aggregated.sums, facts)),
         *_of_treatment(plan, aggregated),
         *_by_value(suite, facts, metrics),
     ]
@@ -101,8 +103,8 @@ def misleading_metrics(
     gated = {gate.metric.text: gate.metric for gate in suite.gates}.values()
     warnings = []
     for rule in rules_for(facts, "advise_against"):
-        relied = rule.affected(suite.metrics)
-        judged = [metric for metric in rule.affected(gated) if metric not in relied]
+        relied = rule.targets(suite.metrics)
+        judged = [metric for metric in rule.targets(gated) if metric not in relied]
         for metrics, start in ((relied, ""), (judged, "a gate on ")):
             if metrics:
                 named = names_text(tuple(dict.fromkeys(metric.text for metric in metrics)))
@@ -142,14 +144,14 @@ def _whole_queries(suite: Suite, facts: TableFacts, short: Mapping[int, float]) 
         )
 
 
-def _short_queries(plan: RunPlan, aggregated: Aggregates, facts: TableFacts) -> dict[int, float]:
+def _short_queries(plan: RunPlan, sums: Sequence[SumsState], facts: TableFacts) -> dict[int, float]:
     """Share of queries with at most k rows, by the cuts k of metrics saturated on those."""
     cuts = {metric.saturation for metric in plan.request.suite.metrics if metric.saturation is not None}
     if not cuts or not facts.rows:
         return {}
     from plmetrics.catalogue.ranking.base import short_queries
 
-    columns = aggregated.sums[0].columns
+    columns = sums[0].columns
     counted = {
         k: max(
             (
@@ -183,7 +185,7 @@ def run_facts(plan: RunPlan, aggregated: Aggregates) -> TableFacts:
         masses = np.array([sums[f"{prefix}positives"], sums[f"{prefix}negatives"]])
         figures |= _class_sizes(masses, figures["rows"])
         figures["prevalence"] = float(masses[0] / masses.sum())
-        figures |= _scores(plan, aggregated.rows)
+        figures |= _scores(plan.view.roles.models, aggregated.rows)
     elif suite.task == "multiclass":
         figures |= _classes(model, sums, figures["rows"])
     elif suite.task == "regression":
@@ -195,9 +197,9 @@ def run_facts(plan: RunPlan, aggregated: Aggregates) -> TableFacts:
     return TableFacts(task=suite.task, **figures)
 
 
-def _no_positives(plan: RunPlan, aggregated: Aggregates) -> list[str]:
+def _no_positives(plan: RunPlan, sums: Sequence[SumsState]) -> list[str]:
     suite = plan.request.suite
-    state = aggregated.sums[0].columns
+    state = sums[0].columns
     counted = [
         state[f"{prefix}positives"] for prefix in plan.populations().values() if suite.positive is not None
     ]
@@ -212,9 +214,9 @@ def _no_positives(plan: RunPlan, aggregated: Aggregates) -> list[str]:
     return [f"no row is positive: column '{column}' holds {values}, but positive is {suite.positive!r}"]
 
 
-def _unreached_thresholds(plan: RunPlan, aggregated: Aggregates) -> list[str]:
+def _unreached_thresholds(plan: RunPlan, sums: Sequence[SumsState]) -> list[str]:
     """Thresholds above all scores of a model, or of positive rows: where rows are counted there anyway."""
-    request, state = plan.request, aggregated.sums[0].columns
+    request, state = plan.request, sums[0].columns
     numbers = (metric.fixed_threshold for metric in request.sums)
     thresholds = dict.fromkeys(threshold_text(number) for number in numbers if number is not None)
     out = []
@@ -232,13 +234,13 @@ def _unreached_thresholds(plan: RunPlan, aggregated: Aggregates) -> list[str]:
     return out
 
 
-def _scores(plan: RunPlan, rows: pl.DataFrame | None) -> dict[str, float]:
+def _scores(models: Mapping[str, PredictionColumns], rows: pl.DataFrame | None) -> dict[str, float]:
     """The ends of the scores, where the run holds them anyway: of the models it was given."""
     if rows is None:
         return {}
     score_columns = [
         score_column(name)
-        for name, model in plan.view.roles.models.items()
+        for name, model in models.items()
         if not model.derivations and "score" in model.columns and score_column(name) in rows.columns
     ]
     if not score_columns:

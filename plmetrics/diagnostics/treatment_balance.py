@@ -108,7 +108,7 @@ def _by_slice(plan: RunPlan, aggregated: Aggregates) -> Iterator[str]:
     of_units = plan.request.suite.columns.unit is not None
     model = next(iter(plan.populations()))
     prefix = plan.populations()[model]
-    for slices, state in zip(plan.slices, sliced_sums(plan, aggregated), strict=True):
+    for slices, state in zip(plan.slices, sliced_sums(plan, aggregated.sums), strict=True):
         if slices.slice_set.is_whole or f"{model}|treated" not in state.columns:
             continue
         treated, mass = state.columns[f"{model}|treated"], state.columns[f"{prefix}weight"]

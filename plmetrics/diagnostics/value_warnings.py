@@ -14,6 +14,7 @@ from plmetrics.suite.sections.basics import BASELINE
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from plmetrics.catalogue.metric import Metric
     from plmetrics.suite.model import Suite
 
 _OF_NUMBERS = ("regression", "quantile")
@@ -35,15 +36,15 @@ def warnings_by_value(suite: Suite, metrics: pl.DataFrame, smallest: float | Non
     )
     rows = first_rows(overall).rows(named=True)
     return [
-        *_below_chance(suite, rows, smallest),
+        *_below_chance(suite.metrics, rows, smallest),
         *_worse_than_baseline(suite, rows),
         *_unlike_slices(suite, metrics),
     ]
 
 
-def _below_chance(suite: Suite, rows: Sequence[Row], smallest: float | None) -> Iterator[str]:
+def _below_chance(metrics: Sequence[Metric], rows: Sequence[Row], smallest: float | None) -> Iterator[str]:
     """One line a model, however many metrics say it."""
-    chances = {metric.text: metric.chance for metric in suite.metrics if "(" not in metric.text}
+    chances = {metric.text: metric.chance for metric in metrics if "(" not in metric.text}
     worst: dict[str, tuple[Row, float]] = {}
     for row in rows:
         chance = chances.get(row["metric"])

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.core.exact_sums import Addition, exponent_of
+from plmetrics.core.threads import batches
 from plmetrics.engine.streaming import AGGREGATES_PER_NODE
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class Arithmetic:
         """Rows in canonical order, for results independent of the order of rows."""
         return frame.sort(frame.columns) if self.any_order else frame
 
-    def sorted(self, rows: pl.LazyFrame, by: str) -> pl.LazyFrame:
+    def sort(self, rows: pl.LazyFrame, by: str) -> pl.LazyFrame:
         """Rows ascending by one of their columns; equal ones in an order of their own."""
         names = rows.collect_schema().names() if self.any_order else ()
         return rows.sort(by, *(name for name in names if name != by))
@@ -74,9 +75,8 @@ def largest(frame: pl.LazyFrame, values: Mapping[str, pl.Expr]) -> Question[dict
         pl.when(value.is_finite()).then(value.abs()).max().cast(pl.Float64).alias(name)
         for name, value in values.items()
     ]
-    parts = [aggregates[i : i + AGGREGATES_PER_NODE] for i in range(0, len(aggregates), AGGREGATES_PER_NODE)]
     maxima: dict[str, float] = {}
-    for row in (yield [frame.select(part) for part in parts]):
+    for row in (yield [frame.select(part) for part in batches(aggregates, AGGREGATES_PER_NODE)]):
         maxima |= {name: most or 0.0 for name, most in row.row(0, named=True).items()}
     return maxima
 

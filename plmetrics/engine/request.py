@@ -101,7 +101,7 @@ class Request:
         return self.view.suite
 
     @property
-    def written(self) -> Suite:
+    def column_suite(self) -> Suite:
         """The suite with the models of columns alone."""
         models = {
             name: self.suite.models.get(name) or ModelColumns(margin=predicted.columns["score"])
@@ -120,12 +120,17 @@ class Request:
         return self.view.arithmetic
 
     @property
-    def weighted(self) -> bool:
-        """Whether rows have weights."""
-        return self.suite.weighted
+    def chooses_thresholds(self) -> bool:
+        """Whether a metric has its threshold from the rows."""
+        return any(metric.chosen_threshold is not None for metric in self.leaves)
 
     @property
-    def unlabelled(self) -> bool:
+    def has_weights(self) -> bool:
+        """Whether rows have weights."""
+        return self.suite.has_weights
+
+    @property
+    def awaits_labels(self) -> bool:
         """Whether rows may have no label yet."""
         return self.view.roles.unlabelled
 
@@ -142,7 +147,7 @@ class Request:
     @property
     def leaves(self) -> tuple[Metric, ...]:
         """Metrics of a state family among the parts of the suite's metrics."""
-        return self.suite.needed("overall", *self.suite.slices)
+        return self.suite.state_metrics("overall", *self.suite.slices)
 
     @property
     def sums(self) -> tuple[Metric, ...]:
@@ -152,12 +157,12 @@ class Request:
     @property
     def counts_every_row(self) -> bool:
         """Whether rows without a label or score are counted beside the others."""
-        return self.unlabelled or self.reads_every_row
+        return self.awaits_labels or self.reads_every_row
 
     @property
     def reads_every_row(self) -> bool:
         """Whether metrics read rows without a label or score."""
-        left_out = self.suite.data.missing != "error" or self.unlabelled
+        left_out = self.suite.data.missing != "error" or self.awaits_labels
         return left_out and self.suite.task != "ranking" and any(metric.every_row for metric in self.sums)
 
     @property
@@ -190,7 +195,7 @@ class Request:
     def areas_alone(self) -> bool:
         """Whether the models' scores are ordered for ROC areas alone, of rows of weight 1."""
         suite = self.suite
-        if suite.uncertainty is not None or suite.row_curves or self.weighted:
+        if suite.uncertainty is not None or suite.row_curves or self.has_weights:
             return False
         return {need for need in self.orders if need.by is None} == {Points("area")}
 
@@ -275,7 +280,7 @@ class Request:
     def area_pairs(self) -> tuple[tuple[str, str], ...]:
         """Pairs of models with scores counted together on a grid, for DeLong's test."""
         suite = self.suite
-        compare, dependent = suite.compare, self.weighted or suite.columns.unit is not None
+        compare, dependent = suite.compare, self.has_weights or suite.columns.unit is not None
         if compare is None or suite.exact is not False or dependent or self.view.roles.per_model:
             return ()
         tested = any(test.test == "delong" for test in compare.tests)

@@ -10,10 +10,10 @@ import polars as pl
 
 from plmetrics.core.errors import DataError
 from plmetrics.core.exact_sums import Addition
-from plmetrics.core.hashing import HASH_VERSION
+from plmetrics.core.hashing import HASH_VERSION, block_key
 from plmetrics.engine.memory.budget import OrderPlan, order_plan
 from plmetrics.states.sums import SCORED, Rows
-from plmetrics.table.prediction_columns import PLAIN, TREATMENT, score_column
+from plmetrics.table.prediction_columns import PLAIN, TREATMENT, UNIT, score_column
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -61,6 +61,11 @@ class Blocks:
     keys: NDArray[np.uint64] | None = None
     units: NDArray[np.int64] | None = None
     digests: NDArray[np.uint64] | None = None
+
+    @property
+    def of_unit(self) -> pl.Expr:
+        """The group key of the block of a row's unit."""
+        return block_key(pl.col(UNIT), self.modulus)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +115,7 @@ class RunPlan:
         return replace(rows, centres=self.centres[model], thresholds=self.thresholds[model])
 
     @property
-    def rows_added(self) -> pl.LazyFrame:
+    def sum_rows(self) -> pl.LazyFrame:
         """Rows of the sums."""
         return self.table.all_rows if self.request.counts_every_row else self.table.frame
 
@@ -121,7 +126,7 @@ class RunPlan:
 
     def scored_populations(self) -> dict[str, str]:
         """Prefix of the counts of all rows of each model, labelled or not; none where all have labels."""
-        if not self.request.unlabelled:
+        if not self.request.awaits_labels:
             return {}
         apart = self.request.suite.per_model
         return {model: f"{model}|{SCORED}" if apart else SCORED for model in self.request.models}
@@ -134,14 +139,19 @@ class RunPlan:
         return {
             "slices": self._slice_texts(),
             "centres": {model: dict(values) for model, values in self.centres.items()},
-            "thresholds": {
-                model: {rule: value if isfinite(value) else None for rule, value in values.items()}
-                for model, values in self.thresholds.items()
-            },
+            "thresholds": self.finite_thresholds,
             "ordered_metrics": "exact" if self.exact else "binned",
             "blocks": blocks,
             **({"exponents": dict(self.addition.exponents)} if self.request.arithmetic.any_order else {}),
             **self.added,
+        }
+
+    @property
+    def finite_thresholds(self) -> dict[str, dict[str, float | None]]:
+        """Chosen thresholds by model and rule, None for one that calls no row: JSON has no infinity."""
+        return {
+            model: {rule: value if isfinite(value) else None for rule, value in values.items()}
+            for model, values in self.thresholds.items()
         }
 
     def _slice_texts(self) -> dict[str, list[str]]:

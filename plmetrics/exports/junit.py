@@ -48,7 +48,7 @@ def junit_text(run: EndedRun) -> str:
         "package": "plmetrics",
         "id": "0",
         "hostname": socket.gethostname() or "localhost",
-        "timestamp": f"{run.started:%Y-%m-%dT%H:%M:%S}",
+        "timestamp": f"{run.start:%Y-%m-%dT%H:%M:%S}",
         "time": f"{run.record['seconds']:.3f}",
     }
     suite.attrib |= {name: xml_text(str(value)) for name, value in (facts | counts).items()}

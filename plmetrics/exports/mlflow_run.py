@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from plmetrics.core.errors import EnvironmentFault, Problem, needs_extra
 from plmetrics.core.process import is_ours
 from plmetrics.core.redaction import mask_address
+from plmetrics.core.threads import batches
 from plmetrics.exports.protocol import EndedRun, output_path
 from plmetrics.exports.tidy import OVERALL, headline_values, worst_verdicts
 
@@ -72,7 +73,7 @@ class MlflowTarget:
             earlier = _earlier_runs(client, experiment, run)
             logged = client.create_run(
                 experiment,
-                start_time=_milliseconds(run.started.timestamp()),
+                start_time=_milliseconds(run.start.timestamp()),
                 tags=_identity(run),
                 run_name=self.run_name or run.run_id,
             ).info.run_id
@@ -86,7 +87,7 @@ class MlflowTarget:
                 client.set_tag(before.run_id, "plmetrics.superseded_by", logged)
                 if before.status == "RUNNING":
                     client.set_terminated(before.run_id, "FAILED")
-            client.set_terminated(logged, end_time=_milliseconds(run.finished.timestamp()))
+            client.set_terminated(logged, end_time=_milliseconds(run.end.timestamp()))
             for left in _unfinished_runs(client, experiment, run):
                 client.set_terminated(left, "FAILED")
 
@@ -145,12 +146,11 @@ def _log(client: MlflowClient, logged: str, run: EndedRun, result: Outcome) -> N
 
     facts = {"suite": run.name, "fingerprint": str(run.record.get("fingerprint"))}
     client.log_batch(logged, params=[Param(key, value) for key, value in facts.items()])
-    metrics = _metrics(run, result)
-    for start in range(0, len(metrics), _MOST_METRICS):
-        client.log_batch(logged, metrics=metrics[start : start + _MOST_METRICS])
+    for metrics in batches(_metrics(run, result), _MOST_METRICS):
+        client.log_batch(logged, metrics=metrics)
     tags = [RunTag(key, value[:_LONGEST_VALUE]) for key, value in _tags(run, result).items()]
-    for start in range(0, len(tags), _MOST_TAGS):
-        client.log_batch(logged, tags=tags[start : start + _MOST_TAGS])
+    for part in batches(tags, _MOST_TAGS):
+        client.log_batch(logged, tags=part)
     if (run.folder / _REPORT).is_file():
         with local_copies([run.folder / _REPORT], _REPORT) as (copies, _):
             client.log_artifact(logged, str(copies[0]))
@@ -160,7 +160,7 @@ def _metrics(run: EndedRun, result: Outcome) -> list[Metric]:
     from mlflow.entities import Metric
 
     rows = headline_values(result).rows(named=True)
-    moment = _milliseconds(run.finished.timestamp())
+    moment = _milliseconds(run.end.timestamp())
     return [
         Metric(f"{name}{ending}", float(row[column]), moment, 0)
         for name, row in zip(metric_names(rows), rows, strict=True)
@@ -214,7 +214,7 @@ def _earlier_runs(client: MlflowClient, experiment: str, run: EndedRun) -> list[
 
 def _unfinished_runs(client: MlflowClient, experiment: str, run: EndedRun) -> list[str]:
     """Runs of the suite started a day before this one or earlier in MLflow, and cut short."""
-    before = _milliseconds((run.started - _OLD).timestamp())
+    before = _milliseconds((run.start - _OLD).timestamp())
     condition = f"attributes.status = 'RUNNING' and attributes.start_time < {before}"
     runs = client.search_runs([experiment], f"{_condition(run, 'suite')} and {condition}")
     return [left.info.run_id for left in runs]

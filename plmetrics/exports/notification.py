@@ -19,6 +19,7 @@ from urllib.request import (
 )
 
 from plmetrics.core.process import original_environment
+from plmetrics.runs.failure import SKIPPED as WITHOUT_DATA
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -55,7 +56,7 @@ class Message:
         reasons = self.error or ", ".join(self.gates)
         return f"{head}{f' ({reasons})' if reasons else ''}{f', see {self.folder}' if self.folder else ''}"
 
-    def filled(self, template: str | None) -> str:
+    def fill(self, template: str | None) -> str:
         """Text from a template; its own without one."""
         if template is None:
             return self.text
@@ -80,9 +81,9 @@ def message_of_result(
     return Message(name, verdict, exit_code, folder, interval, (*failed[:_MOST_GATES], *more))
 
 
-def message_of_failure(name: str, failure: Failure, interval: str, skipped: int) -> Message:
-    """Message about a run with an error; `skipped` is the exit code of one without data."""
-    status = SKIPPED if failure.exit_code == skipped else ERROR
+def message_of_failure(name: str, failure: Failure, interval: str) -> Message:
+    """Message about a run with an error, or without data."""
+    status = SKIPPED if failure.exit_code == WITHOUT_DATA else ERROR
     folder = "" if failure.folder is None else str(failure.folder)
     return Message(name, status, failure.exit_code, folder, interval, error=failure.message)
 
@@ -114,7 +115,7 @@ def _is_due(on: str, message: Message, previous: str | None) -> bool:
 
 
 def _sender(spec: Notify, message: Message, folder: Path) -> Callable[[], str | None]:
-    text = message.filled(spec.template)
+    text = message.fill(spec.template)
     if spec.webhook is not None:
         url = spec.webhook
         return lambda: _post(url, {"text": text})

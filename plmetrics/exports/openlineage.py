@@ -27,7 +27,7 @@ _EVENT = f"{_SPEC}/2-0-2/OpenLineage.json#/$defs/RunEvent"
 def openlineage_text(run: EndedRun) -> str:
     """Two events. A failing gate is a failed assertion of a complete run; FAIL is a run without results."""
     end = "FAIL" if run.result is None else "COMPLETE"
-    events = [_event(run, "START", run.started, gates=()), _event(run, end, run.finished, gates=_gates(run))]
+    events = [_event(run, "START", run.start, gates=()), _event(run, end, run.end, gates=_gates(run))]
     return "".join(f"{json.dumps(event, ensure_ascii=False, allow_nan=False)}\n" for event in events)
 
 

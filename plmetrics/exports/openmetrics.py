@@ -33,7 +33,7 @@ def openmetrics_text(run: EndedRun) -> str:
 
 
 def _families(run: EndedRun) -> Iterator[tuple[str, str, Iterable[Sample]]]:
-    yield "run_timestamp_seconds", "When the run ended, in Unix time.", [({}, run.finished.timestamp())]
+    yield "run_timestamp_seconds", "When the run ended, in Unix time.", [({}, run.end.timestamp())]
     yield "run_duration_seconds", "How long the run took.", [({}, run.record["seconds"])]
     yield "run_exit_code", "Exit code of the run.", [({}, run.record.get("exit_code"))]
     yield "run_verdict", "Whether this is the verdict of the run.", _one_of(_RUN_VERDICTS, run.verdict, {})

@@ -65,12 +65,12 @@ class EndedRun:
         return "/".join(f"{moment:%Y-%m-%dT%H:%M:%SZ}" for moment in self.interval)
 
     @property
-    def started(self) -> datetime:
+    def start(self) -> datetime:
         """Start time of the run."""
         return moment_of(self.record["started"])
 
     @property
-    def finished(self) -> datetime:
+    def end(self) -> datetime:
         """End time of the run."""
         return moment_of(self.record["finished"])
 

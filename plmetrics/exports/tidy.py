@@ -75,8 +75,8 @@ def _run_row(run: EndedRun) -> pl.DataFrame:
     facts = {
         "verdict": run.verdict,
         "exit_code": run.record.get("exit_code"),
-        "started": run.started,
-        "finished": run.finished,
+        "started": run.start,
+        "finished": run.end,
         "seconds": run.record.get("seconds"),
         "rows_read": run.record.get("rows", {}).get("read"),
         "fingerprint": run.record.get("fingerprint"),

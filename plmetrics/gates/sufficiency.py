@@ -163,7 +163,7 @@ def with_kish_sizes(analysis: Analysis, metrics: pl.DataFrame) -> pl.DataFrame:
     `blocks` is rounded down.
     """
     units = analysis.units
-    if not analysis.suite.weighted or units is None:
+    if not analysis.suite.has_weights or units is None:
         return metrics.with_columns(kish_size=pl.lit(None, pl.Float64))
     size = metrics["blocks"].cast(pl.Float64)
     if units.max(initial=1) > 1:

@@ -25,6 +25,7 @@ from plmetrics.gates.sufficiency import (
     with_sizes,
 )
 from plmetrics.suite.sections.basics import BASELINE
+from plmetrics.suite.sections.section import names_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -90,9 +91,11 @@ def evaluate_gates(suite: Suite, evidence: Evidence) -> pl.DataFrame:
     rules = [rule_of(gate) for gate in suite.gates]
     gates = _gate_frame(suite.gates, rules, evidence)
     rows = _places(suite).join(gates, on="@gate", how="left", maintain_order="left")
-    rows = rows.join(_observations(suite, evidence), on=_OBSERVATION, how="left", maintain_order="left_right")
+    rows = rows.join(
+        _observations(suite.gates, evidence), on=_OBSERVATION, how="left", maintain_order="left_right"
+    )
     rows = with_sizes(rows, evidence.positives, evidence.coverage)
-    return _judge(_with_bands(_correct(rows, rules, suite), suite, evidence), evidence.history)
+    return _judge(_with_bands(_correct(rows, rules, suite), suite.gates, evidence), evidence.history)
 
 
 def unmatched_gate(*, slices: str | Sequence[str], on_undefined: str, **facts: str | None) -> pl.DataFrame:
@@ -204,14 +207,14 @@ def _about(gate: Gate) -> dict[str, str]:
     return dict(zip(_ABOUT, (gate.subject.text, *words), strict=True))
 
 
-def _observations(suite: Suite, evidence: Evidence) -> pl.DataFrame:
+def _observations(gates: Sequence[Gate], evidence: Evidence) -> pl.DataFrame:
     """Columns of both tables for gates, with the first interval of each estimate."""
-    texts = {gate.subject.text for gate in suite.gates}
+    texts = {gate.subject.text for gate in gates}
     values = evidence.metrics.filter(pl.col("metric").is_in(texts))
     parts = [
         _columns(values.with_columns(contrast=pl.lit(""), baseline=pl.lit(""), scale=pl.lit("")), "value")
     ]
-    if any(gate.against is not None for gate in suite.gates):
+    if any(gate.against is not None for gate in gates):
         differences = evidence.comparisons.filter(pl.col("metric").is_in(texts))
         # An earlier run has one name only, and a gate on it does not say which.
         other = pl.when(pl.col("contrast") == "run").then(pl.lit("")).otherwise("baseline")
@@ -261,13 +264,13 @@ def _correct(rows: pl.DataFrame, rules: Sequence[Rule], suite: Suite) -> pl.Data
     return pl.concat(wide).sort("@row")
 
 
-def _with_bands(rows: pl.DataFrame, suite: Suite, evidence: Evidence) -> pl.DataFrame:
+def _with_bands(rows: pl.DataFrame, gates: Sequence[Gate], evidence: Evidence) -> pl.DataFrame:
     """The rows with the band of each, in words, too; all null where the rule has none."""
     nothing = pl.lit(None, pl.String)
     open_ends = dict.fromkeys(BAND_ENDS, pl.lit(None, pl.Float64))
     without = rows.with_columns(band=nothing, band_status=nothing, band_note=nothing, **open_ends)
     by_band: dict[tuple[BandKey, str], list[int]] = {}
-    for number, gate in enumerate(suite.gates):
+    for number, gate in enumerate(gates):
         if gate.within is not None:
             by_band.setdefault(((gate.within, gate.consecutive), gate.subject.text), []).append(number)
     if not by_band:
@@ -278,7 +281,7 @@ def _with_bands(rows: pl.DataFrame, suite: Suite, evidence: Evidence) -> pl.Data
     parts = [without.filter(~pl.col("@gate").is_in(several))]
     for (key, _), numbers in by_band.items():
         of_band = rows.filter(pl.col("@gate").is_in(numbers))
-        banded = with_bands(of_band, suite.gates[numbers[0]], key[0], evidence.bands.get(key))
+        banded = with_bands(of_band, gates[numbers[0]], key[0], evidence.bands.get(key))
         parts.append(banded.with_columns(**band_limits()).select(without.columns))
     return pl.concat(parts).sort("@row")
 
@@ -327,7 +330,7 @@ def _models(gate: Gate, suite: Suite) -> list[str | None]:
 
 
 def _sets(gate: Gate, slice_sets: Sequence[str], order: Mapping[str, int]) -> list[str]:
-    named = (gate.slices,) if isinstance(gate.slices, str) else gate.slices
+    named = names_of(gate.slices)
     if "all" in named:
         named = tuple(slice_sets)
     elif named == ("overall",) and "overall" not in slice_sets:

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from plmetrics.inference.slice_comparisons import SliceContrasts
     from plmetrics.inference.weights import ResamplingWeights
     from plmetrics.suite.model import Suite
+    from plmetrics.table.slices import SliceSet
 
 _WORTH_A_THREAD = 1 << 16
 """Of so many replicates of slices, NumPy's work on one metric outweighs what Python adds to it."""
@@ -55,7 +56,7 @@ class ChunkPlace:
 
     index: int
     first: int
-    listed: NDArray[np.bool_]
+    mask: NDArray[np.bool_]
     equal: Mapping[tuple[str, str], NDArray[np.bool_]]
 
 
@@ -103,7 +104,7 @@ class CrossSliceEstimates:
             kind: {model: self._estimate(metric, model, names, kind, order) for model in models}
             for kind in replication.kinds(metric)
         }
-        judged = replication.judged(metric)
+        judged = replication.gate_kind(metric)
         if not metric.for_each:
             pairs = self._analysis.pairs
             equal = {pair: np.array([all(part.equal[pair].all() for part in self._places)]) for pair in pairs}
@@ -111,7 +112,7 @@ class CrossSliceEstimates:
             return
         start = 0
         for place in self._places:
-            places = np.arange(start, start + len(place.listed))
+            places = np.arange(start, start + len(place.mask))
             start += len(places)
             by_kind = {
                 kind: {model: estimate.take(places) for model, estimate in of_models.items()}
@@ -119,7 +120,7 @@ class CrossSliceEstimates:
             }
             yield (
                 place.index,
-                SliceEstimates(by_kind[judged], place.equal, place.listed, place.first, by_kind),
+                SliceEstimates(by_kind[judged], place.equal, place.mask, place.first, by_kind),
             )
 
     def _estimate(
@@ -133,7 +134,7 @@ class CrossSliceEstimates:
         """Metric from slices in result order; for one value per slice, in the slices' own order again."""
         texts = [part.text for part in metric.parts()]
         inputs = metric.parts() if metric.reads_overall else ()
-        listed = np.concatenate([place.listed for place in self._places])
+        listed = np.concatenate([place.mask for place in self._places])
         of_slices = {text: concatenate_estimates(self._columns[text, model, kind]) for text in texts}
         if order is not None:
             names, listed = [names[place] for place in order], listed[order]
@@ -178,7 +179,7 @@ class _Tables:
         slices, unlabelled = [states.slices for states in analysis.sets], bool(analysis.population.scored)
         self._metrics = metrics_rows(slices, unlabelled=unlabelled)
         self._contrasts = _contrasts(analysis)
-        self._kinds = {metric.text: number for number, metric in enumerate(analysis.suite.computed)}
+        self._kinds = analysis.metric_numbers
         (chunk,) = chunks(analysis.sets[0].sums, analysis.weights)
         self._overall = self._estimates(0, chunk)
 
@@ -204,7 +205,7 @@ class _Tables:
         across = CrossSliceEstimates(self._analysis, over, self._overall)
         for index, states in members.items():
             for chunk in chunks(states.sums, self._analysis.weights):
-                listed = _slice_mask(self._analysis, states, chunk)
+                listed = _slice_mask(self._analysis, states.slices.slice_set, chunk)
                 estimates = self._estimates(index, chunk)
                 across.add(estimates, self._add_chunk(index, chunk, name, listed, estimates))
                 if sliced is not None:
@@ -239,20 +240,20 @@ class _Tables:
         self, index: int, chunk: Chunk, name: str, listed: NDArray[np.bool_], estimates: Estimates
     ) -> ChunkPlace:
         """Add the metrics of some slices of a set; in threads where there are many numbers."""
-        equal = {pair: _equal(chunk, *pair) for pair in self._analysis.pairs}
+        equal = {pair: chunk.equal_scores(*pair) for pair in self._analysis.pairs}
 
         def add(item: tuple[MetricPlace, Metric]) -> None:
             place, member = item
             of_kind = estimates.of_kinds(member)
-            judged = of_kind[self._analysis.replication.judged(member)]
+            judged = of_kind[self._analysis.replication.gate_kind(member)]
             self._write(place, member, SliceEstimates(judged, equal, listed, chunk.first, of_kind))
 
         items = [
             (MetricPlace(index, metric, number, named), member)
-            for metric in self._analysis.suite.listed(name)
+            for metric in self._analysis.suite.metrics_in(name)
             for number, (named, member) in enumerate(metric.per_class())
         ]
-        if _is_large(self._analysis, chunk):
+        if _is_large(self._analysis.weights, chunk):
             if self._analysis.replication.draws_sums:
                 chunk.sums.draw()
             parallel_map(add, items)
@@ -267,11 +268,11 @@ class _Tables:
         for position, model in enumerate(analysis.models):
             where = (position, place.index, self._kinds[metric.text], place.number)
             for turn, columns in enumerate(_metric_columns(analysis, model, metric, member, part)):
-                self._metrics.add(where, part.listed, columns | {"class": place.named}, part.first, turn)
+                self._metrics.add(where, part.mask, columns | {"class": place.class_name}, part.first, turn)
         if self._contrasts is not None:
             self._contrasts.models(place, part)
         if self._keeper is not None:
-            self._keeper.add(place.index, metric, part, place.named)
+            self._keeper.add(place.index, metric, part, place.class_name)
 
 
 def _contrasts(analysis: Analysis) -> Contrasts | None:
@@ -312,7 +313,7 @@ def _metric_columns(
     hard = analysis.suite.task == "binary" and analysis.suite.models[model].score is None
     methods = analysis.replication.methods(member)
     if not methods:
-        yield metric_columns(model, metric, part.judged[model], None, hard=hard)
+        yield metric_columns(model, metric, part.estimates[model], None, hard=hard)
         return
     from plmetrics.inference.intervals.ladder import interval_of
 
@@ -326,21 +327,15 @@ def _metric_columns(
         yield columns
 
 
-def _is_large(analysis: Analysis, chunk: Chunk) -> bool:
+def _is_large(weights: ResamplingWeights | None, chunk: Chunk) -> bool:
     """Whether there are enough replicates for a thread per metric."""
-    replicates = 1 if analysis.weights is None else len(analysis.weights.counts)
+    replicates = 1 if weights is None else len(weights.counts)
     return replicates * (chunk.last - chunk.first) >= _WORTH_A_THREAD
 
 
-def _equal(chunk: Chunk, model: str, baseline: str) -> NDArray[np.bool_]:
-    """Mask of slices with equal scores of two models on every row."""
-    equal: NDArray[np.bool_] = chunk.sums.total(f"{model}|differs|{baseline}") == 0
-    return equal
-
-
-def _slice_mask(analysis: Analysis, states: SetStates, chunk: Chunk) -> NDArray[np.bool_]:
+def _slice_mask(analysis: Analysis, slice_set: SliceSet, chunk: Chunk) -> NDArray[np.bool_]:
     """All slices, also those with every row excluded, and folds with rows."""
-    if not states.slices.slice_set.is_derived:
+    if not slice_set.is_derived:
         return np.ones(chunk.last - chunk.first, dtype=np.bool_)
     counts = [chunk.sums.total(f"{analysis.population.models[model]}n") for model in analysis.models]
     occupied: NDArray[np.bool_] = np.sum(counts, axis=0) > 0

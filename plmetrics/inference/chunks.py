@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 Texts = NDArray[np.object_]
+Flags = NDArray[np.bool_]
 
 _SLICES_AT_ONCE = 512
 _DRAWN_AT_ONCE = 1 << 19
@@ -98,13 +99,18 @@ class Chunk:
     last: int
     sums: ModelSums
 
+    def equal_scores(self, model: str, baseline: str) -> Flags:
+        """Mask of the slices where two models have the same scores on every row."""
+        equal: Flags = self.sums.total(f"{model}|differs|{baseline}") == 0
+        return equal
+
 
 def chunk_of(
     sums: SlicedSums | ComplementSums, weights: ResamplingWeights | None, first: int, last: int
 ) -> Chunk:
     """Chunk of the slices from one up to another, of any number."""
     by_block, centres = sums.by_block(first, last), sums.centred_at(first, last)
-    model_sums = ModelSums(by_block, weights, centres, sums.replicated(first, last))
+    model_sums = ModelSums(by_block, weights, centres, sums.replicate_columns(first, last))
     return Chunk(first, last, model_sums)
 
 

@@ -72,12 +72,12 @@ def _fewest_blocks(parts: Sequence[Estimate]) -> NDArray[np.int64]:
 class WholeSet:
     """The estimates of one model in all slices of a set, and overall, by the text of the metric.
 
-    `listed` are the slices that have rows; `weight` is that of all rows, `blocks` the number of the table's blocks, and
+    `mask` marks the slices that have rows; `weight` is that of all rows, `blocks` the number of the table's blocks, and
     `level` that of intervals.
     """
 
     names: Sequence[str]
-    listed: NDArray[np.bool_]
+    mask: NDArray[np.bool_]
     slices: Mapping[str, EstimateColumns]
     overall: Mapping[str, EstimateColumns]
     weight: float
@@ -90,7 +90,7 @@ def across_slices(metric: AcrossSlices, here: WholeSet) -> EstimateColumns:
     parts = {part.text: here.slices[part.text] for part in metric.parts()}
     first = next(iter(parts.values()))
     reasons = _admission(metric, here, list(parts.values()))
-    defined = np.flatnonzero(here.listed & (reasons == "ok"))
+    defined = np.flatnonzero(here.mask & (reasons == "ok"))
     reference_name = metric.reference_among(here.names)
     position = np.flatnonzero(defined == reference_name) if reference_name is not None else defined[:0]
     reference = int(position[0]) if len(position) else None
@@ -103,7 +103,7 @@ def across_slices(metric: AcrossSlices, here: WholeSet) -> EstimateColumns:
         part.estimate.replicates is not None for part in parts.values()
     ):
         replicates = _groups(metric, here, defined, reference, partial(_replicates, level=here.level))
-    derived = _value(metric, point, replicates, status, first)
+    derived = _value(metric, point, replicates, status, first.estimate)
     if metric.compares_groups and derived.replicates is not None:
         from plmetrics.inference.comparisons.paired_bootstrap import without_spread
 
@@ -113,7 +113,7 @@ def across_slices(metric: AcrossSlices, here: WholeSet) -> EstimateColumns:
     if metric.for_each:
         return _scatter_estimates(derived, defined, reasons, parts, reference)
     blocks = metric.blocks_of(blocks_of_parts.min(axis=0), here.blocks) if len(defined) else 0
-    out = np.flatnonzero(here.listed & (reasons != "ok")).tolist()
+    out = np.flatnonzero(here.mask & (reasons != "ok")).tolist()
     note = metric.omissions([here.names[index] for index in out], [str(reasons[index]) for index in out])
     estimate = replace(derived, blocks=np.array([blocks], dtype=np.int64), groups=None)
     n, weight = (np.atleast_1d(getattr(first, name)[defined].sum()) for name in ("n", "weight"))
@@ -122,17 +122,17 @@ def across_slices(metric: AcrossSlices, here: WholeSet) -> EstimateColumns:
         bound = metric.combined_bound(_groups(metric, here, defined, reference, _bounds))
     bounds = None if bound is None else np.atleast_1d(bound)
     return EstimateColumns(
-        estimate, n, weight, bounds, np.array([note], dtype=object), _threshold(first, slice(0, 1))
+        estimate, n, weight, bounds, np.array([note], dtype=object), _threshold(first.threshold, slice(0, 1))
     )
 
 
 def _admission(metric: AcrossSlices, here: WholeSet, parts: Sequence[EstimateColumns]) -> Texts:
     """Reason against each slice's part in the metric, "ok" for none."""
-    status: Texts = np.full(len(here.listed), "ok", dtype=object)
+    status: Texts = np.full(len(here.mask), "ok", dtype=object)
     for part in reversed(parts):
         status = np.where(part.estimate.status != "ok", part.estimate.status, status)
     share = parts[0].weight / here.weight if here.weight > 0 else np.zeros(len(status))
-    reasons: Texts = metric.admitted(status, share)
+    reasons: Texts = metric.reasons_against(status, share)
     return reasons
 
 
@@ -175,14 +175,14 @@ def _groups(
 
 
 def _value(
-    metric: AcrossSlices, point: Groups, replicated: Groups | None, status: str, first: EstimateColumns
+    metric: AcrossSlices, point: Groups, replicated: Groups | None, status: str, estimate: Estimate
 ) -> Estimate:
     """Estimate of the metric, of one entry or of one for each admitted slice. Its blocks are to be filled in."""
     shape = (next(iter(point.values.values())).shape[-1],) if metric.for_each else (1,)
     value: Array = np.full(shape, np.nan)
     replicates = deviations = None
-    if replicated is not None and first.estimate.replicates is not None:
-        replicates = np.full((len(first.estimate.replicates), *shape), np.nan)
+    if replicated is not None and estimate.replicates is not None:
+        replicates = np.full((len(estimate.replicates), *shape), np.nan)
     if status == "ok":
         with np.errstate(divide="ignore", invalid="ignore"):
             value = np.atleast_1d(metric.finalise(point))
@@ -191,10 +191,12 @@ def _value(
                 away = metric.deviations(replicated, point)
                 deviations = None if away is None else np.asarray(away).reshape(-1, *shape)
     finite = np.isfinite(value)
-    statuses = np.where(finite, "ok", status if status != "ok" else metric.failed(point)).astype(object)
+    statuses = np.where(finite, "ok", status if status != "ok" else metric.failure_status(point)).astype(
+        object
+    )
     blocks = np.zeros(shape, dtype=np.int64)
     clean = np.where(finite, value, np.nan)
-    return Estimate(clean, statuses, blocks, replicates, (), deviations, first.estimate.kind)
+    return Estimate(clean, statuses, blocks, replicates, (), deviations, estimate.kind)
 
 
 def _without_replicates(derived: Estimate, unsure: NDArray[np.bool_], reference: int | None) -> Estimate:
@@ -229,10 +231,10 @@ def _scatter_estimates(
         note[index[reference]] = "the reference"
     groups = most_groups([part.estimate for part in parts.values()])
     estimate = Estimate(value, status, fewest_blocks, replicates, (), kind=derived.kind, groups=groups)
-    threshold = _threshold(first, slice(None))
+    threshold = _threshold(first.threshold, slice(None))
     return EstimateColumns(estimate, first.n, first.weight, None, note, threshold, first.labelled)
 
 
-def _threshold(estimates: EstimateColumns, part: slice) -> Array | None:
+def _threshold(threshold: Array | None, part: slice) -> Array | None:
     """Common threshold of the values, if one was searched."""
-    return None if estimates.threshold is None else estimates.threshold[part]
+    return None if threshold is None else threshold[part]

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.catalogue.metric import TOTAL
+from plmetrics.core.threads import batches
 from plmetrics.inference.comparisons.inflation import (
     NOISE_NOTE,
     UNEQUAL_NOISE,
@@ -87,7 +88,7 @@ class Contrasts:
     def __init__(self, analysis: Analysis) -> None:
         self._analysis = analysis
         self._rows = comparison_rows([states.slices for states in analysis.sets])
-        self._numbers = {metric.text: number for number, metric in enumerate(analysis.suite.computed)}
+        self._numbers = analysis.metric_numbers
         compare = analysis.suite.compare
         self._compared = () if compare is None else compare.scales
         self._requested = pairs_by_scale(analysis.suite, analysis.pairs)
@@ -112,8 +113,8 @@ class Contrasts:
         scale: str,
         logs: dict[str, Estimate],
     ) -> None:
-        estimates = part.judged
-        slices = len(part.listed)
+        estimates = part.estimates
+        slices = len(part.mask)
         n = np.stack([np.minimum(*(estimates[name].n for name in pair)) for pair in pairs])
         equal = np.concatenate(
             [part.equal[pair] & self._same_threshold(place.metric, pair) for pair in pairs]
@@ -154,7 +155,7 @@ class Contrasts:
                 self._numbers[place.metric.text],
                 place.number,
             )
-            self._rows.add(where, part.listed, columns, part.first)
+            self._rows.add(where, part.mask, columns, part.first)
 
     def _same_threshold(self, metric: Metric, pair: tuple[str, str]) -> bool:
         """Models with equal scores are equal only at the same threshold."""
@@ -193,8 +194,8 @@ class Contrasts:
                 uneven = _unequal_noise(part_sides, place.metric, scale) & (
                     difference.interval_status == "ok"
                 )
-                difference = difference.untested(uneven, UNEQUAL_NOISE)
-                difference = difference.untested(_degenerate(part_sides, difference), DEGENERATE)
+                difference = difference.without_tests(uneven, UNEQUAL_NOISE)
+                difference = difference.without_tests(_degenerate(part_sides, difference), DEGENERATE)
                 if leaves_noise(place.metric, scale) and part_sides.model.replicates is not None:
                     level, uneven_sizes = self._analysis.level, ~part_sides.same_size
                     remaining = remaining_noise(place.metric, part_sides.model, part_sides.baseline)
@@ -220,7 +221,7 @@ class Contrasts:
             "equal": sides.equal,
             "level": self._analysis.level,
             "p_value": self._p_value,
-            "absent": self._analysis.replication.refused(metric),
+            "absent": self._analysis.replication.refusal(metric),
             "other_rows": other_rows,
         }
         if scale == "difference":
@@ -255,7 +256,7 @@ class Contrasts:
         difference, n, kind = contrasted
         intervals = self._analysis.suite.uncertainty is not None
         constants = {"contrast": contrast, "scale": scale, "model": names[0], "baseline": names[1]}
-        constants |= {"metric": place.metric.text, "class": place.named, "note": ""}
+        constants |= {"metric": place.metric.text, "class": place.class_name, "note": ""}
         return constants | comparison_columns(
             difference, n, intervals=intervals, test="" if kind is None else TESTS[kind]
         )
@@ -315,13 +316,11 @@ def same_size(first: EstimateColumns, second: EstimateColumns) -> Flags:
     return same
 
 
-def _batches(pairs: Sequence[tuple[str, str]], part: SliceEstimates) -> Iterator[Sequence[tuple[str, str]]]:
+def _batches(pairs: Sequence[tuple[str, str]], part: SliceEstimates) -> list[Sequence[tuple[str, str]]]:
     """Pairs of models, so many at a time as memory has room for."""
     if not pairs:
-        return
-    step = _room(part.judged[pairs[0][0]].estimate, len(part.listed))
-    for first in range(0, len(pairs), step):
-        yield pairs[first : first + step]
+        return []
+    return batches(pairs, _room(part.estimates[pairs[0][0]].estimate, len(part.mask)))
 
 
 def _slabs(estimate: Estimate, slices: int) -> Iterator[Codes]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
     from plmetrics.inference.estimate import ReplicateKind
     from plmetrics.inference.subject import Analysis
+    from plmetrics.inference.sums import ModelSums
     from plmetrics.inference.weights import ResamplingWeights
     from plmetrics.states.sums import View
 
@@ -59,7 +60,7 @@ def estimate(
     prefix = population.prefix(metric, model)
     totals = chunk.sums.totals(metric, model, prefix)
     values = (
-        _of_sums(metric, model, chunk, totals, weights, prefix)
+        _of_sums(metric, model, chunk.sums, totals, weights, prefix)
         if ordered is None
         else ordered.part(slice(chunk.first, chunk.last))
     )
@@ -96,7 +97,7 @@ def estimate(
     columns = EstimateColumns(
         point_estimate, totals.n, totals.weight, bound, _notes(metric, totals, status), cut
     )
-    return _with_labels(columns, metric, model, chunk, population)
+    return _with_labels(columns, metric, model, chunk.sums, population)
 
 
 def _plausible(
@@ -113,7 +114,7 @@ def _plausible(
 def _of_sums(
     metric: Metric,
     model: str,
-    chunk: Chunk,
+    sums: ModelSums,
     totals: View,
     weights: ResamplingWeights | Nudges | None,
     prefix: str,
@@ -122,17 +123,17 @@ def _of_sums(
     replicates: Array | None = None
     if weights is not None and metric.value_kind.is_resampled:
         nudges = weights if isinstance(weights, Nudges) else None
-        replicates = value_or_nan(metric, chunk.sums.replicates(metric, model, prefix, nudges))
+        replicates = value_or_nan(metric, sums.replicates(metric, model, prefix, nudges))
         if metric.additive:
             replicates = replicates * weights.scale[:, None]
     return MetricValues(finalise(metric, totals), conditions(metric, totals), replicates, None)
 
 
 def with_row_error(
-    estimates: EstimateColumns, error: Metric, model: str, chunk: Chunk, population: Population
+    estimates: EstimateColumns, error: Metric, model: str, sums: ModelSums, population: Population
 ) -> EstimateColumns:
     """Estimates with a standard error, computed by a metric of its own from the sums of all rows."""
-    totals = chunk.sums.totals(error, model, population.prefix(error, model))
+    totals = sums.totals(error, model, population.prefix(error, model))
     with finalising(error):
         rows = reduce(np.minimum, (whole_blocks(size) for size in error.denominators(totals)))
     with_error = replace(estimates.estimate, row_error=value_or_nan(error, totals), rows=rows)
@@ -150,14 +151,14 @@ def _status(values: MetricValues, n: Array, min_rows: int) -> Texts:
 
 
 def _with_labels(
-    columns: EstimateColumns, metric: Metric, model: str, chunk: Chunk, population: Population
+    columns: EstimateColumns, metric: Metric, model: str, sums: ModelSums, population: Population
 ) -> EstimateColumns:
     """The estimates with the share of labelled rows; without any the status says so, with counts of all rows."""
     if not population.scored:
         return columns
-    n, weight = (chunk.sums.total(f"{population.scored[model]}{name}") for name in ("n", "weight"))
+    n, weight = (sums.total(f"{population.scored[model]}{name}") for name in ("n", "weight"))
     with np.errstate(divide="ignore", invalid="ignore"):
-        share = chunk.sums.total(f"{population.models[model]}weight") / weight
+        share = sums.total(f"{population.models[model]}weight") / weight
     if population.prefix(metric, model) != population.models[model]:
         return replace(columns, labelled=share)
     absent = (columns.estimate.status == "no_rows") & (n > 0)
@@ -212,11 +213,11 @@ class Estimates:
 
     def of(self, metric: Metric) -> dict[str, EstimateColumns]:
         """One metric of every model, as it is judged and compared."""
-        return self.of_kind(metric, self._analysis.replication.judged(metric))
+        return self.of_kind(metric, self._analysis.replication.gate_kind(metric))
 
     def of_model(self, metric: Metric, model: str) -> EstimateColumns:
         """One metric of one model, as it is judged and compared."""
-        return self._estimate_columns(metric, model, self._analysis.replication.judged(metric))
+        return self._estimate_columns(metric, model, self._analysis.replication.gate_kind(metric))
 
     def of_kind(self, metric: Metric, kind: ReplicateKind | None) -> dict[str, EstimateColumns]:
         """One metric of every model, with replicates of a kind."""
@@ -228,7 +229,7 @@ class Estimates:
         error = self._analysis.suite.standard_error(metric)
         if error is not None and "influence" in by_kind:
             by_kind["influence"] = {
-                model: with_row_error(estimates, error, model, self._chunk, self._analysis.population)
+                model: with_row_error(estimates, error, model, self._chunk.sums, self._analysis.population)
                 for model, estimates in by_kind["influence"].items()
             }
         return by_kind

@@ -40,7 +40,9 @@ class Levels:
         crossing = analysis.sets[crossed].slices
         assert crossing.slice_set.crossing is not None
         self._groups, self.level = (self._number(name) for name in crossing.slice_set.crossing)
-        groups, levels = (_places(analysis.sets[n].slices, crossing) for n in (self._groups, self.level))
+        groups, levels = (
+            _places(analysis.sets[n].slices, crossing.values) for n in (self._groups, self.level)
+        )
         self._members = [
             np.flatnonzero((levels == place) & (groups >= 0))
             for place in range(len(analysis.sets[self.level].slices))
@@ -63,7 +65,9 @@ class Levels:
             for kind in replication.kinds(metric)
         }
         listed = np.ones(len(self._members), dtype=np.bool_)
-        return SliceEstimates(of_kind[replication.judged(metric)], self._equal_scores(), listed, 0, of_kind)
+        return SliceEstimates(
+            of_kind[replication.gate_kind(metric)], self._equal_scores(), listed, 0, of_kind
+        )
 
     def _by_level(self, metric: AcrossSlices, model: str, kind: ReplicateKind | None) -> EstimateColumns:
         parts = metric.parts()
@@ -115,11 +119,11 @@ class Levels:
         }
 
 
-def _places(slices: Slices, crossing: Slices) -> Numbers:
+def _places(slices: Slices, values: pl.DataFrame) -> Numbers:
     """Number of the enclosing slice among some for each crossed slice, -1 if it is excluded."""
     keys = [key.column for key in slices.slice_set.keys]
     numbered = slices.values.with_row_index("@place")
-    joined = left_join(crossing.values.select(keys), numbered, keys)
+    joined = left_join(values.select(keys), numbered, keys)
     return joined["@place"].cast(pl.Int64).fill_null(-1).to_numpy()
 
 

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from plmetrics.engine.aggregate.aggregation import Aggregates
     from plmetrics.engine.run_plan import RunPlan
     from plmetrics.inference.subject import SetStates
 
@@ -24,7 +23,7 @@ _ELSEWHERE = 0x5E1EC7
 
 
 def with_threshold_replicates(
-    sets: Sequence[SetStates], plan: RunPlan, aggregated: Aggregates, weights: ResamplingWeights
+    sets: Sequence[SetStates], plan: RunPlan, block_keys: NDArray[np.uint64], weights: ResamplingWeights
 ) -> list[SetStates]:
     """States of the slice sets, with replicates of counts at a threshold chosen in each."""
     uncertainty = plan.request.suite.uncertainty
@@ -34,9 +33,9 @@ def with_threshold_replicates(
         seed = uncertainty.seed ^ _ELSEWHERE
         return draw_weights(np.ones(blocks, dtype=np.int64), uncertainty.replicates, seed).matrix
 
-    draws = Draws(weights.matrix, aggregated.block_keys, further)
+    draws = Draws(weights.matrix, block_keys, further)
     complements = [states.complements is not None for states in sets]
-    replicates = threshold_replicates(plan, aggregated, draws, complements=complements)
+    replicates = threshold_replicates(plan, block_keys, draws, complements=complements)
     out = []
     for states, (columns, complement_columns) in zip(sets, replicates, strict=True):
         of_complements = states.complements

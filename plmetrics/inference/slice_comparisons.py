@@ -82,7 +82,7 @@ class SliceContrasts:
             complements = self._make(complement_place(index), complement_chunk)
         if PAIRS in self._requested:
             self._listed.append(listed)
-        for metric in self._analysis.suite.listed(states.slices.slice_set.name):
+        for metric in self._analysis.suite.metrics_in(states.slices.slice_set.name):
             for number, (named, member) in enumerate(metric.per_class()):
                 place = MetricPlace(index, metric, number, named)
                 self._chunk(place, member, chunk, estimates.of(member), np.flatnonzero(listed), complements)
@@ -99,8 +99,10 @@ class SliceContrasts:
         for kind, reference in enumerate(self._requested):
             for model, of_model in estimates.items():
                 if reference == PAIRS:
-                    self._estimates.setdefault((place.metric.text, place.named, model), []).append(of_model)
-                    self._places[place.metric.text, place.named] = place
+                    self._estimates.setdefault((place.metric.text, place.class_name, model), []).append(
+                        of_model
+                    )
+                    self._places[place.metric.text, place.class_name] = place
                     continue
                 numbers, contrast = index, "rest" if reference == REST else "slice"
                 if reference == REST:
@@ -129,7 +131,7 @@ class SliceContrasts:
         ordered = [leaf for leaf in leaves(metric) if isinstance(leaf.needs, (OrderedRows, Ranks))]
         if all(complements.has(leaf, model) for leaf in ordered):
             return complements.of_model(metric, model)
-        return _without_value(estimates, NEEDS_ROWS)
+        return _without_value(estimates)
 
     def finish(self) -> None:
         """Compare each slice with those before it, all of them being known."""
@@ -155,13 +157,14 @@ class SliceContrasts:
                 )
 
 
-def _without_value(estimates: EstimateColumns, status: str) -> EstimateColumns:
+def _without_value(estimates: EstimateColumns) -> EstimateColumns:
+    """Estimates that need the rows, which complements of a merge do not have."""
     estimate = estimates.estimate
     shape = estimate.value.shape
     replicates = None if estimate.replicates is None else np.broadcast_to(np.nan, estimate.replicates.shape)
     nothing = Estimate(
         np.full(shape, np.nan),
-        np.full(shape, status, dtype=object),
+        np.full(shape, NEEDS_ROWS, dtype=object),
         np.zeros(shape, dtype=np.int64),
         replicates,
         (),

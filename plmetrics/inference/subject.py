@@ -44,7 +44,7 @@ class Replication:
         self._weights = weights
         self._units = units
         self._compared = compared
-        self._rows = RowDesign(suite.columns.unit is not None, suite.weighted)
+        self._rows = RowDesign(suite.columns.unit is not None, suite.has_weights)
         self._methods: dict[str, tuple[IntervalMethod, ...]] = {}
 
     def methods(self, metric: Metric) -> tuple[IntervalMethod, ...]:
@@ -55,24 +55,24 @@ class Replication:
             self._methods[metric.text] = methods_of(metric, self._suite.uncertainty, self._rows)
         return self._methods[metric.text]
 
-    def judged(self, metric: Metric) -> ReplicateKind | None:
+    def gate_kind(self, metric: Metric) -> ReplicateKind | None:
         """Kind of replicates for comparisons and gates of a metric's estimates."""
         chosen = self.methods(metric)
         if not chosen:
             return None
         return chosen[0].of_differences(metric) if self._compared else chosen[0].replicates
 
-    def refused(self, metric: Metric) -> str:
+    def refusal(self, metric: Metric) -> str:
         """Reason for the absence of a metric's replicates."""
         chosen = self.methods(metric)
         if not metric.value_kind.is_resampled:
             return "not_estimable"
-        return chosen[0].refused or "not_requested" if chosen else "not_requested"
+        return chosen[0].refusal or "not_requested" if chosen else "not_requested"
 
     def kinds(self, metric: Metric) -> tuple[ReplicateKind | None, ...]:
         """All kinds of replicates of a metric, the one for gates first."""
         kinds_read = [kind for chosen in self.methods(metric) for kind in chosen.reads]
-        return tuple(dict.fromkeys([self.judged(metric), *kinds_read]))
+        return tuple(dict.fromkeys([self.gate_kind(metric), *kinds_read]))
 
     def of_leaf(self, metric: Metric) -> tuple[ReplicateKind | None, ...]:
         """Kinds of replicates of a metric of a state family, also for metrics made from it."""
@@ -81,7 +81,7 @@ class Replication:
     @cached_property
     def _leaves(self) -> dict[str, tuple[ReplicateKind | None, ...]]:
         kinds_of_leaves: dict[str, dict[ReplicateKind | None, None]] = {}
-        for metric in self._suite.computed:
+        for metric in self._suite.metrics_and_subjects:
             for _, member in metric.per_class():
                 for leaf in leaves(member):
                     kinds_of_leaves.setdefault(leaf.text, {}).update(dict.fromkeys(self.kinds(member)))
@@ -96,7 +96,7 @@ class Replication:
         """Whether sums are resampled."""
         return any(
             isinstance(leaf.needs, Sums) and "bootstrap" in self.kinds(member)
-            for metric in self._suite.computed
+            for metric in self._suite.metrics_and_subjects
             for _, member in metric.per_class()
             for leaf in leaves(member)
         )
@@ -169,6 +169,11 @@ class Analysis:
         """Model names in suite order."""
         return tuple(self.suite.models)
 
+    @property
+    def metric_numbers(self) -> dict[str, int]:
+        """Places of metrics in the order of results, by text."""
+        return {metric.text: number for number, metric in enumerate(self.suite.metrics_and_subjects)}
+
 
 def base_analysis(analysis: Analysis) -> Analysis:
     """Analysis of the slice sets of the suite and their crosses, without those of features."""
@@ -182,14 +187,15 @@ def base_analysis(analysis: Analysis) -> Analysis:
 
 @dataclass(frozen=True, slots=True)
 class SliceEstimates:
-    """A metric's estimates in some slices of a set, by model; masks of equal pairs of models, and of listed slices.
+    """A metric's estimates in some slices of a set, by model.
 
-    `judged` are those that gates and comparisons read; `of_kind` are all, by the kind of their replicates.
+    Masks tell the slices where a pair of models is `equal`, and those with rows (`mask`).
+    `estimates` are those that gates and comparisons read; `of_kind` are all, by the kind of their replicates.
     """
 
-    judged: Mapping[str, EstimateColumns]
+    estimates: Mapping[str, EstimateColumns]
     equal: Mapping[tuple[str, str], NDArray[np.bool_]]
-    listed: NDArray[np.bool_]
+    mask: NDArray[np.bool_]
     first: int
     of_kind: Mapping[ReplicateKind | None, Mapping[str, EstimateColumns]]
 
@@ -201,7 +207,7 @@ class MetricPlace:
     index: int
     metric: Metric
     number: int = 0
-    named: str = ""
+    class_name: str = ""
 
 
 def complement_place(index: int) -> int:

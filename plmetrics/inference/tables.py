@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from plmetrics.catalogue.metric import Metric
-    from plmetrics.inference.chunks import EstimateColumns
+    from plmetrics.inference.chunks import Array, EstimateColumns
     from plmetrics.inference.comparisons.paired_bootstrap import Difference
     from plmetrics.inference.estimate import ReplicateKind
     from plmetrics.inference.intervals.ladder import Intervals
@@ -183,7 +183,7 @@ def metric_columns(
         "note": estimates.note,
         LABELLED: estimates.labelled,
         "bound": estimates.bound,
-        "threshold": _threshold(metric, estimates, hard=hard),
+        "threshold": _threshold(metric, estimates.threshold, hard=hard),
         "interval_status": "not_requested",
     }
     if interval is not None:
@@ -200,9 +200,9 @@ def metric_columns(
     return columns
 
 
-def _threshold(metric: Metric, estimates: EstimateColumns, *, hard: bool) -> Any:
+def _threshold(metric: Metric, threshold: Array | None, *, hard: bool) -> Any:
     """Threshold of the value: the metric's own, or a searched one."""
-    return None if hard else metric.fixed_threshold if estimates.threshold is None else estimates.threshold
+    return None if hard else metric.fixed_threshold if threshold is None else threshold
 
 
 def _with_few_units(notes: Any, blocks: Any, interval: Intervals) -> Any:

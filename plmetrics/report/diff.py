@@ -27,6 +27,8 @@ from plmetrics.report.sections.overall import metric_label
 from plmetrics.report.terminal import NARROWEST
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from plmetrics.runs.history.diff import Diff
 
 Row = dict[str, Any]
@@ -47,8 +49,13 @@ SIDES = tuple(_OPPOSITE)
 def diff_text(diff: Diff, width: int = 100, *, color: bool = False) -> str:
     """The changes in lines of at most `width` cells (40 at the least)."""
     width = max(width, NARROWEST)
-    sections = [_head(diff, width), _notes(diff, width), _gates(diff, width), _values(diff, width)]
-    return to_text(join_blocks([*sections, _remaining_changes(diff, width)]), width, color=color)
+    sections = [
+        _head(diff, width),
+        _notes(diff.notes, width),
+        _gates(diff.gates, width),
+        _values(diff.metrics, width),
+    ]
+    return to_text(join_blocks([*sections, _remaining_changes(diff.metrics, width)]), width, color=color)
 
 
 def diff_json(diff: Diff, exit_code: int = 0) -> str:
@@ -76,7 +83,7 @@ def diff_csv(diff: Diff) -> str:
 def _head(diff: Diff, width: int) -> list[Text]:
     word = Text("CHANGED", "bold yellow") if diff.changed else Text("UNCHANGED", "bold green")
     runs = Text(f"{printable(diff.before)} -> {printable(diff.after)}:", "bold")
-    values, checks = (int(frame["changed"].sum()) for frame in (diff.metrics, diff.gates))
+    values, checks = diff.changes
     counts = [f"{values} of {plural(diff.metrics.height, 'value')},"]
     counts.append(f"{checks} of {plural(diff.gates.height, 'gate check')}")
     lines = flow([Text.assemble(word, "  ", runs), *map(Text, counts)], width, indent=0, gap=1)
@@ -85,12 +92,12 @@ def _head(diff: Diff, width: int) -> list[Text]:
     return lines
 
 
-def _notes(diff: Diff, width: int) -> list[Text]:
-    return remarks([f"note: {note}" for note in diff.notes], width, "yellow", indent=0)
+def _notes(notes: Sequence[str], width: int) -> list[Text]:
+    return remarks([f"note: {note}" for note in notes], width, "yellow", indent=0)
 
 
-def _gates(diff: Diff, width: int) -> list[Text]:
-    rows = diff.gates.filter("changed").rows(named=True)
+def _gates(gates: pl.DataFrame, width: int) -> list[Text]:
+    rows = gates.filter("changed").rows(named=True)
     if not rows:
         return []
     cells = []
@@ -111,10 +118,10 @@ def check_name(row: Row) -> str:
     return str(row["gate"]) if row["before_rule"] is None else f"{row['gate']} (was {row['before_rule']})"
 
 
-def _values(diff: Diff, width: int) -> list[Text]:
+def _values(metrics: pl.DataFrame, width: int) -> list[Text]:
     parts = []
     for change, words in CHANGES.items():
-        rows = diff.metrics.filter(pl.col("change") == change).rows(named=True)
+        rows = metrics.filter(pl.col("change") == change).rows(named=True)
         rows = rows[:_FURTHEST] if change == "within_interval" else rows
         if rows:
             title = heading(plural(len(rows), "value"), words, width)
@@ -144,8 +151,8 @@ def _lines(rows: list[Row], change: str, width: int) -> list[Text]:
     return table_or_stack(columns, cells, width)
 
 
-def _remaining_changes(diff: Diff, width: int) -> list[Text]:
-    counts = Counter(diff.metrics["change"].to_list())
+def _remaining_changes(metrics: pl.DataFrame, width: int) -> list[Text]:
+    counts = Counter(metrics["change"].to_list())
     changes = [
         f"{plural(counts[change], 'value')} {words}"
         for change, words in (("within_interval", "moved within the interval"), ("same", "the same"))

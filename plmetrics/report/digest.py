@@ -44,13 +44,19 @@ class Grid:
 
 def digest(summary: Summary) -> list[Grid]:
     """Grids of a result with rows, those with a need of a decision first."""
-    grids = [_gates(summary), _changes(summary), _models(summary), _differences(summary), _worst(summary)]
+    grids = [
+        _gates(summary.gates),
+        _changes(summary),
+        _models(summary),
+        _differences(summary),
+        _worst(summary),
+    ]
     return [grid for grid in grids if grid.rows]
 
 
-def _gates(summary: Summary) -> Grid:
+def _gates(gates: pl.DataFrame) -> Grid:
     """Checks other than passed ones, the worst first."""
-    checks = [row for row in gate_checks(summary.gates) if row["outcome"] != "pass"]
+    checks = [row for row in gate_checks(gates) if row["outcome"] != "pass"]
     return Grid(
         "Gates",
         *_nonempty_columns(CHECK_TITLES, [check_texts(row) for row in checks[:MOST_GATES]]),
@@ -103,7 +109,7 @@ def _p_text(row: Row) -> str:
 
 def _models(summary: Summary) -> Grid:
     """The values on all rows: a column a model, or a row a model where there are many."""
-    rows = summary.metrics.filter(pl.col("class").is_null(), slice="all").rows(named=True)
+    rows = summary.overall.rows(named=True)
     models = list(dict.fromkeys(row["model"] for row in rows))
     values = {(metric_label(row), row["model"]): str(row_estimate(row)) for row in rows}
     metrics = list(dict.fromkeys(label for label, _ in values))

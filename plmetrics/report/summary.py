@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from plmetrics.core.results import TABLES, ResultTables, first_rows
 
 if TYPE_CHECKING:
@@ -38,6 +40,11 @@ class Summary(ResultTables):
     query_metric: str | None = None
     place: str | None = None
     folder: Place | None = None
+
+    @property
+    def overall(self) -> pl.DataFrame:
+        """Values of all rows, without those of single classes."""
+        return self.metrics.filter(pl.col("class").is_null(), slice="all")
 
 
 def summarise(result: Outcome, place: str | None = None) -> Summary:

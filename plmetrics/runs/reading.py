@@ -317,7 +317,7 @@ def _metrics(task: str, texts: Sequence[Any]) -> tuple[Metric, ...]:
     """The metrics of a record; where one of them is not known any more, the others of the catalogue."""
     from plmetrics.suite.sections.metrics import MetricReader
 
-    together = MetricReader(task, Findings()).read_all(list(texts)).metrics
+    together = MetricReader(task, Findings()).read_list(list(texts)).metrics
     if together is not None:
         return together
     reader = MetricReader(task, Findings())

@@ -63,14 +63,14 @@ class SlicedEffects:
         return self.arms.rows
 
     @property
-    def binned(self) -> bool:
+    def has_bins(self) -> bool:
         """Points are distinct scores."""
         return False
 
     @property
-    def weighted(self) -> bool:
+    def has_weights(self) -> bool:
         """Whether rows carry weights."""
-        return self.arms.weighted
+        return self.arms.has_weights
 
     def point_state(self) -> dict[str, Segments]:
         """Distinct scores per slice with weight and outcome of each arm."""

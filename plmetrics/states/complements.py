@@ -37,11 +37,11 @@ class ComplementSums:
 
     def by_block(self, first: int, last: int) -> dict[str, Array]:
         """Dense `[slice, block]` sums of the complements of the slices from `first` up to `last`."""
-        if not self.sums.centres.scattered:
+        if not self.sums.centres.differ:
             return _sums_of_complements(self.sums, first, last)
         return self._recentre(first, last)[0]
 
-    def replicated(self, first: int, last: int) -> dict[str, Array]:
+    def replicate_columns(self, first: int, last: int) -> dict[str, Array]:
         """Replicates `[replicate, complement]` of columns without sums by block."""
         return {
             name: _complement_sums(column[:, 1:].T, column[:, 0]).T[:, first:last]
@@ -50,7 +50,7 @@ class ComplementSums:
 
     def centred_at(self, first: int, last: int) -> dict[str, Array]:
         """`[slice]` centres of these complements, by name."""
-        if not self.sums.centres.scattered:
+        if not self.sums.centres.differ:
             return self.sums.centred_at(first + 1, last + 1)
         return self._recentre(first, last)[1]
 

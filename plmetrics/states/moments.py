@@ -54,7 +54,7 @@ class Centres:
     moments: Mapping[str, Moment] = field(default_factory=dict)
 
     @property
-    def scattered(self) -> bool:
+    def differ(self) -> bool:
         """Whether entries have different centres."""
         return any(np.size(centre) > 1 and np.ptp(centre) != 0 for centre in self.at.values())
 
@@ -80,7 +80,7 @@ def about_common_centre(
     Where these differ by no more than their rounding, it is the farthest of the centres before, beside which that does
     not look like variation; one that all entries have stays.
     """
-    if not centres.scattered:
+    if not centres.differ:
         single = {name: float(np.ravel(at)[0]) for name, at in centres.at.items() if np.size(at)}
         return dict(columns), Centres(single, centres.moments)
     at: dict[str, Array | float] = {}

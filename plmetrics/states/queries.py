@@ -193,7 +193,12 @@ class RankedRows:
             chosen &= self.retrieved[self._all.first]
         return np.flatnonzero(chosen)
 
-    def discounted(self, gain: str, cut: int) -> Array:
+    def _relevant(self, at: float, cut: Any) -> tuple[TieGroups, Codes]:
+        """Groups with relevant rows that start above the cut, and the number of these rows."""
+        chosen = self._chosen(cut, self.hits(at)[0] > 0)
+        return self._all.take(chosen), self.hits(at)[0][chosen]
+
+    def discounted_gain(self, gain: str, cut: int) -> Array:
         """Expected discounted gain of the first `cut` ranks: group by group, mean gain times discounts of its ranks."""
         chosen = self._chosen(cut)
         groups, judged = self._all.take(chosen), self.judged
@@ -214,15 +219,13 @@ class RankedRows:
 
     def expected_hits(self, at: float, cut: Any) -> Array:
         """Expected number of relevant rows in the first `cut` ranks; the cut may be one a query."""
-        chosen = self._chosen(cut, self.hits(at)[0] > 0)
-        groups, hits = self._all.take(chosen), self.hits(at)[0][chosen]
+        groups, hits = self._relevant(at, cut)
         room = (cut if np.ndim(cut) == 0 else cut[groups.query]) - groups.before
         return self.total(groups, hits * (np.minimum(groups.size, room) / groups.size))
 
     def hit_probability(self, at: float, cut: int) -> Array:
         """Probability of a relevant row in the first `cut` ranks: hypergeometric in the group at the cut."""
-        chosen = self._chosen(cut, self.hits(at)[0] > 0)
-        groups, hits = self._all.take(chosen), self.hits(at)[0][chosen]
+        groups, hits = self._relevant(at, cut)
         room = cut - groups.before
         complete = room >= groups.size
         out = np.zeros(self.queries)
@@ -307,7 +310,7 @@ class RankedRows:
         mean = np.divide(total[group] + inside, hits, out=np.zeros(len(group)), where=hits > 0)
         return sum_by_place(group, chance * mean, len(split))
 
-    def interpolated(self, at: float, recalls: tuple[float, ...], *, up: bool) -> Array:
+    def interpolated_precision(self, at: float, recalls: tuple[float, ...], *, up: bool) -> Array:
         """Mean over recalls of the largest precision at ranks where round(recall R) relevant rows are expected."""
         chosen = self._chosen(EVERY_RANK, self.hits(at)[0] > 0)  # precision falls where no row is relevant
         groups, hits, before = self._all.take(chosen), *(counts[chosen] for counts in self.hits(at))
@@ -323,13 +326,13 @@ class RankedRows:
         return np.where(relevant > 0, total / len(recalls), np.nan)
 
     @property
-    def returned(self) -> Array:
+    def retrieved_rows(self) -> Array:
         """Number of retrieved rows of each query."""
         if self.retrieved is None:
             return self.judged.sizes.astype(np.float64)
         return sum_by_place(self.judged.query[self.retrieved], None, self.queries)
 
-    def flagged(self, flag: str, cut: int) -> Array:
+    def flagged_rows(self, flag: str, cut: int) -> Array:
         """Expected number of flagged rows in the first `cut` ranks."""
         chosen = self._chosen(cut)
         groups, count = self._all.take(chosen), self._per_group(self.flags[flag].astype(np.int64))[chosen]

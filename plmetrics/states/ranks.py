@@ -50,11 +50,6 @@ class Pairs:
     weight: Array | None
     block: NDArray[np.int32] | None = None
 
-    @property
-    def error(self) -> Array:
-        """Prediction minus label."""
-        return self.score - self.label
-
     def regroup(self, codes: Codes | None, slices: int) -> SlicedPairs:
         """The rows of each slice of a set; rows of code -1 are in none, `codes` is None for one slice of all."""
         if codes is None:
@@ -78,15 +73,6 @@ class SlicedPairs:
     def __iter__(self) -> Iterator[Pairs]:
         return iter(self.parts)
 
-    def code(self) -> Codes:
-        """The slice of each row, slice after slice."""
-        return np.repeat(np.arange(len(self.parts)), [len(part.label) for part in self.parts])
-
-    def weights(self) -> Array:
-        """The weight of each row, slice after slice."""
-        each = [np.ones(len(part.label)) if part.weight is None else part.weight for part in self.parts]
-        return np.concatenate(each) if each else np.zeros(0)
-
 
 @dataclass(frozen=True, slots=True)
 class _Side:
@@ -101,13 +87,13 @@ class _Side:
     mass: Array
 
     @property
-    def centred(self) -> Array:
+    def deviation(self) -> Array:
         """Middle ranks from their mean."""
         centred: Array = self.middle - self.mass.sum() / 2.0
         return centred
 
     @property
-    def untied(self) -> float:
+    def tie_free_weight(self) -> float:
         """Weight of the pairs without ties."""
         return float((self.mass * (self.mass.sum() - self.mass)).sum()) / 2.0
 
@@ -139,14 +125,14 @@ def _sums(part: Pairs, *, pairwise: bool) -> list[float]:
     weight = part.weight
     total = np.float64(len(part.label) if weight is None else weight.sum())
     predicted, actual = _side(part.score, weight), _side(part.label, weight)
-    x, y = predicted.centred, actual.centred
+    x, y = predicted.deviation, actual.deviation
     moments, products = [], np.empty_like(x)
     for left, right in ((x, y), (x, x), (y, y)):
         np.multiply(left, right, out=products)
         if weight is not None:
             products *= weight
         moments.append(float(products.sum()))
-    untied = [side.untied for side in (predicted, actual)]
+    untied = [side.tie_free_weight for side in (predicted, actual)]
     out = [total, *untied, *moments]
     return [*out, _concordance(predicted, actual, weight, sum(untied) - total**2 / 2.0)] if pairwise else out
 

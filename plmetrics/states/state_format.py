@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plmetrics.core.exact_sums import join_parts
+from plmetrics.table.joins import left_join
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -202,6 +203,14 @@ class Builder:
             if part.kind in {"cells", "slices", "drift_cells"}:
                 digest.update(frame_text(frame).encode())
         return digest.hexdigest()[:32]
+
+
+def number_cells(frame: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
+    """Rows with the number of their cell in place of its keys; cell 0 where cells have no keys."""
+    keys = [name for name in cells.columns if name != CELL]
+    if keys:
+        return left_join(frame, cells, keys, ordered=False).drop(keys)
+    return frame.with_columns(pl.lit(0, dtype=pl.UInt32).alias(CELL))
 
 
 def frame_text(frame: pl.DataFrame) -> str:

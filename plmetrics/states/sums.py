@@ -289,7 +289,7 @@ class View:
         """The state without one array."""
         return View({key: array for key, array in self._arrays.items() if key != name})
 
-    def replaced(self, name: str, array: Any) -> View:
+    def replace(self, name: str, array: Any) -> View:
         """The state with one array replaced."""
         return View({**self._arrays, name: array})
 
@@ -319,7 +319,7 @@ class SumsState:
         There may be several of one cell and block about centres of their own. Their numbers say which comes first.
         """
         keys: list[NDArray[Any]] = [self.block, self.cell]
-        if self.centres.scattered:
+        if self.centres.differ:
             at = (centre for _, centre in sorted(self.centres.at.items()) if isinstance(centre, np.ndarray))
             keys = [*(self.columns[name] for name in sorted(self.columns)), *at, *keys]
         return self.take(np.lexsort(keys))
@@ -372,7 +372,7 @@ class SlicedSums:
         code, block = np.divmod(occupied, self.blocks)
         return replace(self, code=code, block=block, columns=columns)
 
-    def replicated(self, first: int, last: int) -> dict[str, Array]:
+    def replicate_columns(self, first: int, last: int) -> dict[str, Array]:
         """Replicates `[replicate, slice]` of columns without sums by block."""
         return {name: column[:, first:last] for name, column in self.replicates.items()}
 

@@ -16,6 +16,7 @@ from plmetrics.suite.problems import Findings, absent, lacks_column
 from plmetrics.suite.sections.gates import SHARE_HINT, check_band, check_evidence, check_opponent, check_rule
 from plmetrics.suite.sections.metrics import METRIC_DEFAULTS
 from plmetrics.suite.sections.models import check_model_columns
+from plmetrics.suite.sections.section import names_of
 from plmetrics.suite.tasks import (
     CLASS_CURVES,
     CLASS_TASKS,
@@ -309,7 +310,7 @@ def _gate(index: int, gate: Gate, fields: Mapping[str, Any], names: SuiteMention
     for key, name in (("model", gate.model), ("against", gate.rival)):
         if models and name is not None and name not in models:
             add(*absent(name, "models", (*path, key), models, key))
-    named = (gate.slices,) if isinstance(gate.slices, str) else gate.slices
+    named = names_of(gate.slices)
     _sets([name for name in named if name not in {"overall", "all"}], (*path, "slices"), names, add)
     _between(gate, path, fields, names, add)
     if gate.between is None:

@@ -148,7 +148,7 @@ class Suite(Strict):
         return () if self.labels is None else (self.columns.label,)
 
     @property
-    def weighted(self) -> bool:
+    def has_weights(self) -> bool:
         """Whether rows of any model have weights."""
         return self.columns.weight is not None or any(model.weight for model in self.models.values())
 
@@ -166,18 +166,18 @@ class Suite(Strict):
         return separate or self.data.missing == "drop_per_model"
 
     @property
-    def derived(self) -> dict[SuitePath, str]:
+    def expressions(self) -> dict[SuitePath, str]:
         """Expressions of derived columns, by place; the last key there is the column."""
         texts: dict[SuitePath, str] = {("derive", name): text for name, text in self.derive.items()}
         expressions = {name: spec.expression for name, spec in self.slices.items()}
         return texts | {("slices", name): text for name, text in expressions.items() if text is not None}
 
     @property
-    def added(self) -> dict[str, ModelColumns]:
+    def further_models(self) -> dict[str, ModelColumns]:
         """Models added by a run to those in `models`: calibrated ones by `fit_on`, and the built-in baseline."""
         conditions = [spec.fit_on for spec in self.calibrate]
         models = {
-            spec.named(name): self.models[name].calibrated
+            spec.model_name(name): self.models[name].after_calibration
             for spec in sorted(self.calibrate, key=lambda spec: conditions.index(spec.fit_on))
             for name in spec.sources(self.models)
         }
@@ -204,7 +204,7 @@ class Suite(Strict):
         gates = tuple(gate.of(known[gate.metric.text]) for gate in self.gates)
         return self.model_copy(update={"metrics": metrics, "gates": gates})
 
-    def listed(self, slice_set: str) -> tuple[Metric, ...]:
+    def metrics_in(self, slice_set: str) -> tuple[Metric, ...]:
         """Metrics with rows for the slices of a set, or of `overall`.
 
         A set that a run makes from another, such as its folds, is named `folds|SET` and has the metrics of that set.
@@ -232,7 +232,7 @@ class Suite(Strict):
     def crossings(self) -> dict[str, tuple[AcrossSlices, ...]]:
         """Metrics within levels, by the name of the set of crossed groups and levels."""
         asked: dict[str, tuple[AcrossSlices, ...]] = {}
-        for metric in filter(is_across_slices, self.computed):
+        for metric in filter(is_across_slices, self.metrics_and_subjects):
             for level in self.levels_of(metric):
                 name = f"{WITHIN}|{metric.slice_set}|{level}"
                 asked[name] = (*asked.get(name, ()), metric)
@@ -268,7 +268,7 @@ class Suite(Strict):
 
         sets = self._sets_of_curves()["confusion"]
         absent = {name.rpartition("|")[2] for name in slice_sets}.isdisjoint(sets)
-        return {} if absent else dict.fromkeys(confusion_cells(weighted=self.weighted), sets)
+        return {} if absent else dict.fromkeys(confusion_cells(weighted=self.has_weights), sets)
 
     def _sets_of_curves(self) -> dict[str, tuple[str, ...]]:
         """Slice sets of each curve."""
@@ -278,7 +278,7 @@ class Suite(Strict):
         return drawn
 
     @cached_property
-    def computed(self) -> tuple[Metric, ...]:
+    def metrics_and_subjects(self) -> tuple[Metric, ...]:
         """Metrics, and those of gates alone, each once."""
         judged = (subject for gate in self.gates if is_across_slices(subject := gate.subject))
         return tuple({metric.text: metric for metric in (*self.metrics, *judged)}.values())
@@ -292,12 +292,12 @@ class Suite(Strict):
         """Metrics across the slices of a set."""
         if slice_set.startswith(f"{WITHIN}|"):
             return self.crossings.get(slice_set, ())
-        return tuple(m for m in self.computed if is_across_slices(m) and m.slice_set == slice_set)
+        return tuple(m for m in self.metrics_and_subjects if is_across_slices(m) and m.slice_set == slice_set)
 
     @property
     def reads_where(self) -> str | None:
         """Condition on all rows to read; None where other rows than the evaluated ones are read."""
-        thresholds = (metric.chosen_threshold for metric in self.needed("overall", *self.slices))
+        thresholds = (metric.chosen_threshold for metric in self.state_metrics("overall", *self.slices))
         elsewhere = (
             bool(self.calibrate)
             or any(threshold is not None and threshold.select_on is not None for threshold in thresholds)
@@ -309,7 +309,7 @@ class Suite(Strict):
         """Standard error of a listed metric as a metric, for interval methods based on it with rows as units."""
         if self.uncertainty is None or self.columns.unit is not None:
             return None
-        weighted = self.weighted
+        weighted = self.has_weights
         share = "wilson" in metric.closed_forms
         closed = share and not weighted
         reading = {"delta"} if closed else {"delta", "analytic"}
@@ -321,26 +321,31 @@ class Suite(Strict):
 
         return metric.standard_error(weighted=weighted) or row_error(metric, weighted=weighted)
 
-    def needed(self, *slice_sets: str) -> tuple[Metric, ...]:
+    def state_metrics(self, *slice_sets: str) -> tuple[Metric, ...]:
         """Metrics of a state family behind the results of some sets, each once."""
         known: dict[tuple[str, ...], tuple[Metric, ...]] = self.__dict__.setdefault("known_needs", {})
         if slice_sets not in known:
-            listed = (member for name in slice_sets for m in self.listed(name) for _, member in m.per_class())
+            listed = (
+                member for name in slice_sets for m in self.metrics_in(name) for _, member in m.per_class()
+            )
             errors = [error for member in listed if (error := self.standard_error(member)) is not None]
-            metrics = {metric.text: metric for metric in (*self.valued(*slice_sets), *errors)}
+            metrics = {metric.text: metric for metric in (*self.value_metrics(*slice_sets), *errors)}
             known[slice_sets] = tuple(metrics.values())
         return known[slice_sets]
 
-    def valued(self, *slice_sets: str) -> tuple[Metric, ...]:
+    def value_metrics(self, *slice_sets: str) -> tuple[Metric, ...]:
         """Metrics of a state family behind values, without those of standard errors alone."""
         metrics = [
-            leaf for name in slice_sets for m in (*self.listed(name), *self.over(name)) for leaf in leaves(m)
+            leaf
+            for name in slice_sets
+            for m in (*self.metrics_in(name), *self.over(name))
+            for leaf in leaves(m)
         ]
         for crossing, crossed in self.crossings.items():
             if crossing.rpartition("|")[2] in slice_sets:
                 metrics += [leaf for m in crossed for leaf in leaves(m)]
         if "overall" in slice_sets:
-            across = (metric for metric in self.computed if is_across_slices(metric))
+            across = (metric for metric in self.metrics_and_subjects if is_across_slices(metric))
             metrics += [leaf for metric in across if metric.reads_overall for leaf in leaves(metric)]
         for section in self.sections.values():
             metrics += [leaf for m in section.metrics() for leaf in leaves(m)]

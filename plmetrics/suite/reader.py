@@ -91,7 +91,7 @@ def suite_from_mapping(
     fields["models"] = read_models(raw, task, findings)
     parts = [tuple(model.columns()) for model in (fields["models"] or {}).values()]
     reader = MetricReader(task, findings, {key: raw.get(key) for key in METRIC_DEFAULTS})
-    metrics = reader.read_all(raw.get("metrics"), parts=parts)
+    metrics = reader.read_list(raw.get("metrics"), parts=parts)
     fields["metrics"], fields["metric_slices"] = metrics.metrics, metrics.slices
     fields["slices"] = _slices(raw.get("slices"), findings)
     if raw.get("derive") is not None:

@@ -9,6 +9,7 @@ import polars as pl
 
 from plmetrics.core.errors import DataError, Problem
 from plmetrics.core.names import SuitePath, name_list
+from plmetrics.table.common_types import are_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -62,7 +63,7 @@ class Requirement:
     """Requirement of a metric on a column outside all roles: `bad` is true for an invalid value.
 
     `problem` completes "values are ...". A null that `bad` does not speak of is no problem. `numeric` says
-    that the column must hold numbers, `ordered` that rows are in the order of its times.
+    that the column must hold numbers, `needs_order` that rows are in the order of its times.
     """
 
     column: str
@@ -71,7 +72,7 @@ class Requirement:
     role: str = "read by a metric"
     path: SuitePath = ("metrics",)
     numeric: bool = False
-    ordered: bool = False
+    needs_order: bool = False
 
 
 def absent(value: pl.Expr, dtype: DataType) -> pl.Expr:
@@ -144,7 +145,7 @@ def require_numbers(needs: Iterable[Requirement], schema: pl.Schema) -> None:
     problems = [
         not_numbers(need.column, need.role, dtype, need.path)
         for need, dtype in types
-        if not (dtype.is_numeric() or dtype in {pl.Boolean, pl.Null})
+        if not are_numbers(dtype)
     ]
     if problems:
         raise DataError(problems)

@@ -10,6 +10,7 @@ import polars as pl
 from plmetrics.core.errors import DataError, Problem
 from plmetrics.core.names import SuitePath, name_list, number_text
 from plmetrics.table.checks import Check
+from plmetrics.table.common_types import are_numbers, is_text
 from plmetrics.table.prediction_columns import truth_column
 
 if TYPE_CHECKING:
@@ -54,11 +55,11 @@ def positive_class(
         DataError: the column cannot hold the positive class.
     """
     if positive is None:
-        if dtype.is_numeric() or dtype in {pl.Boolean, pl.Null}:
+        if are_numbers(dtype):
             return pl.col(name).cast(pl.Float64)
         msg = f"column '{name}' ({role}) is of type {dtype}, but must hold 0 and 1 or booleans"
         raise DataError(Problem(msg, path, "name the class that counts as positive, e.g. positive: 'yes'"))
-    textual = isinstance(dtype, (pl.String, pl.Categorical, pl.Enum))
+    textual = is_text(dtype)
     if isinstance(positive, bool):
         comparable = dtype == pl.Boolean
     else:
@@ -77,7 +78,7 @@ def positive_class(
 def _positive_hint(positive: str | float, dtype: pl.DataType) -> str:
     """Form of a positive class in a column of a type, by the value that was given if that has such a form."""
     start = "write a value that stands there: positive:"
-    if isinstance(dtype, (pl.String, pl.Categorical, pl.Enum)):
+    if is_text(dtype):
         text = str(positive).lower() if isinstance(positive, (bool, str)) else number_text(positive)
         return f"{start} '{text}', in quotes, since the column holds texts"
     if dtype == pl.Boolean:
@@ -100,7 +101,7 @@ def require_classes(dtype: pl.DataType, name: str, role: str, path: SuitePath) -
     Raises:
         DataError: it holds numbers with fractions, dates, lists or structs.
     """
-    textual = isinstance(dtype, (pl.String, pl.Categorical, pl.Enum))
+    textual = is_text(dtype)
     if textual or dtype.is_integer() or dtype in {pl.Boolean, pl.Null}:
         return
     msg = f"column '{name}' ({role}) is of type {dtype}, but classes are texts, whole numbers or booleans"
@@ -135,7 +136,7 @@ def membership(name: str, dtype: pl.DataType, role: str, path: SuitePath, of_cla
     """
     if holds_lists(dtype):
         return _texts(name).list.contains(of_class).cast(pl.Float64)
-    if dtype.is_numeric() or dtype in {pl.Boolean, pl.Null}:
+    if are_numbers(dtype):
         return pl.col(name).cast(pl.Float64)
     msg = f"column '{name}' ({role}) is of type {dtype}, but must hold 0 and 1, or lists of classes"
     raise DataError(

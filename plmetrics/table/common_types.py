@@ -25,7 +25,7 @@ def common_type(left: pl.DataType, right: pl.DataType) -> pl.DataType | None:
         return pl.Int128() if left in _WIDE or right in _WIDE else pl.Int64()
     if isinstance(left, pl.Datetime) and isinstance(right, pl.Datetime):
         return _moment(left, right)
-    both_texts = _is_text(left) and _is_text(right)
+    both_texts = is_text(left) and is_text(right)
     return pl.String() if both_texts else pl.Float64() if left.is_float() and right.is_float() else None
 
 
@@ -37,11 +37,22 @@ def _moment(left: pl.Datetime, right: pl.Datetime) -> pl.DataType | None:
 
 def _plain_type(dtype: pl.DataType) -> pl.DataType:
     """Categories are compared by their texts: their codes depend on the table."""
-    return pl.String() if _is_text(dtype) else dtype
+    return pl.String() if is_text(dtype) else dtype
 
 
-def _is_text(dtype: pl.DataType) -> bool:
+def is_text(dtype: pl.DataType) -> bool:
+    """Whether values are texts, or categories with a text each."""
     return isinstance(dtype, (pl.String, pl.Categorical, pl.Enum))
+
+
+def is_opaque(dtype: pl.DataType) -> bool:
+    """Whether values have no text, as lists and bytes."""
+    return dtype.is_nested() or dtype in {pl.Binary, pl.Object}
+
+
+def are_numbers(dtype: pl.DataType) -> bool:
+    """Whether values may stand for numbers: booleans do, and so may a column of nulls."""
+    return dtype.is_numeric() or dtype in {pl.Boolean, pl.Null}
 
 
 def as_type(value: pl.Expr, dtype: pl.DataType) -> pl.Expr:

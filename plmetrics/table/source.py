@@ -54,6 +54,11 @@ class Source:
     resource: object = field(default=None, repr=False, compare=False)
     version: int | None = None
 
+    @property
+    def bytes(self) -> int:
+        """Size of the files."""
+        return sum(file.size for file in self.files)
+
     def with_absent(self, column: str) -> Source:
         """Table with an optional column, null if absent.
 
@@ -137,7 +142,7 @@ class Source:
     def in_parts(self, number: int) -> list[Source]:
         """Parts of consecutive files of about equal size, at most so many."""
         reader = self.reader
-        total = sum(file.size for file in self.files)
+        total = self.bytes
         if reader is None or not total:
             return [self]
         ends = accumulate(file.size for file in reader.files)

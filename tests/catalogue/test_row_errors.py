@@ -241,7 +241,7 @@ def test_squares_are_summed_only_where_something_reads_them(
     uncertainty = None if method is None else {"methods": [method]}
     raw = {"data": {"path": "t.csv"}, "columns": {"label": "y", **columns}, "models": {"p": "p"}}
     suite = suite_from_mapping(raw | {"metrics": listed, "uncertainty": uncertainty})
-    extra = [metric.text for metric in suite.needed("overall")][len(listed) :]
+    extra = [metric.text for metric in suite.state_metrics("overall")][len(listed) :]
     kind = "weighted row error" if "weight" in columns else "row error"
     assert extra == [f"{name} {kind}" for name in asked]
 

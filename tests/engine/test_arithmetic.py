@@ -45,7 +45,7 @@ def test_a_total_is_one_expression(any_order: bool) -> None:
 def test_rows_have_an_order_of_their_own() -> None:
     exact, plain = Arithmetic(any_order=True), Arithmetic(any_order=False)
     assert all(exact.rows(rows).equals(exact.rows(ROWS)) for rows in SHUFFLED)
-    assert all(exact.sorted(rows.lazy(), "y").collect()["y"].is_sorted() for rows in SHUFFLED)
+    assert all(exact.sort(rows.lazy(), "y").collect()["y"].is_sorted() for rows in SHUFFLED)
     assert plain.rows(ROWS).equals(ROWS)
 
 

@@ -63,7 +63,7 @@ def test_the_tables_are_those_of_the_run_folder(database: str, ended: EndedRun) 
     (run,) = rows(database, "runs")
     assert (run["suite"], run["verdict"], run["exit_code"], run["rows_read"]) == ("credit", "fail", 3, 500)
     assert run["interval_start"] is None
-    assert moment(run["started"]) == ended.started
+    assert moment(run["started"]) == ended.start
     assert run["fingerprint"] == ended.record["fingerprint"]
 
 

@@ -28,7 +28,7 @@ def test_the_tables_are_those_of_the_run_folder(tmp_path: Path, ended: EndedRun)
         assert_frame_equal(stored.drop(RUN_KEYS), ended.result.tables[name], check_exact=True)
         assert stored["run_id"].unique().to_list() == [ended.run_id]
     (run,) = read(tmp_path, "runs").rows(named=True)
-    assert (run["run_key"], run["verdict"], run["started"]) == (ended.run_id, "fail", ended.started)
+    assert (run["run_key"], run["verdict"], run["started"]) == (ended.run_id, "fail", ended.start)
 
 
 def test_an_interval_is_replaced_and_others_stay(tmp_path: Path, ended: EndedRun) -> None:

@@ -65,7 +65,7 @@ def test_gates_and_verdicts_are_one_of_their_words(ended: EndedRun) -> None:
     assert at(samples, "run_verdict", {"verdict": "pass"}) == 0
     assert at(samples, "run_exit_code", {}) == 3
     assert at(samples, "run_duration_seconds", {}) == ended.record["seconds"]
-    assert at(samples, "run_timestamp_seconds", {}) == ended.finished.timestamp()
+    assert at(samples, "run_timestamp_seconds", {}) == ended.end.timestamp()
 
 
 @pytest.mark.parametrize(

@@ -135,7 +135,7 @@ def test_kish_sizes_are_of_rows_where_blocks_hold_many(rows: int) -> None:
     asked: dict[str, Any] = {"metrics": ["accuracy"], "slices": ["g"], "uncertainty": {"replicates": 20}}
     found = plm.evaluate(table, label="y", models="p", weight="w", **asked).metrics
     units = np.full(1000, rows // 1000) if rows > 4000 else np.ones(rows, dtype=np.int64)
-    suite = SimpleNamespace(weighted=True, unweighted_models=())
+    suite = SimpleNamespace(has_weights=True, unweighted_models=())
     analysis: Any = SimpleNamespace(suite=suite, units=units)
     sizes = dict(with_kish_sizes(analysis, found).select("slice", "kish_size").iter_rows())
     parts = {"all": table, "g=true": table.filter("g"), "g=false": table.filter(~pl.col("g"))}
@@ -143,5 +143,5 @@ def test_kish_sizes_are_of_rows_where_blocks_hold_many(rows: int) -> None:
         weight = part["w"].to_numpy()
         expected = weight.sum() ** 2 / (weight**2).sum()
         assert sizes[text] == pytest.approx(expected, rel=0.15 if rows > 4000 else 0, abs=1), text
-    suite.weighted = False
+    suite.has_weights = False
     assert with_kish_sizes(analysis, found)["kish_size"].null_count() == found.height

@@ -30,7 +30,7 @@ def log_loss(odds, label, weight):
 
 
 def apply(calibrator, score):
-    return pl.DataFrame({"p": score}).select(calibrator.applied(pl.col("p"))).to_series().to_numpy()
+    return pl.DataFrame({"p": score}).select(calibrator.calibrate(pl.col("p"))).to_series().to_numpy()
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -137,7 +137,7 @@ def test_scores_at_the_ends_have_a_probability_and_bad_ones_none(name):
     score, label, _ = drawn(6)
     found = CALIBRATORS[name].fit(np.concatenate([score, [0.0, 1.0]]), np.concatenate([label, [1.0, 0.0]]))
     rows = pl.DataFrame({"p": [0.0, 1.0, None, float("nan"), float("inf")]})
-    applied = rows.select(found.applied(pl.col("p"))).to_series()
+    applied = rows.select(found.calibrate(pl.col("p"))).to_series()
     assert applied[:2].is_between(0, 1).all()
     assert applied[2:].is_null().all()
 

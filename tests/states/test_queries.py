@@ -48,7 +48,7 @@ def ranks(rows: Query, cut: int) -> float:
 
 
 NUMBERS: dict[str, tuple[Callable[[Query, int], float], Callable[[RankedRows, int], np.ndarray]]] = {
-    "discounted": (gained, lambda ranked, cut: ranked.discounted("linear", cut)),
+    "discounted": (gained, lambda ranked, cut: ranked.discounted_gain("linear", cut)),
     "found": (
         lambda rows, cut: float(len(hits(rows, cut))),
         lambda ranked, cut: ranked.expected_hits(1.0, cut),
@@ -128,7 +128,9 @@ def test_a_cut_may_be_the_query_s_own() -> None:
 def test_rows_that_share_one_score_gain_what_random_order_does() -> None:
     queries: list[Query] = [[(1.0, label) for label in (3.0, 2.0, 3.0, 0.0, 1.0, 2.0)], [(1.0, 0.0)]]
     made = ranked(queries)
-    np.testing.assert_allclose(made.blind("exponential", 5), made.discounted("exponential", 5), rtol=1e-12)
+    np.testing.assert_allclose(
+        made.blind("exponential", 5), made.discounted_gain("exponential", 5), rtol=1e-12
+    )
     assert made.blind("exponential", 5)[0] / made.judged.ideal("exponential", 5)[0] == pytest.approx(
         0.7070456, abs=1e-7
     )

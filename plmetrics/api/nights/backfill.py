@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from plmetrics.api.result import Result
     from plmetrics.features.nights.calendar import Interval
+    from plmetrics.suite.model import Suite
     from plmetrics.suite.yaml.load import LoadedSuite
     from plmetrics.table.storage.places import Place
 
@@ -118,7 +119,8 @@ def backfill(
         exits or ExitPolicy(),
     )
     outcomes: dict[str, IntervalOutcome] = {}
-    for outcome in _side_by_side(one, intervals, jobs) if _are_independent(loaded) else map(one, intervals):
+    independent = _are_independent(loaded.suite)
+    for outcome in _side_by_side(one, intervals, jobs) if independent else map(one, intervals):
         outcomes[outcome.interval] = outcome
         if on_each is not None:
             on_each(outcome)
@@ -157,9 +159,9 @@ def evaluate_next(
     manifests = Manifests(directory / loaded.suite.name)
     interval = _first(loaded, manifests)
     while (manifest := manifests.current(interval.key)) is not None and manifest.is_accepted:
-        interval = section.calendar.following(interval)
+        interval = section.calendar.next(interval)
     if interval.end > (now or datetime.now(UTC)):
-        msg = f"the next interval, {interval}, ends at {section.calendar.shown(interval.end)}"
+        msg = f"the next interval, {interval}, ends at {section.calendar.text_of(interval.end)}"
         raise AbsentDataError(Problem(msg, ("interval",), "run again then"))
     return evaluate_interval(loaded, directory, interval.key, options, force=force)
 
@@ -227,10 +229,10 @@ def _text(value: object) -> str:
     return base64.b64encode(pickle.dumps(value)).decode()
 
 
-def _are_independent(loaded: LoadedSuite) -> bool:
+def _are_independent(suite: Suite) -> bool:
     """Whether no interval needs the results of earlier ones."""
-    looks_back = any(gate.consecutive > 1 or gate.within is not None for gate in loaded.suite.gates)
-    return not (references(loaded.suite) or looks_back)
+    looks_back = any(gate.consecutive > 1 or gate.within is not None for gate in suite.gates)
+    return not (references(suite) or looks_back)
 
 
 def _is_missing(manifests: Manifests, interval: Interval) -> bool:
@@ -243,12 +245,12 @@ def _is_missing(manifests: Manifests, interval: Interval) -> bool:
 def _first(loaded: LoadedSuite, manifests: Manifests) -> Interval:
     """First interval of a suite: that of its first manifest, or of its first folder."""
     section = section_of(loaded)
-    intervals = (section.calendar.named(key) for key in manifests.interval_keys())
+    intervals = (section.calendar.by_name(key) for key in manifests.interval_keys())
     first = next((interval for interval in intervals if interval is not None), None)
     if first is None:
         from plmetrics.features.nights.row_condition import first_partition
 
-        first = first_partition(loaded.suite, section, loaded.folder)
+        first = first_partition(loaded.suite.data, section, loaded.folder)
     return first
 
 

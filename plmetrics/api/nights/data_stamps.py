@@ -16,19 +16,24 @@ from plmetrics.engine.streaming import collected_frame
 from plmetrics.features.nights.manifests import digest_of_value
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from plmetrics.core.results import RecordedFile
     from plmetrics.features.nights.interval_section import IntervalSection
     from plmetrics.suite.model import Suite
+    from plmetrics.suite.sections.section import Section
     from plmetrics.table.source import Source
 
 _SEEDS = (0, 1)
 
 
 def data_stamps(
-    suite: Suite, section: IntervalSection, source: Source, where: str, files: Sequence[RecordedFile]
+    sections: Mapping[str, Section],
+    section: IntervalSection,
+    source: Source,
+    where: str,
+    files: Sequence[RecordedFile],
 ) -> dict[str, str]:
     """The hashes of the data in a manifest, by name.
 
@@ -37,7 +42,7 @@ def data_stamps(
     lie in files beside others, and are told by their content; but not where a feature reads the others, too. `where` is
     the condition on the rows of the interval, `files` are as run.json lists them.
     """
-    others = any(part.reads_other_rows for part in suite.sections.values())
+    others = any(part.reads_other_rows for part in sections.values())
     if section.column is not None and not others:
         with suppress(PlmetricsError, PolarsError, PanicException):  # what is wrong is said by the evaluation
             return {"data": _rows_digest(source, where), "times": ""}

@@ -152,7 +152,7 @@ class IntervalEvaluation(Evaluation):
         files = data_files(source)
         self._stamps = {
             "fingerprint": fingerprint(suite),
-            **data_stamps(suite, self.section, source, where, files),
+            **data_stamps(suite.sections, self.section, source, where, files),
         }
         if self._for_data and self._is_complete() and not {"data", "times"}.intersection(self._differing()):
             return None
@@ -202,7 +202,7 @@ class IntervalEvaluation(Evaluation):
             references=self._stamps["references"],
             times=self._stamps["times"],
             tables=self._stamps["tables"],
-            candidates=self._candidates if self._runs is not None and self._runs.candidates_are_all else "",
+            candidates=self._candidates if self._runs is not None and self._runs.candidates_suffice else "",
             awaits_labels=self._maturity.awaits(result.metrics),
             lacks_labels=self._maturity.lacks(result.metrics),
             accepted=self._accepted,
@@ -312,7 +312,5 @@ class IntervalEvaluation(Evaluation):
         """The result with the effects of slices on changes of metrics of ordered scores."""
         from plmetrics.features.nights.score_changes import score_changes
 
-        changes = score_changes(
-            self.loaded.suite, state, runs.reference_runs("compare.run"), run_name(earlier)
-        )
+        changes = score_changes(self.loaded.suite, state, runs.compared_runs(), run_name(earlier))
         return replace(result, decomposition=pl.concat([result.decomposition, changes]))

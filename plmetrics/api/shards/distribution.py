@@ -120,7 +120,7 @@ class DistributedEvaluation(Evaluation):
 
     def result(self) -> Result | None:
         """The result of the states of all units; see `Distribution`."""
-        loaded, section = self.loaded, engine_of(self.loaded)
+        loaded, section = self.loaded, engine_of(self.loaded.suite)
         folder = self.home / STATES if section.states is None else place_of(section.states, loaded.folder)
         distribution = Distribution(
             section, self._on, folder, self.home, self.options.progress, loaded.folder

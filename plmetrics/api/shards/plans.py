@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from plmetrics.api.stopwatch import Progress
     from plmetrics.features.shards.unit_plan import Unit, UnitFacts, UnitPlan
+    from plmetrics.suite.model import Suite
     from plmetrics.suite.yaml.load import LoadedSuite
     from plmetrics.table.source import Source
     from plmetrics.table.storage.places import Place
@@ -74,7 +75,7 @@ def plan_of(
 
     `opened` is handed the rows before constants are looked up in them.
     """
-    section = engine_of(loaded)
+    section = engine_of(loaded.suite)
     with without_values(loaded), error_places(loaded):
         source = open_rows(loaded)
         if opened is not None:
@@ -90,9 +91,9 @@ def plan_of(
         )
 
 
-def engine_of(loaded: LoadedSuite) -> EngineSection:
+def engine_of(suite: Suite) -> EngineSection:
     """Engine section of a suite's units, with its defaults."""
-    return EngineSection.find(loaded.suite) or EngineSection()
+    return EngineSection.find(suite) or EngineSection()
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from plmetrics.api.stopwatch import Progress
     from plmetrics.states.state_format import State
     from plmetrics.suite.model import Suite
+    from plmetrics.suite.sections.uncertainty import Uncertainty
     from plmetrics.table.storage.places import Place
 
 SparkFrame: TypeAlias = Any  # pyspark is not installed where types are checked
@@ -122,7 +123,7 @@ def _constants(
     with spark_faults():
         count = rows.count()
         share = min(SAMPLE / max(count, 1), 1.0)
-        chosen = rows if share == 1.0 else rows.sample(fraction=share, seed=_seed(suite))
+        chosen = rows if share == 1.0 else rows.sample(fraction=share, seed=_seed(suite.uncertainty))
     frame = spark_frame(chosen, empty.columns)
     if not frame.height:
         raise _no_rows()
@@ -130,8 +131,8 @@ def _constants(
     return shared_constants(suite, open_source(frame), watch.stage), [] if share == 1.0 else [words]
 
 
-def _seed(suite: Suite) -> int:
-    return 0 if suite.uncertainty is None else suite.uncertainty.seed
+def _seed(uncertainty: Uncertainty | None) -> int:
+    return 0 if uncertainty is None else uncertainty.seed
 
 
 def _states(

@@ -213,7 +213,7 @@ class AdviceRule:
         figures = {name: text.replace(",", "") for name, text in facts.texts().items()}
         return tuple(metric.format(**figures) for metric in self.metrics)
 
-    def affected(self, metrics: Iterable[Metric]) -> list[Metric]:
+    def targets(self, metrics: Iterable[Metric]) -> list[Metric]:
         """Metrics named by the rule, if none of its companions is among them."""
         candidates = list(metrics)
         if any(matches(pattern, metric) for pattern in self.companions for metric in candidates):

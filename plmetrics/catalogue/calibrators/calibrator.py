@@ -66,7 +66,7 @@ class Calibrator(ABC):
         """The calibrator of some parameters, as `constants` gives them."""
         return cls(**constants)
 
-    def applied(self, score: pl.Expr) -> pl.Expr:
+    def calibrate(self, score: pl.Expr) -> pl.Expr:
         """The calibrated score of a raw column: null where the score is bad."""
         value = score.cast(pl.Float64)
         return pl.when(self.sound(value)).then(self.expression(value))

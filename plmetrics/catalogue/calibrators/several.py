@@ -14,7 +14,7 @@ from plmetrics.catalogue.calibrators.calibrator import NoFit, clip_expression, c
 from plmetrics.catalogue.calibrators.score_curves import Isotonic
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -54,7 +54,7 @@ class ClassCalibrator(ABC):
         """The calibrator of some parameters, as `constants` gives them."""
         return cls(**constants)
 
-    def applied(self, parts: Sequence[pl.Expr]) -> list[pl.Expr]:
+    def calibrate(self, parts: Sequence[pl.Expr]) -> list[pl.Expr]:
         """The calibrated probabilities of raw columns: null where one of a row is bad."""
         values = [part.cast(pl.Float64) for part in parts]
         sound = pl.all_horizontal(value.is_between(0, 1) for value in values)
@@ -134,10 +134,6 @@ class VectorScaling(ClassCalibrator):
             lines: Numbers = logits * coefficients[:number] + np.append(coefficients[number:], 0.0)
             return lines
 
-        def loss(coefficients: Numbers) -> float:
-            each = scores(coefficients)
-            return float(mass @ (_log_sum(each) - each[rows, label]))
-
         def derivatives(coefficients: Numbers) -> tuple[Numbers, Numbers]:
             chance = _softmax(scores(coefficients))
             away = chance.copy()
@@ -148,10 +144,7 @@ class VectorScaling(ClassCalibrator):
             return slope, curvature - np.einsum("np,n,nq->pq", weighed, mass, weighed)
 
         start = np.concatenate([np.ones(number), np.zeros(number - 1)])
-        optimum = newton(start, derivatives, loss)
-        if optimum is None or not np.isfinite(optimum).all() or loss(optimum) < 1e-9:
-            msg = "no finite slopes and intercepts fit best: use temperature"
-            raise NoFit(msg)
+        optimum = _most_likely(start, scores, derivatives, label, mass, "slopes and intercepts")
         return cls(tuple(map(float, optimum[:number])), (*map(float, optimum[number:]), 0.0))
 
     def expressions(self, parts: Sequence[pl.Expr]) -> list[pl.Expr]:
@@ -178,7 +171,7 @@ class Dirichlet(ClassCalibrator):
 
     @classmethod
     def fit(cls, probabilities: Numbers, label: Codes, weight: Numbers | None = None) -> Self:
-        number, rows = probabilities.shape[1], np.arange(len(label))
+        number = probabilities.shape[1]
         logits, mass = np.log(clip_scores(probabilities)), _masses(label, weight)
         features = np.concatenate([logits, np.ones((len(label), 1))], axis=1)
         classes, size = number - 1, number + 1
@@ -187,10 +180,6 @@ class Dirichlet(ClassCalibrator):
         def scores(flat: Numbers) -> Numbers:
             lines = np.einsum("nf,kf->nk", features, flat.reshape(classes, size))
             return np.concatenate([lines, np.zeros((len(label), 1))], axis=1)
-
-        def loss(flat: Numbers) -> float:
-            each = scores(flat)
-            return float(mass @ (_log_sum(each) - each[rows, label]))
 
         def derivatives(flat: Numbers) -> tuple[Numbers, Numbers]:
             chance = _softmax(scores(flat))[:, :classes]
@@ -204,10 +193,7 @@ class Dirichlet(ClassCalibrator):
         identity = np.concatenate(
             [np.eye(classes), np.full((classes, 1), -1.0), np.zeros((classes, 1))], axis=1
         )
-        optimum = newton(identity.ravel(), derivatives, loss)
-        if optimum is None or not np.isfinite(optimum).all() or loss(optimum) < 1e-9:
-            msg = "no finite coefficients fit best: use temperature"
-            raise NoFit(msg)
+        optimum = _most_likely(identity.ravel(), scores, derivatives, label, mass, "coefficients")
         fitted = np.concatenate([optimum.reshape(classes, size), np.zeros((1, size))])
         return cls(
             tuple(tuple(map(float, line)) for line in fitted[:, :-1]), tuple(map(float, fitted[:, -1]))
@@ -229,6 +215,32 @@ class Dirichlet(ClassCalibrator):
             "coefficients": [list(line) for line in self.coefficients],
             "intercepts": list(self.intercepts),
         }
+
+
+def _most_likely(
+    start: Numbers,
+    scores: Callable[[Numbers], Numbers],
+    derivatives: Callable[[Numbers], tuple[Numbers, Numbers]],
+    label: Codes,
+    mass: Numbers,
+    what: str,
+) -> Numbers:
+    """The coefficients of smallest log loss; `scores` are those of all classes by row.
+
+    Raises:
+        NoFit: the loss falls without end, as where classes do not overlap.
+    """
+    rows = np.arange(len(label))
+
+    def loss(coefficients: Numbers) -> float:
+        each = scores(coefficients)
+        return float(mass @ (_log_sum(each) - each[rows, label]))
+
+    optimum = newton(start, derivatives, loss)
+    if optimum is None or not np.isfinite(optimum).all() or loss(optimum) < 1e-9:
+        msg = f"no finite {what} fit best: use temperature"
+        raise NoFit(msg)
+    return optimum
 
 
 def _multinomial_curvature(mass: Numbers, chance: Numbers, features: Numbers) -> Numbers:

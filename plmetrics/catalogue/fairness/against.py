@@ -94,7 +94,7 @@ class DisparateImpact(RateMetric, _ReferenceMetric):
         others = np.delete(values, state.reference, axis=-1)
         return np.where(reference == 0, np.nan, others.min(axis=-1) / reference)
 
-    def failed(self, groups: Groups) -> str:  # noqa: ARG002
+    def failure_status(self, groups: Groups) -> str:  # noqa: ARG002
         """Nobody of the reference is selected."""
         return "zero_denominator"
 

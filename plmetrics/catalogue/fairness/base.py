@@ -60,7 +60,7 @@ class GroupMetric(AcrossSlices):
         """Criteria of the compared rates."""
         return frozenset(leaf.criterion for leaf in leaves(self) if leaf.criterion is not None)
 
-    def admitted(self, status: Any, share: Any) -> Any:
+    def reasons_against(self, status: Any, share: Any) -> Any:
         """Groups without a value, and those too small to be judged, take no part."""
         small = (status == "ok") & (share < self.share * (1 - 1e-12))
         return np.where(small, "below_min_share", status)
@@ -218,7 +218,7 @@ class GroupComparison(GroupMetric):
             rates.append(farthest[..., -1] + other)
         return np.mean(rates, axis=0) if self.takes_mean else np.max(rates, axis=0)
 
-    def failed(self, groups: Groups) -> str:
+    def failure_status(self, groups: Groups) -> str:
         """Reason against a ratio: no group has more than 0, or one has less."""
         if not self.is_ratio:
             return "not_finite"

@@ -78,7 +78,7 @@ class NDCG(_ShareOfIdeal):
     ties: str = ties_parameter()
 
     def _gain(self, ranked: RankedRows) -> Array:
-        return ranked.discounted(self.gain, cut_of(self.k))
+        return ranked.discounted_gain(self.gain, cut_of(self.k))
 
 
 @register
@@ -109,7 +109,7 @@ class DCG(QueryMetric):
 
     def per_query(self, ranked: RankedRows) -> Array:
         """The expected gain of the first ranks."""
-        return ranked.discounted(self.gain, cut_of(self.k))
+        return ranked.discounted_gain(self.gain, cut_of(self.k))
 
 
 @register

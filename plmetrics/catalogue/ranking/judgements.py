@@ -124,7 +124,7 @@ class JudgedAtK(_JudgementMetric):
     ties: str = ties_parameter()
 
     def per_query(self, ranked: RankedRows) -> Array:
-        return ranked.flagged(self.judged, cut_of(self.k)) / self.k
+        return ranked.flagged_rows(self.judged, cut_of(self.k)) / self.k
 
 
 @register

@@ -62,7 +62,7 @@ class InterpolatedPrecision(QueryMetric):
     ties: str = ties_parameter()
 
     def per_query(self, ranked: RankedRows) -> Array:
-        return ranked.interpolated(self.relevant_at, (self.recall,), up=self.rounding == "up")
+        return ranked.interpolated_precision(self.relevant_at, (self.recall,), up=self.rounding == "up")
 
 
 @register
@@ -102,7 +102,7 @@ class InterpolatedAveragePrecision(QueryMetric):
         """Mean of the interpolated precisions."""
         steps = self.points - 1
         recalls = tuple(step / steps for step in range(self.points))
-        return ranked.interpolated(self.relevant_at, recalls, up=self.rounding == "up")
+        return ranked.interpolated_precision(self.relevant_at, recalls, up=self.rounding == "up")
 
 
 @register
@@ -164,7 +164,9 @@ class SetPrecision(QueryMetric):
     relevant_at: float = relevant_at_parameter()
 
     def per_query(self, ranked: RankedRows) -> Array:
-        return np.asarray(ops.ratio(ranked.expected_hits(self.relevant_at, EVERY_RANK), ranked.returned, 0.0))
+        return np.asarray(
+            ops.ratio(ranked.expected_hits(self.relevant_at, EVERY_RANK), ranked.retrieved_rows, 0.0)
+        )
 
 
 @register
@@ -222,6 +224,6 @@ class SetF1(QueryMetric):
         share = (
             2.0
             * ranked.expected_hits(self.relevant_at, EVERY_RANK)
-            / np.maximum(ranked.returned + relevant, 1.0)
+            / np.maximum(ranked.retrieved_rows + relevant, 1.0)
         )
         return np.where(relevant > 0, share, np.nan)

@@ -57,7 +57,7 @@ class RetrievalCount(_Total):
     reference = _TREC
 
     def per_query(self, ranked: RankedRows) -> Array:
-        return ranked.returned
+        return ranked.retrieved_rows
 
 
 @register
@@ -132,7 +132,7 @@ class QueryCount(_Total):
     reference = _TREC
 
     def per_query(self, ranked: RankedRows) -> Array:
-        return np.ones(len(ranked.returned))
+        return np.ones(len(ranked.retrieved_rows))
 
 
 @register
@@ -187,7 +187,7 @@ class DocumentsPerQuery(QueryMetric):
     reference = _TFMA
 
     def per_query(self, ranked: RankedRows) -> Array:
-        return ranked.returned
+        return ranked.retrieved_rows
 
     def remark(self, state: Any) -> Any:  # noqa: ARG002
         """No query is left out."""

@@ -101,7 +101,7 @@ class MeanAbsoluteScaledError(ErrorMetric):
             role = "time of mase" if self.series is None else f"time of mase within '{self.series}'"
             return (
                 Requirement(self.time, "null or NaN", lambda value: value.pipe_with_dtype(absent), role),
-                Requirement(self.time, UNORDERED, _is_no_iso_time, role, ordered=True),
+                Requirement(self.time, UNORDERED, _is_no_iso_time, role, needs_order=True),
                 Requirement(self.time, REPEATED_TIME, lambda _: pl.col(plain_column(self._repetition)), role),
             )
 

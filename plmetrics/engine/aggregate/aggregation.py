@@ -11,7 +11,8 @@ import polars as pl
 
 from plmetrics.core.errors import PlmetricsError, Problem
 from plmetrics.core.exact_sums import exact_products
-from plmetrics.core.hashing import block_key, row_digest
+from plmetrics.core.hashing import row_digest
+from plmetrics.core.threads import batches
 from plmetrics.engine.aggregate.row_plan import BLOCK, rows_plan
 from plmetrics.engine.aggregate.totals import (
     DIGEST,
@@ -193,7 +194,7 @@ def collect_aggregates(
     if bins is not None:
         from plmetrics.engine.aggregate.bin_sums import bin_totals
 
-        bins = bin_totals(plan, bins)
+        bins = bin_totals(plan.addition, bins)
     any_order = plan.request.arithmetic.any_order
     return Aggregates(states, rows, keys, units, used_rows, any_order, bins=bins)
 
@@ -210,10 +211,8 @@ def brings_rows(plan: RunPlan) -> bool:
 
 def sum_plans(plan: RunPlan, *, digested: bool = False) -> list[list[pl.LazyFrame]]:
     """Aggregation plans by cube, with a limit of aggregates per plan."""
-    frame = plan.rows_added
-    keys: list[pl.Expr] = []
-    if plan.blocks is not None:
-        keys.append(block_key(pl.col(UNIT), plan.blocks.modulus).alias(BLOCK))
+    frame = plan.sum_rows
+    keys = [] if plan.blocks is None else [plan.blocks.of_unit.alias(BLOCK)]
     shared = [total.sum.alias(total.name) for total in (digests(plan) if digested else ())]
     return [
         [
@@ -240,8 +239,7 @@ def _chunks(
         staged = {total.name: pl.col(f"{_ADDED}{total.name}")}
         summed += addition.sums(staged) if total.name in exact else [total.sum.alias(total.name)]
     summed += shared
-    for first in range(0, len(summed), AGGREGATES_PER_NODE):
-        chunk = summed[first : first + AGGREGATES_PER_NODE]
+    for chunk in batches(summed, AGGREGATES_PER_NODE):
         columns_read = {name for part in chunk for name in part.meta.root_names()}
         yield (
             [
@@ -314,7 +312,7 @@ def _state(plan: RunPlan, cube: Cube, frame: pl.DataFrame, keys: NDArray[np.uint
     block = np.zeros(frame.height, dtype=np.int64)
     if BLOCK in frame.columns:
         block = np.searchsorted(keys, frame[BLOCK].to_numpy())
-    centres = centres_of(plan, moments(plan, summed_in(plan, cube)), frame)
+    centres = centres_of(plan.centres, moments(plan, summed_in(plan, cube)), frame)
     if plan.request.arithmetic.any_order:
         return SumsState(cell, block, columns, len(keys), centres).in_order()
     order = np.argsort(cell, kind="stable")
@@ -367,7 +365,7 @@ def _no_rows_error(plan: RunPlan) -> NoRowsLeftError:
     return error
 
 
-def sliced_complements(plan: RunPlan, aggregated: Aggregates) -> list[ComplementSums | None]:
+def sliced_complements(plan: RunPlan, sums: Sequence[SumsState]) -> list[ComplementSums | None]:
     """Sums of the complement of every slice, for sets compared with it or decomposed."""
     compare = plan.request.suite.compare
     if compare is None:
@@ -381,17 +379,17 @@ def sliced_complements(plan: RunPlan, aggregated: Aggregates) -> list[Complement
         if not (with_complements or name in compare.decompose):
             out.append(None)
             continue
-        out.append(ComplementSums(_rolled_up(plan, aggregated, slices, 1), with_complements))
+        out.append(ComplementSums(_rolled_up(plan, sums, slices, 1), with_complements))
     return out
 
 
-def sliced_sums(plan: RunPlan, aggregated: Aggregates) -> list[SlicedSums]:
+def sliced_sums(plan: RunPlan, sums: Sequence[SumsState]) -> list[SlicedSums]:
     """The sums of every slice set, rolled up from its cube."""
-    return [_rolled_up(plan, aggregated, slices) for slices in plan.slices]
+    return [_rolled_up(plan, sums, slices) for slices in plan.slices]
 
 
-def _rolled_up(plan: RunPlan, aggregated: Aggregates, slices: Slices, complement: int = 0) -> SlicedSums:
+def _rolled_up(plan: RunPlan, sums: Sequence[SumsState], slices: Slices, complement: int = 0) -> SlicedSums:
     index = plan.cube_of(slices)
-    state = aggregated.sums[index]
+    state = sums[index]
     codes = plan.cubes[index].slice_codes(slices, state.cell)
     return state.roll_up(codes + complement, len(slices) + complement)

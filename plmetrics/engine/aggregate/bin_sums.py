@@ -10,7 +10,6 @@ import numpy as np
 import polars as pl
 
 from plmetrics.core.exact_sums import FIXED, LEFT
-from plmetrics.core.hashing import block_key
 from plmetrics.core.threads import parallel_map
 from plmetrics.engine.aggregate.bin_tally import PLACE, BinTally
 from plmetrics.engine.aggregate.bin_values import (
@@ -41,7 +40,7 @@ from plmetrics.states.bin_sums import (
 from plmetrics.states.queries import QUERY_NAME
 from plmetrics.states.state_format import BLOCK, CELL
 from plmetrics.table.checks import valid_column
-from plmetrics.table.prediction_columns import UNIT, plain_column
+from plmetrics.table.prediction_columns import plain_column
 from plmetrics.table.slices import LOOKUP_CELLS, Cube, Slices
 
 if TYPE_CHECKING:
@@ -49,6 +48,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from plmetrics.core.exact_sums import Addition
     from plmetrics.engine.aggregate.bin_values import Job
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.run_plan import RunPlan
@@ -85,9 +85,9 @@ def bin_sums(plan: RunPlan) -> Question[BinSums]:
     )
 
 
-def bin_totals(plan: RunPlan, sums: BinSums) -> BinSums:
+def bin_totals(addition: Addition, sums: BinSums) -> BinSums:
     """Bin tables with running totals in place of sums."""
-    frames = {name: plan.addition.totals(frame) for name, frame in sums.frames.items()}
+    frames = {name: addition.totals(frame) for name, frame in sums.frames.items()}
     return BinSums(sums.tables, frames, sums.edges)
 
 
@@ -102,12 +102,7 @@ def _query_plan(plan: RunPlan, job: Job) -> pl.LazyFrame:
     """Queries of both models, by name if they are few; else with those at the ends of bins."""
     model, key = job.model, job.table.keys[0]
     number, name = key_number(plan, model, key), pl.col(plain_column(QUERY_NAME))
-    bins = bins_of(plan.bin_edges, model, key)
-    place = number.map_batches(
-        lambda numbers: pl.Series(bins.places(numbers.to_numpy())),
-        return_dtype=pl.UInt16,
-        is_elementwise=True,
-    )
+    place = bins_of(plan.bin_edges, model, key).expression(number)
     columns = {BINS[0]: place.cast(pl.UInt32), LOW: number, QUERY: name.cast(pl.String)}
     values = bin_values(plan, model, job.table)
     frame = plan.table.frame.filter(number.is_finite()).with_columns(**columns, **values)
@@ -198,7 +193,7 @@ class BinRows:
                 pl.col(valid_column(model)) for model in dict.fromkeys(job.model for job in self._jobs)
             ]
         if plan.blocks is not None and any(job.table.blocks for job in self._jobs):
-            columns.append(block_key(pl.col(UNIT), plan.blocks.modulus).alias(ROW_BLOCK))
+            columns.append(plan.blocks.of_unit.alias(ROW_BLOCK))
         return columns
 
     def _shape(self, job: Job) -> tuple[int, ...]:

@@ -67,6 +67,14 @@ class NumberBins:
         numbers = np.where(np.isnan(numbers), np.inf, numbers)
         return self._fixed.bins(numbers, self._keys(numbers))
 
+    def expression(self, number: pl.Expr) -> pl.Expr:
+        """The bin of a number of each row."""
+        return number.map_batches(
+            lambda numbers: pl.Series(self.places(numbers.to_numpy())),
+            return_dtype=pl.UInt16,
+            is_elementwise=True,
+        )
+
 
 def bins_of(edges: Mapping[str, Array], model: str, key: str) -> NumberBins:
     """The bins of a key of a table."""

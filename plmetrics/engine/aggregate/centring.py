@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from plmetrics.core.exact_sums import FIXED, LEFT
-from plmetrics.core.hashing import block_key
+from plmetrics.core.threads import batches
 from plmetrics.engine.aggregate.row_plan import BLOCK
 from plmetrics.engine.aggregate.totals import atom_totals, cells_of, centres_of, moments, summed_in, sums_of
 from plmetrics.engine.inquiry import answer
@@ -20,7 +20,6 @@ from plmetrics.engine.streaming import AGGREGATES_PER_NODE
 from plmetrics.states.moments import CENTRE, Moment, distant, means
 from plmetrics.states.sums import EVERY, SCORED, Total, sum_by_place
 from plmetrics.table.joins import inner_join, left_join
-from plmetrics.table.prediction_columns import UNIT
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -62,7 +61,7 @@ def _once(
     where = np.isin(cell, distant_cells)
     columns = sums_of(plan, cube, frame)
     redone = [name for name, moment in moments_of_sums.items() if names & set(moment.centres)]
-    before = centres_of(plan, moments_of_sums, frame)
+    before = centres_of(plan.centres, moments_of_sums, frame)
     near = means(columns, before)
     at = {name: np.broadcast_to(center, where.shape) for name, center in before.at.items()}
     centre_names = [name for name in at if name in names or f"{CENTRE}{name}" in frame.columns]
@@ -139,9 +138,9 @@ def _moment_sums(
     plan: RunPlan, cube: Cube, centres: pl.DataFrame, keys: list[str], names: Sequence[str]
 ) -> pl.DataFrame:
     """The moments of some entries about their centres, with these."""
-    frame = plan.rows_added
+    frame = plan.sum_rows
     if plan.blocks is not None:
-        frame = frame.with_columns(block_key(pl.col(UNIT), plan.blocks.modulus).alias(BLOCK))
+        frame = frame.with_columns(plan.blocks.of_unit.alias(BLOCK))
     rows = (
         inner_join(frame, centres.lazy(), keys, ordered=False)
         if keys
@@ -153,10 +152,7 @@ def _moment_sums(
     addition = answer(plan.request.arithmetic.addition(rows, values))
     aggregates = [pl.len().cast(pl.Int64).alias(_ROWS), *(pl.col(name).first() for name in at)]
     aggregates += addition.sums(values)
-    parts = [
-        aggregates[first : first + AGGREGATES_PER_NODE]
-        for first in range(0, len(aggregates), AGGREGATES_PER_NODE)
-    ]
+    parts = batches(aggregates, AGGREGATES_PER_NODE)
     collected = pl.collect_all([rows.group_by(keys).agg(part) for part in parts])
     together = collected[0]
     for part in collected[1:]:

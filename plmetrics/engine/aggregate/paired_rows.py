@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from plmetrics.engine.request import Request
     from plmetrics.engine.run_plan import RunPlan
     from plmetrics.suite.model import Suite
+    from plmetrics.suite.sections.basics import Compare
 
 GAINED, LOST, BOTH, TOTAL, SQUARES = "gained", "lost", "both", "total", "squares"
 _COPIES = 3
@@ -53,9 +54,9 @@ _NOT_OF_AREAS = ("wilson", "clopper_pearson", "logit", "chi2")
 """Methods that areas under the ROC curve get their intervals by from DeLong's variance, and that they get none by."""
 
 
-def comparison_tests(suite: Suite) -> tuple[ComparisonTest, ...]:
+def comparison_tests(compare: Compare | None) -> tuple[ComparisonTest, ...]:
     """The tests of `compare`, each once."""
-    tests = () if suite.compare is None else suite.compare.tests
+    tests = () if compare is None else compare.tests
     return tuple({test.text: test for test in tests}.values())
 
 
@@ -63,12 +64,14 @@ def row_tests(suite: Suite) -> tuple[ComparisonTest, ...]:
     """Tests of rows, or of sums of them."""
     folded = suite.columns.fold is not None
     named = {"mcnemar", "delong", *ON_MEANS}
-    return tuple(t for t in comparison_tests(suite) if t.test in named and not by_fold(t, folded=folded))
+    return tuple(
+        t for t in comparison_tests(suite.compare) if t.test in named and not by_fold(t, folded=folded)
+    )
 
 
 def dependence(suite: Suite) -> str | None:
     """Reason against tests of rows as independent observations of equal weight; None if they are such."""
-    if suite.weighted:
+    if suite.has_weights:
         return "weighted"
     return None if suite.columns.unit is None else "clustered"
 
@@ -92,7 +95,7 @@ def pair_sums(plan: RunPlan, metrics: Sequence[Metric]) -> list[Total]:
         return []
     out: list[Total] = []
     for model, baseline in suite.compare.pairs_of(plan.request.models):
-        both = _both_valid(plan, model, baseline)
+        both = _both_valid(plan.request, model, baseline)
         for metric in metrics:
             sums: list[Total] = []
             if "mcnemar" in names:
@@ -103,9 +106,9 @@ def pair_sums(plan: RunPlan, metrics: Sequence[Metric]) -> list[Total]:
     return out
 
 
-def _both_valid(plan: RunPlan, model: str, baseline: str) -> pl.Expr | None:
-    if not plan.request.suite.per_model:
-        return pl.col(VALID) if plan.request.counts_every_row else None
+def _both_valid(request: Request, model: str, baseline: str) -> pl.Expr | None:
+    if not request.suite.per_model:
+        return pl.col(VALID) if request.counts_every_row else None
     return pl.col(valid_column(model)) & pl.col(valid_column(baseline))
 
 

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from plmetrics.core.hashing import block_key
 from plmetrics.table.checks import scored_column, valid_column
-from plmetrics.table.prediction_columns import LABEL, TREATMENT, UNIT, WEIGHT, RoleColumns, score_column
+from plmetrics.table.prediction_columns import LABEL, TREATMENT, WEIGHT, RoleColumns, score_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -74,7 +73,7 @@ def rows_plan(
             dtype = pl.UInt32 if cube.cells < 1 << 32 else pl.Int64
             columns.append(cube.cell().cast(dtype).alias(cell_column(index)))
     if plan.blocks is not None:
-        columns.append(block_key(pl.col(UNIT), plan.blocks.modulus).alias(BLOCK))
+        columns.append(plan.blocks.of_unit.alias(BLOCK))
     return frame.select(*columns, *further)
 
 

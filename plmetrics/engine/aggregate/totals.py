@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.catalogue.metric import Metric
+    from plmetrics.engine.request import Request
     from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.sums import Atom, Rows
     from plmetrics.table.slices import Cube
@@ -34,7 +35,7 @@ _FROM_ROWS = {"n": pl.len(), "positives": pl.col(POSITIVE).sum(), "bad": (~pl.co
 
 def summed_in(plan: RunPlan, cube: Cube) -> list[Metric]:
     """Metrics with sums in a slice set of the cube."""
-    needed = plan.request.suite.needed(*(part.slice_set.name for part in cube.sets))
+    needed = plan.request.suite.state_metrics(*(part.slice_set.name for part in cube.sets))
     return [metric for metric in needed if metric.atoms()]
 
 
@@ -51,7 +52,7 @@ def totals(plan: RunPlan, metrics: Sequence[Metric]) -> list[Total]:
         out += _counts(prefix, valid[model], row.weight, row.label if plan.view.roles.binary else None)
     if request.reads_every_row:
         out += _counts(EVERY, None, weight)
-    scored = score_masks(plan)
+    scored = score_masks(plan.request)
     for model, prefix in unique_prefixes(plan.scored_populations()).items():
         out += _counts(prefix, scored[model], weight)
     out += atom_totals(plan, metrics, rows)
@@ -70,7 +71,7 @@ def totals(plan: RunPlan, metrics: Sequence[Metric]) -> list[Total]:
     if apart or every:
         out.append(Total.rows(_ROWS))
     if request.suite.data.missing == "error":
-        out.append(Total.count("bad", bad_rows(unlabelled=request.unlabelled)))
+        out.append(Total.count("bad", bad_rows(unlabelled=request.awaits_labels)))
     return out
 
 
@@ -81,7 +82,7 @@ def atom_totals(plan: RunPlan, metrics: Sequence[Metric], rows: Mapping[str, Row
     shared = pl.col(VALID) if every and not apart else None
     asking = [metric for metric in metrics if every and metric.every_row]
     checked = [metric for metric in metrics if metric not in asking]
-    scored = score_masks(plan)
+    scored = score_masks(plan.request)
     for model, row in rows.items():
         valid = pl.col(valid_column(model)) if apart else shared
         for population, members in by_population(plan, checked, model):
@@ -130,9 +131,9 @@ def unique_prefixes(prefixes: Mapping[str, str]) -> dict[str, str]:
     return {model: prefix for prefix, model in models.items()}
 
 
-def score_masks(plan: RunPlan) -> dict[str, pl.Expr | None]:
+def score_masks(request: Request) -> dict[str, pl.Expr | None]:
     """Masks of valid rows by model, irrespective of the label; None for all, where bad ones are an error."""
-    models, missing = plan.request.models, plan.request.suite.data.missing
+    models, missing = request.models, request.suite.data.missing
     if missing == "error":
         return dict.fromkeys(models)
     apart = missing == "drop_per_model"
@@ -181,13 +182,15 @@ def moments(
     return out
 
 
-def centres_of(plan: RunPlan, moments_of_sums: Mapping[str, Moment], frame: pl.DataFrame) -> Centres:
+def centres_of(
+    centres: Mapping[str, Mapping[str, float]], moments_of_sums: Mapping[str, Moment], frame: pl.DataFrame
+) -> Centres:
     """Centres of moments: of each entry if its sums have them, else those of the run."""
     at: dict[str, NDArray[np.float64] | float] = {}
     for name in dict.fromkeys(name for moment in moments_of_sums.values() for name in moment.centres):
         model, key = name.split("|", 1)
         column = f"{CENTRE}{name}"
-        shared = plan.centres[model].get(key.removeprefix(SCORED), 0.0)
+        shared = centres[model].get(key.removeprefix(SCORED), 0.0)
         at[name] = frame[column].to_numpy() if column in frame.columns else shared
     return Centres(at, moments_of_sums)
 
@@ -283,7 +286,7 @@ def _complete(
 def tells_counts(plan: RunPlan) -> bool:
     """Whether rows for ordered metrics contain all counts of a run: rows without weight, in one cell."""
     request = plan.request
-    if request.weighted or plan.view.roles.treatment is not None or not request.orders_scores:
+    if request.has_weights or plan.view.roles.treatment is not None or not request.orders_scores:
         return False
     if plan.blocks is not None or any(cube.columns for cube in plan.cubes) or len(plan.cubes) > 1:
         return False

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from plmetrics.suite.model import Suite
+    from plmetrics.suite.sections.basics import Columns, Data
     from plmetrics.suite.sections.labels import LabelStatus
     from plmetrics.table.prediction_columns import PredictionColumns, Transform
     from plmetrics.table.slice_keys import SliceKey
@@ -64,11 +65,11 @@ def bind(
         raise AbsentDataError.without_rows(suite.data.where if source.kind == "query" else None)
     others = any(section.reads_other_rows for section in suite.sections.values())
     apart = suite.task in {"quantile", "regression"} and not others
-    if suite.derived:
+    if suite.expressions:
         from plmetrics.engine.binding.row_expressions import derivable_columns, derived_columns
 
-        source = derived_columns(suite, source)
-        tables = {key: derivable_columns(suite, table) for key, table in (tables or {}).items()}
+        source = derived_columns(suite.expressions, source)
+        tables = {key: derivable_columns(suite.expressions, table) for key, table in (tables or {}).items()}
     if suite.labels is not None:
         source = source.with_absent(suite.columns.label)
     inquiry = Inquiry()
@@ -104,8 +105,7 @@ def _view(
     raw = read = source.with_row_key() if by_row else source.frame
     where, unit = None, pl.col(ROW_KEY) if by_row else None
     with collected.step():
-        if suite.data.where is not None:
-            where = _row_condition(suite, suite.data.where, source.schema)
+        where = _row_condition(suite.data, source.schema)
         read = _rows_read(suite, source, where, by_row=by_row)
         raw = read if where is None else read.filter(where)
     with collected.step():
@@ -133,7 +133,7 @@ def _view(
         _check_slices(suite, source.schema, sets)
     with collected.step():
         if suite.exact is False:
-            refuse_rows(suite, "allow exact")
+            refuse_rows(suite.metrics, "allow exact")
     with collected.step():
         roles = _checked_roles(suite, raw, source.schema, roles)
     collected.settle()
@@ -143,7 +143,7 @@ def _view(
         classes = classes or inquiry.answer(classes_in(raw, roles))
         suite, roles = suite.with_facts(replace(facts, classes=classes)), replace(roles, classes=classes)
     evaluated = {name: model for name, model in suite.models.items() if model.margin is None}
-    suite = suite.model_copy(update={"models": {**evaluated, **suite.added}})
+    suite = suite.model_copy(update={"models": {**evaluated, **suite.further_models}})
     return TableView(suite, source, raw, where, roles, tuple(sets)), read
 
 
@@ -185,14 +185,12 @@ def _check_slices(suite: Suite, schema: pl.Schema, sets: Sequence[SliceSet]) -> 
     if suite.task == "ranking":
         from plmetrics.engine.binding.task_columns import check_ranking
 
-        check_ranking(suite, schema, suite.valued("overall", *suite.slices))
+        check_ranking(suite.columns, schema, suite.value_metrics("overall", *suite.slices))
 
 
-def _place(suite: Suite, metric: Metric) -> tuple[str | int, ...]:
+def _place(metrics: Sequence[Metric], metric: Metric) -> tuple[str | int, ...]:
     """Suite path of the metric with a need of another."""
-    numbers = (
-        n for n, member in enumerate(suite.metrics) if metric.text in {leaf.text for leaf in leaves(member)}
-    )
+    numbers = (n for n, member in enumerate(metrics) if metric.text in {leaf.text for leaf in leaves(member)})
     number = next(numbers, None)
     return ("metrics",) if number is None else ("metrics", number)
 
@@ -214,7 +212,7 @@ def _unit(suite: Suite, schema: pl.Schema) -> pl.Expr | None:
 def _roles(
     suite: Suite, models: dict[str, PredictionColumns], keys: tuple[SliceKey, ...], unit: pl.Expr | None
 ) -> RoleColumns:
-    needed = suite.valued("overall", *suite.slices)
+    needed = suite.value_metrics("overall", *suite.slices)
     probability = any(metric.reads_probability for metric in needed) or any(
         curve.curve in {"reliability", "net_benefit"} for curve in suite.curves
     )
@@ -224,7 +222,7 @@ def _roles(
         if suite.task == "binary" and model.prediction is not None
     )
     needs = _requirements(suite, needed)
-    by_fold = () if all(spec.fit_on != BY_FOLD for spec in suite.calibrate) else (_fold(suite),)
+    by_fold = () if all(spec.fit_on != BY_FOLD for spec in suite.calibrate) else (_fold(suite.columns),)
     columns = (
         *(name for metric in needed for name in metric.columns()),
         *(need.column for need in needs),
@@ -270,13 +268,13 @@ def _requirements(suite: Suite, metrics: Sequence[Metric]) -> tuple[Requirement,
     if suite.task == "uplift":
         from plmetrics.engine.binding.task_columns import outcome_requirements
 
-        needs = outcome_requirements(suite, metrics)
+        needs = outcome_requirements(suite.columns, metrics)
     return (*needs, *(need for feature in features_of(suite) for need in feature.requirements(suite)))
 
 
-def _fold(suite: Suite) -> Requirement:
+def _fold(columns: Columns) -> Requirement:
     """Column of cross-fitting folds of calibrators, without nulls."""
-    fold = suite.columns.fold
+    fold = columns.fold
     assert fold is not None
     return Requirement(fold, "null", lambda value: value.is_null(), "fold", ("columns", "fold"))
 
@@ -299,12 +297,14 @@ def _times(suite: Suite) -> tuple[str, ...]:
     return times_of(suite)
 
 
-def _row_condition(suite: Suite, where: str, schema: pl.Schema) -> pl.Expr:
+def _row_condition(data: Data, schema: pl.Schema) -> pl.Expr | None:
     """Condition on the rows, a column in the wide form of a long table."""
-    if suite.data.long is None:
+    if data.where is None:
+        return None
+    if data.long is None:
         from plmetrics.engine.binding.row_expressions import predicate
 
-        return predicate(where, schema, ("data", "where"))
+        return predicate(data.where, schema, ("data", "where"))
     from plmetrics.engine.binding.long_form import WHERE
 
     return pl.col(WHERE)
@@ -346,7 +346,7 @@ def _check_fit_on(suite: Suite, schema: pl.Schema) -> None:
 def _check_metrics(suite: Suite, schema: pl.Schema) -> None:
     """Check of metrics' columns besides the roles, on zero rows."""
     collected = Collected()
-    for metric in suite.valued("overall", *suite.slices):
+    for metric in suite.value_metrics("overall", *suite.slices):
         with collected.step():
             if metric.row_expressions():
                 from plmetrics.engine.binding.row_expressions import check_expressions
@@ -358,7 +358,7 @@ def _check_metrics(suite: Suite, schema: pl.Schema) -> None:
                 predicate(metric.chosen_threshold.select_on, schema, ("metrics",), "select_on")
             else:
                 for name in metric.columns():
-                    require(schema, name, f"read by {metric.text}", _place(suite, metric))
+                    require(schema, name, f"read by {metric.text}", _place(suite.metrics, metric))
                 require_numbers(metric.requirements(), schema)
     collected.settle()
 
@@ -377,7 +377,7 @@ def _check_sections(suite: Suite, schema: pl.Schema, tables: Mapping[str, Source
         if suite.compare is not None and suite.compare.tests:
             from plmetrics.engine.binding.task_columns import check_times
 
-            check_times(suite, schema)
+            check_times(suite.compare, schema)
     collected.settle()
 
 

@@ -57,7 +57,7 @@ def _natural(name: str) -> tuple[bool, int, str]:
 
 def label_free(view: TableView) -> frozenset[str]:
     """Texts of metrics without a need of labels; metrics of label-free rows declare it."""
-    table, metrics = view.table(), view.suite.needed("overall", *view.suite.slices)
+    table, metrics = view.table(), view.suite.state_metrics("overall", *view.suite.slices)
     thresholds = {key: 0.0 for metric in metrics for key in threshold_keys(metric)}
     rows = [replace(rows_of(model, table), thresholds=thresholds) for model in table.models]
     label = view.roles.label

@@ -17,7 +17,7 @@ from plmetrics.table.joins import inner_join
 from plmetrics.table.prediction_columns import require
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from plmetrics.engine.inquiry import Question
     from plmetrics.suite.sections.basics import Long
@@ -48,7 +48,7 @@ def wide_table(source: Source, long: Long | None, where: str | None, *, every: b
     """
     if long is None:
         return source
-    _check(source, long)
+    _check(source.schema, long)
     raw, by = source.frame, list(long.by)
     if where is not None:
         holds = predicate(where, source.schema, ("data", "where")).fill_null(value=False)
@@ -108,9 +108,8 @@ def explain_conflicts(source: Source) -> Iterator[None]:
 def _conflict(problem: Problem, name: str, example: pl.LazyFrame) -> Problem:
     values = example.collect()
     keys = values.drop(name, WHERE, strict=False).row(0, named=True)
-    place = ", ".join(f"{key}={_text(value)}" for key, value in keys.items())
     first, second = (_text(value) for value in values[name].head(2))
-    msg = f"column '{name}' differs within a forecast: {first} and {second} where {place}"
+    msg = f"column '{name}' differs within a forecast: {first} and {second} where {_place(keys)}"
     hint = "name all columns that tell forecasts apart in data.long.by, or correct these rows"
     return replace(problem, message=msg, hint=hint)
 
@@ -131,20 +130,20 @@ def _example(raw: pl.LazyFrame, by: Sequence[str], name: str) -> pl.LazyFrame:
     return rows.unique().sort(name, nulls_last=True)
 
 
-def _check(source: Source, long: Long) -> None:
+def _check(schema: pl.Schema, long: Long) -> None:
     collected = Collected()
     for index, name in enumerate(long.by):
         with collected.step():
-            require(source.schema, name, "what tells forecasts apart", (*_PATH, "by", index))
+            require(schema, name, "what tells forecasts apart", (*_PATH, "by", index))
     for role in ("level", "value"):
         with collected.step():
             name = getattr(long, role)
-            dtype = require(source.schema, name, role, (*_PATH, role))
+            dtype = require(schema, name, role, (*_PATH, role))
             if not dtype.is_numeric():
                 raise DataError(not_numbers(name, role, dtype, (*_PATH, role)))
     with collected.step():
         if long.model is not None:
-            require(source.schema, long.model, "model", (*_PATH, "model"))
+            require(schema, long.model, "model", (*_PATH, "model"))
     collected.settle()
     names = [*long.by, long.level, long.value, *([] if long.model is None else [long.model])]
     twice = [name for place, name in enumerate(names) if name in names[:place]]
@@ -169,8 +168,7 @@ def _refuse_twins(twins: pl.DataFrame) -> None:
     if twins.height:
         row = twins.sort(twins.columns[:-1], nulls_last=True).row(0, named=True)
         rows, _ = row.pop("@@rows"), row.pop(WHERE, None)
-        place = ", ".join(f"{name}={_text(value)}" for name, value in row.items())
-        msg = f"a quantile of a forecast stands in {rows:,} rows: {place}"
+        msg = f"a quantile of a forecast stands in {rows:,} rows: {_place(row)}"
         raise DataError(Problem(msg, (*_PATH, "by"), "name all columns that tell forecasts apart"))
 
 
@@ -179,6 +177,10 @@ def _shortest(value: Any, dtype: pl.DataType) -> Any:
     if dtype.is_decimal():
         return float(value)
     return shortest_decimals(pl.Series([value], dtype=dtype))[0] if dtype.is_float() else value
+
+
+def _place(values: Mapping[str, object]) -> str:
+    return ", ".join(f"{name}={_text(value)}" for name, value in values.items())
 
 
 def _text(value: object) -> str:

@@ -14,10 +14,11 @@ from plmetrics.suite.tasks import CLASS_TASKS
 from plmetrics.table.prediction_columns import SAME_LEVEL, PredictionColumns, levels_of, quantile_part
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     import polars as pl
 
+    from plmetrics.catalogue.metric import Metric
     from plmetrics.suite.model import Suite
     from plmetrics.suite.sections.basics import ModelColumns
 
@@ -42,7 +43,7 @@ def predicted_models(suite: Suite, schema: pl.Schema) -> dict[str, PredictionCol
                 columns, normalise=model.normalise, label=model.label, weight=model.weight
             )
     collected.settle()
-    _check_parts(suite, out)
+    _check_parts(suite.metrics, out)
     classes = classes_of(suite, out)
     for name, predicted in out.items():
         with collected.step():
@@ -127,11 +128,11 @@ def _with_prefix(name: str, model: ModelColumns, suite: Suite, schema: pl.Schema
     return {f"proba|{column.removeprefix(prefix)}": column for column in columns}
 
 
-def _check_parts(suite: Suite, models: Mapping[str, PredictionColumns]) -> None:
+def _check_parts(metrics: Sequence[Metric], models: Mapping[str, PredictionColumns]) -> None:
     """Check of every model's parts for the metrics' needs, late for columns named by a prefix."""
     problems = [
         Problem(words, ("metrics", index))
-        for index, metric in enumerate(suite.metrics)
+        for index, metric in enumerate(metrics)
         for name, model in models.items()
         if (words := lacks_column(metric, name, model.parts)) is not None
     ]

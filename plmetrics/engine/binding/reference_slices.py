@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from plmetrics.catalogue.metric import Metric
     from plmetrics.suite.model import Suite
+    from plmetrics.suite.sections.basics import Compare
     from plmetrics.table.slices import Slices, SliceSet
 
 
@@ -73,18 +74,18 @@ def check_decomposition(suite: Suite, sets: Sequence[SliceSet]) -> None:
             problem
             for text in texts
             if text in metrics and text not in means
-            if (problem := _undecomposable(suite, metrics[text], path, hint)) is not None
+            if (problem := _undecomposable(suite.compare, metrics[text], path, hint)) is not None
         ]
     if problems:
         raise ConfigError(problems)
 
 
-def _undecomposable(suite: Suite, metric: Metric, path: SuitePath, hint: str) -> Problem | None:
+def _undecomposable(compare: Compare | None, metric: Metric, path: SuitePath, hint: str) -> Problem | None:
     """Reason against a decomposition of a metric's change; None for means."""
     if not metric.of_score_shares:
         words = "is not a mean over rows, nor of shares of rows in the order of scores: it is not decomposed"
         return Problem(f"'{metric.text}' {words}", path, hint)
-    if suite.compare is not None and isinstance(suite.compare.run, IntervalReference):
+    if compare is not None and isinstance(compare.run, IntervalReference):
         return None
     msg = (
         f"'{metric.text}' is not a mean: it is decomposed between intervals alone, whose states count scores"

@@ -14,8 +14,10 @@ from plmetrics.table.prediction_columns import require
 from plmetrics.table.source import Source, check_column_names
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from plmetrics.catalogue.metric import Metric
-    from plmetrics.suite.model import Suite
+    from plmetrics.core.names import SuitePath
 
 
 def predicate(text: str, schema: pl.Schema, path: tuple[str | int, ...], where: str = "where") -> pl.Expr:
@@ -29,7 +31,7 @@ def predicate(text: str, schema: pl.Schema, path: tuple[str | int, ...], where: 
     return row.expr
 
 
-def derived_columns(suite: Suite, source: Source) -> Source:
+def derived_columns(derived: Mapping[SuitePath, str], source: Source) -> Source:
     """Table with the derived columns of a suite, each checked on zero rows of those before it.
 
     Raises:
@@ -37,7 +39,7 @@ def derived_columns(suite: Suite, source: Source) -> Source:
         ConfigError: an expression does not fit their types.
     """
     collected = Collected()
-    for path, text in suite.derived.items():
+    for path, text in derived.items():
         name = str(path[-1])
         if name in source.derived:
             continue
@@ -55,20 +57,19 @@ def derived_columns(suite: Suite, source: Source) -> Source:
     return source
 
 
-def derivable_columns(suite: Suite, table: Source) -> Source:
+def derivable_columns(expressions: Mapping[SuitePath, str], table: Source) -> Source:
     """Feature's table beside the rows, with the derived columns of available inputs."""
     available = set(table.schema)
     derivable = {}
-    for name, text in suite.derive.items():
-        if name not in available and available.issuperset(compile_row(text).columns):
-            derivable[name] = text
-            available.add(name)
-    slices = {
-        name: spec
-        for name, spec in suite.slices.items()
-        if spec.expression and available.issuperset(compile_row(spec.expression).columns)
-    }
-    return derived_columns(suite.model_copy(update={"derive": derivable, "slices": slices}), table)
+    for path, text in expressions.items():
+        section, name = path[0], str(path[-1])
+        if section == "derive" and name in available:
+            continue
+        if available.issuperset(compile_row(text).columns):
+            derivable[path] = text
+            if section == "derive":
+                available.add(name)
+    return derived_columns(derivable, table)
 
 
 def _check_types(

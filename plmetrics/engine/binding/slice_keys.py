@@ -8,6 +8,7 @@ import polars as pl
 
 from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.engine.binding.row_expressions import predicate
+from plmetrics.table.common_types import is_opaque, is_text
 from plmetrics.table.prediction_columns import require
 from plmetrics.table.slice_keys import SliceKey, bin_index, period_start, tag_text
 from plmetrics.table.slices import SliceSet
@@ -81,7 +82,7 @@ def _column_key(name: str, column: str, spec: SliceSpec, schema: pl.Schema) -> S
         return _period_key(name, column, dtype, spec.every)
     if isinstance(dtype, pl.List) and len(spec.columns) == 1 and spec.top is None:
         return _tags_key(name, column, dtype)
-    if dtype.is_nested() or dtype in {pl.Binary, pl.Object}:
+    if is_opaque(dtype):
         msg = f"slice set '{name}': column '{column}' is of type {dtype}, which has no slices"
         hint = (
             "a list of tags stands alone, without other columns or top"
@@ -100,11 +101,8 @@ def _column_key(name: str, column: str, spec: SliceSpec, schema: pl.Schema) -> S
 
 
 def _tags_key(name: str, column: str, dtype: pl.List) -> SliceKey:
-    inner = dtype.inner
-    if (
-        not isinstance(inner, (pl.String, pl.Categorical, pl.Enum))
-        and not pl.Series([], dtype=inner).dtype.is_integer()
-    ):
+    inner = pl.Series([], dtype=dtype.inner).dtype
+    if not is_text(inner) and not inner.is_integer():
         msg = f"slice set '{name}': column '{column}' is of type {dtype}, and tags must be texts or whole numbers"
         raise DataError(Problem(msg, ("slices", name)))
     return SliceKey(f"@tags|{column}", column, tag_text(pl.col(column)), "tags")

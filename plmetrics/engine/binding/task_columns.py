@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from plmetrics.catalogue.metric import Metric
     from plmetrics.suite.model import Suite
+    from plmetrics.suite.sections.basics import Columns, Compare
 
 
 LARGEST_LABEL = 1000.0
@@ -48,18 +49,18 @@ def _too_large(value: pl.Expr) -> pl.Expr:
     return value.cast(pl.Float64) > LARGEST_LABEL
 
 
-def check_ranking(suite: Suite, schema: pl.Schema, metrics: Sequence[Metric]) -> None:
+def check_ranking(columns: Columns, schema: pl.Schema, metrics: Sequence[Metric]) -> None:
     """Check of the columns and metrics of a ranking.
 
     Raises:
         DataError: the column of the query is of a type that names none.
         ConfigError: a metric is made from rows, or orders ties by a document that is not named.
     """
-    query = suite.columns.query
+    query = columns.query
     if query is not None and query in schema:
         _require_query(schema[query], query)
     _refuse_row_metrics(metrics)
-    _require_documents(suite, metrics)
+    _require_documents(columns, metrics)
 
 
 def _refuse_row_metrics(metrics: Sequence[Metric]) -> None:
@@ -70,11 +71,11 @@ def _refuse_row_metrics(metrics: Sequence[Metric]) -> None:
         raise ConfigError(Problem(msg, ("metrics",), hint))
 
 
-def _require_documents(suite: Suite, metrics: Sequence[Metric]) -> None:
+def _require_documents(columns: Columns, metrics: Sequence[Metric]) -> None:
     for metric in metrics:
         assert isinstance(metric.needs, Queries)
         by_document = any(value.ties == "document" for value in metric.needs.values)
-        if by_document and suite.columns.document is None:
+        if by_document and columns.document is None:
             msg = f"{metric.text} orders ties by document, and there is no column of documents"
             raise ConfigError(Problem(msg, ("columns",), "name it: columns: {document: ...}"))
 
@@ -90,13 +91,13 @@ def _require_query(dtype: pl.DataType, name: str) -> None:
         raise DataError(Problem(msg, ("columns", "query"), "cast the column"))
 
 
-def outcome_requirements(suite: Suite, metrics: Sequence[Metric]) -> tuple[Requirement, ...]:
+def outcome_requirements(columns: Columns, metrics: Sequence[Metric]) -> tuple[Requirement, ...]:
     """Outcomes of 0 and 1, where a metric is defined for no others."""
     asking = [metric.text for metric in metrics if metric.binary_outcome]
     if not asking:
         return ()
     problem = f"neither 0 nor 1, and {asking[0]} is defined for no other outcomes"
-    return (Requirement(suite.columns.label, problem, _no_event, "label", ("columns", "label")),)
+    return (Requirement(columns.label, problem, _no_event, "label", ("columns", "label")),)
 
 
 def _no_event(value: pl.Expr) -> pl.Expr:
@@ -110,14 +111,14 @@ def times_of(suite: Suite) -> tuple[str, ...]:
     return tuple(dict.fromkeys(test.time for test in tests if test.time is not None))
 
 
-def check_times(suite: Suite, schema: pl.Schema) -> None:
+def check_times(compare: Compare | None, schema: pl.Schema) -> None:
     """Refuse absent columns.
 
     Raises:
         DataError: a column is absent; all are named.
     """
     collected = Collected()
-    for place, test in enumerate(() if suite.compare is None else suite.compare.tests):
+    for place, test in enumerate(() if compare is None else compare.tests):
         with collected.step():
             if test.time is not None:
                 require(schema, test.time, "time", ("compare", "tests", place, test.test, "time"))

@@ -21,6 +21,9 @@ from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.states.scores.coarse import replicates_rows
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from plmetrics.catalogue.metric import Metric
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import Request, TableView
     from plmetrics.suite.model import Suite
@@ -137,7 +140,7 @@ def order_plan(request: Request, rows: int, cubes: int, slices: int = 1) -> Orde
     orders = _orders(request)
     grid = OrderPlan("grid", orders, 1, 0, counting_room(request.suite))
     if exact is False:
-        refuse_rows(request.suite, "allow exact")
+        refuse_rows(request.suite.metrics, "allow exact")
         return grid
     in_memory = OrderPlan("rows", orders, 1, 0, sort_bytes(request, rows, cubes))
     fits = in_memory.bytes <= budget
@@ -158,7 +161,7 @@ def order_plan(request: Request, rows: int, cubes: int, slices: int = 1) -> Orde
             least = min(least, _least_by_points(request, rows, cubes))
         raise _no_room(least, budget_of(request.suite))
     if exact is None:
-        refuse_rows(request.suite, f"raise memory to {round_up(in_memory.bytes + LIBRARIES)}")
+        refuse_rows(request.suite.metrics, f"raise memory to {round_up(in_memory.bytes + LIBRARIES)}")
         return grid
     return in_memory
 
@@ -197,7 +200,7 @@ def _orders_classes(request: Request) -> bool:
 
 def _counts_bins(request: Request) -> bool:
     """Whether rows of weight 1 are counted in bins, without a sort of rows in memory."""
-    return request.counts_bins and request.suite.uncertainty is None and not request.weighted
+    return request.counts_bins and request.suite.uncertainty is None and not request.has_weights
 
 
 def _replicates_rows(suite: Suite, rows: int, slices: int) -> bool:
@@ -238,7 +241,7 @@ def sort_bytes(request: Request, rows: int, cubes: int) -> int:
     """Estimated memory of sorted rows: all models' scores once, one model's columns a few times."""
     suite = request.suite
     columns = _LABEL + _CELL * cubes
-    columns += _WEIGHT if suite.weighted else 0
+    columns += _WEIGHT if suite.has_weights else 0
     columns += _BLOCK if suite.uncertainty is not None else 0
     widths = [value.width for value in request.values]
     orders = int(request.orders_scores or request.reads_pairs) + sum(widths)
@@ -259,7 +262,7 @@ def waiting_bytes(view: TableView) -> int:
     """Estimated upper bound of memory for plans in one scan: fast plans read ahead of slow ones."""
     source = view.source
     if source.rows is None:
-        return sum(file.size for file in source.files)
+        return source.bytes
     predictions = sum(len(model.parts) for model in view.roles.models.values())
     return source.rows * (_WAITING + _SCORE * predictions)
 
@@ -335,7 +338,7 @@ def _no_room_to_hold(
     return ConfigError(Problem(f"{what} holds {rows:,} rows in memory: {sizes}", place, hint))
 
 
-def refuse_rows(suite: Suite, remedy: str) -> None:
+def refuse_rows(metrics: Sequence[Metric], remedy: str) -> None:
     """Refuse metrics beyond a grid of scores.
 
     `remedy` is what would let the rows be sorted.
@@ -343,7 +346,7 @@ def refuse_rows(suite: Suite, remedy: str) -> None:
     Raises:
         ConfigError: there is one.
     """
-    for index, metric in enumerate(suite.metrics):
+    for index, metric in enumerate(metrics):
         for leaf in leaves(metric):
             if leaf.needs.rows_in_order:
                 subject = refused_subject(metric, leaf)

@@ -108,7 +108,7 @@ class Watch:
             return None
         return peak - max(0, self.resident - LIBRARIES)
 
-    def exceeded(self, budget: int) -> str | None:
+    def excess(self, budget: int) -> str | None:
         """A word of caution where the run took more than its budget."""
         used_bytes = self.peak_bytes()
         return None if used_bytes is None else budget_hint(used_bytes, budget)

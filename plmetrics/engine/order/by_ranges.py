@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 
 from plmetrics.catalogue.needs import Bins, OrderedRows, Points, Quantiles
+from plmetrics.core.threads import batches
 from plmetrics.engine.order.encoding import grid_steps
 from plmetrics.engine.order.grid_scores import models_on_grids
 from plmetrics.engine.order.in_memory import models_in_order
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from plmetrics.states.scores.coarse import Codes
     from plmetrics.states.scores.grid.sliced_grid import SlicedGrid
     from plmetrics.states.scores.sliced_scores import SlicedScores
+    from plmetrics.table.slices import Slices
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,7 @@ class OrderPoints:
         """Points without rows, for the sets in need of them. Of arms every score is a point, read or not."""
         points, arms = cls({}, {}, {}), ordering.arms
         for index, slices in enumerate(plan.slices):
-            order, scores = _reads(plan, slices.slice_set.name, ordering)
+            order, scores = _reads(plan.request, slices.slice_set.name, ordering)
             if order and not (arms and scores):
                 points.joined[index] = SetPoints(len(slices), scores=False, arms=arms)
             if scores:
@@ -105,7 +107,7 @@ def order_steps(plan: RunPlan, sums: CellSums | None) -> Iterator[Step]:
             if order.ranges > 1:
                 yield Step("order", (numbers_sample(plan, read[0]),))
             yield Step("order", (range_plan(plan, read, Limits()),), times=order.ranges)
-    if not plan.exact or _counts_on_grid(plan):
+    if not plan.exact or _counts_on_grid(plan.request):
         yield from grid_steps(plan, sums)
 
 
@@ -114,7 +116,7 @@ def _in_memory(request: Request) -> str:
     orders = int(request.orders_scores) + len(request.values)
     if not orders:
         return "rows for curves"
-    bins = request.suite.uncertainty is None and not request.weighted
+    bins = request.suite.uncertainty is None and not request.has_weights
     bins = bins and all(isinstance(need, Bins) and not need.rows_in_order for need in request.orders)
     curves = request.suite.row_curves
     bins = bins and all(curve.curve in BINNED_CURVES and curve.strategy == "width" for curve in curves)
@@ -133,8 +135,7 @@ def _sorting(plan: RunPlan) -> str:
 
 
 def _groups(plan: RunPlan) -> list[tuple[Ordering, ...]]:
-    every, number = run_orderings(plan), plan.order.orders
-    return [every[first : first + number] for first in range(0, len(every), number)]
+    return batches(run_orderings(plan), plan.order.orders)
 
 
 def models_to_order(
@@ -153,7 +154,7 @@ def models_by_points(
 ) -> Iterator[tuple[str, str | None, Callable[[int], SlicedPoints]]]:
     """Points and counts of each model, as a function of the slice set; see `models_in_order`."""
     reader = RangeReader(plan, aggregated)
-    counted = models_on_grids(plan, aggregated) if _counts_on_grid(plan) else None
+    counted = models_on_grids(plan, aggregated) if _counts_on_grid(plan.request) else None
     for together in _groups(plan):
         points = {ordering.name: OrderPoints.empty(plan, ordering) for ordering in together}
         if read := _needing_points(plan, together):
@@ -162,12 +163,12 @@ def models_by_points(
                     points[ordering.name].add(plan, by_cube, reader.cells)
         for ordering in together:
             of_ordering = points.pop(ordering.name)
-            yield ordering.model, ordering.key, _cutter(plan, ordering, of_ordering, counted)
+            yield ordering.model, ordering.key, _cutter(plan.slices, ordering, of_ordering, counted)
             of_ordering.clear()
 
 
 def _cutter(
-    plan: RunPlan,
+    slices: Sequence[Slices],
     ordering: Ordering,
     points: OrderPoints,
     counted: Iterator[tuple[str, str | None, Callable[..., SlicedGrid]]] | None,
@@ -180,7 +181,7 @@ def _cutter(
         grid = None if of_grid is None else of_grid(index, complement_of)
         joined, distinct = points.joined.get(index), points.distinct.get(index)
         if complement_of is None:
-            return SlicedPoints(len(plan.slices[index]), joined, distinct, grid, weighted, arms)
+            return SlicedPoints(len(slices[index]), joined, distinct, grid, weighted, arms)
         order = points.orders.get(index)
         joined, distinct = (
             None
@@ -193,12 +194,12 @@ def _cutter(
     return cut
 
 
-def _reads(plan: RunPlan, name: str, ordering: Ordering) -> tuple[bool, bool]:
+def _reads(request: Request, name: str, ordering: Ordering) -> tuple[bool, bool]:
     """Whether the order of the rows of a set, and the numbers behind it are read."""
-    suite = plan.request.suite
+    suite = request.suite
     metrics = [
         metric
-        for metric in suite.needed(name)
+        for metric in suite.state_metrics(name)
         if isinstance(metric.needs, OrderedRows) and key_of(metric.needs) == ordering.key
     ]
     by_points = [metric for metric in metrics if isinstance(metric.needs, Points)]
@@ -220,12 +221,12 @@ def _reads_numbers(metric: Metric, ordering: Ordering) -> bool:
 def _needing_points(plan: RunPlan, together: Sequence[Ordering]) -> tuple[Ordering, ...]:
     """Orderings with points for a slice set, beyond bins."""
     names = [slices.slice_set.name for slices in plan.slices]
-    return tuple(one for one in together if any(any(_reads(plan, name, one)) for name in names))
+    return tuple(one for one in together if any(any(_reads(plan.request, name, one)) for name in names))
 
 
-def _counts_on_grid(plan: RunPlan) -> bool:
+def _counts_on_grid(request: Request) -> bool:
     """Whether blocks or bins are counted beside points."""
-    return plan.request.suite.uncertainty is not None or plan.request.counts_bins
+    return request.suite.uncertainty is not None or request.counts_bins
 
 
 def _ranges(plan: RunPlan, ordering: Ordering) -> Iterator[Limits]:

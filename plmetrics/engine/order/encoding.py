@@ -12,7 +12,7 @@ import polars as pl
 
 from plmetrics.core.hashing import block_numbers
 from plmetrics.core.threads import parallel_map, steps
-from plmetrics.engine.aggregate.aggregation import Aggregates, families
+from plmetrics.engine.aggregate.aggregation import families
 from plmetrics.engine.aggregate.row_plan import BLOCK, TREATED, cell_column, rows_plan
 from plmetrics.engine.aggregate.totals import row_count
 from plmetrics.engine.order.orderings import Ordering, run_orderings, sample_columns
@@ -32,8 +32,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.engine.aggregate.cell_sums import CellSums
+    from plmetrics.engine.request import Request
     from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.scores.coarse import Array, Codes
+    from plmetrics.states.sums import SumsState
 
     Arrays = Sequence[NDArray[Any]]
 
@@ -150,7 +152,7 @@ class Encoder:
         for name, ordering in wide.items():
             yield ordering.flat(frame.drop(numbers.keys() - {name}))
 
-    def encoded(self, frame: pl.DataFrame, order: Codes | None) -> list[EncodedRows]:
+    def encode(self, frame: pl.DataFrame, order: Codes | None) -> list[EncodedRows]:
         """The rows of a batch as small whole numbers, a few at a time, without their scores."""
         cells = {
             number: in_order(self._cells(frame, number), order)
@@ -218,7 +220,7 @@ class Encoder:
             return Members(cube.slice_codes(slices, cells.code.astype(np.int64)), cells.starts, cells.rows)
         if group not in self._lookups:
             self._lookups[group] = cube.slice_codes(slices, np.arange(cube.cells))
-        return cells.named(self._lookups[group])
+        return cells.translate(self._lookups[group])
 
 
 def few_rows(frame: pl.DataFrame) -> list[slice]:
@@ -313,13 +315,13 @@ def _locators(plan: RunPlan, every: Sequence[Ordering], room: int) -> dict[str, 
     return dict(zip(names, parallel_map(locator, every), strict=True))
 
 
-def count_type(plan: RunPlan, aggregated: Aggregates) -> type[np.number[Any]]:
+def count_type(request: Request, sums: Sequence[SumsState]) -> type[np.number[Any]]:
     """Smallest type for exact counts of all rows of a block, and for running totals of their bins."""
-    state = aggregated.sums[0]
-    if plan.request.weighted or "n" not in state.columns:
+    state = sums[0]
+    if request.has_weights or "n" not in state.columns:
         return np.float64
     by_block = np.bincount(state.block, weights=state.columns[row_count(state.columns)])
-    most = float(by_block.max(initial=0.0)) * plan.request.width
+    most = float(by_block.max(initial=0.0)) * request.width
     if most <= np.iinfo(np.uint16).max:
         return np.uint16
     return np.float32 if most < _ROOM_IN_SINGLE else np.float64

@@ -63,7 +63,7 @@ def models_by_row(
     for model in plan.request.models:
         frame = model_rows(plan, aggregated.rows, model, score_column(model))
         weight = frame[WEIGHT].to_numpy() if WEIGHT in frame.columns else None
-        block = _blocks(frame, aggregated)
+        block = _blocks(frame, aggregated.block_keys)
         pairs = Pairs(frame[LABEL].to_numpy(), frame[score_column(model)].to_numpy(), weight, block)
         yield model, pairs, _cutter(plan, frame, pairs)
 
@@ -74,7 +74,7 @@ def _by_score(plan: RunPlan, aggregated: Aggregates, model: str) -> Callable[[in
     frame = model_rows(plan, aggregated.rows, model, column)
     if plan.view.roles.treatment is not None:
         ordered = _ascending(frame, column)
-        arms = _order_rows(ordered, column, ordered[TREATED].to_numpy(), aggregated)
+        arms = _order_rows(ordered, column, ordered[TREATED].to_numpy(), aggregated.block_keys)
         return _cutter(plan, ordered, EffectRows(arms, ordered[LABEL].to_numpy()))
     if plan.request.areas_alone and AreaRows.fits(frame[column]):
         once = all(slices.slice_set.is_whole for slices in plan.slices)
@@ -88,10 +88,10 @@ def _in_order(
     """Rows of two classes ascending by a column."""
     score = frame[column].to_numpy()
     if _packs(plan, frame) and PackedRows.fits(score):
-        packed = PackedRows(score, frame[positive].to_numpy(), _blocks(frame, aggregated))
+        packed = PackedRows(score, frame[positive].to_numpy(), _blocks(frame, aggregated.block_keys))
         return _cutter(plan, frame, packed)
     ordered = _ascending(frame, column)
-    rows = _order_rows(ordered, column, ordered[positive].to_numpy(), aggregated)
+    rows = _order_rows(ordered, column, ordered[positive].to_numpy(), aggregated.block_keys)
     return _cutter(plan, ordered, rows)
 
 
@@ -118,7 +118,7 @@ def _by_value(
         return _cutter(plan, frame, QuantileRows.of(frame, column, weight, levels))
     ordered = _ascending(frame, column)
     everywhere = np.ones(ordered.height, dtype=np.bool_)
-    return _cutter(plan, ordered, _order_rows(ordered, column, everywhere, aggregated))
+    return _cutter(plan, ordered, _order_rows(ordered, column, everywhere, aggregated.block_keys))
 
 
 def _ascending(frame: pl.DataFrame, column: str) -> pl.DataFrame:
@@ -168,17 +168,17 @@ def set_codes(plan: RunPlan, frame: pl.DataFrame, index: int) -> NDArray[np.int6
 
 
 def _order_rows(
-    frame: pl.DataFrame, column: str, positive: NDArray[np.bool_], aggregated: Aggregates
+    frame: pl.DataFrame, column: str, positive: NDArray[np.bool_], block_keys: NDArray[np.uint64]
 ) -> SortedRows:
     return SortedRows(
         frame[column].to_numpy(),
         positive,
         frame[WEIGHT].to_numpy() if WEIGHT in frame.columns else None,
-        _blocks(frame, aggregated),
+        _blocks(frame, block_keys),
     )
 
 
-def _blocks(frame: pl.DataFrame, aggregated: Aggregates) -> NDArray[np.int32] | None:
+def _blocks(frame: pl.DataFrame, block_keys: NDArray[np.uint64]) -> NDArray[np.int32] | None:
     if BLOCK not in frame.columns:
         return None
-    return block_numbers(frame[BLOCK].to_numpy(), aggregated.block_keys)
+    return block_numbers(frame[BLOCK].to_numpy(), block_keys)

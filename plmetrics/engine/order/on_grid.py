@@ -108,7 +108,7 @@ class GridCounts:
 
     def begin(self, aggregated: Aggregates) -> None:
         """Start the counts of parts in need of the first pass."""
-        self._count_type = count_type(self._plan, aggregated)
+        self._count_type = count_type(self._plan.request, aggregated.sums)
         self._begin(self._parts, [], [])
 
     def of(self, name: str) -> Callable[..., SlicedGrid]:
@@ -288,7 +288,7 @@ class GridCounts:
     def _count_frame(self, frame: pl.DataFrame, tallies: dict[GridPart, GridTally]) -> list[EncodedRows]:
         """Count a batch, a few rows at a time and orderings side by side; returns the encoded rows."""
         encoder, order = self._encoder, self._encoder.order(frame)
-        pieces = encoder.encoded(frame, order)
+        pieces = encoder.encode(frame, order)
         names = [name for name, ordering in self.orderings.items() if ordering.column in frame.columns]
         read = {part.ordering for part in tallies if part.bins not in _OF_PLACES and part.bins != "fine"}
 
@@ -316,7 +316,7 @@ class GridCounts:
             if part.ordering == name:
                 members = self._encoder.members_in(rows, part.group)
                 if part.complement:
-                    members = members.named(
+                    members = members.translate(
                         complement_codes(np.arange(self._sizes.members(part.group) + 1), part.first)
                     )
                 tally.add(placed, members.take(mask))

@@ -11,7 +11,7 @@ from plmetrics.suite.tasks import BANDED_CURVES, BINNED_CURVES, CLASS_CURVES
 
 if TYPE_CHECKING:
     from plmetrics.engine.order.orderings import Ordering
-    from plmetrics.engine.run_plan import RunPlan
+    from plmetrics.engine.run_plan import Blocks, RunPlan
     from plmetrics.states.scores.grid.grid_tally import BinKind
     from plmetrics.suite.sections.basics import Curve
 
@@ -45,7 +45,7 @@ def bin_kinds(plan: RunPlan, ordering: Ordering) -> list[BinKind]:
     if ordering.of_areas:
         return ["joint"] if ordering.side == "score" else []
     if ordering.side is not None:
-        return _joint_bins(plan, ordering)
+        return _joint_bins(plan.blocks, ordering)
     needs = [need for need in plan.request.orders if key_of(need) == ordering.key]
     pointed = any(isinstance(need, (Points, Quantiles)) for need in needs)
     curves = [curve for curve in plan.request.suite.row_curves if drawn_from(curve, ordering.key)]
@@ -70,12 +70,12 @@ def fixed_binnings(plan: RunPlan, ordering: Ordering) -> list[Binning]:
     return fixed if len(fixed) == len(wanted) else []
 
 
-def _joint_bins(plan: RunPlan, ordering: Ordering) -> list[BinKind]:
+def _joint_bins(blocks: Blocks | None, ordering: Ordering) -> list[BinKind]:
     """Kinds of bins of rank correlations: joint counts go with the predictions."""
     if ordering.side == "label":
         return ["fine"]
     bins: list[BinKind] = ["fine", "joint"]
-    return bins if plan.blocks is None else [*bins, "coarse"]
+    return bins if blocks is None else [*bins, "coarse"]
 
 
 def key_of(need: OrderedRows) -> str | None:

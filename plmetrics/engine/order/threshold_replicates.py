@@ -14,7 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plmetrics.catalogue.binary.counts import quadrants
-from plmetrics.core.hashing import OWN_BLOCK_LIMIT, block_key, block_numbers
+from plmetrics.core.hashing import OWN_BLOCK_LIMIT, block_numbers
 from plmetrics.core.rowsql import compile_row
 from plmetrics.engine.aggregate.row_plan import BLOCK, POSITIVE, cell_column
 from plmetrics.engine.order.in_memory import set_codes
@@ -23,14 +23,13 @@ from plmetrics.states.moving_thresholds import ScoredRows, replicate_thresholds
 from plmetrics.states.scores.exact.sorted_rows import SortedRows
 from plmetrics.states.sums import sum_column
 from plmetrics.table.checks import valid_column
-from plmetrics.table.prediction_columns import UNIT, WEIGHT, score_column
+from plmetrics.table.prediction_columns import WEIGHT, score_column
 from plmetrics.table.prediction_table import PredictionTable, prediction_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from plmetrics.catalogue.parameters import ThresholdRule
-    from plmetrics.engine.aggregate.aggregation import Aggregates
     from plmetrics.engine.request import Request
     from plmetrics.engine.run_plan import RunPlan
 
@@ -90,7 +89,7 @@ def threshold_steps(plan: RunPlan) -> Iterator[Step]:
 
 
 def threshold_replicates(
-    plan: RunPlan, aggregated: Aggregates, draws: Draws, *, complements: Sequence[bool]
+    plan: RunPlan, block_keys: NDArray[np.uint64], draws: Draws, *, complements: Sequence[bool]
 ) -> list[tuple[Columns, Columns]]:
     """Replicates of counts at resampled thresholds by slice set, and those of its complements, by column.
 
@@ -110,7 +109,7 @@ def threshold_replicates(
         rows = ScoredRows(
             frame[SCORE].to_numpy(),
             frame[POSITIVE].to_numpy(),
-            block_numbers(frame[BLOCK].to_numpy(), aggregated.block_keys),
+            block_numbers(frame[BLOCK].to_numpy(), block_keys),
             _weights(frame),
         )
         for place, (columns, complement_columns) in enumerate(out):
@@ -148,12 +147,12 @@ def _rows_to_choose_on(plan: RunPlan, model: str, condition: str | None) -> pl.L
     """Rows for the choice: the evaluated rows, or those of a condition, irrespective of `where`; ascending by score."""
     request, view = plan.request, plan.view
     if condition is None:
-        return request.arithmetic.sorted(_model_rows(plan, plan.table, model), SCORE)
+        return request.arithmetic.sort(_model_rows(plan, plan.table, model), SCORE)
     every = view.source.with_row_key() if request.unit_rows else view.source.frame
     roles = replace(view.roles, keys=(), columns=())
     table = prediction_table(every.filter(compile_row(condition).expr), view.schema, roles)
     rows = _model_rows(plan, table, model).drop_nulls(BLOCK)
-    return request.arithmetic.sorted(rows, SCORE)
+    return request.arithmetic.sort(rows, SCORE)
 
 
 def _evaluated_rows(plan: RunPlan, model: str) -> pl.LazyFrame:
@@ -171,7 +170,7 @@ def _model_rows(plan: RunPlan, table: PredictionTable, model: str, *further: pl.
     return frame.select(
         pl.col(score_column(model)).alias(SCORE),
         (pl.col(roles.label_of(model)) == 1).alias(POSITIVE),
-        block_key(pl.col(UNIT), plan.blocks.modulus).alias(BLOCK),
+        plan.blocks.of_unit.alias(BLOCK),
         *([] if weight is None else [pl.col(weight).alias(WEIGHT)]),
         *further,
     )

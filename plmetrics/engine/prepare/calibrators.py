@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from plmetrics.catalogue.calibrators.several import ClassCalibrator
     from plmetrics.core.names import SuitePath
     from plmetrics.engine.request import TableView
+    from plmetrics.table.prediction_columns import RoleColumns
 
     Numbers = NDArray[np.float64]
 
@@ -89,7 +90,7 @@ def with_stored_calibrators(view: TableView, stored: Mapping[str, Any]) -> Calib
     out, warnings = view, []
     for name, constants in stored.items():
         restored = _read_calibrator(view, constants)
-        out = out.with_model(name, _prediction(view, constants["model"], restored))
+        out = out.with_model(name, _prediction(view.roles.models, constants["model"], restored))
         warnings += _doubts(constants, restored)
     return Calibration(out.without_margins(), stored, tuple(warnings))
 
@@ -101,11 +102,12 @@ def _fit_calibrators(view: TableView) -> Question[dict[str, dict[str, Any]]]:
         specs_of_condition = {
             _path(specs, place): spec for place, spec in enumerate(specs) if spec.fit_on == condition
         }
-        models = {name: path for path, spec in specs_of_condition.items() for name in _sources(spec, view)}
+        items = specs_of_condition.items()
+        models = {name: path for path, spec in items for name in _sources(spec, view.roles)}
         rows = yield from _rows_to_fit(view, condition, models)
-        for path, spec in specs_of_condition.items():
-            for source in _sources(spec, view):
-                fitted[spec.named(source)] = _fit_calibrator(view, spec, source, rows, path)
+        for path, spec in items:
+            for source in _sources(spec, view.roles):
+                fitted[spec.model_name(source)] = _fit_calibrator(view, spec, source, rows, path)
     return fitted
 
 
@@ -113,9 +115,9 @@ def _path(specs: Sequence[Calibrate], place: int) -> SuitePath:
     return ("calibrate", place) if len(specs) > 1 else ("calibrate",)
 
 
-def _sources(spec: Calibrate, view: TableView) -> tuple[str, ...]:
+def _sources(spec: Calibrate, roles: RoleColumns) -> tuple[str, ...]:
     """Calibrated models, of those with columns."""
-    models = view.roles.models.items()
+    models = roles.models.items()
     return spec.models or tuple(name for name, model in models if model.parts != ("prediction",))
 
 
@@ -126,12 +128,12 @@ def _exclude_fit_rows(view: TableView) -> tuple[TableView, Question[int]]:
         return view, constant_question(0)
     fitted = pl.any_horizontal([compile_row(text).expr.fill_null(value=False) for text in conditions])
     where = ~fitted if view.where is None else view.where & ~fitted
-    return replace(view, raw=view.raw.filter(~fitted), where=where), _fitted_rows(view, fitted)
+    return replace(view, raw=view.raw.filter(~fitted), where=where), _fitted_rows(view.raw, fitted)
 
 
-def _fitted_rows(view: TableView, fitted: pl.Expr) -> Question[int]:
+def _fitted_rows(raw: pl.LazyFrame, fitted: pl.Expr) -> Question[int]:
     """Number of rows of calibrators' fits; others must remain."""
-    (counts,) = yield [view.raw.select(pl.len().alias("all"), fitted.sum().alias("fitted"))]
+    (counts,) = yield [raw.select(pl.len().alias("all"), fitted.sum().alias("fitted"))]
     rows, fitted_rows = counts.row(0)
     if rows and rows == fitted_rows:
         msg = f"fit_on holds for all {rows:,} rows: none is left to evaluate"
@@ -145,8 +147,8 @@ def _rows_to_fit(view: TableView, condition: str, models: Mapping[str, SuitePath
     """Labels, weights, folds and scores of the rows to fit on, with the marks of sound ones."""
     fitting = _fitting(view, condition, tuple(models))
     table = fitting.table()
-    columns = [column for model in models for column in _prediction_columns(view, model)]
-    columns += [name for model in models for name in _label_and_weight(view, model) if name is not None]
+    columns = [column for model in models for column in _prediction_columns(view.roles.models, model)]
+    columns += [name for model in models for name in _label_and_weight(view.roles, model) if name is not None]
     columns += [plain_column(str(view.suite.columns.fold))] if condition == BY_FOLD else []
     missing = fitting.roles.missing
     columns += [VALID] if missing == "error" else []
@@ -166,14 +168,14 @@ def _rows_to_fit(view: TableView, condition: str, models: Mapping[str, SuitePath
     return view.arithmetic.rows(rows)
 
 
-def _label_and_weight(view: TableView, model: str) -> tuple[str, str | None]:
+def _label_and_weight(roles: RoleColumns, model: str) -> tuple[str, str | None]:
     """Canonical columns of the target of a model's fit, and of the weight; None for equal weights."""
-    return view.roles.label_of(model), view.roles.weight_of(model)
+    return roles.label_of(model), roles.weight_of(model)
 
 
-def _prediction_columns(view: TableView, model: str) -> list[str]:
+def _prediction_columns(models: Mapping[str, PredictionColumns], model: str) -> list[str]:
     """The canonical columns to calibrate: a score, or a probability for each class."""
-    return [part_column(model, part) for part in view.roles.models[model].parts]
+    return [part_column(model, part) for part in models[model].parts]
 
 
 def _fitting(view: TableView, condition: str, models: Sequence[str]) -> TableView:
@@ -193,9 +195,9 @@ def _fit_calibrator(
     """The constants of one calibrator, or of one for each fold."""
     if valid_column(source) in rows.columns:
         rows = rows.filter(pl.col(valid_column(source)))
-    label, weight = _label_and_weight(view, source)
+    label, weight = _label_and_weight(view.roles, source)
     rows = rows if weight is None else rows.filter(pl.col(weight) != 0)
-    score = rows.select(_prediction_columns(view, source)).to_numpy()
+    score = rows.select(_prediction_columns(view.roles.models, source)).to_numpy()
     sample = _Sample(score, rows[label].to_numpy(), None if weight is None else rows[weight].to_numpy())
     margin = source not in view.suite.models
     description = {"method": spec.method, "model": source, "fit_on": spec.fit_on}
@@ -237,7 +239,7 @@ def _raw_parts(predicted: PredictionColumns) -> list[pl.Expr]:
 
 
 def _apply(curve: Calibrator | ClassCalibrator, raw: Sequence[pl.Expr]) -> list[pl.Expr]:
-    return [curve.applied(raw[0])] if isinstance(curve, Calibrator) else curve.applied(raw)
+    return [curve.calibrate(raw[0])] if isinstance(curve, Calibrator) else curve.calibrate(raw)
 
 
 def _read_curve(
@@ -289,9 +291,11 @@ def _fit(
         raise DataError(Problem(f"{where}{reason}", (*path, "method"), hint or None)) from None
 
 
-def _prediction(view: TableView, source: str, calibrated: _CalibratedParts) -> PredictionColumns:
+def _prediction(
+    models: Mapping[str, PredictionColumns], source: str, calibrated: _CalibratedParts
+) -> PredictionColumns:
     """Prediction of a model derived from another's scores."""
-    model = view.roles.models[source]
+    model = models[source]
     expressions = dict(zip(model.columns, calibrated.expressions, strict=True))
     return PredictionColumns(model.columns, expressions, label=model.label, weight=model.weight)
 

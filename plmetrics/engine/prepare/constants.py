@@ -66,13 +66,13 @@ def constant_thresholds(
     """The thresholds of each model where none is found in the rows."""
     if constants is not None:
         return constants.thresholds
-    chosen = any(metric.chosen_threshold is not None for metric in request.leaves)
-    return None if chosen else suite_thresholds(request)
+    chosen = request.chooses_thresholds
+    return None if chosen else suite_thresholds(request.suite.models)
 
 
-def suite_thresholds(request: Request) -> dict[str, dict[str, float]]:
+def suite_thresholds(models: Mapping[str, ModelColumns]) -> dict[str, dict[str, float]]:
     """Thresholds of each model in the suite."""
-    return {name: _thresholds_of(model) for name, model in request.suite.models.items()}
+    return {name: _thresholds_of(model) for name, model in models.items()}
 
 
 def _thresholds_of(model: ModelColumns) -> dict[str, float]:

@@ -55,7 +55,7 @@ def with_exponents(plan: RunPlan, constants: Constants | None) -> Question[RunPl
 def adds_in_bins(suite: Suite) -> bool:
     """Whether fractional numbers are added in bins of scores."""
     needs = [leaf.needs for metric in suite.metrics for leaf in leaves(metric)]
-    if suite.weighted:
+    if suite.has_weights:
         return bool(suite.row_curves) or any(isinstance(need, (OrderedRows, Ranks)) for need in needs)
     if suite.task == "uplift" and any(isinstance(need, OrderedRows) for need in needs):
         return True
@@ -88,7 +88,7 @@ def exponents_of(plan: RunPlan) -> Question[dict[str, int]]:
         values[_WEIGHT] = plan.table.weight
     if plan.view.roles.treatment is not None and adds_in_bins(plan.request.suite):
         values[_OUTCOME] = pl.col(LABEL)
-    most = yield from largest(plan.rows_added, values)
+    most = yield from largest(plan.sum_rows, values)
     heaviest = most.get(_WEIGHT, 1.0)
     limits = {
         name: total.most * heaviest for name, total in sums.items() if total.value is not None and total.most

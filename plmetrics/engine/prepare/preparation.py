@@ -85,7 +85,7 @@ def prepare(
     count = 1 if blocks is None else (blocks.modulus or OWN_BLOCK_LIMIT)
     # Where rows may come in any order, how many values a unit has must not show in sums.
     crossed = 0 if request.arithmetic.any_order else MAX_CELLS
-    cubes = plan_cubes(slices.slices, key_codes(view, slices), count, crossed)
+    cubes = plan_cubes(slices.slices, key_codes(view.roles, slices), count, crossed)
     exact = sorts_in_memory(request, rows.read, len(cubes))
     chosen = inquiry.answer(_thresholds(request, view, constants))
     plan = RunPlan(
@@ -189,7 +189,7 @@ def _thresholds(request: Request, view: TableView, constants: Constants | None) 
         return constant_question(ThresholdChoice(known, ()))
     from plmetrics.engine.prepare.thresholds import choose_thresholds
 
-    return choose_thresholds(request, view, suite_thresholds(request))
+    return choose_thresholds(request, view, suite_thresholds(request.suite.models))
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,7 +308,7 @@ def _different_units(request: Request, view: TableView) -> Question[NDArray[np.u
 
 def _times_in_order(view: TableView) -> Question[None]:
     """See that rows that are ordered by texts are in the order of time."""
-    if any(need.ordered for need in view.roles.requirements):
+    if any(need.needs_order for need in view.roles.requirements):
         from plmetrics.engine.prepare.time_order import check_time_forms
 
         yield from check_time_forms(view)

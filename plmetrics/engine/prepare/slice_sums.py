@@ -15,10 +15,11 @@ from plmetrics.engine.streaming import SAMPLE_ROWS, collected_frames
 from plmetrics.table.slices import Cube, KeyCodes, Slices
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from plmetrics.engine.request import Request, TableView
     from plmetrics.table.prediction_table import PredictionTable
+    from plmetrics.table.slices import SliceSet
 
     KeyValues = tuple[Mapping[str, pl.DataFrame], SliceSums | None]
 
@@ -31,7 +32,7 @@ _SUMS = 4
 
 def has_few_slices(request: Request, view: TableView, table: PredictionTable) -> Question[bool]:
     """Whether the first rows are in few slices, and sums fit into memory where all others have as many new ones."""
-    columns = _columns(view)
+    columns = _columns(view.sets)
     (frame,) = yield [table.scored.select(columns).head(SAMPLE_ROWS).unique()]
     rows = view.source.rows or 0
     most = frame.height * max(1, rows // SAMPLE_ROWS)
@@ -52,7 +53,7 @@ def slice_sums(
     """Results of `plans` by name, and sums with the values in them; no sums unless one `adds`."""
     if not adds:
         return (yield from frames_by_name(plans)), SliceSums(None, tuple(plans.values()))
-    columns = _columns(view)
+    columns = _columns(view.sets)
     codes = tuple(KeyCodes(key, pl.Series()) for key in view.roles.keys if key.column in columns)
     cube = Cube(codes, tuple(Slices(part, pl.DataFrame()) for part in view.sets))
     no_rows = Accounting(0, 0, {})
@@ -63,6 +64,6 @@ def slice_sums(
     return values, SliceSums(frame, tuple(plans.values()))
 
 
-def _columns(view: TableView) -> list[str]:
+def _columns(sets: Sequence[SliceSet]) -> list[str]:
     """The canonical columns of all slice keys."""
-    return list(dict.fromkeys(column for part in view.sets for column in part.columns))
+    return list(dict.fromkeys(column for part in sets for column in part.columns))

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import TableView
+    from plmetrics.table.prediction_columns import RoleColumns
     from plmetrics.table.prediction_table import PredictionTable
 
 EXACT_ROWS = 50_000_000
@@ -97,12 +98,12 @@ def _key_plan(key: SliceKey, view: TableView, table: PredictionTable, step: int)
     from plmetrics.table.sampling import telling
 
     if key.kind == "top":
-        return _rank_values(table.scored, key, _top_exclusions(key, view))
+        return _rank_values(table.scored, key, _top_exclusions(key, view.sets))
     columns = [pl.col(key.column).alias("value")]
     columns += [] if table.weight is None else [table.weight.alias("weight")]
     names = [key.column, *telling(replace(view.roles, unit_name=None), table.scored.collect_schema().names())]
     chosen = view.arithmetic.sample(table.scored, step, names)
-    return view.arithmetic.sorted(chosen.select(columns), "value")
+    return view.arithmetic.sort(chosen.select(columns), "value")
 
 
 def _resolve(key: SliceKey, view: TableView, column_values: pl.DataFrame) -> SliceKey:
@@ -110,15 +111,15 @@ def _resolve(key: SliceKey, view: TableView, column_values: pl.DataFrame) -> Sli
         edges, dtype = _quantile_edges(column_values, key), view.schema[key.label]
         index = bin_index(key.expression, dtype, edges) if edges else only_bin(key.expression, dtype)
         return replace(key, kind="bins", expression=index, edges=edges)
-    values, excluded = _top_values(column_values, key, _top_exclusions(key, view))
+    values, excluded = _top_values(column_values, key, _top_exclusions(key, view.sets))
     number = top_index(key.expression, values, excluded)
     edges = tuple(plain_values(values, key.label))
     return replace(key, expression=number, edges=edges, excluded=excluded, values=values)
 
 
-def _top_exclusions(key: SliceKey, view: TableView) -> tuple[Any, ...]:
+def _top_exclusions(key: SliceKey, sets: Sequence[SliceSet]) -> tuple[Any, ...]:
     """Excluded values of a set's top; a top is shared only by sets without exclusions."""
-    return next(part.exclude for part in view.sets if key in part.keys)
+    return next(part.exclude for part in sets if key in part.keys)
 
 
 def _quantile_edges(values: pl.DataFrame, key: SliceKey) -> tuple[Any, ...]:
@@ -242,16 +243,16 @@ def _covering_sets(sets: Sequence[SliceSet]) -> dict[int, int]:
     return covered
 
 
-def _values_of(number: int, view: TableView, values: Mapping[str, pl.DataFrame]) -> pl.DataFrame | None:
+def _values(number: int, sets: Sequence[SliceSet], tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame | None:
     """The values of a set's keys, as they were found or as those of a wider set tell them."""
-    covered = _covering_sets(view.sets)
+    covered = _covering_sets(sets)
     wider = number
     while wider in covered:
         wider = covered[wider]
-    here = values.get(f"slices|{wider}")
+    here = tables.get(f"slices|{wider}")
     if here is None or wider == number:
         return here
-    return _combinations(view.sets[number], here.lazy()).collect()
+    return _combinations(sets[number], here.lazy()).collect()
 
 
 def list_slices(view: TableView, looked_up: Mapping[str, pl.DataFrame]) -> SliceList:
@@ -268,12 +269,12 @@ def list_slices(view: TableView, looked_up: Mapping[str, pl.DataFrame]) -> Slice
         if every is not None:
             values[name] = [every.to_series()]
     for number, part in enumerate(view.sets):
-        here = _values_of(number, view, looked_up)
+        here = _values(number, view.sets, looked_up)
         if here is not None:
             if part.exclude and not part.is_tagged and here.height > OCCURRING:
                 raise _exclusion_error(" x ".join(key.label for key in part.keys))
             _check_combinations(part, here)
-            warnings += _no_dates(view, part, here)
+            warnings += _no_dates(view.schema, part, here)
             for column in here.select(key.column for key in part.keys):
                 values.setdefault(column.name, []).append(column)
             here = _within(view, part, here)
@@ -305,12 +306,12 @@ def _within(view: TableView, part: SliceSet, values: pl.DataFrame) -> pl.DataFra
     return values.drop(part.within.column)
 
 
-def _no_dates(view: TableView, part: SliceSet, values: pl.DataFrame) -> Iterator[str]:
+def _no_dates(schema: pl.Schema, part: SliceSet, values: pl.DataFrame) -> Iterator[str]:
     """Warning for each text column read as dates without any date."""
     for key in part.keys:
         column = values[key.column]
         dated = bool(key.every) or key.kind == "bins"
-        if dated and view.schema.get(key.label) == pl.String and not column.count():
+        if dated and schema.get(key.label) == pl.String and not column.count():
             yield _no_date(part, key.label)
 
 
@@ -389,10 +390,10 @@ def _check(view: TableView, slices: Sequence[Slices]) -> None:
         raise ConfigError(Problem(msg, ("slices",), hint))
 
 
-def key_codes(view: TableView, slices: SliceList) -> dict[str, KeyCodes]:
+def key_codes(roles: RoleColumns, slices: SliceList) -> dict[str, KeyCodes]:
     """The integer code of every key."""
     flags = pl.Series([False, True])
     return {
         key.column: KeyCodes.of(key, flags if key.kind == "predicate" else slices.values[key.column])
-        for key in view.roles.keys
+        for key in roles.keys
     }

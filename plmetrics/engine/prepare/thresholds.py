@@ -109,7 +109,7 @@ def _candidates(
     """The confusion table at each distinct score of a model, and one above them all; None while there are no labels."""
     plan = _rows_to_choose_on(table, model, of_class)
     yield from refuse_to_hold(view, plan, NUMBERS_IN_HAND, "choosing a threshold", "metrics")
-    (rows,) = yield [view.arithmetic.sorted(plan, "score")]
+    (rows,) = yield [view.arithmetic.sort(plan, "score")]
     if VALID in rows.columns:
         _refuse_bad(rows)
     if rows.height == 0 and table.roles.unlabelled:

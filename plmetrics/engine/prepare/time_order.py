@@ -21,7 +21,7 @@ def check_time_forms(view: TableView) -> Question[None]:
     ordered = {
         need.column: need
         for need in view.roles.requirements
-        if need.ordered and is_text(view.schema[need.column])
+        if need.needs_order and is_text(view.schema[need.column])
     }
     forms = yield from frames_by_name({name: time_forms(view.raw, name) for name in ordered})
     problems = [

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from plmetrics.core.hashing import OWN_BLOCK_LIMIT
+from plmetrics.core.segments import run_starts
 from plmetrics.engine.memory.budget import working_memory
 from plmetrics.engine.request import TableView, unit_column
 from plmetrics.engine.run_plan import Blocks
@@ -56,7 +57,7 @@ def counts_by_batch(view: TableView) -> bool:
         return False
     rows = view.source.rows
     if rows is None:
-        rows = sum(file.size for file in view.source.files) // _LINE
+        rows = view.source.bytes // _LINE
     return rows * _IN_TABLE * _SHARE > working_memory(view.suite)
 
 
@@ -187,8 +188,7 @@ def distinct(batches: Iterable[Hashes], most: int) -> tuple[Hashes, int]:
 def _once(values: Hashes) -> Hashes:
     """Sort new values in place, and drop earlier ones and duplicates."""
     values.sort()
-    unique: Hashes = values[np.append(True, values[1:] != values[:-1])[: len(values)]]
-    return unique
+    return values[run_starts(values)]
 
 
 def _add(counts: NDArray[np.int64], digests: Hashes, hashes: Hashes) -> None:

@@ -41,12 +41,13 @@ from plmetrics.table.prediction_columns import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from plmetrics.engine.inquiry import Question
-    from plmetrics.suite.model import Suite
+    from plmetrics.states.queries import QueryValue
+    from plmetrics.suite.sections.basics import Columns
 
 
 def by_query(request: Request, view: TableView) -> Question[tuple[TableView, int]]:
@@ -55,14 +56,14 @@ def by_query(request: Request, view: TableView) -> Question[tuple[TableView, int
     Raises:
         DataError: rows failed a check, a query has a document twice, or what belongs to queries varies within one.
     """
-    passes = yield from passes_to_hold(view, view.raw, _width(request, view), "ranking", "task")
+    passes = yield from passes_to_hold(view, view.raw, _width(request, view.roles), "ranking", "task")
     parts: list[pl.DataFrame] = []
     read = 0
     closed = [view] if passes == 1 else closed_parts(view, passes)
     for of_files in closed:
         if len(closed) > 1:
             passes = yield from passes_to_hold(
-                of_files, of_files.raw, _width(request, of_files), "ranking", "task"
+                of_files, of_files.raw, _width(request, of_files.roles), "ranking", "task"
             )
         for number in range(passes):
             part = of_files if passes == 1 else replace(of_files, raw=some_queries(of_files, number, passes))
@@ -81,12 +82,12 @@ def ranking_passes(request: Request, rows: int) -> int:
     """Number of passes for the rows of a ranking; 1 for files of whole queries, read once each."""
     if request.suite.data.partitioned_by is not None:
         return 1
-    return passes_of_rows(request.suite, rows, _width(request, request.view))
+    return passes_of_rows(request.suite, rows, _width(request, request.view.roles))
 
 
-def _width(request: Request, view: TableView) -> int:
+def _width(request: Request, roles: RoleColumns) -> int:
     """Estimated numbers of a row while its query is computed."""
-    return len(_columns(request, view)) + _RANKED
+    return len(_columns(request, roles)) + _RANKED
 
 
 def _queries_of_pass(
@@ -107,16 +108,16 @@ def _queries(request: Request, view: TableView, collected: _SoundRows) -> pl.Dat
     values = _values(request, collected)
     absent = _absent(request, collected)
     queries = len(collected.first_rows)
-    columns[LABEL] = _with_nulls(np.where(collected.labelled, 0.0, np.nan))
+    columns[LABEL] = _with_nulls(np.where(collected.complete_queries, 0.0, np.nan))
     for model, score in _equal_models(values, queries).items():
         columns[score_column(model)] = _with_nulls(np.where(absent[model], np.nan, score))
     for model, of_key in values.items():
         for key, numbers in of_key.items():
             columns[query_column(model, key)] = _with_nulls(numbers)
     if any(curve.curve in RANKING_CURVES for curve in request.suite.curves):
-        columns[QUERY_NAME] = firsts[plain_column(_query(request.suite))].cast(pl.String)
+        columns[QUERY_NAME] = firsts[plain_column(_query(request.suite.columns))].cast(pl.String)
     if view.suite.data.partitioned_by is not None:
-        columns[WORD] = firsts.select(query_word(view, plain_column(_query(view.suite)))).to_series()
+        columns[WORD] = firsts.select(query_word(view, plain_column(_query(view.suite.columns)))).to_series()
     return pl.DataFrame(columns)
 
 
@@ -137,7 +138,7 @@ class _SoundRows:
     first_rows: Codes
 
     @property
-    def labelled(self) -> NDArray[np.bool_]:
+    def complete_queries(self) -> NDArray[np.bool_]:
         """Queries with labels in all rows: for others the ideal order is unknown."""
         out = np.ones(len(self.first_rows), dtype=np.bool_)
         out[self.codes[self.frame[LABEL].is_null().to_numpy()]] = False
@@ -150,38 +151,38 @@ class _SoundRows:
         Raises:
             DataError: a query has a document twice, or what belongs to queries varies within one.
         """
-        codes, first_rows = codes_of(frame[plain_column(_query(request.suite))])
+        codes, first_rows = codes_of(frame[plain_column(_query(request.suite.columns))])
         collected = cls(frame, codes, first_rows)
-        problems = [*_varying(view, collected), *_twice(request, collected)]
+        problems = [*_varying(view, collected), *_twice(request.suite.columns, collected)]
         if problems:
             raise DataError(problems)
         return collected
 
 
-def _query(suite: Suite) -> str:
-    name = suite.columns.query
+def _query(columns: Columns) -> str:
+    name = columns.query
     assert name is not None
     return name
 
 
-def _flags(request: Request) -> tuple[str, ...]:
+def _flags(query_values: Sequence[QueryValue]) -> tuple[str, ...]:
     """Indicator columns of the rows."""
-    return tuple(dict.fromkeys(value.flag for value in request.query_values if value.flag is not None))
+    return tuple(dict.fromkeys(value.flag for value in query_values if value.flag is not None))
 
 
-def _columns(request: Request, view: TableView) -> list[str]:
+def _columns(request: Request, roles: RoleColumns) -> list[str]:
     """Columns of the prediction table for queries."""
     document = request.suite.columns.document
-    columns = [LABEL, plain_column(_query(request.suite)), *(score_column(model) for model in request.models)]
+    columns = [LABEL, plain_column(_query(request.suite.columns)), *map(score_column, request.models)]
     columns += [] if document is None else [plain_column(document)]
-    columns += [plain_column(name) for name in _flags(request)]
-    columns += [name for name in (WEIGHT,) if view.roles.weight is not None]
-    columns += [name for name in (UNIT,) if view.roles.unit is not None]
-    columns += [key.column for key in view.roles.keys]
+    columns += [plain_column(name) for name in _flags(request.query_values)]
+    columns += [name for name in (WEIGHT,) if roles.weight is not None]
+    columns += [name for name in (UNIT,) if roles.unit is not None]
+    columns += [key.column for key in roles.keys]
     if request.suite.data.missing == "drop_per_model":
         columns += [_valid(request, model) for model in request.models]
     if request.suite.data.missing == "error":
-        columns.append(SCORED if request.unlabelled else VALID)
+        columns.append(SCORED if request.awaits_labels else VALID)
     return list(dict.fromkeys(columns))
 
 
@@ -193,9 +194,9 @@ def _collect_rows(request: Request, view: TableView, whole: TableView) -> Questi
     """
     table = view.table()
     plans = [
-        table.scored.select(_columns(request, view)),
+        table.scored.select(_columns(request, view.roles)),
         view.raw.select(pl.len()),
-        _without_weight(request, view),
+        _without_weight(request.suite.columns, view),
     ]
     frame, rows, without = yield plans
     for name in (VALID, SCORED):
@@ -203,13 +204,13 @@ def _collect_rows(request: Request, view: TableView, whole: TableView) -> Questi
             total = rows.item() if view is whole else whole.raw.select(pl.len()).collect().item()
             raise bad_values(whole, table.checks, total)
     frame = frame.drop(VALID, SCORED, strict=False)
-    _refuse_partial(request, frame, without)
+    _refuse_partial(request.suite.columns, frame, without)
     return frame, rows.item()
 
 
 def _valid(request: Request, model: str) -> str:
     """Validity column of a model's rows, with or without a label."""
-    return scored_column(model) if request.unlabelled else valid_column(model)
+    return scored_column(model) if request.awaits_labels else valid_column(model)
 
 
 def _no_rows_error(request: Request, total: int) -> DataError:
@@ -220,22 +221,22 @@ def _no_rows_error(request: Request, total: int) -> DataError:
     return error
 
 
-def _without_weight(request: Request, view: TableView) -> pl.LazyFrame:
+def _without_weight(columns: Columns, view: TableView) -> pl.LazyFrame:
     """Queries with rows of weight 0."""
-    query = pl.col(_query(request.suite))
+    query = pl.col(_query(columns))
     if view.roles.weight is None:
         return view.raw.select(query).clear()
     weight = pl.col(view.roles.weight).cast(pl.Float64)
     return view.raw.filter(weight == 0).select(query).drop_nulls().unique()
 
 
-def _refuse_partial(request: Request, frame: pl.DataFrame, without: pl.DataFrame) -> None:
+def _refuse_partial(columns: Columns, frame: pl.DataFrame, without: pl.DataFrame) -> None:
     if without.height == 0:
         return
-    queries = frame[plain_column(_query(request.suite))]
+    queries = frame[plain_column(_query(columns))]
     both = queries.filter(queries.is_in(without.to_series().implode()))
     if len(both):
-        name = request.suite.columns.weight
+        name = columns.weight
         msg = f"column '{name}' (weight) varies within a query: in query {both[0]!r} some rows have 0"
         raise DataError(Problem(msg, ("columns", "weight"), "give all rows of a query the same weight"))
 
@@ -276,9 +277,9 @@ def _varying(view: TableView, collected: _SoundRows) -> Iterator[Problem]:
         )
 
 
-def _twice(request: Request, collected: _SoundRows) -> Iterator[Problem]:
+def _twice(columns: Columns, collected: _SoundRows) -> Iterator[Problem]:
     """Duplicate documents of a query."""
-    document = request.suite.columns.document
+    document = columns.document
     if document is None:
         return
     pairs = pl.DataFrame({"query": collected.codes, "document": collected.frame[plain_column(document)]})
@@ -289,7 +290,7 @@ def _twice(request: Request, collected: _SoundRows) -> Iterator[Problem]:
     repeated = pairs.lazy().group_by("query", "document").len().filter(pl.col("len") > 1).collect()
     if repeated.height:
         query, name, count = repeated.sort("query", "document").row(0)
-        query_name = collected.frame[plain_column(_query(request.suite))][int(collected.first_rows[query])]
+        query_name = collected.frame[plain_column(_query(columns))][int(collected.first_rows[query])]
         stand = "document stands" if repeated.height == 1 else "documents stand"
         msg = f"column '{document}' (document): {repeated.height:,} {stand} in a query more than once"
         example = f"the first is {name!r}, {count} times in query {query_name!r}"
@@ -303,7 +304,7 @@ def _values(request: Request, collected: _SoundRows) -> dict[str, dict[str, Arra
     if all(value.ties != "document" for value in by_key.values()):
         document = None
     shared: QueryRows | None = None
-    labelled = collected.labelled
+    labelled, flags = collected.complete_queries, _flags(request.query_values)
     out: dict[str, dict[str, Array]] = {}
     for model in request.models:
         frame, codes = collected.frame, collected.codes
@@ -319,7 +320,7 @@ def _values(request: Request, collected: _SoundRows) -> dict[str, dict[str, Arra
                 frame[LABEL].fill_null(0.0),
                 documents,
                 zero=request.source.not_retrieved != "no_part",
-                flags={name: frame[plain_column(name)].cast(pl.Boolean) for name in _flags(request)},
+                flags={name: frame[plain_column(name)].cast(pl.Boolean) for name in flags},
             )
         values = shared.values(frame[score_column(model)], tuple(by_key.values()))
         out[model] = {key: np.where(labelled, numbers, np.nan) for key, numbers in values.items()}

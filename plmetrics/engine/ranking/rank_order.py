@@ -72,7 +72,7 @@ class QueryRows:
         self._sizes = np.bincount(codes, minlength=queries)
 
     @cached_property
-    def judged(self) -> QueryLabels:
+    def query_labels(self) -> QueryLabels:
         """The labels of each query, in descending order."""
         offsets = np.concatenate([[0], np.cumsum(self._sizes)])
         labels = self._labels.to_numpy()
@@ -120,7 +120,7 @@ class QueryRows:
         tied = _tie_mask(code, score.fill_null(0.0).to_numpy(), missing, ties)
         retrieved = None if missing is None else ~missing
         flags = {name: ordered[flag.name].to_numpy() for name, flag in self._flags.items()}
-        return RankedRows(self.judged, ordered["label"].to_numpy(), tied, retrieved, flags)
+        return RankedRows(self.query_labels, ordered["label"].to_numpy(), tied, retrieved, flags)
 
     def _by_score(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Rows by query and descending score; one packed key sorts several times faster than two columns."""

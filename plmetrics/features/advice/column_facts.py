@@ -43,7 +43,7 @@ class ColumnFacts:
         return self.dtype == pl.Boolean or integral
 
     @property
-    def two_valued(self) -> bool:
+    def has_two_values(self) -> bool:
         """Whether it can be a binary label."""
         return self.zero_one or (self.distinct == 2 and not self.dtype.is_temporal())
 

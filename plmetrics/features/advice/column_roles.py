@@ -198,7 +198,7 @@ def _guess_label(sample: pl.DataFrame, facts: Facts, scores: Sequence[str]) -> t
     usable = [
         candidate
         for candidate in facts.values()
-        if candidate.name not in scores and (candidate.numeric or candidate.two_valued)
+        if candidate.name not in scores and (candidate.numeric or candidate.has_two_values)
     ]
     for names in LABELS:
         named = [column for column in usable if bare_name(column.name) in names]
@@ -239,7 +239,7 @@ def _guess_scores(facts: Facts, label: str, named: Sequence[str]) -> tuple[tuple
 
 def class_columns(facts: Facts, label: str) -> list[str]:
     """Columns of decimal numbers with the name of one of the two values of the label."""
-    if not facts[label].two_valued:
+    if not facts[label].has_two_values:
         return []
     values = {str(facts[label].low), str(facts[label].high)}
     return [column.name for column in _decimal_columns(facts, label) if _class_of(column.name, values)]
@@ -266,7 +266,7 @@ def _positive_scores(
     sample: pl.DataFrame, label: ColumnFacts, scores: Sequence[str]
 ) -> tuple[tuple[str, ...], str | None]:
     """Scores without the complements of others, and the text of the positive label in their names."""
-    if not label.two_valued:
+    if not label.has_two_values:
         return tuple(scores), None
     values = [str(value) for value in (label.low, label.high)]
     classes = {name: value for name in scores if (value := _class_of(name, values)) is not None}
@@ -298,7 +298,7 @@ def _without_synonyms(sample: pl.DataFrame, names: Sequence[str]) -> list[str]:
 
 def _is_copy(sample: pl.DataFrame, name: str, label: ColumnFacts) -> bool:
     """Whether each value of a column comes with one label only: then its slices say nothing."""
-    if not label.two_valued or sample[name].n_unique() > _MOST_SLICES + 1:
+    if not label.has_two_values or sample[name].n_unique() > _MOST_SLICES + 1:
         return False
     groups = sample.group_by(name).agg(pl.col(label.name).drop_nulls().n_unique().alias("labels"))
     return groups["labels"].max() == 1

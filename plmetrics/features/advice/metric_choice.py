@@ -94,7 +94,7 @@ def advise(facts: TableFacts, goals: Sequence[Goal] = ()) -> Advice:
         against = tuple(rule for rule in against if not _is_of_probabilities(rule))
     metrics = {metric.text: metric for _, metric in advised}
     for rule in against:
-        for metric in rule.affected(metrics.values()):
+        for metric in rule.targets(metrics.values()):
             del metrics[metric.text]
     reasons: dict[str, str] = {}
     for rule, metric in advised:

@@ -17,6 +17,7 @@ from plmetrics.features.advice.column_roles import (
     named_scores,
 )
 from plmetrics.features.advice.table_roles import Roles, Wishes
+from plmetrics.table.common_types import is_text
 from plmetrics.table.prediction_columns import quantile_part
 
 if TYPE_CHECKING:
@@ -115,9 +116,9 @@ def called_roles(sample: pl.DataFrame, facts: Facts, wishes: Wishes) -> Roles | 
         if not called or (wishes.label is None and not is_label_name(target) and not _are_scores(called)):
             continue
         names = f"column{'s' if len(called) > 1 else ''} {', '.join(called)}"
-        what = "values" if column.two_valued else "classes"
+        what = "values" if column.has_two_values else "classes"
         reason = f"{names} hold{'' if len(called) > 1 else 's'} {what} of the label: classes that were called"
-        binary = column.two_valued and wishes.task != "multiclass"
+        binary = column.has_two_values and wishes.task != "multiclass"
         notes: tuple[str, ...] = ()
         if column.numeric and wishes.task is None:
             notes = (
@@ -180,7 +181,7 @@ def _label_reason(wishes: Wishes, label: str, reason: str) -> dict[str, str]:
 
 
 def _is_classes(column: ColumnFacts, wishes: Wishes) -> bool:
-    textual = isinstance(column.dtype, (pl.String, pl.Categorical, pl.Enum))
+    textual = is_text(column.dtype)
     least = 2 if wishes.task == "multiclass" else 3
     return least <= column.distinct <= _MOST_CLASSES and (textual or column.dtype.is_integer())
 

@@ -53,7 +53,7 @@ class TableDescription:
         """
         if self.roles.task is not None:
             return self.roles.task
-        if self.label.two_valued:
+        if self.label.has_two_values:
             return "binary"
         if self.label.numeric and self.label.low is not None:
             return "regression"

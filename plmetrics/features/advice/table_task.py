@@ -148,7 +148,7 @@ def _of_queries(sample: pl.DataFrame, query: str, names: Sequence[str]) -> tuple
 def _is_ranked(sample: pl.DataFrame, facts: Facts, roles: Roles, group: str) -> bool:
     """Whether rows of a group are ranked: it is no slice, its labels differ, and scores are no estimates of them."""
     label = facts[roles.label]
-    if not label.numeric or label.two_valued or not all(facts[name].numeric for name in roles.scores):
+    if not label.numeric or label.has_two_values or not all(facts[name].numeric for name in roles.scores):
         return False
     sizes = sample.group_by(group).agg(pl.len().alias("rows"), pl.col(roles.label).n_unique().alias("labels"))
     documents = sizes["rows"].median()
@@ -194,7 +194,7 @@ def _plain(sample: pl.DataFrame, facts: Facts, wishes: Wishes) -> Roles | None:
             return called
     roles = guess_roles(sample, facts, wishes)
     label = facts[roles.label]
-    fits = label.two_valued if wishes.task == "binary" else label.numeric
+    fits = label.has_two_values if wishes.task == "binary" else label.numeric
     if _is_soft(facts, roles):
         return _soft_roles(sample, roles, wishes)
     if wishes.task is not None:

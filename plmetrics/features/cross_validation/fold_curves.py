@@ -18,6 +18,7 @@ from plmetrics.report.charts.marks import (
     ends,
     nice_ticks,
     span,
+    with_ends,
 )
 from plmetrics.report.charts.panels import model_panel, rows_of_panels
 from plmetrics.report.charts.selection import NothingToDraw, Selection
@@ -118,7 +119,7 @@ def _split(
 ) -> list[Chart]:
     frame = means.select("x", y="value", lo="lower", hi="upper", t=pl.col("split").fill_null(""))
     across, up = channel(**x), channel(**y)
-    bars = frame.filter(pl.col("lo").is_not_null(), pl.col("hi").is_not_null())
+    bars = with_ends(frame)
     return [
         base(folds.select("x", y="value"))
         .mark("point", color=ink, size=18, opacity=0.3)

@@ -18,6 +18,7 @@ from plmetrics.engine.prepare.slices import MOST_DERIVED
 from plmetrics.features.cross_validation.cross_validation_section import CrossValidation, folds_of
 from plmetrics.suite.sections.basics import SliceSet as SliceSpec
 from plmetrics.table.checks import not_numbers
+from plmetrics.table.common_types import is_opaque
 from plmetrics.table.prediction_columns import require
 from plmetrics.table.slice_keys import SliceKey
 from plmetrics.table.slices import Slices, SliceSet
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from plmetrics.core.names import SuitePath
     from plmetrics.suite.model import Suite
+    from plmetrics.suite.sections.basics import Columns
 
 FOLDS, POOLED = "folds", "pooled"
 SPLITS = TRAIN, VALID, TEST = "train", "valid", "test"
@@ -74,7 +76,7 @@ def _axis(axis: str, column: str, path: SuitePath, schema: pl.Schema) -> SliceKe
     """Key of an axis; NaN, as in whole numbers stored as floats because some are absent, is no fold."""
     name = str(path[-1])
     dtype = require(schema, column, name, path)
-    if dtype.is_nested() or dtype in {pl.Binary, pl.Object}:
+    if is_opaque(dtype):
         raise DataError(Problem(f"column '{column}' ({name}) is of type {dtype}, which has no slices", path))
     if axis == "x" and not dtype.is_numeric():
         hint = "name it as configuration, if its values are no numbers"
@@ -167,14 +169,14 @@ def check_folds(suite: Suite, slices: Sequence[Slices], path: SuitePath) -> None
 
 def fold_warnings(suite: Suite, slices: Sequence[Slices]) -> list[str]:
     """Words of caution where no row has a fold, and where intervals take rows of one observation for independent."""
-    return [*_no_folds(suite, slices), *_dependent(suite)]
+    return [*_no_folds(suite.columns, slices), *_dependent(suite)]
 
 
-def _no_folds(suite: Suite, slices: Sequence[Slices]) -> list[str]:
+def _no_folds(columns: Columns, slices: Sequence[Slices]) -> list[str]:
     for part in slices:
-        fold_columns = [key.column for key in part.slice_set.keys if key.label == suite.columns.fold]
+        fold_columns = [key.column for key in part.slice_set.keys if key.label == columns.fold]
         if part.slice_set.name == f"{FOLDS}|overall" and part.values[fold_columns[-1]].is_null().all():
-            return [f"column '{suite.columns.fold}' (fold) is null in every row: there are no folds"]
+            return [f"column '{columns.fold}' (fold) is null in every row: there are no folds"]
     return []
 
 

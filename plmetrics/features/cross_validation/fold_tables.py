@@ -84,10 +84,10 @@ def cross_validation_tables(
     frames = [frame.with_columns(pl.lit(kind).alias("kind")) for kind, frame in folds.summaries()]
     table = _in_order([frame for frame in frames if not frame.is_empty()])
     if table is not None:
-        named = names.restore(folds.noted(table), CROSS_VALIDATION_SCHEMA)
+        named = names.restore(folds.with_notes(table), CROSS_VALIDATION_SCHEMA)
         complete = named.with_columns(pl.col("interval_status").fill_null("not_requested"))
         parts = pl.concat([complete, parts])
-    listed = folds.listed()
+    listed = folds.fold_rows()
     return FOLDS_SCHEMA.to_frame() if listed is None else names.restore(listed, FOLDS_SCHEMA), parts
 
 
@@ -134,14 +134,14 @@ class Folds:
             return 0
         return self.values.select("repeat", "fold").filter(pl.col("fold").is_not_null()).n_unique()
 
-    def listed(self) -> pl.DataFrame | None:
+    def fold_rows(self) -> pl.DataFrame | None:
         """The values of folds, in the order of results; None where there are too many."""
         if self.values is None or self.number > MOST_LISTED:
             return None
         rows = self.values.filter(pl.col("fold").is_not_null())
         return rows.sort(["@model", "@set", "@slice", "@metric", "@class", "@cell"])
 
-    def noted(self, table: pl.DataFrame) -> pl.DataFrame:
+    def with_notes(self, table: pl.DataFrame) -> pl.DataFrame:
         """Summaries, with a note on unlisted folds and folds without rows."""
         words = []
         if self.number > MOST_LISTED:
@@ -190,7 +190,7 @@ class Folds:
 
     def _totals(self) -> list[int]:
         """Indices of metrics additive over rows, such as costs."""
-        computed = self.analysis.suite.computed
+        computed = self.analysis.suite.metrics_and_subjects
         return [number for number, metric in enumerate(computed) if metric.additive]
 
     def _without_totals(self) -> pl.DataFrame | None:
@@ -202,7 +202,7 @@ class Folds:
     def _outer_values(self, values: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
         metric = deciding(self.analysis.suite.metrics, self.spec)
         assert metric is not None
-        number = [member.text for member in self.analysis.suite.computed].index(metric.text)
+        number = [member.text for member in self.analysis.suite.metrics_and_subjects].index(metric.text)
         by_model = self.spec.configuration is None
         chosen = choices(values, number, metric.direction, by_model=by_model)
         reasons = words(chosen, list(self.analysis.models), metric.text, by_model=by_model)
@@ -213,7 +213,7 @@ class Folds:
         metric = deciding(self.analysis.suite.metrics, self.spec)
         if metric is None or metric.direction not in {"higher", "lower"} or metric.additive:
             return pl.DataFrame()
-        number = [member.text for member in self.analysis.suite.computed].index(metric.text)
+        number = [member.text for member in self.analysis.suite.metrics_and_subjects].index(metric.text)
         source = self.pooled if self.values is None else by_fold(self.values, self.pooled)
         member = source.filter(pl.col("@metric") == number)
         sizes = self.spec.train_size is not None

@@ -14,7 +14,7 @@ import polars as pl
 
 from plmetrics.core.results import SLICE_VALUES, in_schema
 from plmetrics.features.cross_validation.cross_validation_section import AXES
-from plmetrics.inference.chunks import Chunk, EstimateColumns, chunks
+from plmetrics.inference.chunks import EstimateColumns, chunks
 from plmetrics.inference.estimates import Estimates
 from plmetrics.table.joins import inner_join, left_join
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
     from plmetrics.inference.analysis import OrderedByPlace
     from plmetrics.inference.subject import Analysis, SetStates
+    from plmetrics.inference.sums import ModelSums
     from plmetrics.table.slice_keys import SliceKey
 
     Ordered = OrderedByPlace
@@ -47,7 +48,7 @@ class KeyNames:
     @classmethod
     def of(cls, analysis: Analysis) -> KeyNames:
         """The names of a run."""
-        metrics = analysis.suite.computed
+        metrics = analysis.suite.metrics_and_subjects
         classes = [
             {"@metric": number, "@class": place, "class": name or None}
             for number, metric in enumerate(metrics)
@@ -156,15 +157,15 @@ def without_replicates(analysis: Analysis) -> Analysis:
 def values_of(analysis: Analysis, ordered: Ordered, derived: FoldSet) -> pl.DataFrame:
     """Row for every model, metric, class and nonempty cell: `GROUP`, the other axes, and the value."""
     plain = without_replicates(analysis)
-    numbers = {metric.text: number for number, metric in enumerate(analysis.suite.computed)}
+    numbers = analysis.metric_numbers
     name = analysis.sets[derived.source].slices.slice_set.name
     parts: list[dict[str, Any]] = []
     sums = derived.states.sums
     unblocked = replace(sums, block=np.zeros_like(sums.block), blocks=1)
     for chunk in chunks(unblocked, None):
         estimates = Estimates(plain, derived.number, chunk, ordered)
-        occupied = _occupied_cells(plain, chunk)
-        for metric in analysis.suite.listed(name):
+        occupied = _occupied_cells(plain, chunk.sums)
+        for metric in analysis.suite.metrics_in(name):
             for place, member in _classes(metric):
                 for model, estimates_of_model in enumerate(estimates.of(member).values()):
                     parts.append(
@@ -177,9 +178,9 @@ def _classes(metric: Metric) -> Iterator[tuple[int, Metric]]:
     yield from ((place, member) for place, (_, member) in enumerate(metric.per_class()))
 
 
-def _occupied_cells(analysis: Analysis, chunk: Chunk) -> Any:
+def _occupied_cells(analysis: Analysis, sums: ModelSums) -> Any:
     """Cells of a chunk with rows of any model."""
-    counts = [chunk.sums.total(f"{analysis.population.models[model]}n") for model in analysis.models]
+    counts = [sums.total(f"{analysis.population.models[model]}n") for model in analysis.models]
     return np.flatnonzero(np.sum(counts, axis=0) > 0)
 
 

@@ -53,10 +53,10 @@ def pooled_gaps(analysis: Analysis, ordered: Ordered, derived: FoldSet) -> pl.Da
         return pl.DataFrame()
     parts = list(chunks(derived.states.sums, analysis.weights))
     estimates = [Estimates(analysis, derived.number, chunk, ordered) for chunk in parts]
-    numbers = {metric.text: number for number, metric in enumerate(analysis.suite.computed)}
+    numbers = analysis.metric_numbers
     name = analysis.sets[derived.source].slices.slice_set.name
     frames = []
-    for metric in analysis.suite.listed(name):
+    for metric in analysis.suite.metrics_in(name):
         for place, (_, member) in enumerate(metric.per_class()):
             by_model = [each.of(member) for each in estimates]
             for model, model_name in enumerate(analysis.models):
@@ -96,7 +96,7 @@ def _contrast_rows(
         other.estimate,
         equal=np.zeros(pairs.height, dtype=np.bool_),
         level=analysis.level,
-        absent=analysis.replication.refused(metric),
+        absent=analysis.replication.refusal(metric),
     )
     if metric.additive:
         difference = difference.refuse(~same_size(train, other), UNEQUAL_ROWS)

@@ -89,12 +89,12 @@ def drift_against(
                 typed,
                 slices.slices,
                 by_set,
-                weighted=window.weighted,
+                weighted=window.has_weights,
                 binned=folded and typed.of_numbers,
                 too_many=folded and not typed.of_numbers,
             )
         )
-    return DriftCounts(slices.slices, columns, window.weighted)
+    return DriftCounts(slices.slices, columns, window.has_weights)
 
 
 def _on_one_grid(reference: WindowCounts, current: WindowCounts) -> tuple[WindowCounts, WindowCounts]:
@@ -127,7 +127,7 @@ def _cubes(
     window: CurrentWindow, description: Description, slices: SliceList
 ) -> tuple[list[int], list[Cube]]:
     """Cubes of the groups of a slice set, and the numbers of these groups."""
-    codes = key_codes(window.view, slices)
+    codes = key_codes(window.view.roles, slices)
     numbers, cubes = [], []
     for number in range(len(description.groups)):
         parts = [part for part in slices.slices if description.group_of(part.slice_set.columns) == number]

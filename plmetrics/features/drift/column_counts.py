@@ -42,28 +42,28 @@ class Edges:
 
 @dataclass(frozen=True, slots=True)
 class DriftCounts:
-    """All columns of a comparison, in order, each in every slice set; `weighted` says whether rows have weights.
+    """All columns of a comparison, in order, each in every slice set; `has_weights` says whether rows have weights.
 
     Columns are put in order one by one, the next while one is read, and once: what was counted of one is freed then.
     """
 
     slices: tuple[Slices, ...]
     columns: Iterable[tuple[ColumnCounts, ...]]
-    weighted: bool
+    has_weights: bool
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnCounts:
     """Counts of a column in the slices of one set, from which all measures are made: by value, and of nulls by slice.
 
-    Places are values, or lower edges of bins (`binned`), or one for all values (`too_many`); `values` are those of
+    Places are values, or lower edges of bins (`has_bins`), or one for all values (`too_many`); `values` are those of
     numbers. `rows`, `weight`, `offset` and `square` are pairs: the reference, and the rows that are evaluated;
     `known_rows` are those of each slice that have a value.
     """
 
     subject: Subject
     slices: Slices
-    binned: bool
+    has_bins: bool
     too_many: bool
     edges: Edges | None
     place: pl.Series
@@ -179,7 +179,7 @@ class ColumnCounts:
 
     def largest_share(self) -> Array | None:
         """Error bound of a distance of distribution functions: the largest share of a bin."""
-        if not self.binned:
+        if not self.has_bins:
             return None
         masses = [shares(side) for side in self.weight]
         if self.width is not None:
@@ -197,9 +197,9 @@ class ColumnCounts:
         wide = [quantile(ends, side, share) - quantile(self.values, side, share) for side in self.weight]
         return _off(np.maximum(*wide))
 
-    def moved(self) -> Array | None:
+    def mean_offset(self) -> Array | None:
         """Mean distance of values above their bins' edges, over both windows."""
-        if not self.binned:
+        if not self.has_bins:
             return None
         before, now = (
             offset.total() / np.where(weight.total() > 0, weight.total(), 1.0)

@@ -29,11 +29,15 @@ from plmetrics.features.stored.state_files import damage_errors
 from plmetrics.features.stored.stored_state import file_places
 from plmetrics.gates.rules import Rule
 from plmetrics.gates.verdicts import unmatched_gate
+from plmetrics.suite.sections.section import names_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import Request, TableView
     from plmetrics.suite.model import Suite
+    from plmetrics.suite.sections.basics import SliceSet
 
 
 UNMEASURED = "drift is not measured here, and its gates are inconclusive"
@@ -108,13 +112,15 @@ def drift_gates(suite: Suite, table: pl.DataFrame) -> pl.DataFrame:
     spec = Drift.of(suite)
     if not spec.gates:
         return GATES_SCHEMA.to_frame()
-    return pl.concat([_gate_rows(gate, spec, suite, table) for gate in spec.gates])
+    return pl.concat([_gate_rows(gate, spec, suite.slices, table) for gate in spec.gates])
 
 
-def _gate_rows(gate: DriftGate, spec: Drift, suite: Suite, table: pl.DataFrame) -> pl.DataFrame:
-    measure = spec.judged(gate)
+def _gate_rows(
+    gate: DriftGate, spec: Drift, slices: Mapping[str, SliceSet], table: pl.DataFrame
+) -> pl.DataFrame:
+    measure = spec.gate_measure(gate)
     rows = table.filter(
-        pl.col("measure") == measure.text, pl.col("slice_set").is_in(_sets(gate, spec, suite))
+        pl.col("measure") == measure.text, pl.col("slice_set").is_in(_sets(gate, spec, slices))
     )
     for key in ("subject", "column", "model"):
         value = getattr(gate, key)
@@ -143,9 +149,9 @@ def _gate_rows(gate: DriftGate, spec: Drift, suite: Suite, table: pl.DataFrame) 
     return in_schema(judged, GATES_SCHEMA)
 
 
-def _sets(gate: DriftGate, spec: Drift, suite: Suite) -> list[str]:
-    named = (gate.slices,) if isinstance(gate.slices, str) else gate.slices
-    return ["overall", *spec.sets(tuple(suite.slices))] if "all" in named else list(named)
+def _sets(gate: DriftGate, spec: Drift, slices: Mapping[str, SliceSet]) -> list[str]:
+    named = names_of(gate.slices)
+    return ["overall", *spec.sets(tuple(slices))] if "all" in named else list(named)
 
 
 def _gate_name(gate: DriftGate, measure: str, rule: str) -> pl.Expr:

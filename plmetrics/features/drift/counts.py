@@ -96,9 +96,9 @@ class WindowsCounting:
         sources = [windows.view.source] if in_rows else [windows.view.source, windows.reference.source]
         estimates = not _fits_in_memory(windows, sources)
         values = yield from frames_by_name(_look_ups(windows, estimates=estimates))
-        _require_rows(windows, values["facts"], in_rows=in_rows)
+        _require_rows(windows.reference.where, values["facts"], in_rows=in_rows)
         slices = list_slices(windows.view, values)
-        cubes = plan_cubes(slices.slices, key_codes(windows.view, slices), 1, MAX_CELLS)
+        cubes = plan_cubes(slices.slices, key_codes(windows.view.roles, slices), 1, MAX_CELLS)
         columns = yield from _columns(windows, values["facts"], cubes)
         columns = yield from gather(*(column.with_addition(windows) for column in columns))
         return cls(windows, slices.slices, tuple(cubes), columns, values["facts"])
@@ -108,8 +108,8 @@ class WindowsCounting:
         grouped = [column for column in self.columns if not column.scattered]
         plans = [plan for column in grouped for plan in column.plans(self.windows, self.cubes)]
         counted = list((yield [*self._rows(), *plans]))
-        _require_sound_reference(self.windows, self.facts)
-        return DriftCounts(self.sets, self._in_turn(counted), self.windows.weighted)
+        _require_sound_reference(self.windows.reference, self.facts)
+        return DriftCounts(self.sets, self._in_turn(counted), self.windows.has_weights)
 
     def _rows(self) -> list[pl.LazyFrame]:
         """Plan of the rows of ungrouped columns: keys by cube, weights and values."""
@@ -117,9 +117,10 @@ class WindowsCounting:
         if not values:
             return []
         keys = [
-            _key(cube).cast(_key_type(cube)).alias(f"{KEY}{place}") for place, cube in enumerate(self.cubes)
+            _key(cube).cast(_key_type(cube.cells)).alias(f"{KEY}{place}")
+            for place, cube in enumerate(self.cubes)
         ]
-        weight = [pl.col(WEIGHT)] if self.windows.weighted else []
+        weight = [pl.col(WEIGHT)] if self.windows.has_weights else []
         return [self.windows.frame.select(*keys, *weight, *values)]
 
     def _in_turn(self, counted: list[pl.DataFrame]) -> Iterator[tuple[ColumnCounts, ...]]:
@@ -132,12 +133,12 @@ class WindowsCounting:
                 place = rows.drop_in_place(f"{VALUE}{column.number}").alias(PLACE)
                 frames = [self._row_counts(rows, cube, place) for cube in range(len(self.cubes))]
             else:
-                frames = [column.placed(counted.pop()) for _ in self.cubes]
+                frames = [column.by_place(counted.pop()) for _ in self.cubes]
             return ColumnCounts.of_sets(
                 column.subject,
                 self.sets,
                 roll_up_windows(self.sets, self.cubes, frames),
-                weighted=self.windows.weighted,
+                weighted=self.windows.has_weights,
                 binned=column.edges is not None,
                 too_many=column.too_many,
             )
@@ -147,7 +148,7 @@ class WindowsCounting:
     def _row_counts(self, rows: pl.DataFrame, cube: int, place: pl.Series) -> pl.DataFrame:
         """Rows with their places as the counts of a cube; where none has a weight, each counts as 1."""
         columns = [rows[f"{KEY}{cube}"].alias(KEY), place]
-        if self.windows.weighted:
+        if self.windows.has_weights:
             columns += [
                 pl.repeat(1, rows.height, dtype=pl.Int64, eager=True).alias("rows"),
                 rows[WEIGHT].alias("weight"),
@@ -182,27 +183,22 @@ def _look_ups(windows: Windows, *, estimates: bool) -> dict[str, pl.LazyFrame]:
     return plans | slice_plans(windows.view, windows.frame)
 
 
-def _require_rows(windows: Windows, facts: pl.DataFrame, *, in_rows: bool) -> None:
+def _require_rows(where: pl.Expr | None, facts: pl.DataFrame, *, in_rows: bool) -> None:
     """Both windows have rows."""
     rows = dict(facts.select(WINDOW, "rows").iter_rows())
     path = ("drift", "where") if in_rows else _REFERENCE
     if not rows.get(0):
-        hint = (
-            "none is left of it after where, weights and missing values"
-            if windows.reference.where is not None
-            else None
-        )
+        hint = "none is left of it after where, weights and missing values" if where is not None else None
         raise no_reference_rows(path, hint)
     if not rows.get(1):
         raise no_current_rows(path, "narrow drift's where, or name another table as reference")
 
 
-def _require_sound_reference(windows: Windows, facts: pl.DataFrame) -> None:
+def _require_sound_reference(reference: TableView, facts: pl.DataFrame) -> None:
     """The rows of the reference are sound."""
     rows, bad = facts.filter(pl.col(WINDOW) == 0).select("rows", "bad").row(0)
     if bad:
-        before = windows.reference
-        raise in_reference(bad_values(before, before.table().checks, rows))
+        raise in_reference(bad_values(reference, reference.table().checks, rows))
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,16 +243,16 @@ class _Column:
 
     def with_addition(self, windows: Windows) -> Question[_Column]:
         """Column with the way it is added up."""
-        summands = self._summands(weighted=windows.weighted)
+        summands = self._summands(weighted=windows.has_weights)
         addition = yield from windows.view.arithmetic.addition(windows.frame, summands)
         return replace(self, addition=addition)
 
     def plans(self, windows: Windows, cubes: Sequence[Cube]) -> list[pl.LazyFrame]:
         """One plan per cube: a streaming group-by of cell, window and place; without weights they are the rows."""
-        summands = self._summands(weighted=windows.weighted)
+        summands = self._summands(weighted=windows.has_weights)
         sums = [self.addition.total(name, part).alias(name) for name, part in summands.items()]
         rows = pl.len().cast(pl.Int64).alias("rows")
-        weight = [] if windows.weighted else [pl.col("rows").cast(pl.Float64).alias("weight")]
+        weight = [] if windows.has_weights else [pl.col("rows").cast(pl.Float64).alias("weight")]
         place = self._place(self.value).alias(PLACE)
         return [
             windows.frame.group_by(_key(cube).alias(KEY), place).agg(rows, *sums).with_columns(weight)
@@ -275,14 +271,9 @@ class _Column:
         if self.edges is None:
             return value
         bins = NumberBins(np.append(self.edges, np.inf), histogram=True)
-        place = value.map_batches(
-            lambda numbers: pl.Series(bins.places(numbers.to_numpy())),
-            return_dtype=pl.UInt16,
-            is_elementwise=True,
-        )
-        return pl.when(value.is_not_null()).then(place)
+        return pl.when(value.is_not_null()).then(bins.expression(value))
 
-    def placed(self, counted: pl.DataFrame) -> pl.DataFrame:
+    def by_place(self, counted: pl.DataFrame) -> pl.DataFrame:
         """Counts of a plan, by place."""
         return counted if self.edges is None else recentre(counted, self.edges, self.centre)
 
@@ -292,9 +283,9 @@ def _key(cube: Cube) -> pl.Expr:
     return 2 * cube.cell() + pl.col(WINDOW)
 
 
-def _key_type(cube: Cube) -> type[pl.DataType]:
+def _key_type(cells: int) -> type[pl.DataType]:
     """Smallest integer type for the keys of a cube's cells."""
-    return pl.UInt8 if 2 * cube.cells <= 1 << 8 else pl.UInt32 if 2 * cube.cells <= 1 << 32 else pl.Int64
+    return pl.UInt8 if 2 * cells <= 1 << 8 else pl.UInt32 if 2 * cells <= 1 << 32 else pl.Int64
 
 
 def _columns(windows: Windows, facts: pl.DataFrame, cubes: Sequence[Cube]) -> Question[tuple[_Column, ...]]:
@@ -361,7 +352,7 @@ def _edges(
             values = sample.select(name, WEIGHT).drop_nulls()
             if values.height:
                 numbers_of_rows, weight = values[name], values[WEIGHT].to_numpy()
-                if windows.weighted:
+                if windows.has_weights:
                     ascending, weight = sort_with_weights(numbers_of_rows.to_numpy(), weight)
                 else:
                     ascending = numbers_of_rows.sort().to_numpy()

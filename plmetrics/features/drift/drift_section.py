@@ -21,7 +21,7 @@ from plmetrics.suite.problems import Findings, absent, check_predicate, frozen
 from plmetrics.suite.sections.basics import Correction, Finite  # noqa: TC001 (pydantic reads them)
 from plmetrics.suite.sections.metrics import is_torn, say_torn
 from plmetrics.suite.sections.references import ByInterval, IntervalReference
-from plmetrics.suite.sections.section import Column, OrOne, Section, Strict
+from plmetrics.suite.sections.section import Column, OrOne, Section, Strict, names_of
 
 if TYPE_CHECKING:
     from plmetrics.suite.sections.section import ReadMetric
@@ -144,19 +144,19 @@ class Drift(Section):
         return self.reference if isinstance(self.reference, str) else CHOICES[0]
 
     @property
-    def shared(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, Any]:
         """Parameters shared by all measures."""
         return {"bins": self.bins, "floor": self.floor}
 
     def distances(self) -> tuple[Measure, ...]:
         """The measures of a column, each once, without the share of nulls."""
         texts = DEFAULTS if self.measures is None else self.measures
-        measures = (measure_of(text, self.shared) for text in texts)
+        measures = (measure_of(text, self.parameters) for text in texts)
         return tuple({measure.text: measure for measure in measures if measure.name != NULL_SHARE}.values())
 
-    def judged(self, gate: DriftGate) -> Measure:
+    def gate_measure(self, gate: DriftGate) -> Measure:
         """Measure of a gate."""
-        return measure_of(gate.measure, self.shared)
+        return measure_of(gate.measure, self.parameters)
 
     def sets(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """The slice sets to compare in, in the order of the suite."""
@@ -254,7 +254,7 @@ def _gate(
         fault = "needs a rule" if not limits else f"has one rule, not {' and '.join(limits)}"
         add(f"a gate {fault}", path, "give at_most, at_least or p_at_least; write two gates for two")
     try:
-        measure = spec.judged(gate)
+        measure = spec.gate_measure(gate)
         measures = {measure.text for measure in spec.distances()} | {NULL_SHARE}
     except MeasureError as error:
         add(str(error), (*path, "measure"), error.hint)
@@ -265,7 +265,7 @@ def _gate(
     if gate.p_at_least is not None and measure.name not in TESTS:
         add(f"'{measure.text}' is no test: it has no p value", (*path, "p_at_least"), "use at_most")
     sets = spec.sets(tuple(fields.get("slices") or {}))
-    for name in (gate.slices,) if isinstance(gate.slices, str) else gate.slices:
+    for name in names_of(gate.slices):
         if name not in {"overall", "all", *sets}:
             add(f"'{name}' is not one of drift's slice sets", (*path, "slices"), did_you_mean(name, sets))
     models = fields.get("models")

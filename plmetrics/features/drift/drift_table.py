@@ -61,11 +61,11 @@ def drift_tables(suite: Suite, counts: DriftCounts | None) -> tuple[pl.DataFrame
     for place, column in enumerate(counts.columns):
         histograms.append(column_histograms(column))
         for number, in_set in enumerate(column):
-            reader = _Reader(in_set, suite, weighted=counts.weighted)
+            reader = _Reader(in_set, suite, weighted=counts.has_weights)
             for order, measure in enumerate(measures):
                 if measure.of_numbers and not in_set.subject.of_numbers and not listed:
                     continue
-                batch = reader.measured(measure)
+                batch = reader.batch(measure)
                 rows.add((place, number, order, 0), np.ones(len(in_set.slices), dtype=np.bool_), batch, 0)
     return _correct(rows.frame(), spec.correction), histogram_table(histograms, counts.slices)
 
@@ -93,7 +93,7 @@ class _Reader:
             self._moments = self._counts.moments(0), self._counts.moments(1)
         return self._moments
 
-    def measured(self, measure: Measure) -> Batch:
+    def batch(self, measure: Measure) -> Batch:
         """Columns of one measure; an undefined value is NaN, with its status."""
         counts, subject = self._counts, self._counts.subject
         status = self._status(measure)
@@ -193,7 +193,7 @@ class _Reader:
     def wasserstein(self, measure: Measure) -> Batch:
         """The distance in the unit of the values, or over the reference's standard deviation."""
         counts = self._counts
-        distance, bound = wasserstein(counts.values, *counts.weight), counts.moved()
+        distance, bound = wasserstein(counts.values, *counts.weight), counts.mean_offset()
         deviation = np.sqrt(self._window_moments()[0].variance)
         scaled = _over(distance, deviation)
         if measure.parameters["scale"] == "sd":

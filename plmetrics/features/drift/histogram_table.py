@@ -181,7 +181,7 @@ def _intervals(column: ColumnCounts) -> HistogramBins:
 
     Where places are lower edges of finer bins, edges are moved up to one of these: no count is divided.
     """
-    place, binned = column.values.values, column.binned
+    place, binned = column.values.values, column.has_bins
     low, high = _range(column)
     if low == high:
         value = float(place[0])

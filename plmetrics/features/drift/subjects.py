@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import polars as pl
 
 from plmetrics.core.errors import DataError, Problem
+from plmetrics.table.common_types import is_text
 from plmetrics.table.prediction_columns import LABEL, part_column, plain_column, require
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def _kind_of(name: str, dtype: pl.DataType, path: SuitePath) -> Kind:
         return "days"
     if dtype == pl.Time:
         return "seconds"
-    if dtype == pl.Boolean or isinstance(dtype, (pl.String, pl.Categorical, pl.Enum)):
+    if dtype == pl.Boolean or is_text(dtype):
         return "category"
     msg = f"column '{name}' is of type {dtype}, which has neither an order nor categories"
     raise DataError(Problem(msg, path, "name columns of numbers, texts, booleans or times"))

@@ -20,7 +20,7 @@ from plmetrics.features.drift.constant_grid import lower_edge
 from plmetrics.features.drift.counts import MOST_CATEGORIES
 from plmetrics.features.drift.description import ColumnDescription, Description
 from plmetrics.features.drift.windows import VALUE, CurrentWindow, current_window, key_type
-from plmetrics.states.state_format import CELL
+from plmetrics.states.state_format import CELL, number_cells
 from plmetrics.table.joins import left_join
 from plmetrics.table.prediction_columns import WEIGHT
 
@@ -173,11 +173,7 @@ def _cells(group: Sequence[str], frames: Iterable[pl.DataFrame]) -> pl.DataFrame
 
 def _tally(frame: pl.DataFrame, cells: pl.DataFrame) -> Tally:
     """Counts of a plan by the number of a cell in place of the values of its keys."""
-    keys = [name for name in cells.columns if name != CELL]
-    if keys:
-        frame = left_join(frame, cells, keys, ordered=False).drop(keys)
-    else:
-        frame = frame.with_columns(pl.lit(0, dtype=pl.UInt32).alias(CELL))
+    frame = number_cells(frame, cells)
     absent = {NUMBER: None, TEXT: None, OFFSET: 0.0, SQUARE: 0.0}
     constants = [pl.lit(value).alias(name) for name, value in absent.items() if name not in frame.columns]
     frame = frame.with_columns(constants).with_columns(pl.col(NUMBER).cast(pl.Float64))

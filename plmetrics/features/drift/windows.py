@@ -146,7 +146,7 @@ class CurrentWindow:
         return self.view.sets
 
     @property
-    def weighted(self) -> bool:
+    def has_weights(self) -> bool:
         """Whether rows have weights."""
         return self.view.suite.columns.weight is not None
 
@@ -199,7 +199,7 @@ def drift_windows(request: Request, view: TableView) -> Windows:
     source = view.source if reference is None else _reference(request.suite, reference)
     where = _condition(request.suite, source.schema)
     if not spec.label:
-        labelled = source.frame.with_columns(_any_label(view).alias(_NO_LABEL))
+        labelled = source.frame.with_columns(_any_label(view.roles.task).alias(_NO_LABEL))
         source = replace(source, frame=labelled, schema=labelled.collect_schema())
     raw = source.frame if where is None else source.frame.filter(where)
     window = current_window(view, source.schema)
@@ -232,7 +232,7 @@ def _one_scan(
 ) -> pl.LazyFrame:
     """Both windows of one table in a single scan: the reference, and of the other rows those of the run."""
     assert before.where is not None
-    no_label = [] if Drift.of(view.suite).label else [_any_label(view).alias(_NO_LABEL)]
+    no_label = [] if Drift.of(view.suite).label else [_any_label(view.roles.task).alias(_NO_LABEL)]
     roles, there = view.roles, before.where.fill_null(value=False)
     here = ~there if view.where is None else ~there & view.where.fill_null(value=False)
     if roles.missing != "error" and roles.unit is not None and roles.unit_name is not None:
@@ -242,9 +242,9 @@ def _one_scan(
     return _side(replace(before, raw=marked), subjects, pl.col(plain_column(WINDOW)), WINDOW)
 
 
-def _any_label(view: TableView) -> pl.Expr:
+def _any_label(task: str) -> pl.Expr:
     """Placeholder label for rows without a need of one."""
-    return pl.lit("" if view.roles.task == "multiclass" else 0.0)
+    return pl.lit("" if task == "multiclass" else 0.0)
 
 
 def _side(view: TableView, subjects: tuple[Subject, ...], window: pl.Expr, *further: str) -> pl.LazyFrame:

@@ -100,19 +100,18 @@ def experiment_sums(source: Source, experiment: Experiment, *, separate: bool = 
     if "strata" in frames:
         _refuse_several_strata(int(frames["strata"].item()), experiment)
     if experiment.reproducible:
-        by = [_keys(columns, experiment) for _, columns in sets]
+        by = [_keys(columns, experiment.strata) for _, columns in sets]
         unit = UNIT if clustered else None
-        cells = exact_moments(rows, _values(experiment, constants), by, unit, separate=separate)
+        cells = exact_moments(rows, _values(experiment.outcomes, constants), by, unit, separate=separate)
     else:
         cells = [frames[f"moments|{place}"] for place in range(len(sets))]
     adjusted = [bool(outcome.covariate) for outcome in experiment.outcomes]
     strata = [stratum_column(column) for column in experiment.strata]
     tables = [
         adjusted_moments(
-            _with_quantiles(table, frames, place, _keys(columns, experiment)),
+            _with_quantiles(table, frames, place, _keys(columns, experiment.strata)),
             adjusted,
             [slice_column(column) for column in columns],
-            ARM,
             strata,
         )
         for place, (table, (_, columns)) in enumerate(zip(cells, sets, strict=True))
@@ -158,10 +157,10 @@ def _plans(
     plans = {} if unit is None else {"shared": _units_of_several(rows, [ARM])}
     if unit is not None and experiment.strata:
         plans["strata"] = _units_of_several(rows, [stratum_column(column) for column in experiment.strata])
-    values, arms = _values(experiment, constants), len(constants.arms)
+    values, arms = _values(experiment.outcomes, constants), len(constants.arms)
     for place, (_, columns) in enumerate(sets):
         if not experiment.reproducible:
-            plans[f"moments|{place}"] = moments(rows, values, _keys(columns, experiment), unit)
+            plans[f"moments|{place}"] = moments(rows, values, _keys(columns, experiment.strata), unit)
         asked = {"ranks": (experiment.ranks, rank_sums), "values": (experiment.shifts, value_counts)}
         for kind in (kind for kind, (wanted, _) in asked.items() if wanted and unit is None):
             keys = [slice_column(column) for column in columns]
@@ -171,7 +170,7 @@ def _plans(
                     plans[f"{kind}|{index}|{place}"] = asked[kind][1](sound, column, keys, ARM, arms)
         for index, outcome in enumerate(experiment.outcomes):
             if outcome.quantile is not None:
-                sound, keys = rows.filter(is_sound(outcome, index)), _keys(columns, experiment)
+                sound, keys = rows.filter(is_sound(outcome, index)), _keys(columns, experiment.strata)
                 plans[f"quantile|{index}|{place}"] = quantile_moments(
                     sound, part_column(VALUE, index), keys, outcome.quantile, index
                 )
@@ -191,16 +190,15 @@ def _with_quantiles(
     return table
 
 
-def _keys(columns: Sequence[str], experiment: Experiment) -> list[str]:
+def _keys(columns: Sequence[str], strata: Sequence[str]) -> list[str]:
     """The keys of cells: slices, strata and arms."""
-    return [*map(slice_column, columns), *map(stratum_column, experiment.strata), ARM]
+    return [*map(slice_column, columns), *map(stratum_column, strata), ARM]
 
 
-def _values(experiment: Experiment, constants: ArmConstants) -> list[dict[str, pl.Expr]]:
+def _values(outcomes: Sequence[ArmOutcome], constants: ArmConstants) -> list[dict[str, pl.Expr]]:
     """Summands of a row for each outcome."""
     return [
-        centred_numbers(outcome, index, constants.centres[index])
-        for index, outcome in enumerate(experiment.outcomes)
+        centred_numbers(outcome, index, constants.centres[index]) for index, outcome in enumerate(outcomes)
     ]
 
 

@@ -23,6 +23,7 @@ from plmetrics.features.experiment.outcomes import (
     outcome_columns,
     part_column,
 )
+from plmetrics.table.common_types import is_opaque
 from plmetrics.table.joins import inner_join
 from plmetrics.table.prediction_columns import require
 from plmetrics.table.slice_keys import SliceKey, value_text
@@ -87,7 +88,7 @@ def experiment_columns(schema: pl.Schema, experiment: Experiment) -> dict[str, p
 def _key(schema: pl.Schema, column: str, role: str) -> pl.Expr:
     """Grouping values of a column."""
     dtype = require(schema, column, "slices" if role == "by" else role, (role,))
-    if dtype.is_nested() or dtype in {pl.Binary, pl.Object}:
+    if is_opaque(dtype):
         what = "slices" if role == "by" else role
         raise DataError(Problem(f"column '{column}' is of type {dtype}, which has no {what}", (role,)))
     value = pl.col(column)
@@ -103,7 +104,7 @@ def _arm_text(dtype: pl.DataType, name: str) -> pl.Expr:
         integer = number.cast(pl.Int64, strict=False)
         whole = pl.when(integer == number).then(integer.cast(pl.String))
         return whole.when(number.is_not_nan()).then(number.cast(pl.String))
-    if dtype.is_nested() or dtype in {pl.Binary, pl.Object}:
+    if is_opaque(dtype):
         raise DataError(Problem(f"column '{name}' (arm) is of type {dtype}, which names no arms", ("arm",)))
     return pl.col(name).cast(pl.String)
 

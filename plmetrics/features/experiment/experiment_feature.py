@@ -55,7 +55,7 @@ class ExperimentFeature(Feature):
     def bind(self, suite: Suite, schema: pl.Schema, table: Source | None) -> None:  # noqa: ARG002
         """Check the columns of ratios, quantiles, covariates and strata: existence, and a numeric type."""
         plan = ExperimentPlan.of(suite)
-        check_columns(plan.compared, plan.strata, schema, known=plan.outcomes)
+        check_columns(plan.arm_outcomes, plan.strata, schema, known=plan.outcomes)
 
     def check_slices(self, suite: Suite, slices: Sequence[Slices]) -> Sequence[str]:  # noqa: ARG002
         """Refuse slices by tags: a unit of an experiment is in one slice of a set."""

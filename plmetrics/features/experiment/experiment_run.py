@@ -25,13 +25,15 @@ from plmetrics.features.experiment.readout_table import (
 from plmetrics.features.protocol import Outputs, Run
 from plmetrics.gates.rules import Rule
 from plmetrics.gates.verdicts import unmatched_gate
+from plmetrics.suite.sections.section import names_of
 from plmetrics.table.prediction_columns import UNIT, plain_column, score_column
 from plmetrics.table.slice_keys import value_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from plmetrics.suite.model import Suite
+    from plmetrics.suite.sections.basics import SliceSet
     from plmetrics.table.slices import Slices
     from plmetrics.table.source import Source
 
@@ -92,7 +94,7 @@ def _experiment(run: Run, section: ExperimentPlan) -> Experiment:
     suite = run.request.suite
     sets = tuple(part for part in run.plan.slices if part.slice_set.keys and not part.slice_set.is_derived)
     return Experiment(
-        section.compared,
+        section.arm_outcomes,
         section.arm,
         section.control,
         {},
@@ -169,11 +171,13 @@ def experiment_gates(suite: Suite, table: pl.DataFrame) -> pl.DataFrame:
     """
     gates = ExperimentPlan.of(suite).gates
     wrong = not table.filter(status=SAMPLE_RATIO_MISMATCH).is_empty()
-    rows = [_gate_rows(gate, suite, table, wrong=wrong) for gate in gates]
+    rows = [_gate_rows(gate, suite.slices, table, wrong=wrong) for gate in gates]
     return pl.concat(rows) if rows else GATES_SCHEMA.to_frame()
 
 
-def _gate_rows(gate: ExperimentGate, suite: Suite, table: pl.DataFrame, *, wrong: bool) -> pl.DataFrame:
+def _gate_rows(
+    gate: ExperimentGate, slices: Mapping[str, SliceSet], table: pl.DataFrame, *, wrong: bool
+) -> pl.DataFrame:
     of_ratio = gate.measure == "sample_ratio"
     value, lower, upper = _COLUMNS[gate.measure]
     rule = Rule(
@@ -182,7 +186,7 @@ def _gate_rows(gate: ExperimentGate, suite: Suite, table: pl.DataFrame, *, wrong
         by_interval=gate.using == "interval" and lower is not None,
         on_undefined=gate.on_undefined,
     )
-    rows = table.filter((pl.col("test") == "sample_ratio") if of_ratio else _selection(gate, suite))
+    rows = table.filter((pl.col("test") == "sample_ratio") if of_ratio else _selection(gate, slices))
     if rows.is_empty():
         return _empty_gate(gate, rule.text)
     nothing = pl.lit(None, dtype=pl.Float64)
@@ -212,10 +216,10 @@ def _gate_status(measure: str) -> pl.Expr:
     return pl.when(no_lift).then(reason.otherwise(pl.lit("zero_denominator"))).otherwise("status")
 
 
-def _selection(gate: ExperimentGate, suite: Suite) -> pl.Expr:
+def _selection(gate: ExperimentGate, slices: Mapping[str, SliceSet]) -> pl.Expr:
     """Rows of the table for a gate."""
-    named = (gate.slices,) if isinstance(gate.slices, str) else gate.slices
-    sets = ["overall", *suite.slices] if "all" in named else list(named)
+    named = names_of(gate.slices)
+    sets = ["overall", *slices] if "all" in named else list(named)
     chosen = (pl.col("test") != "sample_ratio") & pl.col("slice_set").is_in(sets)
     if gate.outcome is not None:
         chosen &= pl.col("outcome") == gate.outcome

@@ -12,7 +12,7 @@ from plmetrics.core.names import did_you_mean
 from plmetrics.features.experiment.outcomes import ArmOutcome, outcomes_of
 from plmetrics.suite.problems import Findings, absent
 from plmetrics.suite.sections.basics import Correction, Finite, Level
-from plmetrics.suite.sections.section import Column, OrOne, Section, Strict, each_once
+from plmetrics.suite.sections.section import Column, OrOne, Section, Strict, each_once, names_of
 
 _PATH = ("experiment",)
 TASK = "experiment"
@@ -136,14 +136,14 @@ class ExperimentPlan(Section):
         return (*self.outcomes, *self.ratios, *self.quantiles)
 
     @property
-    def compared(self) -> tuple[ArmOutcome, ...]:
+    def arm_outcomes(self) -> tuple[ArmOutcome, ...]:
         """The outcomes with their columns."""
         return outcomes_of(self.outcomes, self.ratios, self.covariates, self.quantiles)
 
     @property
     def further_columns(self) -> tuple[str, ...]:
         """Columns beside those of outcomes: the arm, parts of ratios, covariates and strata."""
-        parts = [column for outcome in self.compared for column, _ in outcome.columns().values()]
+        parts = [column for outcome in self.arm_outcomes for column, _ in outcome.columns().values()]
         return each_once((self.arm, *(name for name in parts if name not in self.outcomes), *self.strata))
 
     @property
@@ -172,7 +172,7 @@ class ExperimentPlan(Section):
                 f"{key} reads a label or a score, and an experiment has none", (key,), f"leave {key} out"
             )
         try:
-            _ = self.compared
+            _ = self.arm_outcomes
         except ConfigError as error:
             for problem in error.problems:
                 (argument,) = problem.path
@@ -226,7 +226,7 @@ class ExperimentPlan(Section):
             hint = did_you_mean(gate.outcome, self.names)
             problems.add(f"'{gate.outcome}' is no outcome", (*path, "outcome"), hint)
         names = tuple(fields.get("slices") or {})
-        for name in (gate.slices,) if isinstance(gate.slices, str) else gate.slices:
+        for name in names_of(gate.slices):
             if name not in {"all", "overall", *names}:
                 problems.add(
                     *absent(name, "slice sets", (*path, "slices"), names, hint="add it under slices")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from plmetrics.features.experiment.design import ARM
 from plmetrics.features.experiment.outcomes import COVARIATE, COVARIATE_SIZE, SIZE, SIZES, VALUE, part_column
 
 if TYPE_CHECKING:
@@ -179,14 +180,14 @@ def rank_sums(rows: pl.LazyFrame, column: str, keys: Sequence[str], arm: str, ar
 
 
 def adjusted_moments(
-    cells: pl.DataFrame, adjusted: Sequence[bool], slices: Sequence[str], arm: str, strata: Sequence[str]
+    cells: pl.DataFrame, adjusted: Sequence[bool], slices: Sequence[str], strata: Sequence[str]
 ) -> pl.DataFrame:
     """The moments of each slice and arm, from those of its strata.
 
     `cells` has a line for each slice, arm and stratum, as `moments` has them; `adjusted` says of each outcome whether
     it has a covariate.
     """
-    cells = cells.sort(*slices, arm, *strata).with_columns(pl.lit(0, dtype=pl.Int8).alias(_ALL))
+    cells = cells.sort(*slices, ARM, *strata).with_columns(pl.lit(0, dtype=pl.Int8).alias(_ALL))
     within = [_ALL, *slices]
     for index, has_covariate in enumerate(adjusted):
         cells = cells.with_columns(pl.col(f"variance|{index}").alias(f"unadjusted|{index}"))
@@ -206,7 +207,7 @@ def adjusted_moments(
         )
         for i in range(len(adjusted))
     ]
-    return cells.with_columns(shares).group_by(*within, arm, maintain_order=True).agg(parts)
+    return cells.with_columns(shares).group_by(*within, ARM, maintain_order=True).agg(parts)
 
 
 def _by_covariate(index: int, within: Sequence[str], strata: Sequence[str]) -> list[pl.Expr]:

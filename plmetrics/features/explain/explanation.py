@@ -21,11 +21,12 @@ from plmetrics.features.protocol import Feature
 from plmetrics.features.registry import feature_questions, features_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from plmetrics.engine.request import Request
     from plmetrics.engine.run_plan import RunPlan
-    from plmetrics.table.slices import Cube
+    from plmetrics.suite.model import Suite
+    from plmetrics.table.slices import Cube, SliceSet
 
 __all__ = ["CubeSize", "Explanation", "Input", "Pass", "SetSize", "StateSize", "explain"]
 
@@ -112,9 +113,9 @@ def explain(request: Request, *, data: bool = True) -> Explanation:
         ConfigError: there are too many slices, or the rows do not fit into memory and must.
     """
     plan = prepare(request, features=feature_questions(request, {})) if data else None
-    sets = _sets(request, plan)
+    sets = _sets(request.view.sets, plan)
     slices = None if plan is None else sum(part.slices or 0 for part in sets)
-    values = None if plan is None else sum(map(_values(request), sets))
+    values = None if plan is None else sum(map(_values(request.suite), sets))
     blocks = None if plan is None else _blocks(plan)
     uncertainty = request.suite.uncertainty
     cubes = () if plan is None else tuple(_cubes(plan, blocks or 1))
@@ -182,7 +183,7 @@ def _input(request: Request) -> Input:
     return Input(
         kind=source.kind,
         files=len(source.files),
-        bytes=sum(file.size for file in source.files),
+        bytes=source.bytes,
         rows=source.rows,
         pruned=_pruned_files(request),
         columns=columns_read(request),
@@ -202,11 +203,11 @@ def _pruned_files(request: Request) -> int | None:
     return partitions.values.height - partitions.values.filter(row.expr).height
 
 
-def _sets(request: Request, plan: RunPlan | None) -> tuple[SetSize, ...]:
+def _sets(sets: Sequence[SliceSet], plan: RunPlan | None) -> tuple[SetSize, ...]:
     """Slice sets, with possibly overlapping sets of one name as one."""
     by: dict[str, dict[str, None]] = {}
     sizes: dict[str, int | None] = {}
-    for part in request.view.sets:
+    for part in sets:
         by.setdefault(part.name, {}).update(dict.fromkeys(key.label for key in part.keys))
         sizes[part.name] = None if part.keys else 1
     if plan is not None:
@@ -216,11 +217,11 @@ def _sets(request: Request, plan: RunPlan | None) -> tuple[SetSize, ...]:
     return tuple(SetSize(name, tuple(labels), sizes[name]) for name, labels in by.items())
 
 
-def _values(request: Request) -> Callable[[SetSize], int]:
+def _values(suite: Suite) -> Callable[[SetSize], int]:
     """Number of values of a model in a slice set."""
 
     def of(part: SetSize) -> int:
-        return (part.slices or 0) * len(request.suite.listed(part.name)) + len(request.suite.over(part.name))
+        return (part.slices or 0) * len(suite.metrics_in(part.name)) + len(suite.over(part.name))
 
     return of
 

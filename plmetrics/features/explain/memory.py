@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from plmetrics.engine.run_plan import RunPlan
+    from plmetrics.table.prediction_columns import RoleColumns
 
 _NUMBER, _TEXT = 8, 16
 _FLOOR = 16_000_000
@@ -117,7 +118,7 @@ def _reading(plan: RunPlan, sizes: Sizes) -> int:
 def _before(plan: RunPlan, sizes: Sizes) -> dict[str, int]:
     """Rows sorted for constants, and rows of queries."""
     request, rows = plan.request, sizes.rows
-    weight = _NUMBER if request.weighted else 0
+    weight = _NUMBER if request.has_weights else 0
     parts: dict[str, int] = {}
     if plan.rows.pairs is not None:
         size = rows * (_NUMBER * (2 + len(request.models)) + _QUERY_ROW)
@@ -126,7 +127,7 @@ def _before(plan: RunPlan, sizes: Sizes) -> dict[str, int]:
         parts["rows that slices are cut by"] = (
             _COPIES_OF_ROWS * min(rows, most_rows(plan.view)) * (_NUMBER + weight)
         )
-    if any(metric.chosen_threshold is not None for metric in request.leaves):
+    if request.chooses_thresholds:
         parts["rows that thresholds are chosen on"] = rows * _NUMBER * NUMBERS_IN_HAND
     if plan.rows.fitted:
         width = _NUMBER * (2 + len(request.models))
@@ -149,7 +150,7 @@ def _of_features(plan: RunPlan) -> tuple[dict[str, int], int]:
 
 
 def _sums(run_plan: RunPlan, sizes: Sizes) -> int:
-    columns = [sum(count_sums(plan, run_plan) for plan in group) for group in sum_plans(run_plan)]
+    columns = [sum(count_sums(plan, run_plan.cubes) for plan in group) for group in sum_plans(run_plan)]
     numbers = sum(n * k for n, k in zip(sizes.entries, columns, strict=True))
     return _COPIES_OF_SUMS * numbers * _NUMBER
 
@@ -201,7 +202,7 @@ def _fine(plan: RunPlan) -> int:
     """Fine bins of every ordering by cell, or by slice where cells are many more."""
     members = min(sum(cube.cells for cube in plan.cubes), sum(len(part) for part in plan.slices) * 4)
     every = run_orderings(plan)
-    bins = len(every) * FINE_BINS * _channels(plan)
+    bins = len(every) * FINE_BINS * _channels(plan.view.roles)
     for ordering in every:
         if ordering.across is not None:
             from plmetrics.states.joint_counts import joint_bins, joint_shape
@@ -214,11 +215,16 @@ def _fine(plan: RunPlan) -> int:
 def _coarse(plan: RunPlan, sizes: Sizes) -> int:
     """Coarse bins of a model by slice and block, in single precision."""
     return sum(
-        len(part) * sizes.blocks * coarse_number(plan.set_size(part)) * _channels(plan) * _NUMBER // 2
+        len(part)
+        * sizes.blocks
+        * coarse_number(plan.set_size(part))
+        * _channels(plan.view.roles)
+        * _NUMBER
+        // 2
         for part in plan.slices
     )
 
 
-def _channels(plan: RunPlan) -> int:
+def _channels(roles: RoleColumns) -> int:
     """Counts of a bin: of two classes, or of two arms with their outcomes."""
-    return len(CLASSES if plan.view.roles.treatment is None else ARMS)
+    return len(CLASSES if roles.treatment is None else ARMS)

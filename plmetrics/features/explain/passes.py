@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from plmetrics.engine.request import Request
     from plmetrics.engine.run_plan import RunPlan
+    from plmetrics.table.slices import Cube
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ def passes(request: Request, plan: RunPlan | None) -> list[Pass]:
     for step in _steps(request, plan):
         by_stage.setdefault(step.stage, []).append(step)
     rows = _row_count(request, plan)
-    return [_pass(steps, plan, rows) for steps in by_stage.values()]
+    return [_pass(steps, plan.cubes, rows) for steps in by_stage.values()]
 
 
 def memory_passes(plan: RunPlan) -> int:
@@ -76,12 +77,12 @@ def memory_passes(plan: RunPlan) -> int:
     return max(counts, default=1)
 
 
-def count_sums(plan: pl.LazyFrame, run_plan: RunPlan) -> int:
+def count_sums(plan: pl.LazyFrame, cubes: Sequence[Cube]) -> int:
     """Number of sums and counts of a plan beside its keys, or of its columns for each row."""
     terms = sum(name.startswith(TERM) for name in plan.collect_schema())
     if terms:
         return terms
-    keys = {BLOCK, *(name for cube in run_plan.cubes for name in cube.columns)}
+    keys = {BLOCK, *(name for cube in cubes for name in cube.columns)}
     return sum(name not in keys for name in plan.collect_schema())
 
 
@@ -118,7 +119,7 @@ def _steps(request: Request, run_plan: RunPlan) -> Iterator[Step]:
     yield from _of_features(request, "tests")
 
 
-def _pass(steps: Sequence[Step], run_plan: RunPlan, rows: int | None) -> Pass:
+def _pass(steps: Sequence[Step], cubes: Sequence[Cube], rows: int | None) -> Pass:
     """Reads of the steps of a stage together."""
     number = sum(step.times * _scans(step) for step in steps)
     sums = [plan for step in steps for plan in step.plans[: step.sums]]
@@ -130,7 +131,7 @@ def _pass(steps: Sequence[Step], run_plan: RunPlan, rows: int | None) -> Pass:
         columns=max(count_columns(step.plans) for step in steps),
         rows=rows if number else None,
         plans=len(sums),
-        aggregates=sum(count_sums(plan, run_plan) for plan in sums),
+        aggregates=sum(count_sums(plan, cubes) for plan in sums),
         fallbacks=tuple(label for step in steps for plan in step.plans for label in fallbacks(plan)),
     )
 
@@ -168,7 +169,7 @@ def _looked_up(request: Request) -> Iterator[str]:
         yield "number of rows"
     if any(metric.centres() for metric in request.sums):
         yield "centres"
-    if any(metric.chosen_threshold is not None for metric in request.leaves):
+    if request.chooses_thresholds:
         yield "thresholds"
     if request.suite.calibrate:
         yield "calibrators"

@@ -20,6 +20,7 @@ from plmetrics.states.scores.sliced_scores import Binning
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from plmetrics.catalogue.metric import Metric
     from plmetrics.core.errors import Problem
     from plmetrics.engine.request import Request
     from plmetrics.engine.run_plan import RunPlan
@@ -74,7 +75,7 @@ def state_size(request: Request, plan: RunPlan | None, entries: Sequence[int], b
     problems = support_problems(request.suite, request.source)
     refused = {problem.path[1] for problem in problems if problem.path[:1] == ("metrics",)}
     metrics = len(request.suite.metrics) - len(refused)
-    named = {_place(request, problem): problem.message for problem in reversed(problems)}
+    named = {_place(request.suite.metrics, problem): problem.message for problem in reversed(problems)}
     reasons = tuple(reversed(named.items()))
     if plan is None:
         return StateSize(metrics, reasons, None, None)
@@ -92,11 +93,11 @@ def state_size(request: Request, plan: RunPlan | None, entries: Sequence[int], b
     return StateSize(metrics, reasons, rows, int(size), drift, int(of_scores))
 
 
-def _place(request: Request, problem: Problem) -> str:
+def _place(metrics: Sequence[Metric], problem: Problem) -> str:
     """Place of a problem in a suite: of a metric its text."""
     match problem.path:
         case ("metrics", int(index)):
-            return request.suite.metrics[index].text
+            return metrics[index].text
         case path:
             return ".".join(str(key) for key in path)
 
@@ -176,7 +177,7 @@ def _counts(plan: RunPlan, slices: int, places: int, blocks: int, bins: BinKind)
     rows = plan.rows.read / max(slices, 1)
     occupied = -width * math.expm1(-rows / width)
     full = occupied * _FULL >= width
-    fractions = (isinstance(bins, Binning) and bins.scores) or plan.request.weighted
+    fractions = (isinstance(bins, Binning) and bins.scores) or plan.request.has_weights
     each = _FRACTION if fractions else (_FULL_COUNT if full else _COUNT)
     return _CountSize(slices, slices * (width * each if full else occupied * (_GAP + each)))
 

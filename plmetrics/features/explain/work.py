@@ -54,7 +54,7 @@ def work_of(
     """
     parts = [
         Work("start", "run", 1.0),
-        *_reading(plan, passes, columns),
+        *_reading(plan.request, passes, columns),
         *_preparing(plan, sizes),
         *_sums(plan, sizes),
         _bins(plan),
@@ -70,11 +70,11 @@ def work_of(
     return [Work(*place, number) for place, number in totals.items() if number]
 
 
-def _reading(plan: RunPlan, passes: Sequence[Pass], columns: Sequence[str]) -> Iterator[Work]:
+def _reading(request: Request, passes: Sequence[Pass], columns: Sequence[str]) -> Iterator[Work]:
     """Cells of the files, numbers and texts; a pass reads as many texts of its columns as the run does of its own."""
-    schema, source = plan.request.view.schema, plan.request.source
+    schema, source = request.view.schema, request.source
     texts = sum(not schema[name].is_numeric() for name in columns) / max(1, len(columns))
-    size = sum(file.size for file in source.files)
+    size = source.bytes
     for part in passes:
         cells = part.scans * (part.rows or 0) * part.columns
         yield Work(part.stage, "cells of numbers", cells * (1 - texts))
@@ -89,7 +89,7 @@ def _preparing(plan: RunPlan, sizes: Sizes) -> Iterator[Work]:
         yield Work("prepare", "rows of units", sizes.rows)
     if plan.rows.pairs is not None:
         yield Work("prepare", "rows of queries", plan.rows.pairs * len(request.models))
-    if any(metric.chosen_threshold is not None for metric in request.leaves):
+    if request.chooses_thresholds:
         yield Work("prepare", "rows of thresholds", sizes.rows * len(request.models))
     if request.arithmetic.any_order:
         yield Work("prepare", "rows of exact sums", sizes.rows * len(request.models))

@@ -173,7 +173,7 @@ class AttributesCounting:
                 f"not judged: {which} another label than the most frequent one, and {LEAST_ROWS} are needed"
             )
             return [{"columns": names, "note": note}]
-        plans = {column.name: column.grouped(self.rows, self.facts) for column in self.columns}
+        plans = {column.name: column.label_groups(self.rows, self.facts) for column in self.columns}
         strengths: dict[str, list[Strength]] = {}
         for batch in self._batches():
             orders = {column.name: column.order(self.rows) for column in batch}
@@ -239,7 +239,7 @@ class _Column:
         most = min(MOST_VALUES, facts["@n"] // ROWS_A_VALUE)
         return bool(facts[f"values|{self.name}"] <= most)
 
-    def grouped(self, rows: pl.LazyFrame, facts: Mapping[str, Any]) -> pl.LazyFrame:
+    def label_groups(self, rows: pl.LazyFrame, facts: Mapping[str, Any]) -> pl.LazyFrame:
         """Labels by value, or by whether there is one."""
         value = self.value if self.by_value(facts) else self.value.is_null()
         keyed = rows.select(value.alias(_VALUE), LABEL)

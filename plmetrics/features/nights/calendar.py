@@ -66,7 +66,7 @@ class Calendar:
         interval = self.starting(self._moment(first))
         if slash and self._moment(last) != interval.end:
             hint = f"several are evaluated by plmetrics backfill SUITE --from {first} --to {last}"
-            msg = f"{text} is not one interval of {self.every}: {first} ends at {self.shown(interval.end)}"
+            msg = f"{text} is not one interval of {self.every}: {first} ends at {self.text_of(interval.end)}"
             raise ConfigError(Problem(msg, hint=hint))
         return interval
 
@@ -86,8 +86,8 @@ class Calendar:
         """
         interval = self.containing(start)
         if interval.start != start:
-            msg = f"no interval of {self.every} begins at {self.shown(start)}"
-            raise ConfigError(Problem(msg, hint=f"this one begins at {self.shown(interval.start)}"))
+            msg = f"no interval of {self.every} begins at {self.text_of(start)}"
+            raise ConfigError(Problem(msg, hint=f"this one begins at {self.text_of(interval.start)}"))
         return interval
 
     def containing(self, moment: datetime) -> Interval:
@@ -95,7 +95,7 @@ class Calendar:
         start = self._floor(moment)
         return Interval(start, self.every.after(start, self.zone), self._key(start))
 
-    def shifted(self, interval: Interval, by: Duration, times: int) -> Interval:
+    def shift(self, interval: Interval, by: Duration, times: int) -> Interval:
         """Interval so many times later, or earlier if `times` is negative.
 
         Intervals of hours begin at hours of UTC: of two that share hours of the clock, it is the one that shares more.
@@ -105,7 +105,7 @@ class Calendar:
             start += (interval.end - start) / 2
         return self.containing(by.after(start, self.zone, times))
 
-    def following(self, interval: Interval) -> Interval:
+    def next(self, interval: Interval) -> Interval:
         """The next interval."""
         return self.containing(interval.end)
 
@@ -114,7 +114,7 @@ class Calendar:
         interval = self.containing(start)
         while interval.start < end:
             yield interval
-            interval = self.following(interval)
+            interval = self.next(interval)
 
     def before(self, interval: Interval, span: Duration) -> list[Interval]:
         """Intervals within a span before one, the first one first."""
@@ -122,7 +122,7 @@ class Calendar:
         inside = (other for other in self.between(earliest, interval.start) if other.start >= earliest)
         return [other for other in inside if other.end <= interval.start]
 
-    def named(self, key: str) -> Interval | None:
+    def by_name(self, key: str) -> Interval | None:
         """The interval of a name; None where it is not of this calendar."""
         try:
             interval = self.containing(self._moment(key))
@@ -130,7 +130,7 @@ class Calendar:
             return None
         return interval if interval.key == key else None
 
-    def shown(self, moment: datetime) -> str:
+    def text_of(self, moment: datetime) -> str:
         """A moment as people of the zone write it."""
         local = moment.astimezone(self.zone)
         return local.date().isoformat() if local.time() == time() else local.isoformat(timespec="minutes")

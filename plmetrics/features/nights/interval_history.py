@@ -156,7 +156,7 @@ def _last_manifest(manifests: Manifests, keys: Sequence[str]) -> Manifest | None
 def _intervals(calendar: Calendar, keys: Sequence[str], last: int | None) -> list[Interval]:
     """The intervals from the first to the last of these names, or the last ones."""
     there = keys if last is None else keys[-last:]
-    intervals = [interval for key in there if (interval := calendar.named(key)) is not None]
+    intervals = [interval for key in there if (interval := calendar.by_name(key)) is not None]
     if not intervals:
         return []
     every = list(calendar.between(intervals[0].start, intervals[-1].end))

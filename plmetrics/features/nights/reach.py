@@ -32,7 +32,7 @@ def reach_of(suite: Suite, calendar: Calendar, manifests: Sequence[Manifest]) ->
 
     `manifests` are those in force, of any order.
     """
-    named = [(calendar.named(manifest.interval), manifest) for manifest in manifests]
+    named = [(calendar.by_name(manifest.interval), manifest) for manifest in manifests]
     intervals = [interval for interval, manifest in named if interval is not None and manifest.of(interval)]
     if not intervals:
         return None

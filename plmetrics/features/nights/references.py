@@ -91,7 +91,7 @@ class EarlierIntervals(EarlierRuns):
         ]
 
     @property
-    def candidates_are_all(self) -> bool:
+    def candidates_suffice(self) -> bool:
         """Whether nothing but the `candidates` was looked at, and all of it could be read."""
         return not self.warnings and self.record.keys() <= self._taken.keys()
 
@@ -148,7 +148,7 @@ class EarlierIntervals(EarlierRuns):
         if not states:
             return None
         names = self.record[key]["intervals"]
-        first, last = self.calendar.named(names[0]), self.calendar.named(names[-1])
+        first, last = self.calendar.by_name(names[0]), self.calendar.by_name(names[-1])
         assert first is not None
         assert last is not None
         span: RecordedInterval = {
@@ -159,9 +159,9 @@ class EarlierIntervals(EarlierRuns):
         }
         return self.merge(states, span, self.suite)
 
-    def reference_runs(self, key: str) -> list[StoredRun]:
-        """Reference runs of a key of the suite, the last one first."""
-        return [self._stored_run(run) for run in self.record.get(key, {}).get("runs", ())]
+    def compared_runs(self) -> list[StoredRun]:
+        """Runs of `compare.run`, the last one first."""
+        return [self._stored_run(run) for run in self.record.get("compare.run", {}).get("runs", ())]
 
     def lack_files_alone(self, before: Mapping[str, Any]) -> bool:
         """Whether references changed only because files of results still in force were removed."""
@@ -218,7 +218,7 @@ class EarlierIntervals(EarlierRuns):
     def _latest_first(self) -> Iterator[Manifest]:
         """The manifests of all intervals before this one, the last one first."""
         for key in self._keys_latest_first():
-            if key < self.interval.key and self.calendar.named(key) is not None:
+            if key < self.interval.key and self.calendar.by_name(key) is not None:
                 manifest = self.manifests.current(key)
                 if manifest is not None:
                     yield manifest
@@ -246,7 +246,7 @@ class EarlierIntervals(EarlierRuns):
 
     def _rejection(self, manifest: Manifest, choice: str) -> str | None:
         """Reason against a result as a reference; None without one."""
-        interval = self.calendar.named(manifest.interval)
+        interval = self.calendar.by_name(manifest.interval)
         if interval is None or not manifest.of(interval):
             return f"it is an interval of the time zone {manifest.timezone}"
         if interval.end > self.interval.start and interval.start < self.interval.end:
@@ -291,11 +291,11 @@ def intervals_of(reference: IntervalReference, calendar: Calendar, interval: Int
         return calendar.before(interval, Duration.of(reference.window))[::-1]
     if reference.same_weekday is not None:
         weeks = range(1, reference.same_weekday + 1)
-        earlier = (calendar.shifted(interval, _WEEK, -week) for week in weeks)
+        earlier = (calendar.shift(interval, _WEEK, -week) for week in weeks)
         # Weeks before lie in one month several times, which is added once.
         return [other for other in dict.fromkeys(earlier) if other.end <= interval.start]
     assert reference.ago is not None
-    then = calendar.shifted(interval, Duration.of(reference.ago), -1)
+    then = calendar.shift(interval, Duration.of(reference.ago), -1)
     return [then] if then.end <= interval.start else []
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from plmetrics.features.nights.calendar import Interval
     from plmetrics.features.nights.interval_section import IntervalSection
-    from plmetrics.suite.model import Suite
+    from plmetrics.suite.sections.basics import Data
     from plmetrics.table.source import Source
 
 
@@ -177,7 +177,7 @@ def _labelled_share(metrics: pl.DataFrame) -> float:
     return min(map(float, shares), default=1.0)
 
 
-def first_partition(suite: Suite, section: IntervalSection, base: Path) -> Interval:
+def first_partition(data: Data, section: IntervalSection, base: Path) -> Interval:
     """The interval of the earliest folder.
 
     Raises:
@@ -188,7 +188,7 @@ def first_partition(suite: Suite, section: IntervalSection, base: Path) -> Inter
         msg = "no interval has a result yet, and a column does not say which is the first"
         raise ConfigError(Problem(msg, ("interval", "column"), _HINT))
     complaints = Complaints()
-    rows = suite.data.path or ()
+    rows = data.path or ()
     paths = [rows] if isinstance(rows, str) else list(rows)
     files = list_data_files(paths, base, complaints)
     complaints.settle()

@@ -90,7 +90,9 @@ def _span(calendar: Calendar, text: str) -> tuple[datetime, datetime]:
     if slash:
         start, end = calendar.instant(first), calendar.instant(last)
     else:
-        named = (Calendar(Duration.of(every), calendar.timezone).named(text) for every in ("1mo", "1w", "1d"))
+        named = (
+            Calendar(Duration.of(every), calendar.timezone).by_name(text) for every in ("1mo", "1w", "1d")
+        )
         interval = next((interval for interval in named if interval is not None), None)
         if interval is None:
             msg = f"'{text[:40]}' is no span of time"
@@ -116,9 +118,9 @@ def _absence(text: str, missing: Sequence[str]) -> AbsentDataError:
 
 
 def _words(calendar: Calendar, start: datetime, end: datetime) -> str:
-    following = calendar.following(calendar.containing(start)).start
-    shown = calendar.shown(start)
-    return shown if following >= end else f"{shown}/{calendar.shown(end)}"
+    following = calendar.next(calendar.containing(start)).start
+    shown = calendar.text_of(start)
+    return shown if following >= end else f"{shown}/{calendar.text_of(end)}"
 
 
 def _start(manifest: Manifest) -> datetime:

@@ -270,7 +270,7 @@ def _shares_constants(bound: Request) -> bool:
         or (suite.baseline and suite.task not in {"ranking", "uplift"})
         or any(feature.shares_constants for feature in features_of(suite))
         or any(key.waits for key in bound.view.roles.keys)
-        or any(metric.chosen_threshold is not None for metric in bound.leaves)
+        or bound.chooses_thresholds
         or bool(bound.scores or bound.ranks or suite.row_curves or suite.bin_curves)
         or (suite.task == "multiclass" and not classes_of(suite, bound.view.roles.models))
     )

@@ -123,8 +123,8 @@ class GroupingSums:
                 for target, part in self._accumulators(name.removeprefix(_SUM), values):
                     np.add(target, np.bincount(key, weights=part, minlength=len(target)), out=target)
 
-    def counted(self) -> pl.DataFrame:
-        """Counts by cell and block, in additive form; see `add_counted`."""
+    def counts(self) -> pl.DataFrame:
+        """Counts by cell and block, in additive form; see `add_counts`."""
         place = np.flatnonzero(self._rows)
         block, cell = np.divmod(place, self._cells)
         columns = {CELL: cell, COUNTED_BLOCK: block, ROWS: self._rows[place]}
@@ -133,7 +133,7 @@ class GroupingSums:
             columns |= {f"{_DIGITS}{number}|{name}": part[place] for number, part in enumerate(digits)}
         return pl.DataFrame(columns)
 
-    def add_counted(self, counted: pl.DataFrame) -> None:
+    def add_counts(self, counted: pl.DataFrame) -> None:
         """Add the counts of other rows with the same cells and blocks."""
         columns = {name: counted[name].to_numpy() for name in counted.columns}
         place = columns[COUNTED_BLOCK].astype(np.int64) * self._cells + columns[CELL].astype(np.int64)
@@ -162,7 +162,7 @@ class GroupingSums:
         self._target(name)
         return self._parts[name].cut(values) if name in self._parts else [(self._sums[name], values)]
 
-    def occupied(self) -> tuple[NDArray[np.int64], NDArray[np.int64], pl.DataFrame]:
+    def nonempty_entries(self) -> tuple[NDArray[np.int64], NDArray[np.int64], pl.DataFrame]:
         """Cell, block and sums of nonempty entries; `n` counts all rows unless models have rows of their own."""
         for parts in self._parts.values():
             parts.join()

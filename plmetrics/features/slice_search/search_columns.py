@@ -17,6 +17,7 @@ from plmetrics.core.quantiles import quantile_edges
 from plmetrics.core.slice_texts import NULL, quote
 from plmetrics.engine.streaming import collected_frames
 from plmetrics.features.slice_search.search_section import FindSlices
+from plmetrics.table.common_types import is_opaque
 from plmetrics.table.prediction_columns import UNIT, WEIGHT, require
 from plmetrics.table.slice_keys import SliceKey, bin_index, place_in, refuse_name_of_rest
 from plmetrics.table.slices import plain_values
@@ -158,7 +159,7 @@ def _raw_keys(schema: pl.Schema, spec: FindSlices) -> list[SliceKey]:
 
 def _raw_key(schema: pl.Schema, name: str, path: tuple[str | int, ...]) -> SliceKey:
     dtype = require(schema, name, "find_slices", path)
-    if dtype.is_nested() or dtype in {pl.Binary, pl.Object}:
+    if is_opaque(dtype):
         raise DataError(Problem(f"column '{name}' is of type {dtype}, which has no slices to search", path))
     value = pl.col(name)
     if isinstance(dtype, (pl.Categorical, pl.Enum)):

@@ -84,9 +84,9 @@ class SearchStates:
         return state.roll_up(np.zeros(len(state.cell), dtype=np.int64), 1)
 
     @property
-    def scattered(self) -> bool:
+    def centres_differ(self) -> bool:
         """Whether moments are about separate centres, so that sums of a part cannot be subtracted from those of all."""
-        return any(grouping.state.centres.scattered for grouping in self.groupings)
+        return any(grouping.state.centres.differ for grouping in self.groupings)
 
     def outside(self, inner: Mapping[int, int], outer: Mapping[int, int]) -> dict[str, NDArray[np.float64]]:
         """Sums `[1, block]` of the rows of a slice outside a smaller one: codes by column."""
@@ -119,7 +119,7 @@ class SearchStates:
         self, state: SumsState, members: tuple[int, ...], digits: list[NDArray[np.int64]]
     ) -> Crossing:
         sizes = [self.columns[number].size for number in members]
-        if self.scattered:
+        if self.centres_differ:
             occupied, place = _distinct_keys(cells_of(digits, sizes), math.prod(sizes))
             codes, rests = (
                 np.stack(digits_of(occupied, sizes), axis=1),

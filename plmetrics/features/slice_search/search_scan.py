@@ -114,7 +114,7 @@ def search_steps(request: Request) -> Iterator[Step]:
     """
     if request.suite.data.long is not None:
         return
-    plan = search_plan(request.written, request.source)
+    plan = search_plan(request.column_suite, request.source)
     groups = sum(map(plan.groups, plan.groupings))
     does = (
         f"up to {plan.slices:,} slices of {len(plan.columns)} columns, "
@@ -148,8 +148,8 @@ def tallies(plan: SearchPlan) -> Iterator[tuple[tuple[int, ...], GroupingSums]]:
 def state_of(plan: SearchPlan, tally: GroupingSums) -> SumsState:
     """The state of a grouping, from its sums."""
     run_plan, metrics, populations = plan.run_plan, [plan.spec.metric], plan.populations
-    cell, block, sums = tally.occupied()
-    centres = centres_of(run_plan, moments(run_plan, metrics, populations), pl.DataFrame())
+    cell, block, sums = tally.nonempty_entries()
+    centres = centres_of(run_plan.centres, moments(run_plan, metrics, populations), pl.DataFrame())
     columns = summed_columns(run_plan, metrics, sums, populations)
     return SumsState(cell, block, columns, 2 * plan.spec.blocks, centres)
 
@@ -262,4 +262,4 @@ def _moment_sums(plan: SearchPlan, members: Sequence[int], centres: pl.DataFrame
     rows = frame.select(BLOCK, *codes, *values.values())
     for batch in collected_batches(rows, BATCH_ROWS):
         tally.add(by_block(batch))
-    return tally.occupied()[2]
+    return tally.nonempty_entries()[2]

@@ -120,7 +120,7 @@ def _metric(metric: Metric, add: Callable[..., None]) -> None:
 def _models(spec: FindSlices, fields: Mapping[str, Any], add: Callable[..., None]) -> None:
     """Check that the models exist, with the parts for the metric."""
     models = fields.get("models") or {}
-    added = {spec.named(name) for spec in fields.get("calibrate") or () for name in spec.sources(models)}
+    added = {spec.model_name(name) for spec in fields.get("calibrate") or () for name in spec.sources(models)}
     names = (*models, *added, *(["baseline"] if fields.get("baseline") else []))
     for index, name in enumerate(spec.model or ()):
         if models and name not in names:

@@ -67,11 +67,11 @@ class SliceSearchFeature(Feature):
         if run.state is None:
             from plmetrics.features.slice_search.slice_selection import searched_slices
 
-            table, record = searched_slices(run.request.written, run.source)
+            table, record = searched_slices(run.request.column_suite, run.source)
         else:
             from plmetrics.features.slice_search.stored_search import search_of_state
 
-            table, record = search_of_state(run.request.written, run.state)
+            table, record = search_of_state(run.request.column_suite, run.state)
         warnings = () if record["tested"] else (_NONE_TESTED,)
         return Outputs({"found_slices": table}, warnings=warnings, record={self.key: record})
 
@@ -79,7 +79,7 @@ class SliceSearchFeature(Feature):
         """Encodings of columns, their groupings, and the constants of the metric."""
         from plmetrics.features.slice_search.stored_search import search_constants
 
-        return search_constants(request, source)
+        return search_constants(request.column_suite, source)
 
     def capture(self, rows: CountedRows, builder: Builder) -> None:
         """Add the sums of all groupings."""

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from plmetrics.core.results import FOUND_SLICES_SCHEMA
 from plmetrics.core.slice_texts import quote
+from plmetrics.core.threads import batches
 from plmetrics.features.slice_search.search_scan import search_plan, search_states
 from plmetrics.features.slice_search.slice_contrasts import Contrast, Sums, contrast
 from plmetrics.inference.comparisons.correction import adjust
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from plmetrics.features.slice_search.search_plan import Crossing, SearchPlan, SearchStates
     from plmetrics.features.slice_search.search_section import FindSlices
     from plmetrics.suite.model import Suite
+    from plmetrics.suite.sections.uncertainty import Uncertainty
     from plmetrics.table.source import Source
 
 Array = NDArray[np.float64]
@@ -87,7 +89,7 @@ class Search:
     def against(self, model: str, part: Sums, complement: Sums, *, confirms: bool) -> Contrast:
         """Slices against the remainder of an enclosing part."""
         here, there = (self.part(sums, confirms=confirms) for sums in (part, complement))
-        scattered, population = self.states.scattered, self.states.populations[model]
+        scattered, population = self.states.centres_differ, self.states.populations[model]
         return contrast(self.spec.metric, model, population, here, there, scattered=scattered)
 
     def rests(self, model: str, crossing: Crossing, first: int, sums: Sums) -> Sums:
@@ -98,7 +100,7 @@ class Search:
 
     def complements(self, model: str, outer: Sequence[Candidate | None], inner: Sequence[Candidate]) -> Sums:
         """Complements of slices in others, or in all rows."""
-        if self.states.scattered:
+        if self.states.centres_differ:
             rests = [
                 self.states.outside(
                     inner_slice.of_column, {} if outer_slice is None else outer_slice.of_column
@@ -204,8 +206,7 @@ def _residual_candidates(
         if (parent := by_name.get((candidate.model, name))) is not None
     ]
     p = np.full(len(candidates), np.nan)
-    for first in range(0, len(pairs), _SLICES_AT_ONCE):
-        together = pairs[first : first + _SLICES_AT_ONCE]
+    for together in batches(pairs, _SLICES_AT_ONCE):
         for model in search.models:
             of_model = [(number, parent) for number, parent in together if parent.model == model]
             if of_model:
@@ -242,16 +243,16 @@ def concatenate_sums(parts: Sequence[Sums]) -> Sums:
 def searched_slices(suite: Suite, source: Source) -> tuple[pl.DataFrame, dict[str, Any]]:
     """The table `found_slices` of a suite, and the entry of the search in the record."""
     plan = search_plan(suite, source)
-    return slices_of_states(suite, plan, search_states(plan))
+    return slices_of_states(suite.uncertainty, plan, search_states(plan))
 
 
 def slices_of_states(
-    suite: Suite, plan: SearchPlan, states: SearchStates
+    uncertainty: Uncertainty | None, plan: SearchPlan, states: SearchStates
 ) -> tuple[pl.DataFrame, dict[str, Any]]:
     """The table `found_slices`, and the entry of the search in the record, from its states."""
     search = Search.of(plan.spec, states, plan.models)
     outcome = candidates(search)
-    table = found_slices(search, outcome, 0.95 if suite.uncertainty is None else suite.uncertainty.level)
+    table = found_slices(search, outcome, 0.95 if uncertainty is None else uncertainty.level)
     return table, {
         "possible": plan.slices,
         "tested": outcome.tested,

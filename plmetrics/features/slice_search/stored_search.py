@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from plmetrics.engine.request import Request
     from plmetrics.features.protocol import CountedRows
     from plmetrics.features.stored.alignment import AlignedStates
     from plmetrics.suite.model import Suite
@@ -53,9 +52,9 @@ _DENSE = 4_000_000
 """The most groups, with those of codes that may come, for which columns are grouped as in a run over the rows."""
 
 
-def search_constants(request: Request, source: Source) -> dict[str, Any]:
+def search_constants(written: Suite, source: Source) -> dict[str, Any]:
     """Shared constants of a search's states, from the rows: of its metric, codes and groupings."""
-    plan = search_plan(request.written, source)
+    plan = search_plan(written, source)
     spec, groupings = plan.spec, plan.groupings
     sizes = [sum(replace(encoding, open=True).codes) for encoding in plan.encodings]
     if any(np.prod([sizes[n] for n in members]) * 2 * spec.blocks > _DENSE for members in groupings):
@@ -70,13 +69,13 @@ def search_constants(request: Request, source: Source) -> dict[str, Any]:
 def write(builder: Builder, rows: CountedRows) -> None:
     """Add the parts of a search's sums to a state."""
     content: Mapping[str, Any] = rows.constants
-    suite, source = rows.request.written, rows.source
+    suite, source = rows.request.column_suite, rows.source
     spec = FindSlices.of(suite)
     constants = read_constants(content["constants"], None)
     bound = bind(inner_suite(suite, spec), source, classes=constants.classes)
     plan = _plan(prepare(bound, constants), suite, content, _open_encodings(content))
     for members, tally in tallies(plan):
-        builder.add(Part(KIND, bins=_name(members)), tally.counted())
+        builder.add(Part(KIND, bins=_name(members)), tally.counts())
 
 
 def merge(layouts: Sequence[AlignedStates], builder: Builder) -> None:
@@ -92,8 +91,8 @@ def merge(layouts: Sequence[AlignedStates], builder: Builder) -> None:
             assert number is not None
             for state in group.states:
                 rows = state.read(group.head.parts[number].columns)
-                tally.add_counted(state.rows(rows, number))
-        builder.add(Part(KIND, bins=_name(members)), tally.counted())
+                tally.add_counts(state.rows(rows, number))
+        builder.add(Part(KIND, bins=_name(members)), tally.counts())
 
 
 def search_of_state(suite: Suite, saved: SavedState) -> tuple[pl.DataFrame, dict[str, Any]]:
@@ -112,9 +111,9 @@ def search_of_state(suite: Suite, saved: SavedState) -> tuple[pl.DataFrame, dict
     groupings = []
     for members, frame in counted.items():
         tally = plan.tally(members)
-        tally.add_counted(_with_codes(frame, members, opened, encodings))
+        tally.add_counts(_with_codes(frame, members, opened, encodings))
         groupings.append(Grouping(members, state_of(plan, tally)))
-    return slices_of_states(suite, plan, states_of(plan, groupings))
+    return slices_of_states(suite.uncertainty, plan, states_of(plan, groupings))
 
 
 def _name(members: Sequence[int]) -> str:

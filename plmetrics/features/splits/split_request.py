@@ -52,7 +52,7 @@ class SplitRequest:
         role = "group" if self.group else "key"
         return KeyHash.of_columns(named or (ROW_KEY,), schema, self.seed + shift, role)
 
-    def dealt(
+    def deal(
         self, rows: pl.LazyFrame, folds: int, name: str, shift: int = 0, within: str | None = None
     ) -> pl.LazyFrame:
         """The rows with a column of folds; those of an inner split are dealt within each outer fold."""
@@ -64,7 +64,12 @@ class SplitRequest:
             rows, key, [1 / folds] * folds, strata, name, exact=self.exact, nested=within is not None
         )
 
-    def finished(self, rows: pl.LazyFrame, *names: str) -> Frame:
+    def in_folds(self, folds: int, name: str) -> Frame:
+        """The table with one new column, the rows dealt to folds."""
+        with reading(self.source):
+            return self.finish(self.deal(self.rows, number_of(folds, "folds"), name), name)
+
+    def finish(self, rows: pl.LazyFrame, *names: str) -> Frame:
         """The table with the new columns: a DataFrame where the table was in memory, else the plan."""
         table = rows.select(cs.by_name(*self.source.schema, *names))
         in_memory = self.source.kind == "frame" and self.source.rows is not None
@@ -122,6 +127,11 @@ def check_not_empty(source: Source) -> None:
         rows = collected_frame(source.frame.head(1)).height if source.rows is None else source.rows
     if not rows:
         raise AbsentDataError.without_rows(None)
+
+
+def whole_numbers(number: int) -> pl.Expr:
+    """List of the whole numbers from 0 up to a number, the same in each row."""
+    return pl.lit(pl.Series([list(range(number))], dtype=pl.List(pl.Int32))).first()
 
 
 def number_of(value: int, role: str, least: int = 2) -> int:

@@ -19,7 +19,14 @@ import polars.selectors as cs
 from plmetrics.engine.faults import reading
 from plmetrics.features.splits.group_folds import with_group_numbers
 from plmetrics.features.splits.hash_parts import with_parts
-from plmetrics.features.splits.split_request import Columns, Frame, number_of, shares_of, split_request
+from plmetrics.features.splits.split_request import (
+    Columns,
+    Frame,
+    number_of,
+    shares_of,
+    split_request,
+    whole_numbers,
+)
 from plmetrics.features.splits.time_splits import time_ordered
 
 if TYPE_CHECKING:
@@ -72,8 +79,7 @@ def k_fold(
     [3, 2]
     """
     request = split_request(data, (name,), key=key, seed=seed, exact=exact)
-    with reading(request.source):
-        return request.finished(request.dealt(request.rows, number_of(folds, "folds"), name), name)
+    return request.in_folds(folds, name)
 
 
 def stratified(
@@ -114,8 +120,7 @@ def stratified(
     [(0, 3, 1), (1, 3, 1)]
     """
     request = split_request(data, (name,), label=label, key=key, seed=seed, exact=exact, required=("label",))
-    with reading(request.source):
-        return request.finished(request.dealt(request.rows, number_of(folds, "folds"), name), name)
+    return request.in_folds(folds, name)
 
 
 def grouped(
@@ -147,8 +152,7 @@ def grouped(
     [0, 0, 0, 1, 1, 1]
     """
     request = split_request(data, (name,), group=group, seed=seed, mixed=mixed, required=("group",))
-    with reading(request.source):
-        return request.finished(request.dealt(request.rows, number_of(folds, "folds"), name), name)
+    return request.in_folds(folds, name)
 
 
 def stratified_grouped(
@@ -191,8 +195,7 @@ def stratified_grouped(
     request = split_request(
         data, (name,), label=label, group=group, seed=seed, mixed=mixed, required=("label", "group")
     )
-    with reading(request.source):
-        return request.finished(request.dealt(request.rows, number_of(folds, "folds"), name), name)
+    return request.in_folds(folds, name)
 
 
 def leave_one_group_out(data: Table, *, group: Columns, name: str = "fold") -> Frame:
@@ -218,7 +221,7 @@ def leave_one_group_out(data: Table, *, group: Columns, name: str = "fold") -> F
     request = split_request(data, (name,), group=group, required=("group",))
     request.key_hash()
     with reading(request.source):
-        return request.finished(with_group_numbers(request.rows, request.group, name), name)
+        return request.finish(with_group_numbers(request.rows, request.group, name), name)
 
 
 def repeated(
@@ -268,13 +271,14 @@ def repeated(
         rows = request.rows
         for turn, column in enumerate(columns):
             internal = f"@@{column}" if long else column
-            rows = request.dealt(rows, number_of(folds, "folds"), internal, shift=turn)
+            rows = request.deal(rows, number_of(folds, "folds"), internal, shift=turn)
         if long:
-            turns = pl.lit(pl.Series([list(range(number))], dtype=pl.List(pl.Int32))).first()
             values = pl.concat_list(f"@@{column}" for column in columns)
-            rows = rows.select(cs.by_name(*request.source.schema), values.alias(name), turns.alias(repeat))
+            rows = rows.select(
+                cs.by_name(*request.source.schema), values.alias(name), whole_numbers(number).alias(repeat)
+            )
             rows = rows.explode(name, repeat)
-        return request.finished(rows, *added)
+        return request.finish(rows, *added)
 
 
 def nested(
@@ -323,14 +327,13 @@ def nested(
     request = split_request(data, (name, inner_name), label=label, group=group, key=key, seed=seed)
     folds, within = number_of(outer, "outer"), number_of(inner, "inner")
     with reading(request.source):
-        rows = request.dealt(request.rows, folds, name)
-        rows = replace(request, seed=request.seed ^ _INNER_SEED).dealt(rows, within, inner_name, within=name)
+        rows = request.deal(request.rows, folds, name)
+        rows = replace(request, seed=request.seed ^ _INNER_SEED).deal(rows, within, inner_name, within=name)
         if long:
-            each = pl.lit(pl.Series([list(range(folds))], dtype=pl.List(pl.Int32))).first()
-            rows = rows.with_columns(each.alias("@@outer")).explode("@@outer")
+            rows = rows.with_columns(whole_numbers(folds).alias("@@outer")).explode("@@outer")
             trained = pl.when(pl.col(name) != pl.col("@@outer")).then(pl.col(inner_name))
             rows = rows.with_columns(trained.alias(inner_name), pl.col("@@outer").alias(name))
-        return request.finished(rows, name, inner_name)
+        return request.finish(rows, name, inner_name)
 
 
 def holdout(
@@ -375,4 +378,4 @@ def holdout(
         named = pl.lit(list(shares)[-1])
         for place, part in reversed([*enumerate(shares)][:-1]):
             named = pl.when(pl.col(name) == place).then(pl.lit(part)).otherwise(named)
-        return request.finished(rows.with_columns(named.alias(name)), name)
+        return request.finish(rows.with_columns(named.alias(name)), name)

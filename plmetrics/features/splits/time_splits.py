@@ -14,7 +14,15 @@ import polars.selectors as cs
 from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.engine.faults import reading
 from plmetrics.engine.streaming import collected_frame
-from plmetrics.features.splits.split_request import TEST, TRAIN, Frame, number_of, split_request, unknown
+from plmetrics.features.splits.split_request import (
+    TEST,
+    TRAIN,
+    Frame,
+    number_of,
+    split_request,
+    unknown,
+    whole_numbers,
+)
 from plmetrics.table.checks import UNORDERED, UNORDERED_HINT, is_unordered, one_form_problem, time_forms
 from plmetrics.table.prediction_columns import require
 
@@ -93,10 +101,10 @@ def time_ordered(
         rows, schema = request.source.frame, request.source.schema
         parts = time_parts(rows, schema, time, number, until, spans)
         if not long:
-            return request.finished(rows.with_columns(map(pl.Expr.alias, parts, columns)), *columns)
-        each = pl.lit(pl.Series([list(range(number))], dtype=pl.List(pl.Int32))).first()
-        rows = rows.select(cs.by_name(*schema), pl.concat_list(parts).alias(name), each.alias("fold"))
-        return request.finished(rows.explode(name, "fold").filter(pl.col(name).is_not_null()), *added)
+            return request.finish(rows.with_columns(map(pl.Expr.alias, parts, columns)), *columns)
+        folds = whole_numbers(number).alias("fold")
+        rows = rows.select(cs.by_name(*schema), pl.concat_list(parts).alias(name), folds)
+        return request.finish(rows.explode(name, "fold").filter(pl.col(name).is_not_null()), *added)
 
 
 def times_of(rows: pl.LazyFrame, schema: pl.Schema, time: str) -> Times:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from math import isfinite
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -31,8 +30,7 @@ from plmetrics.features.stored.support import names_rows, resamples_totals
 from plmetrics.states.moments import CENTRE, Moment
 from plmetrics.states.scores.grid.run_grids import Cuts, ModelGrid, cuts_of, usual_cuts
 from plmetrics.states.scores.sliced_scores import CLASSES, Binning
-from plmetrics.states.state_format import BLOCK, BLOCKS, CELL, Builder, Part, frame_text
-from plmetrics.table.joins import left_join
+from plmetrics.states.state_format import BLOCK, BLOCKS, CELL, Builder, Part, frame_text, number_cells
 from plmetrics.table.prediction_columns import UNIT
 
 if TYPE_CHECKING:
@@ -167,10 +165,7 @@ def _sums(builder: Builder, plan: RunPlan, frames: Sequence[pl.DataFrame]) -> No
         cells = cells.with_row_index(CELL)
         builder.add(Part("cells", sets), cells)
         sums = frame.drop(BAD, strict=False).rename({ROW_BLOCK: BLOCK}, strict=False)
-        if keys:
-            sums = left_join(sums, cells, keys, ordered=False).drop(keys)
-        else:
-            sums = sums.with_columns(pl.lit(0, dtype=pl.UInt32).alias(CELL))
+        sums = number_cells(sums, cells)
         order = [name for name in (CELL, BLOCK) if name in sums.columns]
         builder.add(Part("sums", sets), sums.select(*order, pl.exclude(order)).sort(order))
 
@@ -188,7 +183,7 @@ def _cells(plan: RunPlan, frame: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
 
 def _with_centres(plan: RunPlan, cube: Cube, frame: pl.DataFrame) -> pl.DataFrame:
     """Sums with the centres of their moments."""
-    at = centres_of(plan, _moments(plan, [cube]), frame).at
+    at = centres_of(plan.centres, _moments(plan, [cube]), frame).at
     absent = {f"{CENTRE}{name}": center for name, center in at.items() if not isinstance(center, np.ndarray)}
     return frame.with_columns(pl.lit(float(center)).alias(name) for name, center in absent.items())
 
@@ -306,7 +301,7 @@ def _units(builder: Builder, plan: RunPlan, aggregated: Aggregates) -> tuple[int
         counts[keys.astype(np.int64)] = aggregated.units
         return tuple(counts.tolist())
     if modulus is not None:
-        units = collected_frame(plan.rows_added.select(pl.col(UNIT).drop_nulls().unique().sort()))
+        units = collected_frame(plan.sum_rows.select(pl.col(UNIT).drop_nulls().unique().sort()))
         keys = units[UNIT].to_numpy()
     builder.add(Part("units"), pl.DataFrame({BLOCKS: [keys]}, schema={BLOCKS: pl.List(pl.UInt64)}))
     return None
@@ -337,33 +332,29 @@ def constants_content(
 ) -> dict[str, Any]:
     """Constants of a run, JSON-able; `waiting` are the keys with edges or values from its data."""
     request = plan.request
-    thresholds = {
-        model: {rule: value if isfinite(value) else None for rule, value in values.items()}
-        for model, values in plan.thresholds.items()
-    }
     spans = {model: list(span) for model, span in plan.score_spans.items()}
     return {
         "centres": {model: dict(values) for model, values in plan.centres.items()},
         "moments": {name: asdict(moment) for name, moment in _moments(plan, plan.cubes).items()},
-        "thresholds": thresholds,
+        "thresholds": plan.finite_thresholds,
         "classes": list(request.classes),
         "keys": {column: key_content(key) for column, key in waiting.items()},
         "exponents": dict(plan.addition.exponents),
         "grid": None if grids is None else grids_digest(grids),
         **({"score_spans": spans} if spans else {}),
-        **_edges_content(plan),
+        **_edges_content(plan.bin_edges),
         **({"features": dict(of_features)} if of_features else {}),
         **plan.added,
     }
 
 
-def _edges_content(plan: RunPlan) -> dict[str, Any]:
+def _edges_content(bin_edges: Mapping[str, NDArray[np.float64]]) -> dict[str, Any]:
     """Edges of bins of curves, if there are some."""
-    if not plan.bin_edges:
+    if not bin_edges:
         return {}
     from plmetrics.states.bin_sums import edges_text
 
-    return {"bin_edges": edges_text(plan.bin_edges)}
+    return {"bin_edges": edges_text(bin_edges)}
 
 
 def _moments(plan: RunPlan, cubes: Sequence[Cube]) -> dict[str, Moment]:

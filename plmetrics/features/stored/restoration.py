@@ -34,7 +34,7 @@ from plmetrics.table.slices import Cube, plan_cubes
 from plmetrics.table.source import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from plmetrics.states.bin_sums import BinSums
     from plmetrics.states.scores.coarse import Array
     from plmetrics.suite.model import Suite
+    from plmetrics.table.slices import SliceSet
 
     Scores = Iterator[tuple[str, str | None, Callable[[int], SlicedGrid]]]
 
@@ -56,7 +57,7 @@ class RestoredRun:
     """A run brought back: its constants, its sums, and its scores model by model."""
 
     plan: RunPlan
-    aggregated: Aggregates
+    aggregates: Aggregates
     scores: Scores
 
 
@@ -66,7 +67,7 @@ def restore(suite: Suite, saved: SavedState) -> RestoredRun:
     constants = read_constants(head.constants, read_grids(saved))
     request, view = empty_rows(suite, head, constants)
     slices = _slices_of_state(view, saved)
-    saved = _numbered_as(slices, view, saved)
+    saved = _numbered_as(slices, view.sets, saved)
     check_references(request.suite, slices.slices)
     plan = RunPlan(
         request,
@@ -99,7 +100,7 @@ def restore(suite: Suite, saved: SavedState) -> RestoredRun:
 def empty_rows(suite: Suite, head: Head, constants: Constants) -> tuple[Request, TableView]:
     """Request of a state on a table of its columns, and its view on the state's slices: without rows."""
     data = suite.data.model_copy(update={"long": None})
-    frame = frame_of(head.schema).drop([str(path[-1]) for path in suite.derived], strict=False)
+    frame = frame_of(head.schema).drop([str(path[-1]) for path in suite.expressions], strict=False)
     source = Source(frame.lazy(), frame.schema, (), "frame", rows=None)
     request = bind(suite.model_copy(update={"data": data}), source, classes=constants.classes)
     keys = pinned_keys(request.view.roles.keys, constants.keys, request.view.schema)
@@ -122,10 +123,10 @@ def _slices_of_state(view: TableView, saved: SavedState) -> SliceList:
     return list_slices(view, values)
 
 
-def _numbered_as(slices_of_run: SliceList, view: TableView, saved: SavedState) -> SavedState:
+def _numbered_as(slices_of_run: SliceList, sets: Sequence[SliceSet], saved: SavedState) -> SavedState:
     """State with its tags numbered as those of a run: a merged state does not know their overlaps."""
     table = saved.table
-    for number, part in enumerate(view.sets):
+    for number, part in enumerate(sets):
         place = saved.head.number("slices", (number,)) if part.is_tagged else None
         values = [slices.values for slices in slices_of_run.slices if slices.slice_set is part]
         if place is None or not values:
@@ -140,7 +141,7 @@ def _numbered_as(slices_of_run: SliceList, view: TableView, saved: SavedState) -
 
 def _cubes(view: TableView, saved: SavedState, slices_of_run: SliceList) -> tuple[Cube, ...]:
     """One cube for each group of sets with common sums."""
-    codes = key_codes(view, slices_of_run)
+    codes = key_codes(view.roles, slices_of_run)
     out = []
     for part in saved.head.numbers("cells").values():
         groups = [view.sets[index] for index in part.sets]

@@ -204,7 +204,7 @@ class PieceRows:
         changes = np.flatnonzero((self.sizes[1:] != self.sizes[:-1]).any(axis=1)) + 1
         for low, high in pairwise([0, *changes.tolist(), len(base)]):
             if low < high:
-                yield from _Run.of(self.part(low, high), base[low:high]).decoded()
+                yield from _Run.of(self.part(low, high), base[low:high]).pieces()
 
     def in_blocks(
         self, places: int, blocks: Slots, number: int, slices: Slots
@@ -248,7 +248,7 @@ class _Run:
             _concatenate(rows.counts, count),
         )
 
-    def decoded(self) -> Iterator[tuple[Slots, NDArray[np.generic]]]:
+    def pieces(self) -> Iterator[tuple[Slots, NDArray[np.generic]]]:
         """Decoded pieces, some at a time, so that derived arrays stay in the processor's cache."""
         if self.gaps is None:
             for first, last, end in zip(

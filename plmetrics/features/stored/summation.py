@@ -81,7 +81,7 @@ def add_parts(
         builder.add(Part("sums", sums_of_state.sets), sums_of_state.rows(layouts[0].head.constants))
     if scores:
         write_blocks(builder, blocks.keys)
-    for part, rows in parallel_map(lambda counts: counts.written(), scores):
+    for part, rows in parallel_map(lambda counts: counts.write(), scores):
         builder.add(part, rows)
     write_ends(builder, dict(sorted(ends.items())))
 
@@ -268,7 +268,7 @@ class ScoreCounts:
         for slots, counts in rows.in_blocks(places, number, len(self.keys), group.numbers[self.number]):
             self.sums.add(slots, counts, distinct=distinct)
 
-    def written(self) -> tuple[Part, pl.DataFrame]:
+    def write(self) -> tuple[Part, pl.DataFrame]:
         """The part with the counts of all states, and its rows."""
         width = len(self.keys) * self.part.size[0] * self.part.size[1]
         frames, together, totals = [pl.DataFrame(schema=PIECES)], [], []

@@ -68,7 +68,7 @@ def _anchor_template(template: TextTemplate, folder: Path) -> TextTemplate:
 
 def resamples_totals(suite: Suite) -> bool:
     """Whether replicates need the number of distinct units, as those of totals do."""
-    return any(metric.additive for metric in suite.needed("overall", *suite.slices))
+    return any(metric.additive for metric in suite.state_metrics("overall", *suite.slices))
 
 
 def names_rows(suite: Suite) -> bool:

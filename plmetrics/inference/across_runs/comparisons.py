@@ -78,7 +78,9 @@ def run_comparisons(
         if pairing.runs is not None:
             difference = pairing.runs.onto(difference, scale, now.level, metrics=metrics)
         difference = difference.refuse(unequal, UNEQUAL_ROWS)
-        difference = difference.untested(_of_noise(both, sides, difference, scale, metrics), UNEQUAL_NOISE)
+        difference = difference.without_tests(
+            _of_noise(both, sides, difference, scale, metrics), UNEQUAL_NOISE
+        )
         rows = _rows(both, difference, scale, (now, before), tests_and_notes)
         parts.append(_with_bound(rows, _bound_of(both, sides, scale)).with_columns(nearer))
     return pl.concat(parts)
@@ -164,7 +166,7 @@ def _tests_and_notes(height: int, pairing: Pairing, now: Side) -> tuple[Array, A
     tests, notes = np.full((2, height), INDEPENDENT_TEST, dtype=object)
     notes[:] = NOTE if words is None else f"taken as {NOTE}: {words}"
     if pairing.runs is not None and now.replicates is not None:
-        paired = pairing.runs.paired
+        paired = pairing.runs.mask
         notes[:] = f"taken as {NOTE}: there are no replicates of both runs"
         notes[paired] = PAIRED_ROWS if now.replicates.facts["by_row"] else PAIRED
         tests[paired] = pairing.runs.tests[paired]

@@ -99,12 +99,12 @@ class SetMetric:
 
     slice_set: str
     metric: Metric
-    named: str
+    class_name: str
     class_metric: Metric
 
     def columns(self, contrast: str, model: str | None, baseline: str | None) -> dict[str, str | None]:
         """The columns that all rows of a change share."""
-        subject = {"metric": self.metric.text, "class": self.named or None, "slice_set": self.slice_set}
+        subject = {"metric": self.metric.text, "class": self.class_name or None, "slice_set": self.slice_set}
         return {"contrast": contrast, "model": model, "baseline": baseline, **subject}
 
 
@@ -115,19 +115,24 @@ def subjects(suite: Suite) -> Iterator[SetMetric]:
 
 def ordered_subjects(suite: Suite) -> Iterator[SetMetric]:
     """Metrics of the order of scores among the suite's decompositions: those named there."""
-    chosen: Mapping[str, Sequence[str]] = {} if suite.compare is None else suite.compare.decompose
+    named = _metrics_by_set(suite)
     return (
         subject
         for subject in _chosen(suite)
-        if chosen[subject.slice_set] and subject.class_metric.of_score_shares
+        if named[subject.slice_set] and subject.class_metric.of_score_shares
     )
+
+
+def _metrics_by_set(suite: Suite) -> Mapping[str, Sequence[str]]:
+    """Metrics named in `compare.decompose` by slice set, none for all means."""
+    return {} if suite.compare is None else suite.compare.decompose
 
 
 def _chosen(suite: Suite) -> Iterator[SetMetric]:
     """Names of the suite, or all by default."""
-    chosen: Mapping[str, Sequence[str]] = {} if suite.compare is None else suite.compare.decompose
+    chosen = _metrics_by_set(suite)
     for name in suite.slices:
-        for metric in suite.listed(name) if name in chosen else ():
+        for metric in suite.metrics_in(name) if name in chosen else ():
             if chosen[name] and metric.text not in chosen[name]:
                 continue
             for named, member in metric.per_class():
@@ -136,12 +141,14 @@ def _chosen(suite: Suite) -> Iterator[SetMetric]:
 
 def omissions(suite: Suite) -> list[str]:
     """Note on metrics without a decomposition, as they are no means; each metric named in the suite has one."""
-    chosen: Mapping[str, Sequence[str]] = {} if suite.compare is None else suite.compare.decompose
+    chosen = _metrics_by_set(suite)
     between_intervals = suite.compare is not None and isinstance(suite.compare.run, IntervalReference)
     decomposable = {(subject.slice_set, subject.metric.text) for subject in subjects(suite)}
     words = []
     for name in chosen:
-        others = [m for m in suite.listed(name) if not chosen[name] and (name, m.text) not in decomposable]
+        others = [
+            m for m in suite.metrics_in(name) if not chosen[name] and (name, m.text) not in decomposable
+        ]
         if not others:
             continue
         ordered = [m.text for m in others if m.of_score_shares and between_intervals]

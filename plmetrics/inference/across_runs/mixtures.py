@@ -83,7 +83,7 @@ class SlicedPair:
         """Number of bins."""
         return int(self.before.shape[-1])
 
-    def joined(self, bins: int) -> SlicedPair:
+    def coarsen(self, bins: int) -> SlicedPair:
         """The pair on so many bins at most: equal shares of rows, of positives, and ever fewer of these to the top."""
         if self.bins <= bins:
             return self
@@ -92,7 +92,7 @@ class SlicedPair:
 
     def joined_for(self, mixtures: int) -> SlicedPair:
         """The pair on as many bins as there is room for in so many mixtures."""
-        return self.joined(_IN_ALL // mixtures)
+        return self.coarsen(_IN_ALL // mixtures)
 
     def worths(self, metrics: Sequence[Metric], kinds: Kinds) -> list[Worth]:
         """Metrics of mixtures, by the parts of each slice from the second table `[mixture, slice]`.

@@ -95,7 +95,7 @@ class _ModelPair:
         self._totals: dict[str, tuple[Array, Array | None]] | None = None
         self._subject = subject
         self._models = models
-        self._kind = analysis.replication.judged(subject.metric)
+        self._kind = analysis.replication.gate_kind(subject.metric)
         self._weights = analysis.replication.weights(self._kind)
         self._nudges = self._weights if isinstance(self._weights, Nudges) else None
         self._masses = [self._mass(self._state(overall, model)) for model in models]
@@ -143,10 +143,8 @@ class _ModelPair:
         return chunk.sums.totals(metric, model, prefix)
 
     def _equal(self, chunk: Chunk) -> NDArray[np.bool_]:
-        """Mask of the slices where both models predict the same for every row."""
         before, after = self._models
-        equal: NDArray[np.bool_] = chunk.sums.total(f"{after}|differs|{before}") == 0
-        return equal
+        return chunk.equal_scores(after, before)
 
     def _mass(self, state: View) -> Array:
         return np.asarray(self._subject.class_metric.denominators(state)[0], dtype=np.float64)
@@ -205,7 +203,7 @@ class _ModelPair:
             sure &= np.repeat(equal[index], len(PARTS)) | (
                 np.arange(len(sure)) % len(PARTS) == PARTS.index("mix")
             )
-        absent = self._analysis.replication.refused(self._subject.metric)
+        absent = self._analysis.replication.refusal(self._subject.metric)
         kind = self._kind or "bootstrap"
         ok = np.full(value.shape, "ok", dtype=object)
         number = Estimate(value, ok, np.repeat(blocks[index], 3), replicates, (), None, kind)

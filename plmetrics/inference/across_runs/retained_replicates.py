@@ -54,7 +54,7 @@ class RunReplicates:
     units: pl.DataFrame
     facts: dict[str, Any]
 
-    def renamed(self, now: pl.DataFrame) -> RunReplicates:
+    def rename(self, now: pl.DataFrame) -> RunReplicates:
         """The replicates with the names of slices in the table of a later run."""
         return replace(self, rows=rename_slices(self.rows, now))
 
@@ -74,7 +74,7 @@ class Sharing:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Batch:
-    """Replicates of a metric of one model in some slices of a set: `drawn` are `[slice, replicate]`.
+    """Replicates of a metric of one model in some slices of a set: `draws` are `[slice, replicate]`.
 
     `names` are those of the model, the metric, its class, and the kind of replicates.
     """
@@ -84,7 +84,7 @@ class Batch:
     numbers: NDArray[np.int64]
     blocks: NDArray[np.int64]
     groups: NDArray[np.int64] | None
-    drawn: NDArray[np.float64]
+    draws: NDArray[np.float64]
 
     @property
     def group_column(self) -> pl.Series:
@@ -108,10 +108,10 @@ class Keeper:
 
     def add(self, index: int, metric: Metric, part: SliceEstimates, named: str) -> None:
         """Add the estimates of every model of a metric in a chunk of slices."""
-        places = np.flatnonzero(part.listed)
+        places = np.flatnonzero(part.mask)
         if self.too_many or metric.text not in self._listed or len(places) == 0:
             return
-        for model, estimates in part.judged.items():
+        for model, estimates in part.estimates.items():
             estimate = estimates.estimate
             if estimate.replicates is None or not self._room(len(estimate.replicates) * len(places)):
                 continue
@@ -153,7 +153,7 @@ class Keeper:
         columns["slice"] = texts.gather(starts[sets] + numbers - WHOLE)
         columns["blocks"] = np.concatenate([batch.blocks for batch in self._batches])
         columns["groups"] = pl.concat([batch.group_column for batch in self._batches])
-        columns["replicates"] = _end_to_end([batch.drawn for batch in self._batches])
+        columns["replicates"] = _end_to_end([batch.draws for batch in self._batches])
         return pl.DataFrame([pl.Series(name, columns[name], dtype) for name, dtype in KEPT_SCHEMA.items()])
 
 

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from plmetrics.core.results import RecordedMasses
     from plmetrics.inference.across_runs.decomposition import SetMetric
+    from plmetrics.inference.chunks import Population
     from plmetrics.inference.comparisons.independent import Sample
     from plmetrics.inference.subject import Analysis
     from plmetrics.states.sums import SlicedSums
@@ -117,7 +118,7 @@ class _RunPair:
         rows = both.filter(
             pl.col("model") == model,
             pl.col("metric") == subject.metric.text,
-            pl.col("class").eq_missing(pl.lit(subject.named or None)),
+            pl.col("class").eq_missing(pl.lit(subject.class_name or None)),
         )
         self._overall = rows.filter(pl.col("slice_set") == "overall")
         self._slices = rows.filter(pl.col("slice_set") == subject.slice_set)
@@ -343,14 +344,14 @@ def decomposition_masses(analysis: Analysis, suite: Suite) -> list[RecordedMasse
     for subject in with_mass:
         texts = sets[subject.slice_set].slices.texts()
         for model in analysis.models:
-            (total,) = _masses(analysis, subject, model, whole)
-            of_slices = _masses(analysis, subject, model, slices[subject.slice_set])
+            (total,) = _masses(analysis.population, subject, model, whole)
+            of_slices = _masses(analysis.population, subject, model, slices[subject.slice_set])
             masses = {text: mass for text, mass in zip(texts, of_slices, strict=True) if mass}
             entries.append(
                 {
                     "model": model,
                     "metric": subject.metric.text,
-                    "class_name": subject.named,
+                    "class_name": subject.class_name,
                     "slice_set": subject.slice_set,
                     "masses": {WHOLE: total, **masses},
                 }
@@ -362,7 +363,7 @@ def masses_of(
     entries: Sequence[RecordedMasses], subject: SetMetric, model: str
 ) -> Mapping[str, float] | None:
     """Retained masses of a model's mean in a run; None without any."""
-    place = (model, subject.metric.text, subject.named, subject.slice_set)
+    place = (model, subject.metric.text, subject.class_name, subject.slice_set)
     return next(
         (
             entry["masses"]
@@ -378,7 +379,7 @@ def _model_sums(sums: SlicedSums) -> ModelSums:
     return ModelSums({name: sums.total(name)[:, None] for name in sums.columns}, None)
 
 
-def _masses(analysis: Analysis, subject: SetMetric, model: str, sums: ModelSums) -> list[float]:
-    state = sums.totals(subject.class_metric, model, analysis.population.prefix(subject.class_metric, model))
+def _masses(population: Population, subject: SetMetric, model: str, sums: ModelSums) -> list[float]:
+    state = sums.totals(subject.class_metric, model, population.prefix(subject.class_metric, model))
     masses: list[float] = np.asarray(subject.class_metric.denominators(state)[0], dtype=np.float64).tolist()
     return masses

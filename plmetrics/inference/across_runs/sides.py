@@ -106,7 +106,7 @@ class Side:
         return 0.95 if self.uncertainty is None else self.uncertainty.level
 
     @property
-    def resampled(self) -> bool:
+    def is_resampled(self) -> bool:
         """Whether its standard errors are those of resampled blocks."""
         methods = getattr(self.uncertainty, "methods", None) or (
             getattr(self.uncertainty, "method", "bootstrap"),
@@ -152,7 +152,7 @@ def sample(both: pl.DataFrame, suffix: str, side: Side) -> Sample:
         np.where(hidden > 0, hidden, std_error),
         blocks,
         numbers["interval_status"].to_numpy().astype(object),
-        side.resampled,
+        side.is_resampled,
         np.where(hidden > 0, np.nan, _numbers(numbers["n"])),
     )
 
@@ -209,7 +209,7 @@ class PairedRuns:
         return names
 
     @property
-    def paired(self) -> NDArray[np.bool_]:
+    def mask(self) -> NDArray[np.bool_]:
         """Mask of rows with replicates in both runs."""
         is_paired = np.zeros(self._both.height, dtype=np.bool_)
         for kind in self._kinds:

@@ -68,7 +68,7 @@ def fold_tests(
             if test.test in POSTERIORS:
                 columns = paired_folds.posteriors(test, level)
             else:
-                tested = paired_folds.tested(test, level)
+                tested = paired_folds.tests(test, level)
                 columns = tested_columns(test.text, _FORMS.get(test.test), tested)
             yield pl.concat([paired_folds.groups, columns], how="horizontal").with_columns(
                 pl.lit(model).alias("model"), pl.lit(baseline).alias("baseline")
@@ -100,7 +100,7 @@ class _Folds:
         )
         return cls(groups, both.filter(pl.col("difference").is_finite()).sort("@group", *_FOLD))
 
-    def tested(self, test: ComparisonTest, level: float) -> TestOutcomes:
+    def tests(self, test: ComparisonTest, level: float) -> TestOutcomes:
         """A test in every group."""
         n = np.bincount(self._code, minlength=self._size)
         mean = np.bincount(self._code, weights=self._difference, minlength=self._size) / np.maximum(n, 1)

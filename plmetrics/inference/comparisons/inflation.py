@@ -214,7 +214,7 @@ def bounded_by_noise(
     error = standard_error(model.replicates - baseline.replicates)
     matters = (np.abs(remaining) > _BORNE * error) & (difference.interval_status == "ok")
     untestable = matters & (hides_noise(metric, rows) | (scale != "difference"))
-    return noise_bounds(difference, remaining, matters, level).untested(untestable, UNEQUAL_NOISE)
+    return noise_bounds(difference, remaining, matters, level).without_tests(untestable, UNEQUAL_NOISE)
 
 
 def sizes_matter(values: Array, rows: Array, error: Array) -> NDArray[np.bool_]:

@@ -83,9 +83,9 @@ class Difference:
         """The comparison without any number where its sides cannot be compared, for a reason."""
         reasons = np.where(where & (self.status == "ok"), status, self.status).astype(object)
         difference = np.where(where, np.nan, self.difference)
-        return replace(self.untested(where, "undefined_value"), difference=difference, status=reasons)
+        return replace(self.without_tests(where, "undefined_value"), difference=difference, status=reasons)
 
-    def untested(self, where: Flags, status: str) -> Difference:
+    def without_tests(self, where: Flags, status: str) -> Difference:
         """The comparison without intervals and p values where they would mislead, for a reason."""
         ends = (self.lower, self.upper, self.std_error, self.p_value, self.statistic)
         lower, upper, error, p, t = (np.where(where, np.nan, values) for values in ends)

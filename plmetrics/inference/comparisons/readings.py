@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.core.results import FARTHER, MEAN_RANK, NEARER, first_word
+from plmetrics.suite.sections.section import names_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -108,5 +109,5 @@ def _within(gate: Gate) -> pl.Expr:
 
 def _in_slices(gate: Gate) -> pl.Expr:
     """Whether a row is of the slices of a gate."""
-    names = [gate.slices] if isinstance(gate.slices, str) else list(gate.slices)
+    names = list(names_of(gate.slices))
     return pl.lit(value=True) if "all" in names else pl.col("slice_set").is_in(names)

@@ -166,7 +166,7 @@ class _Values:
         first, last = self.ends(place)
         return last - first
 
-    def at_least(self, place: Counts, value: Array) -> Counts:
+    def lower_bound(self, place: Counts, value: Array) -> Counts:
         """First value of a cell at or above a bound."""
         return np.searchsorted(self._key, _keys(place, value))
 
@@ -236,7 +236,7 @@ class _Search:
 
     def _narrow(self, searched: Counts, middle: Array) -> None:
         lines, size = self._lines(searched), self._size[searched]
-        at = self._second.at_least(self._place[lines], self._value[lines] - np.repeat(middle, size))
+        at = self._second.lower_bound(self._place[lines], self._value[lines] - np.repeat(middle, size))
         at = np.clip(at, self._from[lines], self._to[lines])
         running = self._second.running
         counted = self._count[lines] * (running[self._last[lines]] - running[at])

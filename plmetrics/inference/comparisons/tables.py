@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
     from plmetrics.engine.aggregate.paired_rows import PairedRows
     from plmetrics.inference.analysis import OrderedByPlace
-    from plmetrics.inference.subject import Analysis
+    from plmetrics.inference.subject import Analysis, Replication
     from plmetrics.suite.sections.section import ComparisonTest
 
     Codes = NDArray[np.int64]
@@ -85,7 +85,7 @@ def with_tests(
         areas: differences of areas whose scores were counted on a grid, among ordered values.
     """
     suite = analysis.suite
-    tests = comparison_tests(suite)
+    tests = comparison_tests(suite.compare)
     if suite.compare is None or not tests:
         return comparisons
     pairs = suite.compare.pairs_of(analysis.models)
@@ -105,14 +105,14 @@ def with_areas(comparisons: pl.DataFrame, analysis: Analysis, rows: PairedRows |
 
     Without the rows that tests rank the delta form stays.
     """
-    metrics = [metric for metric in analysis.suite.metrics if _is_delong(analysis, metric)]
+    metrics = [metric for metric in analysis.suite.metrics if _is_delong(analysis.replication, metric)]
     of_different_rows = analysis.suite.per_model
     if rows is None or not metrics or of_different_rows:
         return comparisons
     tables = [
         _place_rows(tested_columns(DELONG, _FORMS["delong"], tested), pair, metric, here.name, here.texts)
         for here in (_InSet(analysis, rows, index) for index in range(len(analysis.sets)))
-        for metric in analysis.suite.listed(here.name)
+        for metric in analysis.suite.metrics_in(here.name)
         if metric in metrics
         for pair, tested in zip(analysis.pairs, here.of_pairs(metric, AREAS, analysis.pairs), strict=True)
     ]
@@ -130,10 +130,10 @@ def with_areas(comparisons: pl.DataFrame, analysis: Analysis, rows: PairedRows |
     return joined.with_columns(*merged, blocks).select(comparisons.columns)
 
 
-def _is_delong(analysis: Analysis, metric: Metric) -> bool:
+def _is_delong(replication: Replication, metric: Metric) -> bool:
     """Whether a metric's first interval is DeLong's."""
-    first = analysis.replication.methods(metric)[:1]
-    return _is_of(AREAS, metric) and any(chosen.form in _DELONG and not chosen.refused for chosen in first)
+    first = replication.methods(metric)[:1]
+    return _is_of(AREAS, metric) and any(chosen.form in _DELONG and not chosen.refusal for chosen in first)
 
 
 def _in_place(comparisons: pl.DataFrame, tables: list[pl.DataFrame], order: dict[str, int]) -> pl.DataFrame:
@@ -174,7 +174,7 @@ def _of_rows(analysis: Analysis, rows: PairedRows | None, areas: OrderedByPlace)
     assert compare is not None
     for index in range(len(analysis.sets)):
         here = _InSet(analysis, rows, index, areas)
-        for metric, test in product(analysis.suite.listed(here.name), row_tests(analysis.suite)):
+        for metric, test in product(analysis.suite.metrics_in(here.name), row_tests(analysis.suite)):
             pairs = compare.pairs_of(analysis.models) if _is_of(test, metric) else []
             for pair, tested in zip(pairs, here.of_pairs(metric, test, pairs), strict=True):
                 columns = tested_columns(test.text, _FORMS.get(test.test), tested)
@@ -192,8 +192,10 @@ def _without_folds(analysis: Analysis) -> Iterator[pl.DataFrame]:
     """Omitted tests of folds: too many to list."""
     suite = analysis.suite
     assert suite.compare is not None
-    by_folds = [t for t in comparison_tests(suite) if by_fold(t, folded=suite.columns.fold is not None)]
-    for metric, test in product(suite.listed("overall"), by_folds):
+    by_folds = [
+        t for t in comparison_tests(suite.compare) if by_fold(t, folded=suite.columns.fold is not None)
+    ]
+    for metric, test in product(suite.metrics_in("overall"), by_folds):
         for pair in suite.compare.pairs_of(analysis.models):
             yield _place_rows(
                 tested_columns(test.text, None, _no_outcomes(1, "folds_not_listed")), pair, metric

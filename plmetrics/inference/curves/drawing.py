@@ -118,13 +118,13 @@ class Drawing:
     ) -> dict[str, list[Points]]:
         """The points of some curves in each slice, from its operating points, with bands where blocks are resampled."""
         state = sliced.point_state()
-        operating = [Operating(state, index, binned=sliced.binned) for index in range(len(slices))]
+        operating = [Operating(state, index, binned=sliced.has_bins) for index in range(len(slices))]
         if any(curve.curve == "roc_hull" for curve in curves):
             self._keep_hulls(model, slices, operating)
         drawn: Iterable[Replicates | None] = repeat(None, len(operating))
         if weights is not None and any(curve.curve in BANDED_CURVES for curve in curves):
             drawn = replicates_of(sliced, weights)
-        draw = partial(_with_bands, curves, level=self._level, weighted=sliced.weighted)
+        draw = partial(_with_bands, curves, level=self._level, weighted=sliced.has_weights)
         parts = [draw(points, replicates) for points, replicates in zip(operating, drawn, strict=True)]
         return {curve.curve: [part[curve.curve] for part in parts] for curve in curves}
 

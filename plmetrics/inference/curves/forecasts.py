@@ -52,7 +52,7 @@ def forecast_curves(analysis: Analysis) -> pl.DataFrame:
     if independent:
         lower, upper = wilson(located["value"].to_numpy(), located["n"].to_numpy(), analysis.level)
         located = located.with_columns(pl.Series("lower", lower), pl.Series("upper", upper))
-    return _curves(located, weighted=analysis.suite.weighted)
+    return _curves(located, weighted=analysis.suite.has_weights)
 
 
 def _curves(shares: pl.DataFrame, *, weighted: bool) -> pl.DataFrame:

@@ -37,7 +37,7 @@ def reliability(
 
     `weights` are draws of blocks. The threshold is the upper edge of a bin, at most 1.
     """
-    blocks = 1 if weights is None or not sliced.weighted else weights.shape[1]
+    blocks = 1 if weights is None or not sliced.has_weights else weights.shape[1]
     if binning.strategy == "quantile":
         inner = np.minimum(sliced.quantile_edges(binning.bins), 1.0)
         edges = np.column_stack([inner, np.ones(len(inner))])
@@ -46,7 +46,7 @@ def reliability(
     out: list[dict[str, Any]] = []
     for first, last, counts in sliced.bin_counts(binning, blocks):
         for part, upper_edge in zip(counts, edges[first:last], strict=True):
-            points = _bins(part, weights, level, weighted=sliced.weighted)
+            points = _bins(part, weights, level, weighted=sliced.has_weights)
             occupied = part[..., 0].sum(axis=0) > 0
             out.append({**points, "threshold": upper_edge[occupied]})
     return out
@@ -123,8 +123,8 @@ def class_histograms(sliced: SlicedScores, binning: Binning) -> Iterator[tuple[P
         for part in counts:
             weight, positive = np.moveaxis(part.sum(axis=0), -1, 0)[:2]
             yield (
-                _histogram(positive, binning, weighted=sliced.weighted),
-                _histogram(weight - positive, binning, weighted=sliced.weighted),
+                _histogram(positive, binning, weighted=sliced.has_weights),
+                _histogram(weight - positive, binning, weighted=sliced.has_weights),
             )
 
 

@@ -246,8 +246,8 @@ def interval_of(
     (array([0.686]), array([0.805]), array([0.0306]))
     """
     estimate = estimates[chosen.replicates]
-    if chosen.refused:
-        return without(estimate.value.shape, chosen.refused)
+    if chosen.refusal:
+        return without(estimate.value.shape, chosen.refusal)
     if chosen.replicates == "bootstrap":
         return interval(
             estimate,

@@ -17,20 +17,20 @@ class IntervalMethod:
     """Method of the interval of one row of a metric.
 
     `form` is a form, or `auto` for the ladder of the bootstrap. `replicates` are those that it reads, None for a
-    closed form. `refused` is why there is no interval, for metrics that the method does not suit. `smooth` is the
+    closed form. `refusal` is why there is no interval, for metrics that the method does not suit. `smooth` is the
     metric's, for the ladder.
     """
 
     form: str
     replicates: ReplicateKind | None = None
-    refused: str = ""
+    refusal: str = ""
     smooth: bool = True
 
     @property
     def doubt(self) -> str:
         """Notes on forms that count rows of unequal weight, empty elsewhere."""
         words = {"clustered": "independent of each other", "weighted": "of the same weight"}
-        return f"{self.form} takes rows as {words[self.refused]}" if self.refused in words else ""
+        return f"{self.form} takes rows as {words[self.refusal]}" if self.refusal in words else ""
 
     @property
     def reads(self) -> tuple[ReplicateKind | None, ...]:
@@ -39,7 +39,7 @@ class IntervalMethod:
 
     def of_differences(self, metric: Metric) -> ReplicateKind | None:
         """Replicates for the precision of a difference of two estimates."""
-        if self.replicates is not None or self.refused:
+        if self.replicates is not None or self.refusal:
             return self.replicates
         return "influence" if metric.differentiable else "bootstrap"
 
@@ -49,12 +49,12 @@ class RowDesign:
     """Facts about rows: whether they belong together in units, and whether they carry weights."""
 
     clustered: bool = False
-    weighted: bool = False
+    has_weights: bool = False
 
     @property
     def doubt(self) -> str:
         """Reason against a form that counts rows, empty without one."""
-        return "clustered" if self.clustered else "weighted" if self.weighted else ""
+        return "clustered" if self.clustered else "weighted" if self.has_weights else ""
 
 
 def methods_of(metric: Metric, uncertainty: Uncertainty, rows: RowDesign) -> tuple[IntervalMethod, ...]:

@@ -117,7 +117,7 @@ def _point_values(
         few_values = parallel_map(on_part, makers)
         return {metric.text: end_to_end([part[metric.text] for part in few_values]) for metric in metrics}
     if not isinstance(sliced, SlicedPoints):
-        view = score_view(sliced.point_state(), binned=sliced.binned)
+        view = score_view(sliced.point_state(), binned=sliced.has_bins)
         of_metrics = parallel_map(
             lambda metric: _on_points([metric], view, sliced, placements=placements), metrics
         )
@@ -140,7 +140,7 @@ def _on_part(
     joined: bool,
     placements: bool,
 ) -> dict[str, MetricValues]:
-    view = score_view(make(), joined=joined, binned=sliced.binned)
+    view = score_view(make(), joined=joined, binned=sliced.has_bins)
     return _on_points(metrics, view, sliced, placements=placements)
 
 
@@ -148,14 +148,14 @@ def _on_points(
     metrics: Sequence[Metric], point: View, sliced: SlicedScores, *, placements: bool
 ) -> dict[str, MetricValues]:
     areas = any("delong" in metric.closed_forms for metric in metrics)
-    varying = _placements(point) if placements and areas and not sliced.weighted else None
+    varying = _placements(point) if placements and areas and not sliced.has_weights else None
     return {
         metric.text: MetricValues(
             finalise(metric, point),
             conditions(metric, point),
             None,
             None,
-            _bounds(metric, point) if sliced.binned else None,
+            _bounds(metric, point) if sliced.has_bins else None,
             _thresholds(metric, point),
             varying,
         )
@@ -238,7 +238,7 @@ def grid_rank_values(
 
     assert sliced.label_edges is not None
     views = [
-        grid_view(counts, sliced.edges, sliced.label_edges, weighted=sliced.weighted)
+        grid_view(counts, sliced.edges, sliced.label_edges, weighted=sliced.has_weights)
         for _, _, counts in sliced.parts("joint")
     ]
     names = views[0].names if views else ()

@@ -55,7 +55,7 @@ def quantile_values(
     point = value_view(state)
     values = {metric.text: finalise(metric, point) for metric in metrics}
     bounds: dict[str, Array] = {}
-    if sliced.binned:
+    if sliced.has_bins:
         spread = _Distribution(state)
         for metric in metrics:
             ends = _ends(metric, state)

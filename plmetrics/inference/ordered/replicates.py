@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from plmetrics.core.exact_sums import are_exact
 from plmetrics.core.ops import Counts
-from plmetrics.core.threads import parallel_map, processors, steps
+from plmetrics.core.threads import batches, parallel_map, processors, steps
 from plmetrics.inference.metric_values import finalise, score_view, value_or_nan
 from plmetrics.inference.weights import (
     WHOLE_IN_SINGLE,
@@ -216,7 +216,7 @@ def _parts(weights: NDArray[Any], points: int) -> list[NDArray[Any]]:
     """So many replicates at a time as stay near the processor, where each has so many points."""
     step = max(_LEAST_AT_ONCE, _POINTS_AT_ONCE // max(1, points))
     step = min(step, -(-len(weights) // _LEAST_SHARES))
-    return [weights[low : low + step] for low in range(0, len(weights), step)]
+    return batches(weights, step)
 
 
 def _by_channel(channels: Sequence[str], counts: NDArray[Any]) -> State:
@@ -284,7 +284,7 @@ def exact_replicates(
         batch = [metric for metric in metrics if metric.needs.distinct == scores]
         if not batch:
             continue
-        if scores or tilted or sliced.weighted or not isinstance(sliced, SlicedRows):
+        if scores or tilted or sliced.has_weights or not isinstance(sliced, SlicedRows):
             resampled = _of_scores(batch, sliced, weights, scores=scores)
         else:
             resampled = _of_point_rows(batch, sliced, weights)

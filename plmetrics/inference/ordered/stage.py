@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from plmetrics.states.ranks import Pairs, SlicedPairs
     from plmetrics.states.scores.sliced_scores import SlicedScores
     from plmetrics.suite.sections.basics import Curve
-    from plmetrics.table.slices import Slices
+    from plmetrics.table.slices import SliceSet
 
     ScoresOfModels = Iterator[tuple[str, str | None, Callable[[int], SlicedScores]]]
 
@@ -49,11 +49,11 @@ def ordered_stage(
     drawing = _drawing(analysis, spans)
     for model, value, of_set in scores:
         if value is not None and value.startswith(AREAS):
-            out |= _paired_areas(analysis, model, value.removeprefix(AREAS), of_set)
+            out |= _paired_areas(analysis.sets, model, value.removeprefix(AREAS), of_set)
             continue
-        for index, states in _sets_with_slices(analysis):
-            drawn_here = _curves_of(analysis, states.slices, value)
-            needed = analysis.suite.needed(states.slices.slice_set.name)
+        for index, states in _sets_with_slices(analysis.sets):
+            drawn_here = _curves_of(analysis.suite.row_curves, states.slices.slice_set, value)
+            needed = analysis.suite.state_metrics(states.slices.slice_set.name)
             metrics = [metric for metric in needed if _in_order(metric.needs, value)]
             values = grid_rank_values if value == RANKS else ordered_values
             if not metrics and not drawn_here:
@@ -76,21 +76,21 @@ def _drawing(analysis: Analysis, spans: Mapping[str, tuple[float, float]]) -> Dr
     return Drawing(analysis, spans)
 
 
-def _sets_with_slices(analysis: Analysis) -> Iterator[tuple[int, SetStates]]:
+def _sets_with_slices(sets: Sequence[SetStates]) -> Iterator[tuple[int, SetStates]]:
     """Slice sets with their numbers, without empty ones: excluded values may be all there are."""
-    for index, states in enumerate(analysis.sets):
+    for index, states in enumerate(sets):
         if len(states.slices):
             yield index, states
 
 
 def _paired_areas(
-    analysis: Analysis, model: str, baseline: str, of_set: Callable[[int], SlicedScores]
+    sets: Sequence[SetStates], model: str, baseline: str, of_set: Callable[[int], SlicedScores]
 ) -> OrderedByPlace:
     """By slice set the difference of two models' areas, with the variances of placements, under the baseline's name."""
     from plmetrics.states.joint_counts import paired_areas
 
     out: OrderedByPlace = {}
-    for index, _ in _sets_with_slices(analysis):
+    for index, _ in _sets_with_slices(sets):
         sliced = of_set(index)
         assert isinstance(sliced, SlicedGrid)
         assert sliced.label_edges is not None
@@ -111,8 +111,8 @@ def rank_stage(
     """
     out: OrderedByPlace = {}
     for model, _, of_set in rows:
-        for index, states in _sets_with_slices(analysis):
-            needed = analysis.suite.needed(states.slices.slice_set.name)
+        for index, states in _sets_with_slices(analysis.sets):
+            needed = analysis.suite.state_metrics(states.slices.slice_set.name)
             metrics = [metric for metric in needed if isinstance(metric.needs, Ranks)]
             if metrics:
                 sliced = SliceRows(index, model, of_set(index), of_set)
@@ -166,9 +166,9 @@ def _in_order(need: Need, value: str | None) -> bool:
     return isinstance(need, OrderedRows) and (None if need.by is None else need.by.key) == value
 
 
-def _curves_of(analysis: Analysis, slices: Slices, value: str | None) -> list[Curve]:
+def _curves_of(row_curves: Sequence[Curve], slice_set: SliceSet, value: str | None) -> list[Curve]:
     """Curves of a slice set from scores, or by its key from another value, each once."""
-    name = slices.slice_set.name
-    requested = [curve for curve in analysis.suite.row_curves if name == "overall" or name in curve.slices]
+    name = slice_set.name
+    requested = [curve for curve in row_curves if name == "overall" or name in curve.slices]
     requested = [curve for curve in requested if drawn_from(curve, value)]
     return list({curve.model_copy(update={"slices": ()}): curve for curve in requested}.values())

@@ -74,6 +74,11 @@ def ends(y: dict[str, Any], low: str = "lo", high: str = "hi") -> dict[str, Any]
     return {"y": channel(**{**y, "shorthand": f"{low}:Q"}), "y2": f"{high}:Q"}
 
 
+def with_ends(frame: pl.DataFrame) -> pl.DataFrame:
+    """Rows with an interval from `lo` to `hi`."""
+    return frame.filter(pl.col("lo").is_not_null(), pl.col("hi").is_not_null())
+
+
 def span(*columns: pl.Series, margin: float = 0.04, include: Sequence[float] = ()) -> tuple[float, float]:
     """Range of the finite values in these columns and of further ones, with a margin on both sides."""
     numbers = (column.cast(pl.Float64).to_numpy() for column in columns)
@@ -245,7 +250,7 @@ def bands(
     if "lo" not in frame.columns:
         return []
     colors = {label: SERIES[index % MOST_SERIES] for index, label in enumerate(labels)}
-    both = frame.filter(pl.col("lo").is_not_null(), pl.col("hi").is_not_null()).select(
+    both = with_ends(frame).select(
         "x", "lo", "hi", "s", ink=pl.col("s").replace_strict(colors, return_dtype=pl.String)
     )
     if both.is_empty():

@@ -69,7 +69,7 @@ def panels(
     panel each, over all others in grey. With `alone` every series gets a panel of its own, with `shared` they have one
     legend.
     """
-    if len(series.keys) <= 1 or not (alone or _is_crowded(series)):
+    if len(series.keys) <= 1 or not (alone or _is_crowded(series.keys)):
         panel = Panel(series, x, y, PANEL, height)
         return PanelGrid(draw(panel).properties(width=PANEL, height=height), PANEL)
     groups = _groups(series, alone=alone)
@@ -127,9 +127,9 @@ def grid(parts: Sequence[Chart], columns: int, side: float, *, shared: bool = Fa
     return PanelGrid(chart, across * side + (across - 1) * (_GAP + 30))
 
 
-def _is_crowded(series: Series) -> bool:
-    vary = [len({key[part] for key in series.keys}) > 1 for part in range(3)]
-    return len(series.keys) > MOST_SERIES or sum(vary) > 1
+def _is_crowded(keys: Sequence[Keys]) -> bool:
+    vary = [len({key[part] for key in keys}) > 1 for part in range(3)]
+    return len(keys) > MOST_SERIES or sum(vary) > 1
 
 
 def _groups(series: Series, *, alone: bool) -> list[tuple[str, list[int]]]:

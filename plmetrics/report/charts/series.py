@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from plmetrics.core.names import number_duplicates
 from plmetrics.inference.curves.thinning import thin
 from plmetrics.report.charts.figure import Figure
 from plmetrics.report.charts.marks import MOST_SERIES, add_title
@@ -41,7 +42,7 @@ class Series:
     labels: tuple[str, ...]
     common: str
     drawn: pl.DataFrame
-    omitted: int
+    omissions: int
     keys: tuple[Keys, ...] = field(default=())
     names: tuple[str, ...] = field(default=())
     values: tuple[str, ...] = field(default=())
@@ -50,10 +51,10 @@ class Series:
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes on series left out of the chart."""
-        if not self.omitted:
+        if not self.omissions:
             return ()
-        whole = count(self.omitted + len(self.labels))
-        return (f"{len(self.labels)} of {whole} shown, {count(self.omitted)} more are in the table",)
+        whole = count(self.omissions + len(self.labels))
+        return (f"{len(self.labels)} of {whole} shown, {count(self.omissions)} more are in the table",)
 
     @property
     def exact(self) -> bool:
@@ -62,11 +63,9 @@ class Series:
 
     def part(self, numbers: Sequence[int], naming: Callable[[Keys], str]) -> Series:
         """Some of the series, by number, each with its distinguishing name and its metric."""
-        names = number_duplicates([naming(self.keys[number]) for number in numbers])
+        names = _distinct([naming(self.keys[number]) for number in numbers])
         values = tuple(self.values[number] for number in numbers)
-        labels = number_duplicates(
-            [f"{name}  {value}".strip() for name, value in zip(names, values, strict=True)]
-        )
+        labels = _labels(names, values)
         renamed = pl.DataFrame({"s": [self.labels[number] for number in numbers], "t": labels})
         frame = self.frame.join(renamed, on="s", maintain_order="left")
         return replace(
@@ -110,9 +109,7 @@ def series_of(
     shown = _largest(selection, keys)
     values = tuple(estimate_of(selection, key, metric) for key in shown)
     names = _names(shown)
-    labels = number_duplicates(
-        [f"{name}  {value}".strip() for name, value in zip(names, values, strict=True)]
-    )
+    labels = _labels(names, values)
     points = points.join(_labels_of_keys(shown, labels), on=KEYS, nulls_equal=True, maintain_order="left")
     most = MOST_POINTS if len(shown) <= FEW_SERIES else MOST_POINTS // 2
     drawn = pl.concat(
@@ -188,21 +185,22 @@ def _thin_points(points: pl.DataFrame, most: int, *, by_threshold: bool) -> pl.D
 def _names(keys: Sequence[Keys]) -> tuple[str, ...]:
     """Distinguishing names of series, numbered where cut texts are the same."""
     vary = [len({key[part] for key in keys}) > 1 for part in range(3)]
-    return number_duplicates(
+    return _distinct(
         [", ".join(_name(key[part]) for part in range(3) if vary[part] and key[part]) for key in keys]
     )
 
 
+def _labels(names: Sequence[str], values: Sequence[str]) -> tuple[str, ...]:
+    """Distinct labels of series: their names, and their values where they have one."""
+    return _distinct([f"{name}  {value}" for name, value in zip(names, values, strict=True)])
+
+
+def _distinct(texts: Sequence[str]) -> tuple[str, ...]:
+    return tuple(text.strip() for text in number_duplicates([text.strip() for text in texts]))
+
+
 def _name(text: object) -> str:
     return in_line(short(str(text)))
-
-
-def number_duplicates(texts: Sequence[str]) -> tuple[str, ...]:
-    """The texts, with a number where there are more of the same."""
-    return tuple(
-        text if texts.count(text) == 1 else f"{text} ({number})".strip()
-        for number, text in enumerate(texts, 1)
-    )
 
 
 def _common(keys: Sequence[Keys]) -> str:

@@ -21,12 +21,16 @@ MOST = 500
 
 def diff_html(diff: Diff) -> str:
     """The changes as one HTML file: gate checks, then values by kind of change."""
-    tables = [table for change, text in CHANGES.items() if (table := _values(diff, change, text)) is not None]
-    return page_text(_head(diff), [_gates(diff), PageSection("Values", tables)])
+    tables = [
+        table
+        for change, text in CHANGES.items()
+        if (table := _values(diff.metrics, change, text)) is not None
+    ]
+    return page_text(_head(diff), [_gates(diff.gates), PageSection("Values", tables)])
 
 
 def _head(diff: Diff) -> PageHead:
-    values, checks = (int(frame["changed"].sum()) for frame in (diff.metrics, diff.gates))
+    values, checks = diff.changes
     counts = [f"{values} of {plural(diff.metrics.height, 'value')}"]
     counts.append(f"{checks} of {plural(diff.gates.height, 'gate check')}")
     before, after = diff.verdicts
@@ -40,8 +44,8 @@ def _head(diff: Diff) -> PageHead:
     )
 
 
-def _gates(diff: Diff) -> PageSection:
-    rows = diff.gates.filter("changed").head(MOST).rows(named=True)
+def _gates(gates: pl.DataFrame) -> PageSection:
+    rows = gates.filter("changed").head(MOST).rows(named=True)
     columns = ("gate", "model", "slice", "before", "after", "observed before", "observed after")
     cells = [
         [
@@ -58,8 +62,8 @@ def _gates(diff: Diff) -> PageSection:
     return PageSection("Gates", [Table("Gate checks that changed", columns, cells)] if cells else [])
 
 
-def _values(diff: Diff, change: str, text: str) -> Table | None:
-    frame = diff.metrics.filter(pl.col("change") == change)
+def _values(metrics: pl.DataFrame, change: str, text: str) -> Table | None:
+    frame = metrics.filter(pl.col("change") == change)
     if frame.is_empty():
         return None
     rows = [

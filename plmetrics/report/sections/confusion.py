@@ -31,13 +31,13 @@ def confusion(summary: Summary, width: int) -> list[Text]:
         return []
     blocks = [_matrix(part, width) for part in counts.partition_by("model", maintain_order=True)]
     if set(counts["true"]) == {"negative", "positive"}:
-        blocks.append(_in_slices(summary, width))
+        blocks.append(_in_slices(summary.curves, width))
     return join_blocks(blocks)
 
 
-def _in_slices(summary: Summary, width: int) -> list[Text]:
+def _in_slices(curves: pl.DataFrame, width: int) -> list[Text]:
     """Four cells of each slice with matrices of two classes."""
-    cells = summary.curves.filter(pl.col("slice_set") != "overall", curve="confusion")
+    cells = curves.filter(pl.col("slice_set") != "overall", curve="confusion")
     if cells.is_empty():
         return []
     place = pl.struct("model", "slice_set", "slice")

@@ -27,7 +27,7 @@ _UNTESTED = "without a test"
 
 def ranking(summary: Summary, width: int) -> list[Text]:
     """Row per model, the best first by the first metric with a better side; none of few models."""
-    rows = summary.metrics.filter(pl.col("class").is_null(), slice="all").rows(named=True)
+    rows = summary.overall.rows(named=True)
     models = list(dict.fromkeys(row["model"] for row in rows))
     if len(models) <= MOST_MODELS:
         return []
@@ -61,7 +61,7 @@ def _board(
     first, *others = [align([values.get((metric, model), absent) for model in models]) for metric in metrics]
     columns = [Column("model"), Column("rank", "right"), Column(metrics[0])]
     cells: list[list[Text]] = [[Text(printable(model)) for model in models], ranks, first]
-    baseline, against = _against(summary, metrics[0])
+    baseline, against = _against(summary.comparisons, metrics[0])
     if baseline is not None:
         columns.append(Column(f"to {printable(baseline)}"))
         cells.append([against.get(model, Text()) for model in models])
@@ -69,9 +69,9 @@ def _board(
     return table_or_stack(columns, list(map(list, zip(*cells, *others, strict=True))), width)
 
 
-def _against(summary: Summary, metric: str) -> tuple[str | None, Mapping[str, Text]]:
+def _against(comparisons: pl.DataFrame, metric: str) -> tuple[str | None, Mapping[str, Text]]:
     """Difference of each model to the baseline in a metric, with a single baseline."""
-    rows = usual_tests(summary.comparisons).filter(
+    rows = usual_tests(comparisons).filter(
         pl.col("class").is_null(), contrast="model", scale="difference", slice_set="overall", metric=metric
     )
     if rows["baseline"].n_unique() != 1:

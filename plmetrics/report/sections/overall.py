@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
 from rich.text import Text
 
 from plmetrics.core.names import printable
@@ -23,7 +22,7 @@ MOST_MODELS = 8
 
 def overall(summary: Summary, width: int) -> list[Text]:
     """Models as columns where they fit, else a line per metric and model; none of many models."""
-    rows = summary.metrics.filter(pl.col("class").is_null(), slice="all").rows(named=True)
+    rows = summary.overall.rows(named=True)
     if not rows:
         return []
     values = {(metric_label(row), printable(row["model"])): row_estimate(row) for row in rows}

@@ -56,7 +56,7 @@ def side_of(result: Outcome, now: pl.DataFrame | None = None) -> Side:
     if now is not None:
         metrics, replicates = (
             rename_slices(metrics, now),
-            None if replicates is None else replicates.renamed(now),
+            None if replicates is None else replicates.rename(now),
         )
     uncertainty = result.suite.uncertainty
     groups, masses = blocks.get("modulus") or units, result.record.get("masses", ())

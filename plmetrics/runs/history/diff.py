@@ -68,9 +68,15 @@ class Diff:
         """Whether anything changed: a value, a status, a verdict, or the set of rows."""
         return bool(self.metrics["changed"].any() or self.gates["changed"].any())
 
+    @property
+    def changes(self) -> tuple[int, int]:
+        """Number of changed values, and of changed gate checks."""
+        return int(self.metrics["changed"].sum()), int(self.gates["changed"].sum())
+
     def __repr__(self) -> str:
-        rows, checks = (int(frame["changed"].sum()) for frame in (self.metrics, self.gates))
-        return f"Diff({self.before} -> {self.after}: {rows} of {self.metrics.height} values and {checks} gates changed)"
+        values, checks = self.changes
+        changes = f"{values} of {self.metrics.height} values and {checks} gates changed"
+        return f"Diff({self.before} -> {self.after}: {changes})"
 
 
 def compare_runs(before: Outcome, after: Outcome) -> Diff:
@@ -172,7 +178,7 @@ def _with_paired_intervals(rows: pl.DataFrame, runs: PairedRuns | None, level: f
         return rows
     differences = runs.differences(level)
     reach = np.fmax(differences.upper - differences.difference, differences.difference - differences.lower)
-    paired = pl.Series(runs.paired & np.isin(differences.interval_status.astype(str), ("ok", "degenerate")))
+    paired = pl.Series(runs.mask & np.isin(differences.interval_status.astype(str), ("ok", "degenerate")))
     ends = {"low": differences.lower, "high": differences.upper, "reach": reach}
     return rows.with_columns(
         pl.when(paired).then(pl.Series(numbers).fill_nan(None)).otherwise(name).alias(name)

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from plmetrics.core.segments import run_starts
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -183,7 +185,7 @@ def score_locator(score: Array, positive: NDArray[np.bool_], bins: int) -> Locat
     A score that very many rows have is a bin of its own; of a few scores, which rows share, each is.
     """
     keys, ascending = Keys.of(score), np.sort(score)
-    distinct = ascending[np.append(True, ascending[1:] != ascending[:-1])[: len(ascending)]]
+    distinct = ascending[run_starts(ascending)]
     if len(distinct) <= min(bins, len(ascending)) // 2:
         return locator_at(around_single(distinct[:0], distinct), keys)
     most = max(1, 4 * len(ascending) // bins)

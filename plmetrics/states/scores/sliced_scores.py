@@ -60,7 +60,7 @@ class SlicedScores(Protocol):
     """Scores of a slice set, as ordered metrics read them: sorted rows, or a grid.
 
     `rows` is the number of the model's rows, which says whether to resample them one by one, None where that cannot
-    be done; `binned` says whether a point may hold several distinct scores.
+    be done; `has_bins` says whether a point may hold several distinct scores.
     """
 
     @property
@@ -72,11 +72,11 @@ class SlicedScores(Protocol):
         """Number of the model's rows."""
 
     @property
-    def binned(self) -> bool:
+    def has_bins(self) -> bool:
         """Whether points are bins."""
 
     @property
-    def weighted(self) -> bool:
+    def has_weights(self) -> bool:
         """Whether rows carry weights."""
 
     @property

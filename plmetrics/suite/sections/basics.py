@@ -196,7 +196,7 @@ class ModelColumns(Strict):
         return self.label is not None or self.weight is not None
 
     @property
-    def calibrated(self) -> ModelColumns:
+    def after_calibration(self) -> ModelColumns:
         """The model after calibration: its score has another scale."""
         score = self.score if self.margin is None else self.margin
         return self.model_copy(update={"score": score, "margin": None, "threshold": None})
@@ -347,7 +347,7 @@ class Calibrate(Strict):
     )
     smoothing: bool = Field(default=False, description="Whether platt fits Platt's targets, inside 0 and 1.")
 
-    def named(self, model: str) -> str:
+    def model_name(self, model: str) -> str:
         """The name of a model's calibrated scores."""
         return f"{model}_{self.method}"
 

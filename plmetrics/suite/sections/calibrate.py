@@ -71,7 +71,7 @@ def check_additions(fields: Mapping[str, Any], add: Callable[..., None]) -> None
         for message, step, hint in _problems(spec, models, fields):
             add(message, (*path, *step), hint)
         for source in spec.sources(models):
-            name = spec.named(source)
+            name = spec.model_name(source)
             if name in origins:
                 msg = f"the calibrated model would be named '{name}', and that is {origins[name]} already"
                 add(msg, path, "rename that one, or leave one of them out")

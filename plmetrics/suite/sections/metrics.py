@@ -16,6 +16,7 @@ from plmetrics.core.names import SuitePath, did_you_mean
 from plmetrics.core.text import Call, TextError, at_ranks, join_torn, parse_call, refuse_nameless
 from plmetrics.suite.problems import Findings, check_predicate, message_text
 from plmetrics.suite.sections.custom_metrics import DEFINITION_KEYS, CustomMetrics, kind_of
+from plmetrics.suite.sections.section import is_name_list
 from plmetrics.suite.tasks import CLASS_TASKS
 
 METRIC_DEFAULTS = {"undefined": ("multiclass", "multilabel"), "ties": ("ranking",)}
@@ -47,7 +48,7 @@ class MetricReader:
         self._definitions = CustomMetrics(task, findings, self.read)
         self._of_texts: dict[str, Metric] = {}
 
-    def read_all(self, value: Any, *, parts: Sequence[tuple[str, ...]] = ()) -> Metrics:
+    def read_list(self, value: Any, *, parts: Sequence[tuple[str, ...]] = ()) -> Metrics:
         """The metrics asked for; the task's default list for None. None, if one of them is wrong.
 
         `parts` are those of each model's prediction: defaults that a model cannot have are left out.
@@ -102,7 +103,7 @@ class MetricReader:
         """The slice sets of an entry, None for all."""
         value = entry.get("slices", "all") if isinstance(entry, Mapping) else "all"
         names = [value] if isinstance(value, str) else value
-        if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
+        if not is_name_list(names):
             msg = f"slices must be a slice set or a list of them, not {message_text(value)}"
             self._findings.add(msg, (*path, "slices"))
             return None

@@ -8,6 +8,7 @@ from typing import Any
 from plmetrics.core.names import SuitePath, plain_text
 from plmetrics.suite.problems import Findings, check_expression, is_label, message_text
 from plmetrics.suite.sections.basics import ModelColumns
+from plmetrics.suite.sections.section import is_name_list
 from plmetrics.suite.tasks import CLASS_TASKS, PREDICTION_KINDS, PREDICTS
 
 _NAMED = str.maketrans({"/": "÷", "\\": " ", "|": "¦", **dict.fromkeys(map(chr, range(32)), " ")})
@@ -120,7 +121,7 @@ def _by_weight(
 ) -> Any:
     """Each model with the first of some weights, and with the others under names of their own."""
     models = [models] if isinstance(models, str) else models
-    if isinstance(models, (list, tuple)) and all(isinstance(name, str) for name in models):
+    if is_name_list(models):
         models = {name: name for name in models}
     if not isinstance(models, Mapping):
         return models
@@ -185,7 +186,7 @@ def _check_labels(
     if columns is None:
         return
     fits = fields.get("calibrate") or ()
-    sources = {fit.named(name): name for fit in fits for name in fit.sources(models)}
+    sources = {fit.model_name(name): name for fit in fits for name in fit.sources(models)}
     labels = {}
     for name in names:
         spec = models.get(sources.get(name, name))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol, Self, TypeGuard
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic_core import PydanticCustomError
@@ -75,10 +75,20 @@ def anchored_path(path: str | tuple[str, ...], folder: Path) -> str | tuple[str,
     return path if path == HANDED_OVER or is_address(path) else str((folder / path).absolute())
 
 
+def names_of(value: str | Sequence[str]) -> tuple[str, ...]:
+    """One name or several as several."""
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
+def is_name_list(value: Any) -> TypeGuard[Sequence[str]]:
+    """Whether a value is a list of texts."""
+    return isinstance(value, (list, tuple)) and all(isinstance(name, str) for name in value)
+
+
 def with_label_columns(columns: Any) -> Any:
     """Columns of roles with a label of several columns by class, and a text with all their names."""
     label = columns.get("label") if isinstance(columns, Mapping) else None
-    if isinstance(label, (list, tuple)) and all(isinstance(name, str) for name in label):
+    if is_name_list(label):
         label = {name: name for name in label}
     if not isinstance(label, Mapping) or not all(isinstance(name, str) for name in label.values()):
         return columns
@@ -105,7 +115,7 @@ class BySet:
 
     def _mapping(self, value: Any) -> Any:
         names = _as_tuple(value)
-        if self._alone and isinstance(names, (list, tuple)) and all(isinstance(name, str) for name in names):
+        if self._alone and is_name_list(names):
             return dict.fromkeys(names, ())
         if isinstance(value, Mapping):
             return value

@@ -11,6 +11,7 @@ from typing import Any
 from plmetrics.core.names import RESERVED_SLICE_SETS, SuitePath, did_you_mean
 from plmetrics.suite.problems import Findings, check_expression, check_predicate, is_label, message_text
 from plmetrics.suite.sections.basics import MOST_EDGES, SliceSet
+from plmetrics.suite.sections.section import is_name_list
 
 KINDS = ("bins", "quantiles", "top", "every")
 """The keys that make other slices of a column than its values."""
@@ -47,7 +48,7 @@ def _name_sets(listed: list[Any] | tuple[Any, ...], findings: Findings) -> dict[
     out: dict[str, Any] = {}
     for index, item in enumerate(listed):
         columns = [item] if isinstance(item, str) else item
-        if not isinstance(columns, (list, tuple)) or not all(isinstance(column, str) for column in columns):
+        if not is_name_list(columns):
             hint = "write slices: {name: {...}} for anything else"
             findings.add(f"a list of slices holds columns, not {message_text(item)}", ("slices", index), hint)
         elif "_".join(columns) in out:

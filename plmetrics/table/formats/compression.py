@@ -17,7 +17,7 @@ from plmetrics.table.storage.objects import open_binary
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from plmetrics.table.files import SourceFile
+    from plmetrics.table.files import Complaints, SourceFile
 
 COMPRESSIONS = (".gz", ".zst")
 DAMAGED = "is damaged: it cannot be decompressed"
@@ -68,6 +68,14 @@ def open_bytes(path: str) -> Iterator[IO[bytes]]:
         if is_damage(error):
             raise CompressionError(DAMAGED) from error
         raise
+
+
+def add_fault(complaints: Complaints, path: str, error: OSError) -> None:
+    """Note why a file cannot be read: it is damaged, or it was refused."""
+    if is_damage(error):
+        complaints.add(path, DAMAGED, UPSTREAM)
+    else:
+        complaints.fault(path, error)
 
 
 def is_damage(error: OSError) -> bool:

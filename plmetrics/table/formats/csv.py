@@ -10,7 +10,6 @@ from __future__ import annotations
 import csv
 import os
 import re
-from collections import Counter
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
@@ -19,16 +18,15 @@ from typing import IO, TYPE_CHECKING
 import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
-from plmetrics.core.names import is_address, name_list
+from plmetrics.core.names import is_address, name_list, number_duplicates
 from plmetrics.table.files import Complaints, SourceFile, shown_path
 from plmetrics.table.formats.common_columns import column_differences
 from plmetrics.table.formats.compression import (
     COMPRESSIONS,
-    DAMAGED,
     UPSTREAM,
     CompressionError,
+    add_fault,
     decompressed_size,
-    is_damage,
     open_bytes,
     open_text,
     with_compressions,
@@ -202,10 +200,7 @@ def _complaining(file: SourceFile, complaints: Complaints) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if is_damage(error):
-            complaints.add(file.path, DAMAGED, UPSTREAM)
-        else:
-            complaints.fault(file.path, error)
+        add_fault(complaints, file.path, error)
     except UnicodeDecodeError:
         complaints.add(file.path, "is not UTF-8 text", "convert it to UTF-8, or to parquet")
     except CompressionError as error:
@@ -232,17 +227,7 @@ def _header(file: SourceFile, complaints: Complaints) -> list[str] | None:
         if fault:
             complaints.add(file.path, *fault)
             return None
-    return _number_duplicates(names) or None
-
-
-def _number_duplicates(names: Sequence[str]) -> list[str]:
-    """Unique column names: repeated ones get a number each, so that none is read by mistake."""
-    counts, occurrences = Counter(names), Counter[str]()
-    apart = []
-    for name in names:
-        occurrences[name] += 1
-        apart.append(f"{name} (repeated, {occurrences[name]})" if counts[name] > 1 else name)
-    return apart
+    return number_duplicates(names, "{} (repeated, {})") or None
 
 
 def _polars_name(name: str) -> str:

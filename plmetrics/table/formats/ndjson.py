@@ -14,10 +14,9 @@ from polars.exceptions import PanicException, PolarsError
 
 from plmetrics.table.formats.common_columns import ColumnRules, common_columns
 from plmetrics.table.formats.compression import (
-    DAMAGED,
     UPSTREAM,
     CompressionError,
-    is_damage,
+    add_fault,
     open_text,
     with_compressions,
 )
@@ -77,10 +76,7 @@ def _columns(file: SourceFile, rows: int | None, complaints: Complaints) -> pl.S
             [file.path], infer_schema_length=rows, **scan_options([file])
         ).collect_schema()
     except OSError as error:
-        if is_damage(error):
-            complaints.add(file.path, DAMAGED, UPSTREAM)
-        else:
-            complaints.fault(file.path, error)
+        add_fault(complaints, file.path, error)
     except (PolarsError, PanicException) as error:
         complaints.add(file.path, *_fault(file, rows, str(error).splitlines()[0]))
     else:

@@ -45,7 +45,7 @@ class Address(NamedTuple):
         return urlsplit(f"/{self.key}").path.lstrip("/") if self.is_web else self.key
 
     @property
-    def shown(self) -> str:
+    def message_text(self) -> str:
         """As messages show it, without the values of a signature."""
         return mask_address(str(self)) if self.is_web else str(self)
 

@@ -67,9 +67,9 @@ def _copy(place: str, ending: str, folder: Path) -> dict[Path, str]:
     except OSError as error:
         reason = error.strerror or str(error)
         raise EnvironmentFault(
-            Problem(f"{address.shown}: cannot be copied to this machine: {reason}")
+            Problem(f"{address.message_text}: cannot be copied to this machine: {reason}")
         ) from error
-    return {path: each.shown for path, each in zip(paths, addresses, strict=True)}
+    return {path: each.message_text for path, each in zip(paths, addresses, strict=True)}
 
 
 def _right_below(address: Address, ending: str) -> list[Address]:
@@ -81,7 +81,7 @@ def _right_below(address: Address, ending: str) -> list[Address]:
         if str(path.parent) == below and path.name.endswith(ending) and not path.name.startswith(".")
     )
     if not chosen:
-        raise AbsentDataError(Problem(f"{address.shown}: no object in it ends in {ending}"))
+        raise AbsentDataError(Problem(f"{address.message_text}: no object in it ends in {ending}"))
     return [address._replace(key=key) for key in chosen]
 
 

@@ -53,7 +53,7 @@ def list_objects(paths: Sequence[str], endings: Collection[str], complaints: Com
         place = web[0] if web else address
         folders.append(folder)
         objects += [(place._replace(key=entry.key), entry) for entry in facts]
-    refuse_twice(address.shown for address, _ in objects)
+    refuse_twice(address.message_text for address, _ in objects)
     folder = _above_partitions(posixpath.commonpath([f"/{folder}" for folder in folders]))
     files = (_source_file(address, facts, folder) for address, facts in objects)
     return sorted(files, key=lambda file: file.name)
@@ -176,7 +176,7 @@ def _refuse_tables(address: Address, listed: Sequence[ObjectFacts]) -> None:
         match["table"]: match["log"] is not None for entry in listed if (match := _TABLE.match(entry.key))
     }
     problems = [
-        loose_files(address._replace(key=folder).shown, DELTA if is_delta else ICEBERG)
+        loose_files(address._replace(key=folder).message_text, DELTA if is_delta else ICEBERG)
         for folder, is_delta in tables.items()
     ]
     if problems:

@@ -65,7 +65,7 @@ def write_object(address: Address, content: bytes) -> None:
         EnvironmentFault: the store cannot be reached, or denies access.
     """
     if not address.is_bucket or not address.key:
-        message = f"{address.shown}: nothing can be written there"
+        message = f"{address.message_text}: nothing can be written there"
         raise ConfigError(Problem(message, hint="name an object or a folder in a bucket: s3://BUCKET/FOLDER"))
     _answer_of(address, lambda: stores.write(address.root, address.key, content))
 
@@ -213,4 +213,4 @@ def _answer_of(address: Address, question: Callable[[], T]) -> T:
     except Exception as error:  # obstore has many kinds; others are no fault of the store
         if not (isinstance(error, OSError) or is_storage_error(error)):
             raise
-        raise storage_fault(error, address.shown) from error
+        raise storage_fault(error, address.message_text) from error

@@ -64,7 +64,7 @@ class BucketPlace:
         except ConfigError as error:
             raise ConfigError([replace(problem, path=path) for problem in error.problems]) from error
         if not address.is_bucket:
-            message = f"'{address.shown}' is no folder of a bucket"
+            message = f"'{address.message_text}' is no folder of a bucket"
             hint = "results go to a directory, or to a bucket: s3://BUCKET/runs, gs:// or az://"
             raise ConfigError(Problem(message, path, hint))
         key = posixpath.normpath(f"/{address.key}").strip("/")

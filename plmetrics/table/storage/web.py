@@ -77,7 +77,9 @@ def _get(address: Address, start: int = 0, length: int | None = None) -> tuple[b
         except (URLError, TimeoutError, ConnectionError, HTTPException) as error:
             if attempt == most:
                 reason = getattr(error, "reason", error)
-                raise EnvironmentFault(Problem(f"{address.shown}: cannot be reached: {reason}")) from None
+                raise EnvironmentFault(
+                    Problem(f"{address.message_text}: cannot be reached: {reason}")
+                ) from None
         time.sleep(min(_PAUSE * 2**attempt, _LONGEST_PAUSE))
     raise AssertionError
 
@@ -88,15 +90,15 @@ def _request(address: Address, start: int, length: int | None) -> tuple[bytes, d
     with urlopen(Request(str(address), headers=headers), timeout=_SECONDS) as answer:
         if headers and answer.status != _PARTIAL:
             hint = "the server must answer requests for ranges of bytes; or copy the file to a local disk"
-            raise DataError(Problem(f"{address.shown}: the server sends whole files only", hint=hint))
+            raise DataError(Problem(f"{address.message_text}: the server sends whole files only", hint=hint))
         return answer.read(), {name.lower(): value for name, value in answer.headers.items()}
 
 
 def _fault(address: Address, status: int, reason: str) -> PlmetricsError:
     if status in _ABSENT:
-        return AbsentDataError(Problem(f"{address.shown}: no such file: {status} {reason}"))
+        return AbsentDataError(Problem(f"{address.message_text}: no such file: {status} {reason}"))
     words = " ".join(reason.partition("\n")[0].split())
-    return EnvironmentFault(Problem(f"{address.shown}: the server answers {status} {words}"))
+    return EnvironmentFault(Problem(f"{address.message_text}: the server answers {status} {words}"))
 
 
 class DataSetFiles(NamedTuple):

@@ -88,7 +88,7 @@ def test_squares_are_summed_only_where_such_intervals_are_asked_for(
     suite = tmp_path / "s.yaml"
     columns = "columns: {label: y, treatment: t}\nmodels: {p: p}\nmetrics: [ate]"
     suite.write_text(f"task: uplift\ndata: {{path: t.csv}}\n{columns}\nuncertainty: {uncertainty}\n")
-    needed = [metric.text for metric in load_suite(suite).suite.needed("overall")]
+    needed = [metric.text for metric in load_suite(suite).suite.state_metrics("overall")]
     assert needed == ["ate", *(["ate_standard_error"] if squares else [])]
 
 

@@ -111,8 +111,8 @@ def test_a_run_that_took_too_much_says_so_and_what_to_write():
         "from plmetrics.engine.memory.settings import Watch\n"
         "watch = Watch.begin()\n"
         "held = np.ones(40_000_000)\n"
-        "print(watch.exceeded(200_000_000))\n"
-        "print(Watch.begin().exceeded(200_000_000))\n"
+        "print(watch.excess(200_000_000))\n"
+        "print(Watch.begin().excess(200_000_000))\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     said, nothing = done.stdout.splitlines()

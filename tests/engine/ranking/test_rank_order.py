@@ -44,13 +44,13 @@ def test_the_two_zeros_are_a_tie() -> None:
     "labels", [[0.0, 3.0, 1.0, 2.0], [0.5, 0.25, 1e300, 0.75], [-1.0, 4.0, -3.0, 0.0], [0.0, 9.0, 9.0, 300.0]]
 )
 def test_labels_are_put_in_descending_order(labels: list[float]) -> None:
-    judged = QueryRows(np.array([1, 0, 1, 0]), 2, pl.Series(labels)).judged
+    judged = QueryRows(np.array([1, 0, 1, 0]), 2, pl.Series(labels)).query_labels
     assert judged.offsets.tolist() == [0, 2, 4]
     assert judged.best.tolist() == [*sorted(labels[1::2], reverse=True), *sorted(labels[::2], reverse=True)]
 
 
 def test_a_query_without_rows_has_no_labels() -> None:
-    judged = QueryRows(np.array([2, 0, 2]), 4, pl.Series([0.0, 1.0, 2.0])).judged
+    judged = QueryRows(np.array([2, 0, 2]), 4, pl.Series([0.0, 1.0, 2.0])).query_labels
     assert (judged.offsets.tolist(), judged.best.tolist()) == ([0, 1, 1, 3, 3], [1.0, 2.0, 0.0])
 
 

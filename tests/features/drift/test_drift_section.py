@@ -35,7 +35,7 @@ def test_measures_share_bins_and_floor_and_are_kept_once(load: Any) -> None:
 def test_a_gate_means_the_same_measure(load: Any) -> None:
     text = REFERENCE + "bins: 20, measures: [psi], gates: [{measure: psi, at_most: 0.1}]}\n"
     spec = load(text).suite.sections["drift"]
-    assert spec.judged(spec.gates[0]).text == "psi(bins=20)"
+    assert spec.gate_measure(spec.gates[0]).text == "psi(bins=20)"
 
 
 def test_all_slice_sets_in_the_order_of_the_suite(load: Any) -> None:

@@ -482,7 +482,7 @@ def test_every_plan_streams(tmp_path: Any, task: str) -> None:
     for some in (checks.plans(), checks.keyed_plans(0, 1), checks.keyed_plans(1, 3)):
         plans += some.values()
     looked = {"@n": SIZE, **{f"values|{column.name}": 5 for column in columns}}
-    plans += [column.grouped(frame, looked) for column in columns]
+    plans += [column.label_groups(frame, looked) for column in columns]
     plans += [column.order(frame) for column in columns]
     assert len(plans) > 8
     assert not [fallback for plan in plans for fallback in fallbacks(plan)]

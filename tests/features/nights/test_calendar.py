@@ -50,10 +50,10 @@ def test_an_interval_contains_its_moment_and_its_name_gives_it_back(
     days = calendar(every, zone)
     interval = days.containing(moment)
     assert interval.start <= moment < interval.end
-    assert days.interval(interval.key) == days.named(interval.key) == interval
+    assert days.interval(interval.key) == days.by_name(interval.key) == interval
     assert days.interval(interval.start.isoformat()) == interval
     assert days.interval(f"{interval.start.isoformat()}/{interval.end.isoformat()}") == interval
-    assert days.following(interval).start == interval.end
+    assert days.next(interval).start == interval.end
 
 
 @pytest.mark.exhaustive
@@ -102,8 +102,8 @@ def test_names_of_other_calendars_are_none_of_this(every: str) -> None:
     moment = datetime(2026, 11, 20, 5, tzinfo=UTC)
     keys = {other: calendar(other).containing(moment).key for other in LENGTHS}
     assert len(set(keys.values())) == len(LENGTHS)
-    assert [other for other, key in keys.items() if calendar(every).named(key) is not None] == [every]
-    assert calendar(every).named("latest") is None
+    assert [other for other, key in keys.items() if calendar(every).by_name(key) is not None] == [every]
+    assert calendar(every).by_name("latest") is None
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_a_window_is_all_intervals_that_lie_within_it(
     while other.start < interval.end:
         if earliest <= other.start and other.end <= interval.start:
             walked.append(other)
-        other = days.following(other)
+        other = days.next(other)
     assert window == walked
 
 
@@ -156,7 +156,7 @@ def test_a_window_is_all_intervals_that_lie_within_it(
 def test_days_of_weeks_before_are_of_the_same_weekday(moment: datetime, zone: str, weeks: int) -> None:
     days = calendar("1d", zone)
     interval = days.containing(moment)
-    earlier = days.shifted(interval, Duration(1, "w"), -weeks)
+    earlier = days.shift(interval, Duration(1, "w"), -weeks)
     assert date.fromisoformat(earlier.key) == date.fromisoformat(interval.key) - timedelta(weeks=weeks)
 
 
@@ -166,7 +166,7 @@ def test_some_hours_of_weeks_before_are_those_that_share_most_of_their_clock(
 ) -> None:
     hourly = calendar(every, zone)
     interval = hourly.containing(moment)
-    earlier = hourly.shifted(interval, Duration(1, "w"), -weeks)
+    earlier = hourly.shift(interval, Duration(1, "w"), -weeks)
     clocks, jumps = [], [timedelta()]
     for one in (interval, earlier):
         ends = [moment.astimezone(ZoneInfo(zone)) for moment in (one.start, one.end)]

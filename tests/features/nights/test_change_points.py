@@ -193,7 +193,7 @@ def frame(every: str, values: Array) -> pl.DataFrame:
     first = calendar.interval("2026-03-02")
     intervals = [first]
     for _ in values[1:]:
-        intervals.append(calendar.following(intervals[-1]))
+        intervals.append(calendar.next(intervals[-1]))
     rows = pl.DataFrame(
         {
             "interval": [each.key for each in intervals],

@@ -95,7 +95,7 @@ def test_parts_say_what_they_hold() -> None:
     held = Dense(np.zeros(SLICES * WIDTH, dtype=np.uint8))
     held.add(np.array([4, 60, 61]), np.array([3, 0, 7], dtype=np.uint8), distinct=True)
     asked = Part("scores", (0,), "m", "coarse", (WIDTH // 2, 2))
-    part, rows = ScoreCounts(asked, SLICES, 0, keys, None, held).written()
+    part, rows = ScoreCounts(asked, SLICES, 0, keys, None, held).write()
     assert (part.total, part.entries) == (10, 2)
     found = [(slots.tolist(), values.tolist()) for slots, values in PieceRows.of(rows).entries(WIDTH)]
     assert found == [([4, 61], [3, 7])]

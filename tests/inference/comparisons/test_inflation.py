@@ -97,7 +97,7 @@ def rejected(metric: Any, pair: list[Estimate], scale: str, sizes: tuple[int, in
         made = paired_difference(*pair, equal=equal, level=0.95)
     bears = bearable(metric, scale)
     if bears is not None:
-        made = made.untested(unequal_noise(*pair, bears), "unequal_noise")
+        made = made.without_tests(unequal_noise(*pair, bears), "unequal_noise")
     if leaves_noise(metric, scale):
         made = noise_bounds(made, remaining_noise(metric, *pair), ~equal, 0.95)
     return float(np.mean(np.nan_to_num(made.p_value, nan=1.0) < 0.05))

@@ -12,18 +12,18 @@ PLATT = "calibrate: {method: platt, fit_on: \"split = 'valid'\"}\n"
 
 def test_all_models_with_scores_are_calibrated(load: Any) -> None:
     suite = load(PLATT, head=HEAD).suite
-    assert tuple(suite.added) == ("a_platt", "b_platt")
-    assert tuple(load(PLATT + "baseline: true\n", head=HEAD).suite.added) == (
+    assert tuple(suite.further_models) == ("a_platt", "b_platt")
+    assert tuple(load(PLATT + "baseline: true\n", head=HEAD).suite.further_models) == (
         "a_platt",
         "b_platt",
         "baseline",
     )
-    assert tuple(load("", head=HEAD).suite.added) == ()
+    assert tuple(load("", head=HEAD).suite.further_models) == ()
 
 
 def test_several_calibrators_for_some_models(load: Any) -> None:
     text = "calibrate:\n  - {method: beta, fit_on: x > 1, models: b}\n  - {method: isotonic, fit_on: x > 1}\n"
-    assert tuple(load(text).suite.added) == ("b_beta", "a_isotonic", "b_isotonic")
+    assert tuple(load(text).suite.further_models) == ("b_beta", "a_isotonic", "b_isotonic")
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_several_calibrators_for_some_models(load: Any) -> None:
     ],
 )
 def test_added_models_may_be_named(load: Any, text: str) -> None:
-    assert load(PLATT + text).suite.added
+    assert load(PLATT + text).suite.further_models
 
 
 @pytest.mark.parametrize(

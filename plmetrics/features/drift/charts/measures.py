@@ -57,7 +57,7 @@ def draw(selection: Selection) -> Figure:
     notes = (f"{plural(more, 'more measure')} in the table drift",) if more else ()
     first = table.row(0, named=True)
     title = "Drift" + ("" if selection.slice_set is None else f" by {short(selection.slice_set, 60)}")
-    limited = any(_limits(selection, part) for part in parts)
+    limited = any(_limits(selection.summary.gates, part) for part in parts)
     subtitle = (
         f"{count(first['n_reference'])} reference rows, {count(first['n_current'])} now",
         "shaded: beyond the limit of a gate; orange: a gate failed" if limited else "",
@@ -82,7 +82,7 @@ def _size(part: pl.DataFrame) -> pl.Expr:
 def _panel(selection: Selection, part: pl.DataFrame, *, titled: bool) -> Chart:
     scaled = _size(part).meta.output_name() == "per_sd"
     name = short(part["measure"][0], 60) + (" (in standard deviations)" if scaled else "")
-    limits = [] if scaled else _limits(selection, part)
+    limits = [] if scaled else _limits(selection.summary.gates, part)
     records = part.rows(named=True)
     texts = {
         "t": [_label(row) for row in records],
@@ -92,16 +92,16 @@ def _panel(selection: Selection, part: pl.DataFrame, *, titled: bool) -> Chart:
     }
     none = pl.lit(None, dtype=pl.Float64)
     drawn = part.with_columns(x=_size(part), lo=none, hi=none, **text_columns(texts))
-    rows = stack_rows(header(name), drawn.with_columns(look=_look(selection, part)))
+    rows = stack_rows(header(name), drawn.with_columns(look=_look(selection.summary.gates, part)))
     domain = forest_domain(rows, [0.0, *(limit.value for limit in limits)])
     columns, end = columns_of(_TEXTS, WIDTH, titled=titled)
     under = [mark for limit in limits for mark in zone(limit, domain)]
     return panel(rows, Scale(domain, "", 0.0), columns, under=under, end=end)
 
 
-def _look(selection: Selection, part: pl.DataFrame) -> pl.Expr:
+def _look(gates: pl.DataFrame, part: pl.DataFrame) -> pl.Expr:
     """Orange where a gate failed on the very value or p value: others may have limits of their own."""
-    failed = selection.summary.gates.filter(metric=part["measure"][0], verdict="fail")
+    failed = gates.filter(metric=part["measure"][0], verdict="fail")
     judged = [
         pl.struct("slice", number).is_in(
             rows.select("slice", pl.col("observed").alias(number)).to_struct().implode()
@@ -114,9 +114,9 @@ def _look(selection: Selection, part: pl.DataFrame) -> pl.Expr:
     return look_where("x", pl.any_horizontal(judged), "worse")
 
 
-def _limits(selection: Selection, part: pl.DataFrame) -> list[Limit]:
+def _limits(gates: pl.DataFrame, part: pl.DataFrame) -> list[Limit]:
     """The limits of gates on the measure; those on p values are none of the axis."""
-    rows = selection.summary.gates.filter(
+    rows = gates.filter(
         pl.col("metric") == part["measure"][0],
         pl.col("gate").str.starts_with("drift: ") | pl.col("model").is_null(),
         pl.col("scale").is_null(),

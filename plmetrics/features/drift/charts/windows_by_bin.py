@@ -29,7 +29,7 @@ def draw(selection: Selection) -> Figure:
             Problem("the result has no table drift_histograms", hint="run it again with drift")
         )
     bins = selection.rows(table)
-    order = _by_size(selection, bins)
+    order = _by_size(selection.summary.drift, bins)
     shown = order.head(MOST_PAIRS)
     parts = [
         (
@@ -54,10 +54,10 @@ def draw(selection: Selection) -> Figure:
     )
 
 
-def _by_size(selection: Selection, bins: pl.DataFrame) -> pl.DataFrame:
+def _by_size(drift: pl.DataFrame, bins: pl.DataFrame) -> pl.DataFrame:
     """The columns with their psi, the largest first; those without one in the order of the table."""
     keys = bins.select(_KEYS).unique(maintain_order=True)
-    psi = selection.summary.drift.filter(pl.col("measure").str.starts_with("psi")).select(*_KEYS, "value")
+    psi = drift.filter(pl.col("measure").str.starts_with("psi")).select(*_KEYS, "value")
     psi = psi.unique(_KEYS, keep="first", maintain_order=True)
     joined = keys.join(psi, on=_KEYS, how="left", nulls_equal=True, maintain_order="left")
     return joined.sort("value", descending=True, nulls_last=True, maintain_order=True)

@@ -17,6 +17,7 @@ from plmetrics.report.charts.marks import (
     series_paint,
     series_scales,
     span,
+    with_ends,
 )
 from plmetrics.report.charts.marks import axis as value_axis
 from plmetrics.report.charts.marks import legend as legend_of
@@ -123,7 +124,7 @@ def _levels(points: pl.DataFrame, x: dict[str, Any], y: dict[str, Any]) -> list[
 
 
 def _bars(points: pl.DataFrame, x: dict[str, Any], y: dict[str, Any]) -> list[Chart]:
-    both = points.filter(pl.col("lo").is_not_null(), pl.col("hi").is_not_null())
+    both = with_ends(points)
     if both.is_empty():
         return []
     rule = base(both.select("x", "lo", "hi", "ink")).mark("rule", opacity=0.45)

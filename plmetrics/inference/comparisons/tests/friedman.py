@@ -196,7 +196,12 @@ def critical_difference(k: int, blocks: int, level: float = 0.95, df: str = "inf
     from scipy.stats import studentized_range
 
     q = float(studentized_range.ppf(inside(level, "level"), k, freedom_of(df, k, blocks))) / np.sqrt(2.0)
-    return float(q * np.sqrt(k * (k + 1.0) / (6.0 * blocks)))
+    return float(q * _rank_error(k, blocks))
+
+
+def _rank_error(k: int, blocks: int) -> float:
+    """Standard error of a difference of two mean ranks of equal models."""
+    return float(np.sqrt(k * (k + 1.0) / (6.0 * blocks)))
 
 
 def nemenyi(
@@ -247,7 +252,7 @@ def nemenyi_of(ranking: ModelRanks, *, level: float = 0.95, df: str = "infinite"
         raise ConfigError(msg)
     later, earlier = np.tril_indices(k, -1)
     difference = ranking.mean[later] - ranking.mean[earlier]
-    scale = np.sqrt(k * (k + 1.0) / (6.0 * blocks))
+    scale = _rank_error(k, blocks)
     limit = critical_difference(k, blocks, level, df)
     return pl.DataFrame(
         {

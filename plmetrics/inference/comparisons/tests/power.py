@@ -181,7 +181,7 @@ def power_proportions(p1: float, p2: float, n: int, *, level: float = 0.95) -> f
     """
     for name, value in (("p1", p1), ("p2", p2), ("level", level)):
         inside(value, name)
-    _check_minimum("n", n, 1)
+    _check_minimum(n, 1)
     return float(power_of_proportions(_scalar(p1), _scalar(p2), _scalar(n), _scalar(n), level)[0])
 
 
@@ -233,14 +233,14 @@ def power_means(difference: float, sd: float, n: int, *, level: float = 0.95) ->
     0.8015
     """
     inside(level, "level")
-    _check_minimum("n", n, 2)
+    _check_minimum(n, 2)
     positive(sd, "sd")
     return float(power_of_means(_scalar(difference / sd), _scalar(n), _scalar(n), level)[0])
 
 
-def _check_minimum(name: str, n: int, least: int) -> None:
+def _check_minimum(n: int, least: int) -> None:
     if n < least:
-        msg = f"{name} must be at least {least}, not {n!r}"
+        msg = f"n must be at least {least}, not {n!r}"
         raise ConfigError(msg)
 
 

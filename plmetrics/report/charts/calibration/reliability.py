@@ -17,7 +17,7 @@ from plmetrics.report.charts.calibration.score_histogram import (
     sides_of,
 )
 from plmetrics.report.charts.grammar import Chart, base, channel, layer_charts, options, vconcat
-from plmetrics.report.charts.marks import PANEL, axis, ends, reference, remark, unit
+from plmetrics.report.charts.marks import PANEL, axis, ends, reference, remark, unit, with_ends
 from plmetrics.report.charts.panels import Panel, panels
 from plmetrics.report.charts.series import Series, series_of
 from plmetrics.report.charts.theme import LIGHT, SERIES
@@ -75,7 +75,7 @@ def _marks(panel: Panel, level: float, corp: pl.DataFrame) -> list[Chart]:
     one = calibrated.height == 1
     mark = ranges.mark("rule", strokeWidth=12, **style) if one else ranges.mark("area", **style)
     area = mark.encode(x=x, **vertical)
-    bars = frame.filter(pl.col("lo").is_not_null(), pl.col("hi").is_not_null())
+    bars = with_ends(frame)
     rule = base(bars.select("x", "lo", "hi")).mark("rule", color=SERIES[0]).encode(x=x, **vertical)
     line = base(frame.select("x", "y", "k")).mark("line", color=SERIES[0], strokeWidth=1.4).encode(x=x, y=y)
     point = base(frame.select("x", "y")).mark(

@@ -50,7 +50,7 @@ def draw(selection: Selection) -> Figure:
     subtitle = (
         f"{plural(blocks, 'block')}: {over}; rank 1 is the best{direction_words(selection, metric)}",
         f"critical difference {limit:.2f} at {level_words(selection)}: Nemenyi's test, which corrects for all pairs",
-        _omnibus(selection, metric, slice_set),
+        _omnibus(selection.summary.comparisons, metric, slice_set),
     )
     chart = _panel(ranks, groups, limit)
     return Figure(add_heading(chart, title, subtitle), rows, title, _finding(title, ranks, groups))
@@ -126,9 +126,9 @@ def _panel(ranks: pl.DataFrame, groups: Sequence[tuple[int, int]], limit: float)
     return panel(rows, Scale((0.8, most + 0.2), "Mean rank (lower is better)"), columns, end=end)
 
 
-def _omnibus(selection: Selection, metric: str, slice_set: str) -> str:
+def _omnibus(comparisons: pl.DataFrame, metric: str, slice_set: str) -> str:
     """Result of Friedman's test of all models, where it was asked for."""
-    rows = selection.summary.comparisons.filter(
+    rows = comparisons.filter(
         pl.col("scale") == "statistic",
         pl.col("metric") == metric,
         pl.col("slice_set") == slice_set,

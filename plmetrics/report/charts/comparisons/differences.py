@@ -39,6 +39,7 @@ from plmetrics.report.numbers import omission
 
 if TYPE_CHECKING:
     from plmetrics.report.charts.grammar import Chart
+    from plmetrics.report.summary import Summary
 
 MOST_ROWS = 40
 
@@ -52,7 +53,7 @@ def draw(selection: Selection) -> Figure:
     rows = rows if selection.metric is None else selection.metric_rows(rows)
     if rows.is_empty():
         raise NothingToDraw(Problem("no models were compared on all rows"))
-    shown = _first_rows(selection, rows)
+    shown = _first_rows(selection.summary, rows)
     baselines = shown["baseline"].unique(maintain_order=True)
     several = len(baselines) > 1
     panels = [
@@ -74,11 +75,11 @@ def draw(selection: Selection) -> Figure:
     )
 
 
-def _first_rows(selection: Selection, rows: pl.DataFrame) -> pl.DataFrame:
+def _first_rows(summary: Summary, rows: pl.DataFrame) -> pl.DataFrame:
     """As many rows as are drawn: of more, those of the best models."""
     if rows.height <= MOST_ROWS:
         return rows
-    rank = {model: place for place, model in enumerate(ranked_models(selection.summary))}
+    rank = {model: place for place, model in enumerate(ranked_models(summary))}
     place = pl.col("model").replace_strict(rank, default=len(rank), return_dtype=pl.Int64)
     return rows.sort(place, maintain_order=True).head(MOST_ROWS)
 

@@ -90,12 +90,9 @@ def _finding(title: str, parts: list[pl.DataFrame], names: list[str]) -> str:
     """The largest confusion of each matrix, in words."""
     texts = []
     for part, name in zip(parts, names, strict=True):
-        wrong = part.filter(pl.col("place") != pl.col("called_place"), pl.col("n") > 0)
-        if wrong.is_empty():
-            texts.append(f"{name} no confusion".strip())
-            continue
-        row = wrong.sort("n", descending=True, maintain_order=True).row(0, named=True)
-        words = f"{count(row['n'])} rows of {short(row['true'])} are called {short(row['called'])}"
+        words = "no confusion"
+        for row in _largest_cells(part, 1).iter_rows(named=True):
+            words = f"{count(row['n'])} rows of {short(row['true'])} are called {short(row['called'])}"
         texts.append(f"{name} {words}".strip())
     return f"{title}. Largest confusion: {'; '.join(texts)}."
 

@@ -17,7 +17,8 @@ from plmetrics.report.charts.theme import LIGHT
 from plmetrics.report.charts.words import findings, level_words, size_words, three_digits, title_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+    from typing import Any
 
     from plmetrics.report.charts.figure import Figure
     from plmetrics.report.charts.placement import Canvas
@@ -109,7 +110,7 @@ def thresholds(selection: Selection) -> Figure:
     drawn = panels(series, x, y, panel, alone=True, shared=True)
     title = title_of("Thresholds", series)
     marked = "" if chosen.is_empty() else "rules: thresholds of metrics"
-    subtitle = (size_words(selection, series), marked, _doubt(selection))
+    subtitle = (size_words(selection, series), marked, _doubt(selection.summary.record))
     words = findings(title, series, _highest_f1, every_point(series, points))
     return series.figure(drawn.chart, title, subtitle, words, drawn.width)
 
@@ -134,8 +135,8 @@ def _highest_f1(points: pl.DataFrame) -> str:
     return f"F1 is highest, {three_digits(y)}, at {three_digits(x)}"
 
 
-def _doubt(selection: Selection) -> str:
+def _doubt(record: Mapping[str, Any]) -> str:
     """Caution against thresholds chosen on the evaluated rows, if the run warned of it."""
-    warnings = selection.summary.record.get("warnings", ())
+    warnings = record.get("warnings", ())
     same = any(str(text).startswith("chosen on the rows that are evaluated") for text in warnings)
     return "thresholds were chosen on these rows: values there look better than they are" if same else ""

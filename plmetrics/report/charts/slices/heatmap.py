@@ -27,6 +27,8 @@ from plmetrics.report.numbers import number, omission, plural
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from plmetrics.report.summary import Summary
+
 MOST_SLICES, MOST_METRICS = 50, 10
 _KEYS = ["slice_set", "slice"]
 _CELL, _ROW, _KEY = 82, 20, 64
@@ -61,7 +63,7 @@ def draw(selection: Selection) -> Figure:
     table = table.filter(pl.col("model") == models[0], pl.col("metric").is_in(metrics[:MOST_METRICS]))
     there = rows.filter(model=models[0], metric=metrics[0]).unique(_KEYS, keep="first", maintain_order=True)
     places = _row_places(with_slice_labels(largest(there, MOST_SLICES)))
-    cells = _cells(selection, table, places, metrics[:MOST_METRICS])
+    cells = _cells(selection.summary, table, places, metrics[:MOST_METRICS])
     title = f"Slices by metric: {short(models[0], 60)}"
     notes = _notes(models, metrics)
     subtitle = (
@@ -84,14 +86,14 @@ def _row_places(slices: pl.DataFrame) -> pl.DataFrame:
 
 
 def _cells(
-    selection: Selection, table: pl.DataFrame, places: pl.DataFrame, metrics: Sequence[str]
+    summary: Summary, table: pl.DataFrame, places: pl.DataFrame, metrics: Sequence[str]
 ) -> pl.DataFrame:
     """A row a cell, with its place, shade and text."""
     columns = pl.DataFrame({"metric": list(metrics), "j": range(len(metrics))})
     whole = table.filter(slice_set="overall").unique("metric", keep="first", maintain_order=True)
     cells = table.join(places, on=_KEYS, how="inner", maintain_order="right").join(columns, on="metric")
     top = whole.join(columns, on="metric").with_columns(k=pl.lit(0, dtype=pl.Int64), t=pl.lit("All rows"))
-    distance = distances(selection.summary, cells, whole)
+    distance = distances(summary, cells, whole)
     cells = cells.join(distance, on=[*_KEYS, "metric"], how="left", maintain_order="left")
     cells = pl.concat([top, cells], how="diagonal")
     shade = pl.lit(3)

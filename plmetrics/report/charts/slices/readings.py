@@ -36,13 +36,13 @@ def slice_contrasts(comparisons: pl.DataFrame) -> pl.DataFrame:
 
 def slice_tests(summary: Summary, metric: str) -> pl.DataFrame:
     """Comparisons of slices by a metric with the rest, or with all rows where the rest was not asked for."""
-    rows = _overall_contrasts(summary).filter(metric=metric)
+    rows = _overall_contrasts(summary.comparisons).filter(metric=metric)
     return rows.unique(_KEYS, keep="first", maintain_order=True)
 
 
-def _overall_contrasts(summary: Summary) -> pl.DataFrame:
+def _overall_contrasts(comparisons: pl.DataFrame) -> pl.DataFrame:
     to_all = (pl.col("contrast") == "rest") | (pl.col("baseline") == "all")
-    return slice_contrasts(summary.comparisons).filter(to_all)
+    return slice_contrasts(comparisons).filter(to_all)
 
 
 def distances(summary: Summary, cells: pl.DataFrame, whole: pl.DataFrame) -> pl.DataFrame:
@@ -56,7 +56,7 @@ def distances(summary: Summary, cells: pl.DataFrame, whole: pl.DataFrame) -> pl.
     joined = (
         cells.select(*_CELL_KEYS, "value", "std_error")
         .join(whole.select("metric", whole="value"), on="metric", how="left")
-        .join(_tests(summary, cells["model"][0]), on=_CELL_KEYS, how="left", nulls_equal=True)
+        .join(_tests(summary.comparisons, cells["model"][0]), on=_CELL_KEYS, how="left", nulls_equal=True)
     )
     plain = (pl.col("value") - pl.col("whole")) / pl.when(pl.col("std_error") > 0).then(pl.col("std_error"))
     z = pl.coalesce("tested", plain) * pl.col("metric").replace_strict(signs, default=0)
@@ -72,8 +72,8 @@ def distances(summary: Summary, cells: pl.DataFrame, whole: pl.DataFrame) -> pl.
     return joined.select(*_CELL_KEYS, z=decided)
 
 
-def _tests(summary: Summary, model: str) -> pl.DataFrame:
-    tests = _overall_contrasts(summary).filter(pl.col("model") == model, pl.col("class").is_null())
+def _tests(comparisons: pl.DataFrame, model: str) -> pl.DataFrame:
+    tests = _overall_contrasts(comparisons).filter(pl.col("model") == model, pl.col("class").is_null())
     error = pl.when(pl.col("std_error") > 0).then(pl.col("std_error"))
     return tests.unique(_CELL_KEYS, keep="first", maintain_order=True).select(
         *_CELL_KEYS, "lower", "upper", tested=pl.col("difference") / error

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plmetrics.core.errors import Problem
+from plmetrics.core.names import number_duplicates
 from plmetrics.core.results import first_word
 from plmetrics.report.charts.selection import NothingToDraw, Selection, check_names
 from plmetrics.report.charts.slices.rows import header
@@ -96,7 +97,7 @@ def with_slice_labels(slices: pl.DataFrame) -> pl.DataFrame:
     same_columns = columns.n_unique().over("slice_set") == 1
     shorter = slices.select("slice", "slice_values", alike=same_columns).rows()
     texts = [_fitting(_values(values) if same else text) for text, values, same in shorter]
-    named = slices.with_columns(t=pl.Series(_number_duplicates(texts), dtype=pl.String))
+    named = slices.with_columns(t=pl.Series(_cut_texts_apart(texts), dtype=pl.String))
     return with_classes(named) if "class" in slices.columns else named
 
 
@@ -125,14 +126,10 @@ def _value(text: str | None) -> str:
     return clean(text) if text.strip() else "(empty)"
 
 
-def _number_duplicates(texts: Sequence[str]) -> list[str]:
-    """Texts told apart by number where cut ones are the same and could be taken for each other."""
-    seen: dict[str, int] = {}
-    out = []
-    for text in texts:
-        seen[text] = seen.get(text, 0) + 1
-        out.append(f"{text} ({seen[text]})" if seen[text] > 1 and "…" in text else text)
-    return out
+def _cut_texts_apart(texts: Sequence[str]) -> list[str]:
+    """Texts, with a number where cut ones are the same and could be taken for each other."""
+    apart = number_duplicates(texts)
+    return [numbered if "…" in text else text for text, numbered in zip(texts, apart, strict=True)]
 
 
 def shown_words(shown: int, there: int) -> str:

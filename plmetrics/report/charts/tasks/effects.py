@@ -21,6 +21,7 @@ from plmetrics.report.charts.marks import (
     reference,
     shapes,
     span,
+    with_ends,
 )
 from plmetrics.report.charts.series import series_of
 from plmetrics.report.charts.theme import LIGHT, SERIES
@@ -98,9 +99,7 @@ def effect_calibration(selection: Selection) -> Figure:
     y = axis("y", "Observed effect", up, ticks=nice_ticks(up, 7))
     low, high = max(across[0], up[0]), min(across[1], up[1])
     colors = dict(zip(series.labels, SERIES, strict=False))
-    bars = frame.filter(pl.col("lo").is_not_null(), pl.col("hi").is_not_null()).with_columns(
-        ink=pl.col("s").replace_strict(colors, return_dtype=pl.String)
-    )
+    bars = with_ends(frame).with_columns(ink=pl.col("s").replace_strict(colors, return_dtype=pl.String))
     key = _key(series.labels)
     fill = channel("s:N", legend=key, scale=options(domain=list(colors), range=list(colors.values())))
     layers = [reference([(across[0], 0), (across[1], 0)])]

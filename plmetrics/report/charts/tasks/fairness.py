@@ -169,14 +169,14 @@ def gaps_of(summary: Summary, table: pl.DataFrame) -> list[Gap]:
     rows = table.filter(
         pl.col("metric").is_in(list(by_text)), pl.col("slice") == "all", pl.col("slice_set") != "overall"
     )
-    return [_gap(summary, by_text[row["metric"]], row) for row in rows.rows(named=True)]
+    return [_gap(summary.metrics, by_text[row["metric"]], row) for row in rows.rows(named=True)]
 
 
-def _gap(summary: Summary, metric: GroupMetric, row: dict[str, Any]) -> Gap:
+def _gap(metrics: pl.DataFrame, metric: GroupMetric, row: dict[str, Any]) -> Gap:
     rates = list(dict.fromkeys(leaf.text for leaf in leaves(metric)))
     if len(rates) != 1:
-        return Gap(row, ", ".join(rates), summary.metrics.clear(), None, None, metric.is_ratio)
-    rates_of_model = summary.metrics.filter(
+        return Gap(row, ", ".join(rates), metrics.clear(), None, None, metric.is_ratio)
+    rates_of_model = metrics.filter(
         pl.col("model") == row["model"],
         pl.col("metric") == rates[0],
         pl.col("class").eq_missing(pl.lit(row["class"], dtype=pl.String)),

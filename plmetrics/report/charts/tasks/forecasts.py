@@ -22,7 +22,7 @@ from plmetrics.report.charts.marks import (
     unit,
 )
 from plmetrics.report.charts.panels import model_panel, rows_of_panels
-from plmetrics.report.charts.series import Series, by_model, model_names, series_of
+from plmetrics.report.charts.series import by_model, model_names, series_of
 from plmetrics.report.charts.theme import LIGHT, SERIES
 from plmetrics.report.charts.words import band_words, size_words, title_of
 from plmetrics.report.numbers import count, number
@@ -53,13 +53,13 @@ def coverage(selection: Selection) -> Figure:
         band_words(selection, series, "the share at each level"),
         size_words(selection, series),
     )
-    return series.figure(chart, title, subtitle, _coverage_finding(title, series), PANEL, PANEL)
+    return series.figure(chart, title, subtitle, _coverage_finding(title, series.frame), PANEL, PANEL)
 
 
-def _coverage_finding(title: str, series: Series) -> str:
+def _coverage_finding(title: str, frame: pl.DataFrame) -> str:
     """Summary in words: the largest deviation of each model from nominal coverage."""
     words = []
-    for part in series.frame.partition_by("s", maintain_order=True):
+    for part in frame.partition_by("s", maintain_order=True):
         away = part.with_columns(away=part["y"] - part["x"]).drop_nulls("away")
         if away.is_empty():
             continue

@@ -134,9 +134,9 @@ def residual_histogram(selection: Selection) -> Figure:
     y = axis("y", "Share of rows", (0, top), form=".0%" if top > 0.05 else ".1%")
     middle = [reference([(0, 0), (0, top)])] if low < 0 < high else []
     chart = layer_charts(
-        *_shares(inside, series, x, y, heading_of(selection, series, "rmse")),
+        *_shares(inside, series.labels, x, y, heading_of(selection, series, "rmse")),
         *middle,
-        *_beyond(bins, series, low, high, top),
+        *_beyond(bins, series.labels, low, high, top),
     )
     title = title_of("Residuals", series)
     subtitle = (size_words(selection, series),)
@@ -144,11 +144,11 @@ def residual_histogram(selection: Selection) -> Figure:
 
 
 def _shares(
-    bins: pl.DataFrame, series: Series, x: dict[str, Any], y: dict[str, Any], heading: str | None
+    bins: pl.DataFrame, labels: Sequence[str], x: dict[str, Any], y: dict[str, Any], heading: str | None
 ) -> list[Chart]:
-    if len(series.labels) > 1:
+    if len(labels) > 1:
         points = bins.select("x", "y", "s", "k")
-        return [lines(points, x, y, series.labels, "top-right", heading=heading, interpolate="step")]
+        return [lines(points, x, y, labels, "top-right", heading=heading, interpolate="step")]
     bars = bins.select("low", "h", "y", zero=pl.lit(0.0))
     mark = base(bars).mark("rect", color=SERIES[0], opacity=0.85, stroke=LIGHT["paper"], strokeWidth=0.6)
     left = channel(**{**x, "shorthand": "low:Q"})
@@ -169,7 +169,7 @@ def _histogram_domain(bins: pl.DataFrame) -> tuple[float, float]:
     return float(every["low"].to_numpy().min()), float(every["h"].to_numpy().max())
 
 
-def _beyond(bins: pl.DataFrame, series: Series, low: float, high: float, top: float) -> list[Chart]:
+def _beyond(bins: pl.DataFrame, labels: Sequence[str], low: float, high: float, top: float) -> list[Chart]:
     """Share of each series past the edges."""
     outside = {
         "left": bins.filter(pl.col("low") < low - 1e-9),
@@ -177,7 +177,7 @@ def _beyond(bins: pl.DataFrame, series: Series, low: float, high: float, top: fl
     }
     words = []
     for side, part in outside.items():
-        shares = [float(part.filter(s=label)["y"].sum()) for label in series.labels]
+        shares = [float(part.filter(s=label)["y"].sum()) for label in labels]
         if not any(shares):
             continue
         share = ("up to " if len(shares) > 1 else "") + f"{max(shares):.2%}"

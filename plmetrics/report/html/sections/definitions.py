@@ -90,12 +90,16 @@ def _plain(value: object) -> object:
 
 def data_quality(summary: Summary, gallery: Gallery) -> PageSection:  # noqa: ARG001
     """Account of the rows, undefined values with reasons, and the most frequent notes."""
-    blocks: list[Block] = [*_rows(summary), *_undefined_values(summary), *_notes(summary)]
+    blocks: list[Block] = [
+        *_rows(summary.record),
+        *_undefined_values(summary.metrics),
+        *_notes(summary.metrics),
+    ]
     return PageSection("Data quality", blocks)
 
 
-def _rows(summary: Summary) -> list[Block]:
-    rows: dict[str, Any] = dict(summary.record.get("rows", {}))
+def _rows(record: Mapping[str, Any]) -> list[Block]:
+    rows: dict[str, Any] = dict(record.get("rows", {}))
     ranking = bool(rows.get("pairs_read"))
     names = _QUERIES if ranking else _ROWS
     cells = [[words(text), rows_cell(rows[key])] for key, text in names.items() if rows.get(key)]
@@ -109,8 +113,8 @@ def _rows(summary: Summary) -> list[Block]:
     return [Table(thing.capitalize(), [thing, "number"], cells)] if cells else []
 
 
-def _undefined_values(summary: Summary) -> list[Block]:
-    frame = summary.metrics.filter(pl.col("value").is_null())
+def _undefined_values(metrics: pl.DataFrame) -> list[Block]:
+    frame = metrics.filter(pl.col("value").is_null())
     if frame.is_empty():
         return []
     counted = frame.group_by("status", maintain_order=True).agg(
@@ -130,7 +134,7 @@ def _undefined_values(summary: Summary) -> list[Block]:
     return [Table("Values that are undefined", ["reason", "values", "slices", "metrics"], cells)]
 
 
-def _notes(summary: Summary) -> list[Block]:
-    notes = summary.metrics["note"].drop_nulls().value_counts(sort=True)
+def _notes(metrics: pl.DataFrame) -> list[Block]:
+    notes = metrics["note"].drop_nulls().value_counts(sort=True)
     lines = [f"{clean(note)} ({times} values)" for note, times in notes.head(_MOST_NOTES).rows()]
     return [Words(lines, "note")] if lines else []

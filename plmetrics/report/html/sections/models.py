@@ -15,6 +15,8 @@ from plmetrics.report.numbers import count, plural
 from plmetrics.report.sections.overall import MOST_MODELS, metric_label
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from plmetrics.report.html.blocks import Block
     from plmetrics.report.html.sections.pictures import Gallery
     from plmetrics.report.summary import Summary
@@ -29,7 +31,7 @@ _NOTE = "rows with their share of the true class; shades: more than 5, 15 and 30
 
 def models(summary: Summary) -> PageSection:
     """A row a metric and a column a model; where there are many models, a row a model and a column a metric."""
-    frame = summary.metrics.filter(pl.col("class").is_null(), slice="all")
+    frame = summary.overall
     if frame.is_empty():
         return PageSection("Models")
     values = {(metric_label(row), row["model"]): row for row in frame.iter_rows(named=True)}
@@ -44,7 +46,8 @@ def models(summary: Summary) -> PageSection:
     marked = [BEST] if bests else []
     if len(names) <= MOST_MODELS:
         rows = [
-            [_metric(summary, metric, values), *(cell(metric, name) for name in names)] for metric in metrics
+            [_metric(summary.directions, metric, values), *(cell(metric, name) for name in names)]
+            for metric in metrics
         ]
         columns = ["metric", *(words(name).text for name in names)]
         notes = [*marked, *footnotes.lines]
@@ -75,10 +78,10 @@ def _distinct(names: object) -> list[str]:
     return list(dict.fromkeys(names))  # type: ignore[call-overload]
 
 
-def _metric(summary: Summary, label: str, values: dict[tuple[str, str], dict[str, Any]]) -> Cell:
+def _metric(directions: Mapping[str, str], label: str, values: dict[tuple[str, str], dict[str, Any]]) -> Cell:
     """The metric with an arrow to where it is better."""
     metric = next(row["metric"] for (text, _), row in values.items() if text == label)
-    return words(f"{label} {_ARROWS.get(summary.directions.get(str(metric), ''), '')}".strip())
+    return words(f"{label} {_ARROWS.get(directions.get(str(metric), ''), '')}".strip())
 
 
 def _ranking(summary: Summary, names: list[str]) -> tuple[str | None, list[str], list[str]]:

@@ -74,8 +74,8 @@ class SlicedAreas:
     negatives: Codes
     channels: ClassVar[tuple[str, ...]] = CLASSES
     rows: ClassVar[None] = None
-    binned: ClassVar[bool] = False
-    weighted: ClassVar[bool] = False
+    has_bins: ClassVar[bool] = False
+    has_weights: ClassVar[bool] = False
 
     @classmethod
     def of(cls, keys: Keys, offsets: Codes) -> SlicedAreas:

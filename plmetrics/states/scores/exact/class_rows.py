@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.core.threads import batches
 from plmetrics.states.scores.exact.sorting import sort_with_weights
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.integer[Any]]
@@ -145,7 +143,7 @@ class ClassMembers:
         more = None if weight is None else weight.compress(~first)
         return cls(firsts, weights, block.compress(~first), more, starts, further[starts])
 
-    def drawn(self, weights: Array) -> Array:
+    def draws(self, weights: Array) -> Array:
         """Drawn weight at each point `[replicate, point]`, from that of each block `[replicate, block]`.
 
         >>> rows = ClassMembers.of(np.array([0, 1, 1]), None, np.array([0, 2, 2]), 4)
@@ -165,8 +163,6 @@ class ClassMembers:
         return out
 
 
-def in_parts(weights: Array, size: int) -> Iterator[Array]:
+def in_parts(weights: Array, size: int) -> list[Array]:
     """Some replicates at a time, where each takes room for so many numbers."""
-    step = max(1, _ROOM // max(1, size))
-    for first in range(0, len(weights), step):
-        yield weights[first : first + step]
+    return batches(weights, max(1, _ROOM // max(1, size)))

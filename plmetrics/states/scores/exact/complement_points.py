@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from plmetrics.core.segments import run_starts
 from plmetrics.states.scores.exact.class_rows import Ascending, ByCell
 from plmetrics.states.scores.exact.ranges import PIECE, SetPoints, in_order, points_of
 
@@ -89,7 +90,7 @@ class SetOrder:
         rows, order = in_order([(part.score, part.weight, part.outcome) for part in classes])
         owner, member = owner[order], order >= len(classes[0].score)
         score = rows.score
-        new = np.append(True, score[1:] != score[:-1])
+        new = run_starts(score)
         edges = np.searchsorted(score, score[PIECE::PIECE])
         ends = [0, *np.unique(edges[edges > 0]).tolist(), len(score)]
         return [

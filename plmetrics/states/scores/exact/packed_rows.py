@@ -78,7 +78,7 @@ class PackedRows:
 class PackedSlices(ExactPoints):
     """Packed rows by slice, sorted on first use: counts on fixed bins need no sort."""
 
-    weighted: ClassVar[bool] = False
+    has_weights: ClassVar[bool] = False
 
     def __init__(self, source: PackedRows, codes: Codes | None, slices: int) -> None:
         self.slices = slices
@@ -95,7 +95,7 @@ class PackedSlices(ExactPoints):
         return keys[order], None if block is None else block[order], offsets
 
     @cached_property
-    def ordered(self) -> SlicedRows:
+    def ascending(self) -> SlicedRows:
         """The rows of each slice ascending, without their blocks."""
         keys, _, offsets = self._groups
         ascending = keys.copy()
@@ -105,7 +105,7 @@ class PackedSlices(ExactPoints):
 
     def point_state(self) -> dict[str, Segments]:
         """Distinct scores per slice with the weight of each class."""
-        return self.ordered.point_state()
+        return self.ascending.point_state()
 
     def replicate_points(self, weights: Array, *, scores: bool = False) -> Iterator[dict[str, Segments]]:
         """See `rows`."""
@@ -115,7 +115,9 @@ class PackedSlices(ExactPoints):
         """Rows per class on coarse bins, in any order within their slice."""
         keys, block, offsets = self._groups
         assert block is not None
-        return RowCounts(_coarse_places(keys, self.ordered), block, None, offsets, coarse_number(self.slices))
+        return RowCounts(
+            _coarse_places(keys, self.ascending), block, None, offsets, coarse_number(self.slices)
+        )
 
     def block_counts(self, blocks: int) -> Iterator[tuple[int, int, Array]]:
         """Rows per class on coarse bins by block."""
@@ -123,18 +125,18 @@ class PackedSlices(ExactPoints):
 
     def coarse_scores(self) -> Array:
         """Mean score of the rows in each coarse bin."""
-        return self.ordered.coarse_scores()
+        return self.ascending.coarse_scores()
 
     def coarse_ties(self) -> NDArray[np.bool_]:
         """Whether all rows of a coarse bin have one score."""
-        return self.ordered.coarse_ties()
+        return self.ascending.coarse_ties()
 
     def bin_counts(self, binning: Binning, blocks: int) -> Iterator[tuple[int, int, Array]]:
         """The channels of fixed bins by block."""
         if binning.strategy == "quantile":
             if blocks > 1 and self._source.block is not None:
                 raise NotImplementedError
-            yield from self.ordered.bin_counts(binning, 1)
+            yield from self.ascending.bin_counts(binning, 1)
             return
         source, bin_of = self._source, self._source.bins(binning)
         step = max(1, DENSE_LIMIT // (blocks * binning.bins * binning.channels))
@@ -152,7 +154,7 @@ class PackedSlices(ExactPoints):
 
     def quantile_edges(self, bins: int) -> Array:
         """Quantiles i/bins of each slice's scores: `[slice, bins - 1]`."""
-        return self.ordered.quantile_edges(bins)
+        return self.ascending.quantile_edges(bins)
 
     def _members(self, first: int, last: int) -> tuple[Codes | None, NDArray[np.bool_] | None]:
         """Slice of each row of a range of slices, counted from the first of them, and the mask of these rows."""

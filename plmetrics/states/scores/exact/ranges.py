@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from plmetrics.core.pieces import Pieces
-from plmetrics.core.segments import Along, Segments
+from plmetrics.core.segments import Along, Segments, run_starts
 from plmetrics.core.threads import parallel_map
 from plmetrics.states.arms import ARMS
 from plmetrics.states.scores.exact.class_rows import Ascending, ByCell
@@ -164,7 +164,7 @@ class SlicedPoints(ExactPoints):
     joined: SetPoints | None
     distinct: SetPoints | None
     counted: SlicedScores | None
-    weighted: bool = False
+    has_weights: bool = False
     arms: bool = False
 
     @property
@@ -263,7 +263,7 @@ def distinct(negative: Ascending, positive: Ascending, *, scores: bool = True) -
     """
     score = np.concatenate([negative.score, positive.score])
     score.sort()
-    score = score[np.append(True, score[1:] != score[:-1])[: len(score)]]
+    score = score[run_starts(score)]
     sides = [
         (part, np.append(0, np.searchsorted(part.score, score, side="right")))
         for part in (negative, positive)
@@ -321,7 +321,7 @@ def points_of(
     """Points of rows grouped by slice, ascending by score within each."""
     score, weight, outcome = rows.score, rows.weight, rows.outcome
     begins = bounds[:-1][np.diff(bounds) > 0]
-    change = np.append(True, score[1:] != score[:-1])[: len(score)]
+    change = run_starts(score)
     change[begins] = True
     starts = np.flatnonzero(change)
     positive = _class_weights(member, weight, starts)

@@ -50,7 +50,7 @@ class ExactPoints:
         return None
 
     @property
-    def binned(self) -> bool:
+    def has_bins(self) -> bool:
         """Points are distinct scores."""
         return False
 
@@ -97,12 +97,12 @@ class SlicedRows:
     channels: ClassVar[tuple[str, ...]] = CLASSES
 
     @property
-    def binned(self) -> bool:
+    def has_bins(self) -> bool:
         """Points are distinct scores."""
         return False
 
     @property
-    def weighted(self) -> bool:
+    def has_weights(self) -> bool:
         """Whether rows carry weights."""
         return self.ordered.weight is not None
 
@@ -158,7 +158,7 @@ class SlicedRows:
         for part in in_parts(weights, len(point)):
             integral = self.ordered.weight is None and bool((part == np.rint(part)).all())
             replicated = {
-                name: Segments(rows.drawn(part), offsets, whole=integral) for name, rows in members.items()
+                name: Segments(rows.draws(part), offsets, whole=integral) for name, rows in members.items()
             }
             yield {**constant, **replicated}
 

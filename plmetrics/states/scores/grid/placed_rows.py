@@ -54,7 +54,7 @@ class Members:
         starts = np.concatenate(([0], change)) if len(code) else change
         return cls(code[starts], starts.astype(np.min_scalar_type(len(code))), len(code))
 
-    def named(self, names: Codes) -> Members:
+    def translate(self, names: Codes) -> Members:
         """Translated codes: their entries in `names`."""
         return Members(names.take(self.code), self.starts, self.rows)
 

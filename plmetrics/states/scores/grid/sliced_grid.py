@@ -42,7 +42,7 @@ class SlicedGrid:
     slices: int
     fine: Array
     parts: Callable[[BinKind], Iterator[tuple[int, int, Array]]]
-    weighted: bool
+    has_weights: bool
     coarse: Callable[[], NDArray[np.uint16]]
     ends: Array | None = None
     label_edges: Array | None = None
@@ -58,7 +58,7 @@ class SlicedGrid:
         return None
 
     @property
-    def binned(self) -> bool:
+    def has_bins(self) -> bool:
         """Points are bins."""
         return True
 

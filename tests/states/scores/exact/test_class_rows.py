@@ -26,7 +26,7 @@ def test_every_row_adds_its_weight_to_its_point(weighted, rows, seed):
     expected = np.zeros((5, POINTS))
     for place, (where, of) in enumerate(rows):
         expected[:, where] += drawn[:, of] * (1.0 if weight is None else weight[place])
-    assert np.array_equal(ClassMembers.of(block, weight, point, POINTS).drawn(drawn), expected)
+    assert np.array_equal(ClassMembers.of(block, weight, point, POINTS).draws(drawn), expected)
 
 
 @pytest.mark.parametrize(("room", "heights"), [(1, [1] * 7), (20, [2, 2, 2, 1]), (1000, [7])])

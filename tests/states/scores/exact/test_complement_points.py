@@ -89,7 +89,7 @@ def agree(table, code, held):
     ordered = SortedRows(score[order], positive[order], some(weight, order), None)
     for number in range(SLICES):
         joined, distinct = (held.complement(number, scores=scores) for scores in (False, True))
-        points = SlicedPoints(1, joined, distinct, None, weighted=weight is not None)
+        points = SlicedPoints(1, joined, distinct, None, has_weights=weight is not None)
         rest = ordered.take(np.flatnonzero(code[cell[order]] != number)).regroup(None, 1)
         found, expected = (ordered_values(METRICS, each, None) for each in (points, rest))
         for text in TEXTS:

@@ -72,7 +72,7 @@ def in_ranges(table, code, edges):
         add_range([(part, classes, code) for part in held])
     order = np.argsort(score, kind="stable")
     ordered = SortedRows(score[order], positive[order], some(weight, order), None)
-    points = SlicedPoints(SLICES, *held, None, weighted=weight is not None)
+    points = SlicedPoints(SLICES, *held, None, has_weights=weight is not None)
     return points, ordered.regroup(code[cell[order]], SLICES)
 
 
