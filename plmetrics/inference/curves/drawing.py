@@ -42,6 +42,8 @@ ACTING_ON_ALL = "net_benefit_all"
 OTHER_CLASSES = "score_histogram_rest"
 """The name of the histogram of a class's probability over the rows of the others."""
 
+_NUMBERS = ("x", "y", "lower", "upper", "threshold")
+
 
 class Drawing:
     """Collects the curves of a run, a frame per curve, model and slice.
@@ -192,22 +194,20 @@ def _with_bands(
 
 def _frame(curve: str, model: str, slice_set: str, text: str, part: Mapping[str, Any]) -> pl.DataFrame:
     columns: dict[str, Any] = {
-        name: pl.Series(np.where(np.isfinite(part[name]), part[name], np.nan), dtype=pl.Float64).fill_nan(
-            None
-        )
-        for name in ("x", "y", "lower", "upper", "threshold")
-        if name in part
+        name: np.where(np.isfinite(part[name]), part[name], np.nan) for name in _NUMBERS if name in part
     }
     if "class" in part:
         columns["class"] = pl.Series(part["class"].tolist(), dtype=pl.String)
     if "n" in part:
-        columns["n"] = pl.Series(np.rint(part["n"]).astype(np.int64))
+        columns["n"] = np.rint(part["n"]).astype(np.int64)
     fixed = {"model": model, "slice_set": slice_set, "slice": text, "curve": curve}
-    frame = pl.DataFrame(columns).with_columns(pl.lit(value).alias(name) for name, value in fixed.items())
-    missing = [
-        pl.lit(None, dtype=t).alias(name) for name, t in CURVES_SCHEMA.items() if name not in frame.columns
-    ]
-    return frame.with_columns(missing).select(list(CURVES_SCHEMA))
+
+    def column(name: str, dtype: pl.DataType) -> pl.Expr:
+        if name not in columns:
+            return pl.lit(fixed.get(name), dtype).alias(name)
+        return pl.col(name).fill_nan(None) if name in _NUMBERS else pl.col(name)
+
+    return pl.DataFrame(columns).select(column(name, dtype) for name, dtype in CURVES_SCHEMA.items())
 
 
 def _in_result_order(curves: pl.DataFrame, slices: Sequence[Slices]) -> pl.DataFrame:
