@@ -42,8 +42,6 @@ ACTING_ON_ALL = "net_benefit_all"
 OTHER_CLASSES = "score_histogram_rest"
 """The name of the histogram of a class's probability over the rows of the others."""
 
-_NUMBERS = ("x", "y", "lower", "upper", "threshold")
-
 
 class Drawing:
     """Collects the curves of a run, a frame per curve, model and slice.
@@ -193,21 +191,17 @@ def _with_bands(
 
 
 def _frame(curve: str, model: str, slice_set: str, text: str, part: Mapping[str, Any]) -> pl.DataFrame:
-    columns: dict[str, Any] = {
-        name: np.where(np.isfinite(part[name]), part[name], np.nan) for name in _NUMBERS if name in part
-    }
-    if "class" in part:
-        columns["class"] = pl.Series(part["class"].tolist(), dtype=pl.String)
-    if "n" in part:
-        columns["n"] = np.rint(part["n"]).astype(np.int64)
     fixed = {"model": model, "slice_set": slice_set, "slice": text, "curve": curve}
 
-    def column(name: str, dtype: pl.DataType) -> pl.Expr:
-        if name not in columns:
-            return pl.lit(fixed.get(name), dtype).alias(name)
-        return pl.col(name).fill_nan(None) if name in _NUMBERS else pl.col(name)
+    def column(name: str, dtype: pl.DataType) -> pl.Series:
+        if name not in part:
+            return pl.Series(name, [fixed.get(name)], dtype).new_from_index(0, len(part["x"]))
+        if dtype == pl.Float64:
+            finite = np.where(np.isfinite(part[name]), part[name], np.nan)
+            return pl.Series(name, finite, dtype, nan_to_null=True)
+        return pl.Series(name, part[name].tolist() if dtype == pl.String else np.rint(part[name]), dtype)
 
-    return pl.DataFrame(columns).select(column(name, dtype) for name, dtype in CURVES_SCHEMA.items())
+    return pl.DataFrame([column(name, dtype) for name, dtype in CURVES_SCHEMA.items()])
 
 
 def _in_result_order(curves: pl.DataFrame, slices: Sequence[Slices]) -> pl.DataFrame:
