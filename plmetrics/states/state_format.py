@@ -184,12 +184,11 @@ class Builder:
 
     def add(self, part: Part, frame: pl.DataFrame) -> None:
         """Add the rows of a part."""
-        number = pl.lit(len(self.parts)).alias(PART)
-        columns = [
-            pl.col(name).cast(dtype) for name, dtype in {**_NUMBERS, **LISTS}.items() if name in frame.columns
-        ]
+        number = pl.lit(len(self.parts), pl.UInt16).alias(PART)
+        types = {**_NUMBERS, **LISTS}
+        columns = [pl.col(name).cast(types[name]) if name in types else name for name in frame.columns]
         self.parts.append(replace(part, columns=tuple(frame.columns), rows=frame.height))
-        self.frames.append(frame.with_columns(columns).select(number.cast(pl.UInt16), pl.all()))
+        self.frames.append(frame.select(number, *columns))
 
     def table(self) -> pl.DataFrame:
         """All rows."""

@@ -138,6 +138,7 @@ def test_methods_are_nouns_and_verbs() -> None:
     names = {
         f"{node.name}.{method.name}"
         for path in MODULES
+        if any(map(PARTICIPLE.search, definitions(path, " +def")))
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.ClassDef)
         for method in node.body

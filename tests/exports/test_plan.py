@@ -1,12 +1,12 @@
 """A suite's exports from end to end: where they stand, and what becomes of those that cannot be written."""
 
 import json
-import os
 import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import ExitStack, closing, redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import Any, get_args
 
@@ -15,6 +15,7 @@ import yaml
 from exports.examples import SUITE, write_rows
 
 import plmetrics as plm
+from plmetrics.cli import app
 from plmetrics.exports.plan import DOCUMENTS, TARGETS
 from plmetrics.suite.sections.output import DocumentName, Output
 
@@ -23,10 +24,19 @@ FILES = {document.file for document in DOCUMENTS.values()}
 
 
 def command(*arguments: str | Path, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    line = [sys.executable, "-m", "plmetrics", *map(str, arguments)]
-    return subprocess.run(
-        line, check=False, cwd=folder, capture_output=True, text=True, env=os.environ | variables
-    )
+    """A command in a folder, with variables of the environment, in this process."""
+    line, out, err = ["plmetrics", *map(str, arguments)], StringIO(), StringIO()
+    with ExitStack() as stack:
+        patch = stack.enter_context(pytest.MonkeyPatch.context())
+        patch.chdir(folder)
+        patch.setattr(sys, "argv", line)
+        for name, value in variables.items():
+            patch.setenv(name, value)
+        stack.enter_context(redirect_stdout(out))
+        stack.enter_context(redirect_stderr(err))
+        stopped = stack.enter_context(pytest.raises(SystemExit))
+        app.main()
+    return subprocess.CompletedProcess(line, int(stopped.value.code or 0), out.getvalue(), err.getvalue())
 
 
 def test_the_suite_knows_every_export() -> None:

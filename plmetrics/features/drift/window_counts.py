@@ -182,12 +182,13 @@ def _tally(frame: pl.DataFrame, cells: pl.DataFrame) -> Tally:
 
 def _split_sums(frame: pl.DataFrame) -> Tally:
     """Counts, and the sums of each cell from those of its places."""
-    apart = frame.filter(pl.col(OFFSET) > 0).with_columns((pl.col(NUMBER) * pl.col(OFFSET)).alias(CROSS))
-    counts = frame.with_columns((pl.col(OFFSET) > 0).alias(APART))
-    return Tally(
-        counts.select(pl.col(name).cast(dtype) for name, dtype in COUNTS.items()),
-        apart.select(pl.col(name).cast(dtype) for name, dtype in SUMS.items()),
+    moved = pl.col(OFFSET) > 0
+    derived = {APART: moved, CROSS: pl.col(NUMBER) * pl.col(OFFSET)}
+    counts, sums = (
+        [derived.get(name, pl.col(name)).cast(dtype).alias(name) for name, dtype in schema.items()]
+        for schema in (COUNTS, SUMS)
     )
+    return Tally(frame.select(counts), frame.filter(moved).select(sums))
 
 
 def canonical_counts(summary: WindowCounts) -> WindowCounts:
@@ -226,9 +227,10 @@ def _sum_places(tally: Tally, name: str) -> Tally:
     """Counts of one cell and place in one row, and the sums of one cell; `name` is the column of places."""
     keys, other = [CELL, name], TEXT if name == NUMBER else NUMBER
     counted = tally.counts.group_by(keys).agg(pl.col(ROWS, WEIGHTS).sum(), pl.col(APART).any())
-    counted = counted.sort(keys, nulls_last=True).with_columns(pl.lit(None, COUNTS[other]).alias(other))
+    absent = pl.lit(None, COUNTS[other]).alias(other)
+    columns = [absent if column == other else column for column in COUNTS]
     offsets = tally.offsets.group_by(CELL).agg(pl.col(OFFSETS).sum()).sort(CELL)
-    return Tally(counted.select(list(COUNTS)), offsets.select(list(SUMS)))
+    return Tally(counted.sort(keys, nulls_last=True).select(columns), offsets.select(list(SUMS)))
 
 
 def sum_of_counts(summaries: Sequence[WindowCounts]) -> WindowCounts:

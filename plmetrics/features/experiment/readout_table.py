@@ -315,14 +315,17 @@ def _notes(experiment: ExperimentSums, sums: ArmSums, plan: Plan) -> list[str | 
 
 def _to_frame(columns: Mapping[str, Any], height: int) -> pl.DataFrame:
     """Columns in the schema's order; null for non-finite and absent ones."""
-    framed = []
-    for name, dtype in EXPERIMENT_SCHEMA.items():
-        values = columns.get(name, [None] * height)
-        series = pl.Series(name, values, strict=False)
-        if dtype != pl.String and series.dtype.is_float():
-            series = series.to_frame().select(pl.when(pl.col(name).is_finite()).then(pl.col(name)))[name]
-        framed.append(series.cast(dtype))
-    return pl.DataFrame(framed)
+    absent = [None] * height
+    frame = pl.DataFrame(
+        [pl.Series(name, columns.get(name, absent), strict=False) for name in EXPERIMENT_SCHEMA]
+    )
+
+    def column(name: str, dtype: pl.DataType) -> pl.Expr:
+        value = pl.col(name)
+        of_numbers = dtype != pl.String and frame.schema[name].is_float()
+        return (pl.when(value.is_finite()).then(value) if of_numbers else value).cast(dtype)
+
+    return frame.select(column(name, dtype) for name, dtype in EXPERIMENT_SCHEMA.items())
 
 
 def _sample_ratio(experiment: ExperimentSums, plan: Plan) -> pl.DataFrame:

@@ -191,23 +191,17 @@ def _with_bands(
 
 
 def _frame(curve: str, model: str, slice_set: str, text: str, part: Mapping[str, Any]) -> pl.DataFrame:
-    columns: dict[str, Any] = {
-        name: pl.Series(np.where(np.isfinite(part[name]), part[name], np.nan), dtype=pl.Float64).fill_nan(
-            None
-        )
-        for name in ("x", "y", "lower", "upper", "threshold")
-        if name in part
-    }
-    if "class" in part:
-        columns["class"] = pl.Series(part["class"].tolist(), dtype=pl.String)
-    if "n" in part:
-        columns["n"] = pl.Series(np.rint(part["n"]).astype(np.int64))
     fixed = {"model": model, "slice_set": slice_set, "slice": text, "curve": curve}
-    frame = pl.DataFrame(columns).with_columns(pl.lit(value).alias(name) for name, value in fixed.items())
-    missing = [
-        pl.lit(None, dtype=t).alias(name) for name, t in CURVES_SCHEMA.items() if name not in frame.columns
-    ]
-    return frame.with_columns(missing).select(list(CURVES_SCHEMA))
+
+    def column(name: str, dtype: pl.DataType) -> pl.Series:
+        if name not in part:
+            return pl.Series(name, [fixed.get(name)], dtype).new_from_index(0, len(part["x"]))
+        if dtype == pl.Float64:
+            finite = np.where(np.isfinite(part[name]), part[name], np.nan)
+            return pl.Series(name, finite, dtype, nan_to_null=True)
+        return pl.Series(name, part[name].tolist() if dtype == pl.String else np.rint(part[name]), dtype)
+
+    return pl.DataFrame([column(name, dtype) for name, dtype in CURVES_SCHEMA.items()])
 
 
 def _in_result_order(curves: pl.DataFrame, slices: Sequence[Slices]) -> pl.DataFrame:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["nights"]
 
-WRITERS = 8 if SLOW else 4
+WRITERS = 8 if SLOW else 3
 """Processes at once: more than this machine has processors, as a rule."""
 
 

@@ -5,21 +5,21 @@ from __future__ import annotations
 import json
 import shutil
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
-from suites.nights import day, nights, rows
+from suites.nights import Nights, day, nights, rows
 
 import plmetrics as plm
 from plmetrics.api.nights.acceptance import accept
 from plmetrics.features.nights.manifests import Manifest
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
-
-    from suites.nights import Nights
 
     from plmetrics.api.result import Result
 
@@ -168,6 +168,25 @@ def damage(path: Path, way: str) -> None:
         path.write_bytes(content[:middle] + bytes([content[middle] ^ 8]) + content[middle + 1 :])
 
 
+@pytest.fixture(scope="module")
+def earlier(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Any], Path]:
+    """The folder of two nights by what they refer to."""
+
+    @cache
+    def folder(reference: str) -> Path:
+        growing = Nights(tmp_path_factory.mktemp("earlier"))
+        read = json.loads(reference)
+        sections = {"compare": {"run": read}, "drift": {"reference": read}, "keep": {"states": "9d"}}
+        growing.write_suite(**sections, uncertainty={"replicates": 10})
+        for number in range(3):
+            growing.write(number)
+        for number in range(2):
+            growing.run(number)
+        return growing.folder
+
+    return lambda reference: folder(json.dumps(reference))
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("reference", ["previous", {"window": "7d"}])
 @pytest.mark.parametrize(
@@ -176,14 +195,13 @@ def damage(path: Path, way: str) -> None:
      ("interval.state", "absent"), ("interval.state", "a bit"), ("drift.state", "a bit")],
 )  # fmt: skip
 def test_a_damaged_result_is_passed_over_with_a_word(
-    nights: Nights, name: str, way: str, reference: object
+    earlier: Callable[[Any], Path], name: str, way: str, reference: object, tmp_path: Path
 ) -> None:
-    sections = {"compare": {"run": reference}, "drift": {"reference": reference}, "keep": {"states": "9d"}}
-    nights.write_suite(**sections, uncertainty={"replicates": 10})
-    for number in range(2):
-        nights.run(number)
+    nights = Nights(tmp_path / "nights")
+    shutil.copytree(earlier(reference), nights.folder)
     folder = nights.run(1).folder
     assert folder is not None
+    assert len(nights.runs()) == 2  # what is copied is not evaluated again
     damage(folder / name, way)
     result = nights.run(2)
     assert result.verdict == "pass"
