@@ -59,7 +59,7 @@ class Sample:
 
     def moderate(self, other: Sample) -> tuple[Array, Array]:
         """Error for Student's quantiles, moderated by that of the other sample, and its degrees of freedom."""
-        freedom: Array = self.blocks - 1.0
+        freedom = self.blocks.astype(np.float64) - 1.0
         if self.size is None or other.size is None:
             return self.error, freedom
         mine = SampleErrors(self.std_error, self.blocks, self.size)
