@@ -147,7 +147,7 @@ class ClassMembers:
         """Drawn weight at each point `[replicate, point]`, from that of each block `[replicate, block]`.
 
         >>> rows = ClassMembers.of(np.array([0, 1, 1]), None, np.array([0, 2, 2]), 4)
-        >>> rows.drawn(np.array([[2.0, 1.0], [0.0, 3.0]]))
+        >>> rows.draws(np.array([[2.0, 1.0], [0.0, 3.0]]))
         array([[2., 0., 2., 0.],
                [0., 0., 6., 0.]])
         """
