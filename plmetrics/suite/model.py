@@ -162,8 +162,16 @@ class Suite(Strict):
     @property
     def per_model(self) -> bool:
         """Whether valid rows, labels or weights differ from model to model."""
-        separate = any(model.has_own_rows for model in self.models.values())
-        return separate or self.data.missing == "drop_per_model"
+        return self._has_own_rows or self.data.missing == "drop_per_model"
+
+    @property
+    def weighs_apart(self) -> bool:
+        """Whether rows without weight for one model may count for another."""
+        return self.weighted and self._has_own_rows
+
+    @property
+    def _has_own_rows(self) -> bool:
+        return any(model.has_own_rows for model in self.models.values())
 
     @property
     def derived(self) -> dict[SuitePath, str]:

@@ -18,7 +18,7 @@ from plmetrics.engine.aggregate.totals import atom_totals, cells_of, centres_of,
 from plmetrics.engine.inquiry import answer
 from plmetrics.engine.streaming import AGGREGATES_PER_NODE
 from plmetrics.states.moments import CENTRE, Moment, distant, means
-from plmetrics.states.sums import EVERY, SCORED, Total, sum_by_place
+from plmetrics.states.sums import SCORED, Total, sum_by_place
 from plmetrics.table.joins import inner_join, left_join
 from plmetrics.table.prediction_columns import UNIT
 
@@ -97,7 +97,8 @@ def _distant(
     moments_of_sums: Mapping[str, Moment],
 ) -> tuple[set[str], NDArray[np.int64]]:
     """Centres far from some slice or the complement of one, and the cells of these."""
-    prefixes = sorted({*plan.populations().values(), *plan.scored_populations().values(), EVERY})
+    populations = plan.populations(), plan.scored_populations(), plan.every_populations()
+    prefixes = sorted({prefix for of_model in populations for prefix in of_model.values()})
     counts = [f"{prefix}n" for prefix in prefixes if f"{prefix}n" in frame.columns]
     cells, columns = _by_cell(
         frame, cell, {*moments_of_sums, *counts, *(moment.mass for moment in moments_of_sums.values())}
