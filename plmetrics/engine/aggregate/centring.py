@@ -14,7 +14,15 @@ import polars as pl
 from plmetrics.core.exact_sums import FIXED, LEFT
 from plmetrics.core.hashing import block_key
 from plmetrics.engine.aggregate.row_plan import BLOCK
-from plmetrics.engine.aggregate.totals import atom_totals, cells_of, centres_of, moments, summed_in, sums_of
+from plmetrics.engine.aggregate.totals import (
+    atom_totals,
+    cells_of,
+    centres_of,
+    count_columns,
+    moments,
+    summed_in,
+    sums_of,
+)
 from plmetrics.engine.inquiry import answer
 from plmetrics.engine.streaming import AGGREGATES_PER_NODE
 from plmetrics.states.moments import CENTRE, Moment, distant, means
@@ -97,9 +105,7 @@ def _distant(
     moments_of_sums: Mapping[str, Moment],
 ) -> tuple[set[str], NDArray[np.int64]]:
     """Centres far from some slice or the complement of one, and the cells of these."""
-    populations = plan.populations(), plan.scored_populations(), plan.every_populations()
-    prefixes = sorted({prefix for of_model in populations for prefix in of_model.values()})
-    counts = [f"{prefix}n" for prefix in prefixes if f"{prefix}n" in frame.columns]
+    counts = count_columns(plan, frame)
     cells, columns = _by_cell(
         frame, cell, {*moments_of_sums, *counts, *(moment.mass for moment in moments_of_sums.values())}
     )

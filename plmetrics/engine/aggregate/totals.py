@@ -231,6 +231,13 @@ def _counts(
     return out
 
 
+def count_columns(plan: RunPlan, sums: pl.DataFrame) -> list[str]:
+    """Columns with the numbers of rows behind the metrics of some model."""
+    populations = plan.populations(), plan.scored_populations(), plan.every_populations()
+    prefixes = sorted({prefix for of_model in populations for prefix in of_model.values()})
+    return [f"{prefix}n" for prefix in prefixes if f"{prefix}n" in sums.columns]
+
+
 def row_count(columns: Container[str]) -> str:
     """Name of the column with the number of rows: `rows` if some may have no label, else `n`."""
     return _ROWS if _ROWS in columns else "n"
