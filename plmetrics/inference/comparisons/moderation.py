@@ -76,8 +76,12 @@ def moderate(spread: Spread, added: Array) -> tuple[Spread, Array]:
 
     These are Satterthwaite's: what is added is of many blocks.
     """
-    error = spread.std_error
-    total = np.where(spread.constant, error, np.hypot(error, added))
-    least = np.maximum(error, _LEAST_SHARE * total)
-    more = np.divide(total, least, out=np.ones_like(total), where=least > 0) ** 4
+    total, more = moderated_error(spread.std_error, np.where(spread.constant, 0.0, added))
     return replace(spread, std_error=total), more
+
+
+def moderated_error(error: Array, added: Array) -> tuple[Array, Array]:
+    """A standard error with others added, and how many times the degrees of freedom that has."""
+    total = np.hypot(error, added)
+    least = np.maximum(error, _LEAST_SHARE * total)
+    return total, np.divide(total, least, out=np.ones_like(total), where=least > 0) ** 4
