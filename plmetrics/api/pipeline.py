@@ -234,7 +234,7 @@ def estimate(
         independent,
         None if units is None or units.max(initial=1) < 2 else len(units),
         plan.thresholds,
-        every_row=request.reads_every_row,
+        every=plan.every_populations(),
         scored=plan.scored_populations(),
         label_free=request.label_free,
         label_status=request.label_status,

@@ -54,7 +54,9 @@ def power(
             ratio=ratio,
             power=chance,
             level=level,
-            clusters=Clusters(cluster_size or 1.0, icc, cluster_cv) if grouped else None,
+            clusters=Clusters(1.0 if cluster_size is None else cluster_size, icc, cluster_cv)
+            if grouped
+            else None,
         )
         write_result(_text(plan) if form == "text" else json.dumps(asdict(plan), indent=2) + "\n")
 

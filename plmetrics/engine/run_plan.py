@@ -12,7 +12,7 @@ from plmetrics.core.errors import DataError
 from plmetrics.core.exact_sums import Addition
 from plmetrics.core.hashing import HASH_VERSION, block_key
 from plmetrics.engine.memory.budget import OrderPlan, order_plan
-from plmetrics.states.sums import SCORED, Rows
+from plmetrics.states.sums import EVERY, SCORED, Rows
 from plmetrics.table.prediction_columns import PLAIN, TREATMENT, UNIT, score_column
 
 if TYPE_CHECKING:
@@ -130,6 +130,22 @@ class RunPlan:
             return {}
         apart = self.request.suite.per_model
         return {model: f"{model}|{SCORED}" if apart else SCORED for model in self.request.models}
+
+    @property
+    def weighs_apart(self) -> bool:
+        """Whether rows without weight for one model may count for another."""
+        suite = self.request.suite
+        return suite.has_weights and any(model.has_own_rows for model in suite.models.values())
+
+    def every_populations(self) -> dict[str, str]:
+        """Prefix of the counts of all rows of each model, those that are left out as well; none where no metric asks.
+
+        Where models have labels or weights of their own each counts the rows of its own weights.
+        """
+        if not self.request.reads_every_row:
+            return {}
+        apart = self.weighs_apart
+        return {model: f"{model}|{EVERY}" if apart else EVERY for model in self.request.models}
 
     def constants(self, units: int) -> dict[str, Json]:
         """Constants of the data, for run.json: states add only where these agree."""

@@ -13,7 +13,7 @@ from plmetrics.catalogue.thresholds import threshold_classes, threshold_keys
 from plmetrics.core.names import number_text
 from plmetrics.inference.records import end_to_end, entries_of
 from plmetrics.inference.sums import ModelSums
-from plmetrics.states.sums import DEFAULT_THRESHOLD, EVERY, SlicedSums, class_threshold
+from plmetrics.states.sums import DEFAULT_THRESHOLD, SlicedSums, class_threshold
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -40,24 +40,25 @@ class Population:
     """Population of the rows behind a model's numbers: whether they are independent and equally weighted.
 
     `blocks` is the number of blocks where units share them, else None. `thresholds` are those that were chosen from
-    rows, and those of models, by model and text of the rule. `every_row` says that rows which are left out are counted
-    apart, for the metrics that read them. Where rows may have no label, `scored` are the prefixes of the counts of all
-    rows, which stand behind the metrics whose texts are `label_free`, and `label_status` is why a slice has no labels.
+    rows, and those of models, by model and text of the rule. `every` are the prefixes of the counts of all rows, those
+    that are left out as well, where metrics read them. Where rows may have no label, `scored` are the prefixes of the
+    counts of all rows, which stand behind the metrics whose texts are `label_free`, and `label_status` is why a slice
+    has no labels.
     """
 
     models: Mapping[str, str]
     independent: bool
     blocks: int | None = None
     thresholds: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    every_row: bool = False
+    every: Mapping[str, str] = field(default_factory=dict)
     scored: Mapping[str, str] = field(default_factory=dict)
     label_free: frozenset[str] = frozenset()
     label_status: str = "unlabelled"
 
     def prefix(self, metric: Metric, model: str) -> str:
         """Prefix of the names of the counts behind a metric of a model."""
-        if self.every_row and metric.every_row:
-            return EVERY
+        if self.every and metric.every_row:
+            return self.every[model]
         return self.scored[model] if self.scored and metric.text in self.label_free else self.models[model]
 
     def threshold(self, metric: Metric, model: str) -> float | None:

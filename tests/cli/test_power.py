@@ -75,6 +75,7 @@ def test_clusters_take_their_design_effect(invoke: Any) -> None:
         (("0.1", "--units", "1"), "2 or more"),
         (("0.1", "--effect", "nan"), "other than 0"),
         (("0.1", "--effect", "0.1", "--icc", "2"), "icc: must lie"),
+        (("0.1", "--effect", "0.1", "--cluster-size", "0"), "cluster size: must be 1 or more"),
         (("0.1", "--effect", "0.1", "--ratio", "0"), "ratio: must be above 0"),
     ],
 )

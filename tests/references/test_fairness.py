@@ -326,6 +326,21 @@ def test_ratios_that_cannot_be(metric: str, status: str) -> None:
     assert (row["value"], row["status"]) == (None, status)
 
 
+@pytest.mark.parametrize(
+    "method", ["between_groups", "to_overall", "reference, reference=a", "reference, reference=b"]
+)
+@pytest.mark.parametrize(
+    "metric",
+    ["demographic_parity_ratio(by=group, method={})", "disparity(recall, by=group, kind=ratio, method={})"],
+)
+def test_a_group_that_is_never_selected_is_the_largest_disparity(metric: str, method: str) -> None:
+    frame = pl.DataFrame(
+        {"y": [0, 1] * 4, "p": [0.2, 0.3, 0.1, 0.4, 0.8, 0.9, 0.1, 0.6], "group": list("bbbbaaaa")}
+    )
+    row = found(frame, metric.format(method))
+    assert (row["value"], row["status"]) == (0.0, "ok")
+
+
 def test_many_groups_and_groups_that_overlap() -> None:
     frame = pl.DataFrame({"g": np.arange(6000) % 600, "y": [1, 0] * 3000, "p": np.linspace(0, 1, 6000) ** 2})
     rows = plm.evaluate(

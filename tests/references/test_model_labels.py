@@ -308,3 +308,33 @@ def test_expressions_that_are_no_labels(expression, error, words):
     with pytest.raises(error, match=words) as raised:
         plm.evaluate(TABLE, label={"expression": expression}, models="score", metrics=["f1"])
     assert len(raised.value.problems) == 1
+
+
+@pytest.mark.parametrize("missing", ["drop", "drop_per_model"])
+@pytest.mark.parametrize("bad", [None, float("nan"), -1.0])
+def test_shares_of_nulls_are_of_the_rows_that_count_for_a_model(missing, bad):
+    table = TABLE.with_row_index("row").with_columns(
+        late=pl.when(pl.col("row") % 7 > 0).then("late"),
+        other=pl.when(pl.col("row") % 11 == 0).then(bad).otherwise(pl.col("row") % 3).cast(pl.Float64),
+    )
+    models = {
+        "first": {"score": "score", "weight": "weight"},
+        "second": {"score": "score", "weight": "other"},
+        "third": "score",
+    }
+    metrics = [{"name": "gap", "null_share": "label"}]
+    result = plm.evaluate(
+        table, label="late", models=models, metrics=metrics, missing=missing, slices=["region"]
+    )
+    assert result.metrics.height == 9
+    for row in result.metrics.to_dicts():
+        rows = table if row["slice"] == "all" else table.filter(region=row["slice"].removeprefix("region="))
+        column = {"first": "weight", "second": "other", "third": None}[row["model"]]
+        weight = np.ones(rows.height) if column is None else rows[column].to_numpy().astype(float)
+        sound = np.nan_to_num(weight) > 0
+        gap = weight[sound & rows["late"].is_null().to_numpy()].sum() / weight[sound].sum()
+        assert (row["n"], row["weight"], row["value"]) == (
+            sound.sum(),
+            weight[sound].sum(),
+            pytest.approx(gap),
+        )

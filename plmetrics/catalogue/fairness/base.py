@@ -192,7 +192,10 @@ class GroupComparison(GroupMetric):
         if centre is None:
             share = values.min(axis=-1) / values.max(axis=-1)
         else:
-            share = np.minimum(values / centre, centre / values).min(axis=-1)
+            ratios = np.minimum(values / centre, centre / values)
+            # A reference of 0 is equal to itself: the ratio is 0 where others have more, and none where nobody has.
+            equal = (values == 0) & (centre == 0) & (values != 0).any(axis=-1, keepdims=True)
+            share = np.where(equal, 1.0, ratios).min(axis=-1)
         return np.where(values.min(axis=-1) < 0, np.nan, share)
 
     def _centre(self, state: Groups, text: str) -> Any:

@@ -15,6 +15,7 @@ from plmetrics.catalogue.forecast.intervals import CentralInterval, IntervalCove
 from plmetrics.catalogue.forecast.rows import MeanOfForecasts, member_number, quantile
 from plmetrics.catalogue.parameters import bins_parameter
 from plmetrics.catalogue.registry import register
+from plmetrics.catalogue.variation import variation
 from plmetrics.core import ops
 from plmetrics.core.special import chdtrc
 from plmetrics.states.sums import Atom, Rows
@@ -190,8 +191,8 @@ class _NormalScores(_Test):
         ]
 
     def _variance(self, state: Any) -> Any:
-        mean = ops.ratio(state.row_sum, state.weight)
-        return ops.ratio(state.square_sum, state.weight) - mean**2
+        squares = variation(state.row_sum, state.square_sum, state.weight, state.n)
+        return ops.ratio(squares, state.weight)
 
     def _statistic(self, state: Any) -> Any:
         return ops.larger(

@@ -66,7 +66,7 @@ class AbsoluteErrorQuantile(ErrorQuantile):
     """
 
     name = "absolute_error_quantile"
-    formula = "smallest x with a share of more than q of abs(prediction - label) at most x"
+    formula = "mean of the smallest x with a share of at least q, and of more than q, of abs(prediction - label) <= x"
     use_when = "You promise that nine in ten predictions are at most so far off."
     beware = "Far in the tail few rows decide it; its interval says how few."
     reference = (

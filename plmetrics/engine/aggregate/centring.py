@@ -14,11 +14,19 @@ import polars as pl
 from plmetrics.core.exact_sums import FIXED, LEFT
 from plmetrics.core.threads import batches
 from plmetrics.engine.aggregate.row_plan import BLOCK
-from plmetrics.engine.aggregate.totals import atom_totals, cells_of, centres_of, moments, summed_in, sums_of
+from plmetrics.engine.aggregate.totals import (
+    atom_totals,
+    cells_of,
+    centres_of,
+    count_columns,
+    moments,
+    summed_in,
+    sums_of,
+)
 from plmetrics.engine.inquiry import answer
 from plmetrics.engine.streaming import AGGREGATES_PER_NODE
 from plmetrics.states.moments import CENTRE, Moment, distant, means
-from plmetrics.states.sums import EVERY, SCORED, Total, sum_by_place
+from plmetrics.states.sums import SCORED, Total, sum_by_place
 from plmetrics.table.joins import inner_join, left_join
 
 if TYPE_CHECKING:
@@ -96,8 +104,7 @@ def _distant(
     moments_of_sums: Mapping[str, Moment],
 ) -> tuple[set[str], NDArray[np.int64]]:
     """Centres far from some slice or the complement of one, and the cells of these."""
-    prefixes = sorted({*plan.populations().values(), *plan.scored_populations().values(), EVERY})
-    counts = [f"{prefix}n" for prefix in prefixes if f"{prefix}n" in frame.columns]
+    counts = count_columns(plan, frame)
     cells, columns = _by_cell(
         frame, cell, {*moments_of_sums, *counts, *(moment.mass for moment in moments_of_sums.values())}
     )

@@ -52,6 +52,10 @@ def totals(plan: RunPlan, metrics: Sequence[Metric]) -> list[Total]:
         out += _counts(prefix, valid[model], row.weight, row.label if plan.view.roles.binary else None)
     if request.reads_every_row:
         out += _counts(EVERY, None, weight)
+        if plan.weighs_apart:
+            masks, prefixes = weight_masks(plan), plan.every_populations()
+            for model, row in rows.items():
+                out += _counts(prefixes[model], masks[model], row.weight)
     scored = score_masks(plan.request)
     for model, prefix in unique_prefixes(plan.scored_populations()).items():
         out += _counts(prefix, scored[model], weight)
@@ -82,7 +86,7 @@ def atom_totals(plan: RunPlan, metrics: Sequence[Metric], rows: Mapping[str, Row
     shared = pl.col(VALID) if every and not apart else None
     asking = [metric for metric in metrics if every and metric.every_row]
     checked = [metric for metric in metrics if metric not in asking]
-    scored = score_masks(plan.request)
+    scored, positive = score_masks(plan.request), weight_masks(plan)
     for model, row in rows.items():
         valid = pl.col(valid_column(model)) if apart else shared
         for population, members in by_population(plan, checked, model):
@@ -94,7 +98,7 @@ def atom_totals(plan: RunPlan, metrics: Sequence[Metric], rows: Mapping[str, Row
                 if row.weight is not None or atom.complement_of is None or atom.key in masses:
                     yield atom.total(sum_column(model, atom.key, population), role, row.weight, mask)
         for atom in atoms(asking).values():
-            yield atom.total(f"{model}|{atom.key}", null_non_finite(row), row.weight)
+            yield atom.total(f"{model}|{atom.key}", null_non_finite(row), row.weight, positive[model])
 
 
 def by_population(plan: RunPlan, metrics: Sequence[Metric], model: str) -> Iterator[tuple[str, list[Metric]]]:
@@ -138,6 +142,17 @@ def score_masks(request: Request) -> dict[str, pl.Expr | None]:
         return dict.fromkeys(models)
     apart = missing == "drop_per_model"
     return {model: pl.col(scored_column(model) if apart else IN_SCORED) for model in models}
+
+
+def weight_masks(plan: RunPlan) -> dict[str, pl.Expr | None]:
+    """Masks of rows with a positive weight by model, valid or not; None for all, where models share their weights."""
+    weights = {model: plan.row_of(model).weight for model in plan.request.models}
+    if not plan.weighs_apart:
+        return dict.fromkeys(weights)
+    return {
+        model: None if weight is None else weight.is_finite() & (weight > 0)
+        for model, weight in weights.items()
+    }
 
 
 def _differ(plan: RunPlan, model: str, baseline: str) -> pl.Expr:
@@ -219,6 +234,13 @@ def _counts(
     return out
 
 
+def count_columns(plan: RunPlan, sums: pl.DataFrame) -> list[str]:
+    """Columns with the numbers of rows behind the metrics of some model."""
+    populations = plan.populations(), plan.scored_populations(), plan.every_populations()
+    prefixes = sorted({prefix for of_model in populations for prefix in of_model.values()})
+    return [f"{prefix}n" for prefix in prefixes if f"{prefix}n" in sums.columns]
+
+
 def row_count(columns: Container[str]) -> str:
     """Name of the column with the number of rows: `rows` if some may have no label, else `n`."""
     return _ROWS if _ROWS in columns else "n"
@@ -256,6 +278,11 @@ def summed_columns(
     """
     columns = {column.name: column.cast(pl.Float64).to_numpy() for column in plan.addition.totals(frame)}
     _derive(columns)
+    for prefix in plan.every_populations().values():
+        for name in ("n", "weight"):
+            # States of earlier versions have one count of all rows for all models.
+            if f"{EVERY}{name}" in columns:
+                columns.setdefault(f"{prefix}{name}", columns[f"{EVERY}{name}"])
     _complete(_by_model(plan, metrics, populations), columns)
     return columns
 

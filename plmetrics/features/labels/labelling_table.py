@@ -10,6 +10,10 @@ import polars as pl
 
 from plmetrics.core.results import LABELLING_SCHEMA, in_schema
 from plmetrics.core.special import stdtrit
+from plmetrics.inference.comparisons.independent import satterthwaite
+from plmetrics.inference.comparisons.moderation import SampleErrors, widen
+from plmetrics.inference.estimate import effective_blocks
+from plmetrics.inference.intervals.spread import DEGENERATE
 from plmetrics.suite.sections.labels import SIDES, side_column
 from plmetrics.table.tags import in_result_order
 
@@ -25,6 +29,9 @@ if TYPE_CHECKING:
 _SLICES_AT_ONCE = 256
 _ROUNDING = 1e-10
 """Of the mean square: a variance below this share of it is rounding."""
+
+_CERTAIN = 1e-14
+"""Of the mean scores: an error below this share of them is rounding."""
 
 SMALL = 0.1
 """Standard deviations: a difference of means below is small (Austin, 2009)."""
@@ -119,7 +126,11 @@ def _columns(analysis: Analysis, model: str, blocks: Mapping[str, Array]) -> dic
 def _interval(
     analysis: Analysis, sides: Sequence[LabelSide], difference: Array, status: NDArray[np.object_]
 ) -> dict[str, Any]:
-    """The interval of the difference, from the influences of blocks (delta method)."""
+    """The interval of the difference, from the influences of blocks (delta method).
+
+    Degrees of freedom are Satterthwaite's, and a side of few blocks has its error moderated by the other's spread: a
+    handful of scores that are near each other by chance are not certain.
+    """
     nothing = np.full(difference.shape, np.nan)
     requested = analysis.suite.uncertainty is not None
     reason = np.where(status == "ok", "not_requested", "undefined_value" if requested else "not_requested")
@@ -127,20 +138,44 @@ def _interval(
     out |= {"method": np.full(difference.shape, None, dtype=object), "interval_status": reason.astype(object)}
     if not requested or any(side.score is None for side in sides):
         return out
-    moves = sum(
-        sign * _ratio(_scores(side) - side.total().mean[:, None] * side.weight, side.total().weight[:, None])
-        for sign, side in zip((1.0, -1.0), sides, strict=True)
-    )
-    blocks = np.count_nonzero(sides[0].n + sides[1].n, axis=1)
-    ok, several = status == "ok", blocks > 1
-    factor = _ratio(blocks.astype(np.float64), np.maximum(blocks - 1, 0).astype(np.float64))
-    error = np.where(ok & several, np.sqrt(factor * np.sum(moves**2, axis=1)), np.nan)
-    reach = np.where(several, stdtrit(np.maximum(blocks - 1.0, 1.0), (1.0 + analysis.level) / 2.0), np.nan)
-    out["std_error"] = error
-    out["lower"], out["upper"] = difference - reach * error, difference + reach * error
-    out["method"][ok & several] = "delta"
-    out["interval_status"] = np.where(ok, np.where(several, "ok", "too_few_units"), "undefined_value")
+    ok, several = status == "ok", np.count_nonzero(sides[0].n + sides[1].n, axis=1) > 1
+    error, freedom = _error(sides, independent=analysis.population.independent)
+    size = np.fmax(np.abs(sides[0].total().mean), np.abs(sides[1].total().mean))
+    certain = error <= _CERTAIN * size
+    sound = ok & several & ~certain
+    reach = np.where(sound, stdtrit(freedom, (1.0 + analysis.level) / 2.0) * error, np.nan)
+    out["std_error"] = np.where(sound, error, np.nan)
+    out["lower"], out["upper"] = difference - reach, difference + reach
+    out["method"][sound] = "delta"
+    reasons = ["undefined_value", "too_few_units", DEGENERATE]
+    out["interval_status"] = np.select([~ok, ~several, certain], reasons, "ok").astype(object)
     return out
+
+
+def _error(sides: Sequence[LabelSide], *, independent: bool) -> tuple[Array, Array]:
+    """Standard error of the difference of means, and its degrees of freedom.
+
+    `independent` says whether rows are units of equal weight.
+    """
+    moves = [_influences(side) for side in sides]
+    samples = []
+    for side, moved in zip(sides, moves, strict=True):
+        blocks = effective_blocks((side.weight,))
+        size = side.total().n if independent else blocks.astype(np.float64)
+        samples.append(SampleErrors(np.sqrt(np.sum(moved**2, axis=1)), blocks, size))
+    first, second = samples
+    added = np.hypot(first.moderating_error(second), second.moderating_error(first))
+    errors = np.stack([each.error for each in samples])
+    _, freedom = satterthwaite(errors, np.array([each.blocks for each in samples], np.float64) - 1)
+    return widen(np.sqrt(np.sum((moves[0] - moves[1]) ** 2, axis=1)), added, freedom)
+
+
+def _influences(side: LabelSide) -> Array:
+    """Influences of blocks on the mean of a side, so that the sum of their squares is its variance."""
+    total, blocks = side.total(), np.count_nonzero(side.n, axis=1)
+    moves = _ratio(_scores(side) - total.mean[:, None] * side.weight, total.weight[:, None])
+    scale: Array = np.sqrt(blocks / np.maximum(blocks - 1.0, 1.0))[:, None]
+    return moves * scale
 
 
 def _scores(side: LabelSide) -> Array:

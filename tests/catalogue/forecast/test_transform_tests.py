@@ -136,6 +136,20 @@ def test_p_values_of_right_forecasts_are_uniform() -> None:
         assert 0.05 < rejected < 0.155, name
 
 
+@pytest.mark.parametrize(("score", "rows", "weight"), [(0.7, 3, None), (0.1, 100, None), (0.7, 100_000, 0.3)])
+def test_rounding_of_equal_scores_is_no_variance(score: float, rows: int, weight: float | None) -> None:
+    alike = pl.DataFrame({"y": [score] * rows, "mean": 0.0, "sd": 1.0, "w": weight or 1.0})
+    found = plm.evaluate(
+        alike,
+        task="quantile",
+        label="y",
+        models={"m": MODELS["normal"]},
+        weight=None if weight is None else "w",
+        metrics=["berkowitz", "berkowitz_p_value"],
+    ).metrics
+    assert found["status"].to_list() == ["zero_denominator"] * 2
+
+
 def test_what_has_no_value_says_why() -> None:
     alike = pl.DataFrame({"y": [1.0, 1.0], "mean": [0.0, 0.0], "sd": [1.0, 1.0]})
     normal = {"m": MODELS["normal"]}

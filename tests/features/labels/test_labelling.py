@@ -80,6 +80,33 @@ def test_slices_may_begin_with_one_that_has_no_interval() -> None:
     assert rows.select("slice", "method").rows()[1:] == [("g=0", None), ("g=a", "delta"), ("g=b", "delta")]
 
 
+@pytest.mark.parametrize(("labels", "calls"), [(1, False), (3, False), (3, True), (10, True)])
+def test_a_few_labels_are_not_certain(labels: int, calls: bool) -> None:
+    """Rows with a label differ from the others in no slice: intervals at 95 % exclude 0 in some 5 % of them."""
+    slices, rows = 400, 100 + labels
+    generator = np.random.default_rng(8)
+    score = generator.random(slices * rows)
+    frame = pl.DataFrame(
+        {
+            "p": (score < 0.15).astype(float) if calls else score,
+            "y": ([1] * labels + [None] * 100) * slices,
+            "g": np.repeat(np.arange(slices), rows),
+        }
+    )
+    options = {"uncertainty": {"replicates": 2}, "max_slices": slices, "metrics": ["selection_rate"]}
+    found = evaluated(frame, **options).others["labelling"].filter(slice_set="g")
+    assert found["interval_status"].to_list() == ["ok"] * slices
+    excluded = ((found["lower"] > 0) | (found["upper"] < 0)).mean()
+    assert excluded < 0.08
+
+
+def test_sides_without_any_spread_have_no_interval() -> None:
+    frame = table().with_columns(p=pl.when(pl.col("y").is_null()).then(0.3).otherwise(0.7))
+    row = evaluated(frame, uncertainty=True).others["labelling"].row(0, named=True)
+    assert row["difference"] == pytest.approx(0.4)
+    assert (row["lower"], row["upper"], row["interval_status"]) == (None, None, "degenerate")
+
+
 def test_a_clear_difference_is_said_in_words() -> None:
     (warning,) = (text for text in evaluated(table(), uncertainty=True).warnings if text.startswith("labels"))
     assert "rows with a label have higher scores of model 'm': 0.5" in warning
