@@ -13,7 +13,6 @@ from plmetrics.core.errors import PlmetricsError, Problem
 from plmetrics.core.exact_sums import exact_products
 from plmetrics.core.hashing import row_digest
 from plmetrics.core.threads import batches
-from plmetrics.engine.aggregate.code_check import check_codes
 from plmetrics.engine.aggregate.row_plan import BLOCK, rows_plan
 from plmetrics.engine.aggregate.totals import (
     DIGEST,
@@ -310,7 +309,10 @@ def _digests(plan: RunPlan, frame: pl.DataFrame) -> NDArray[np.uint64] | None:
 
 
 def _state(plan: RunPlan, cube: Cube, frame: pl.DataFrame, keys: NDArray[np.uint64]) -> SumsState:
-    check_codes(cube, frame, count_columns(plan, frame))
+    if cube.codes:
+        from plmetrics.engine.aggregate.code_check import check_codes
+
+        check_codes(cube, frame, count_columns(plan, frame))
     cell, columns = cells_of(cube, frame), sums_of(plan, cube, frame)
     block = np.zeros(frame.height, dtype=np.int64)
     if BLOCK in frame.columns:
