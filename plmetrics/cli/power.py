@@ -46,6 +46,7 @@ def power(
         from plmetrics.features.experiment.power_plan import Clusters, power_plan
 
         grouped = cluster_size is not None or icc or cluster_cv
+        size = 1.0 if cluster_size is None else cluster_size
         plan = power_plan(
             baseline,
             effect * baseline if relative and effect is not None else effect,
@@ -54,9 +55,7 @@ def power(
             ratio=ratio,
             power=chance,
             level=level,
-            clusters=Clusters(1.0 if cluster_size is None else cluster_size, icc, cluster_cv)
-            if grouped
-            else None,
+            clusters=Clusters(size, icc, cluster_cv) if grouped else None,
         )
         write_result(_text(plan) if form == "text" else json.dumps(asdict(plan), indent=2) + "\n")
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from plmetrics.core.segments import Values
     from plmetrics.table.source import Source
 
 AGGREGATES_PER_NODE = 400
@@ -55,6 +57,14 @@ def frames_of(plans: Sequence[pl.LazyFrame], *, separate: bool = False) -> list[
 def collected_batches(plan: pl.LazyFrame, rows: int) -> Iterator[pl.DataFrame]:
     """The rows of a plan, so many at a time, in any order."""
     return plan.collect_batches(chunk_size=rows, maintain_order=False)
+
+
+def column_array(column: pl.Series, kind: np.dtype[np.generic] | None = None) -> Values:
+    """Values of a column of a batch as one contiguous array, of another type if given; not to be written to."""
+    parts = [part.to_numpy() for part in column.get_chunks()]
+    if len(parts) == 1 and kind in (None, parts[0].dtype):
+        return parts[0]
+    return np.concatenate(parts, dtype=kind, casting="unsafe")
 
 
 def batch_sink(plan: pl.LazyFrame, rows: int, take: Callable[[pl.DataFrame], None]) -> pl.LazyFrame:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from conftest import THOROUGH
 
 import plmetrics as plm
 from plmetrics.catalogue.needs import ValueKind
@@ -18,7 +18,7 @@ from plmetrics.inference.intervals.closed_forms import (
     wilson,
 )
 
-TABLES = 60 if os.environ.get("PLMETRICS_SLOW") == "1" else 30
+TABLES = 60 if THOROUGH else 30
 LARGE, SMALL, SHARE = 1000, 12, 0.9
 ASKED: dict[str, Any] = {"uncertainty": {"replicates": 200}}
 

@@ -1,12 +1,12 @@
 """Laws that hold whatever the metric: transformed input, and the change in output that must follow."""
 
 import contextlib
-import os
 from itertools import pairwise
 
 import numpy as np
 import polars as pl
 import pytest
+from conftest import THOROUGH
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from references.samples import BINARY, FAST, INTERVALS, KEYS, REGRESSION, VALUES, assert_same, samples
@@ -17,7 +17,7 @@ from plmetrics.core.errors import DataError
 # Tables are small anyway: a failing law is shown at once, not shrunk for minutes.
 quick = settings(phases=(Phase.explicit, Phase.generate))
 few = settings(quick, max_examples=3)
-SOME = BINARY if os.environ.get("PLMETRICS_SLOW") == "1" else BINARY[::3]
+SOME = BINARY if THOROUGH else BINARY[::3]
 """Metrics of laws of what all metrics read."""
 SLICES = {
     "g": "g",

@@ -14,6 +14,7 @@ from plmetrics.engine.aggregate.bin_tally import PLACE, BinTally
 from plmetrics.engine.aggregate.row_plan import BLOCK, cell_column
 from plmetrics.engine.aggregate.totals import CELL, summed_in, totals
 from plmetrics.engine.memory.budget import counting_room
+from plmetrics.engine.streaming import column_array
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -92,9 +93,8 @@ class CellSums:
         for number, (cube, tally) in enumerate(zip(self._cubes, self._tallies, strict=True)):
             place = np.zeros(rows.height, dtype=np.int32)
             if cube.codes:
-                cells = [part.to_numpy() for part in rows[cell_column(number)].get_chunks()]
-                np.concatenate(cells, out=place, casting="unsafe")
-                place *= len(self.block_keys)
+                cells = column_array(rows[cell_column(number)], place.dtype)
+                np.multiply(cells, len(self.block_keys), out=place)
             if block is not None:
                 place += block
             tally.add({PLACE: place}, {name: rows[name] for name in tally.columns})

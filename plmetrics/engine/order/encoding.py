@@ -18,7 +18,7 @@ from plmetrics.engine.aggregate.totals import row_count
 from plmetrics.engine.order.orderings import Ordering, run_orderings, sample_columns
 from plmetrics.engine.order.score_bins import fixed_binnings
 from plmetrics.engine.step import Step
-from plmetrics.engine.streaming import collected_batches, collected_frame
+from plmetrics.engine.streaming import collected_batches, collected_frame, column_array
 from plmetrics.states.scores.bin_lookup import Locator, score_locator, value_locator
 from plmetrics.states.scores.grid.grid_tally import FINE_BINS
 from plmetrics.states.scores.grid.placed_rows import Members
@@ -141,7 +141,7 @@ class Encoder:
         return cells[max(cells)] if max(cells, default=1) > 1 else None
 
     def _cells(self, frame: pl.DataFrame, number: int) -> NDArray[Any]:
-        return _numbers(frame[cell_column(number)], _smallest(self._plan.cubes[number].cells))
+        return column_array(frame[cell_column(number)], _smallest(self._plan.cubes[number].cells))
 
     def _flat(self, frame: pl.DataFrame) -> Iterator[pl.DataFrame]:
         """Rows of a batch, repeated for each ordering with several numbers per row."""
@@ -159,10 +159,10 @@ class Encoder:
             for number, cube in enumerate(self._plan.cubes)
             if cube.codes
         }
-        block = in_order(_numbers(frame[BLOCK]), order) if BLOCK in frame.columns else None
+        block = in_order(column_array(frame[BLOCK]), order) if BLOCK in frame.columns else None
         names = dict.fromkeys(ordering.weight for ordering in self.orderings.values())
         weight = {
-            name: in_order(_numbers(frame[name]), order)
+            name: in_order(column_array(frame[name]), order)
             for name in names
             if name is not None and name in frame.columns
         }
@@ -189,7 +189,7 @@ class Encoder:
         column, members, positive = frame[ordering.column], ordering.members(frame), ordering.positives(frame)
         if members is not None:
             column = column.fill_null(0.0).fill_nan(0.0)
-        score = _numbers(column)
+        score = column_array(column)
         place = np.empty(frame.height, dtype=np.uint16)
         for some in few_rows(frame):
             locator.locate(score[some], locator.keys(score[some]), place[some])
@@ -231,14 +231,6 @@ def few_rows(frame: pl.DataFrame) -> list[slice]:
 def in_order(values: NDArray[Any], order: Codes | None, some: slice = slice(None)) -> NDArray[Any]:
     """Some of the values in an order of theirs, as they are without one."""
     return values[some] if order is None else values.take(order[some], mode="clip")
-
-
-def _numbers(column: pl.Series, kind: np.dtype[Any] | None = None) -> NDArray[Any]:
-    """Values of a column as one contiguous array."""
-    parts = [part.to_numpy() for part in column.get_chunks()]
-    if len(parts) == 1 and kind in (None, parts[0].dtype):
-        return parts[0]
-    return np.concatenate(parts, dtype=kind, casting="unsafe")
 
 
 def _smallest(size: int) -> np.dtype[Any]:

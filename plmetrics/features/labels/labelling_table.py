@@ -11,7 +11,7 @@ import polars as pl
 from plmetrics.core.results import LABELLING_SCHEMA, in_schema
 from plmetrics.core.special import stdtrit
 from plmetrics.inference.comparisons.independent import satterthwaite
-from plmetrics.inference.comparisons.moderation import SampleErrors, widen
+from plmetrics.inference.comparisons.moderation import SampleErrors, moderating_errors, widen
 from plmetrics.inference.estimate import effective_blocks
 from plmetrics.inference.intervals.spread import DEGENERATE
 from plmetrics.suite.sections.labels import SIDES, side_column
@@ -163,11 +163,10 @@ def _error(sides: Sequence[LabelSide], *, independent: bool) -> tuple[Array, Arr
         blocks = effective_blocks((side.weight,))
         size = side.total().n if independent else blocks.astype(np.float64)
         samples.append(SampleErrors(np.sqrt(np.sum(moved**2, axis=1)), blocks, size))
-    first, second = samples
-    added = np.hypot(first.moderating_error(second), second.moderating_error(first))
     errors = np.stack([each.error for each in samples])
     _, freedom = satterthwaite(errors, np.array([each.blocks for each in samples], np.float64) - 1)
-    return widen(np.sqrt(np.sum((moves[0] - moves[1]) ** 2, axis=1)), added, freedom)
+    error = np.sqrt(np.sum((moves[0] - moves[1]) ** 2, axis=1))
+    return widen(error, moderating_errors(*samples), freedom)
 
 
 def _influences(side: LabelSide) -> Array:

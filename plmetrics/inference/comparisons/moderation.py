@@ -63,11 +63,9 @@ class SampleErrors:
         return np.sqrt(np.where(usable, share * lacking, 0.0))
 
 
-def moderate_sides(first: Estimate, second: Estimate, hidden: Array) -> Array:
-    """The moderating errors of two estimates together; none beside a `hidden` error, which stands for a spread."""
-    sides = SampleErrors.of(first), SampleErrors.of(second)
-    added = np.hypot(sides[0].moderating_error(sides[1]), sides[1].moderating_error(sides[0]))
-    return np.where(hidden > 0, 0.0, added)
+def moderating_errors(first: SampleErrors, second: SampleErrors) -> Array:
+    """The moderating errors of two samples together."""
+    return np.hypot(first.moderating_error(second), second.moderating_error(first))
 
 
 def widen(error: Array, added: Array, freedom: Array) -> tuple[Array, Array]:

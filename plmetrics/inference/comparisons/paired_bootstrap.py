@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core.special import stdtr, stdtrit
-from plmetrics.inference.comparisons.moderation import moderate_sides, widen
+from plmetrics.inference.comparisons.moderation import SampleErrors, moderating_errors, widen
 from plmetrics.inference.estimate import Estimate
 from plmetrics.inference.intervals.closed_forms import hidden_error
 from plmetrics.inference.intervals.spread import DEGENERATE, replicate_spread, standard_error
@@ -156,8 +156,8 @@ def paired_difference(
     std_error = np.where(ok & (blocks >= 2), np.hypot(described.std_error, hidden), np.nan)
     error, freedom = np.hypot(described.student_error(blocks), hidden), blocks - 1.0
     if other_rows:
-        added = described.student_factor(blocks) * moderate_sides(model, baseline, hidden)
-        error, freedom = widen(error, added, freedom)
+        added = described.student_factor(blocks) * moderating_errors(*map(SampleErrors.of, (model, baseline)))
+        error, freedom = widen(error, np.where(hidden > 0, 0.0, added), freedom)  # a hidden one is a spread
     half, p = student_test(difference, error, freedom, level)
     t = student_statistic(difference, error, p)
     if p_value == "percentile" and model.kind == "bootstrap":

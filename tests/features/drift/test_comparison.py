@@ -1,6 +1,5 @@
 """Drift of merged states and on runners: as that of one run over the same rows, and of SciPy."""
 
-import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
+from conftest import THOROUGH
 from features.drift.test_stored_counts import ALL, CURRENT, REFERENCE, SLICES, parts_of
 from polars.testing import assert_frame_equal
 from scipy import stats
@@ -16,7 +16,6 @@ import plmetrics as plm
 from plmetrics.api.shards.plans import units
 from plmetrics.features.drift import window_counts
 
-FULL = os.environ.get("PLMETRICS_SLOW") == "1"
 TABLES = ("drift", "drift_histograms", "gates")
 GATES = [{"measure": "psi", "column": "age", "at_most": 1e-4}, {"measure": "mean", "at_most": 5.0}]
 SUITE: dict[str, Any] = {
@@ -82,7 +81,7 @@ def test_merged_states_are_compared_as_their_rows(
     """By value to the last bit where rows have whole weights; by bin as well but for the sums within bins."""
     if most is not None:
         monkeypatch.setattr(window_counts, "MOST_VALUES", most)
-    kinds = SLICES if FULL else {name: SLICES[name] for name in ("both", "kinds", "tags")}
+    kinds = SLICES if THOROUGH else {name: SLICES[name] for name in ("both", "kinds", "tags")}
     suite = rewrite(folder, columns={"label": "y", "weight": weight}, slices=kinds)
     state(folder, "before.parquet", "before.state")
     expected, found = plm.run(suite), merged(folder, 2, 0, 1)

@@ -2,11 +2,11 @@
 
 import json
 import math
-import os
 
 import numpy as np
 import polars as pl
 import pytest
+from conftest import THOROUGH
 from sklearn.metrics import ndcg_score
 
 import plmetrics as plm
@@ -196,7 +196,7 @@ def test_a_slice_without_errors_in_one_run_has_the_spread_of_both() -> None:
 @pytest.mark.slow
 def test_small_slices_of_equal_runs_move_no_more_often_than_promised() -> None:
     """Before in a quarter of such tables."""
-    tables = 60 if os.environ.get("PLMETRICS_SLOW") == "1" else 30
+    tables = 60 if THOROUGH else 30
     made = pl.concat(
         [parted(errors_of(seed, 150, 0.08), errors_of(1000 + seed, 1000, 0.08)) for seed in range(tables)]
     )

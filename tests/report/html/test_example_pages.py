@@ -1,8 +1,7 @@
 """The pages of all example suites in a real browser, with every chart that there is."""
 
-import os
-
 import pytest
+from conftest import THOROUGH
 from report.html.test_browser import OUTSIDE, browser, open_page  # noqa: F401
 
 from docs import gallery
@@ -10,7 +9,6 @@ from plmetrics.features.registry import features
 from plmetrics.report.charts.index import charts
 
 pytestmark = pytest.mark.slow
-FULL = os.environ.get("PLMETRICS_SLOW") == "1"
 SCREENS = [
     (390, "dark", "screen", 1),
     (390, "light", "print", 2),
@@ -39,7 +37,7 @@ def test_charts_fit_and_are_all_there(
     media: str,
     step: int,
 ) -> None:
-    for path in sorted(pages.iterdir())[:: 1 if FULL else step]:
+    for path in sorted(pages.iterdir())[:: 1 if THOROUGH else step]:
         text = path.read_text("utf-8")
         assert "is missing" not in text
         assert len(text) < 1_000_000
