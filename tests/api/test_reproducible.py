@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 import yaml
+from conftest import THOROUGH
 from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
@@ -27,9 +28,8 @@ pytestmark = pytest.mark.slow
 
 TABLES = ("metrics", "comparisons", "gates", "curves", "folds", "cross_validation", "decomposition")
 TABLES += ("drift", "leakage", "found_slices")
-FULL = os.environ.get("PLMETRICS_SLOW") == "1"
 ROWS = 1_200
-UNITS = 700 if FULL else 100
+UNITS = 700 if THOROUGH else 100
 """Blocks of stored states."""
 FAR = 1e6
 BOTH = {"reproducible": True, "slices": {"region": "region", "big": {"where": "size > 3"}}}
@@ -205,7 +205,7 @@ def prints(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
     Unless all combinations are asked for, one file is read on 1 thread, 7 are on 2, and 40 on both.
     """
     places = layouts(tmp_path_factory.mktemp("layouts"))
-    omitted = {} if FULL else {"1": "plain-7", "2": "plain-1"}
+    omitted = {} if THOROUGH else {"1": "plain-7", "2": "plain-1"}
     found: dict[str, set[str]] = {name: set() for name in SUITES}
     names = ("POLARS_MAX_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")
     running = [

@@ -1,11 +1,11 @@
 """How often gates decide wrongly: data sets of known truth, each a slice of one table, or a family of 20 slices."""
 
-import os
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from conftest import THOROUGH
 from numpy.typing import NDArray
 
 import plmetrics as plm
@@ -18,9 +18,8 @@ from plmetrics.inference.weights import draw_weights
 
 pytestmark = pytest.mark.slow
 
-FULL = os.environ.get("PLMETRICS_SLOW") == "1"
-TABLES, REPLICATES = (2000, 1000) if FULL else (250, 300)
-FAMILIES, SLICES = (2000, 20) if FULL else (150, 20)
+TABLES, REPLICATES = (2000, 1000) if THOROUGH else (250, 300)
+FAMILIES, SLICES = (2000, 20) if THOROUGH else (150, 20)
 LEVEL = 0.95
 SHARE = (1 - LEVEL) / 2
 ROWS, HIT = 300, 0.8

@@ -1,10 +1,10 @@
 """How often intervals hold the truth: every slice is one simulated table, all resampled alike."""
 
-import os
 from typing import Any
 
 import numpy as np
 import pytest
+from conftest import THOROUGH
 from scipy.special import expit
 
 from plmetrics.catalogue.needs import ValueKind
@@ -13,7 +13,6 @@ from plmetrics.inference.estimate import Estimate
 from plmetrics.inference.intervals.ladder import Intervals, interval
 from plmetrics.inference.weights import draw_weights
 
-FULL = os.environ.get("PLMETRICS_SLOW") == "1"
 TABLES = 3000
 REPLICATES = 400
 LEVEL = 0.9
@@ -91,10 +90,10 @@ CLUSTERED = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("clusters", [50, 100, 150, 200, 400] if FULL else [100])
+@pytest.mark.parametrize("clusters", [50, 100, 150, 200, 400] if THOROUGH else [100])
 def test_rates_and_errors_of_clusters(clusters: int) -> None:
     """`auto` covers 94 to 96 %, also where percentiles do not. (Of 30 clusters it covers 94 to 96.5 %.)"""
-    tables = (600_000 if FULL else 150_000) // clusters
+    tables = (600_000 if THOROUGH else 150_000) // clusters
     rng = np.random.default_rng(7)
     large, sums = cluster_sums(rng, 1, 300_000), cluster_sums(rng, tables, clusters)
     drawn = draw_weights(np.ones(clusters, dtype=np.int64), REPLICATES, seed=5).counts

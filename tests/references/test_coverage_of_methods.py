@@ -3,19 +3,18 @@
 Within a table all data sets share the resampling, which leaves how often they are right as it is.
 """
 
-import os
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from conftest import THOROUGH
 from scipy.special import expit
 from scipy.stats import norm
 
 import plmetrics as plm
 
-FULL = os.environ.get("PLMETRICS_SLOW") == "1"
-SETS, REPLICATES = (2000, 500) if FULL else (80, 200)
+SETS, REPLICATES = (2000, 500) if THOROUGH else (80, 200)
 UNITS = 300
 SHARE = 0.4
 SHIFTS = {"p": 1.2, "q": 0.9}

@@ -4,18 +4,16 @@ The data sets are the slices of one table: their values spread as samples of the
 ours has a part in that.
 """
 
-import os
-
 import numpy as np
 import polars as pl
 import pytest
+from conftest import THOROUGH
 
 import plmetrics as plm
 from plmetrics.catalogue import registry
 from plmetrics.catalogue.composite_metrics import AcrossSlices
 
-FULL = os.environ.get("PLMETRICS_SLOW") == "1"
-SAMPLES, JUDGED, WIDEST = (2000, 40, 1.08) if FULL else (250, 8, 1.25)
+SAMPLES, JUDGED, WIDEST = (2000, 40, 1.08) if THOROUGH else (250, 8, 1.25)
 """Data sets, how many of them get a standard error, and by which factor the two may differ."""
 
 WITH_PARAMETERS = {
@@ -165,7 +163,7 @@ def test_standard_errors_are_the_spread_over_samples(task):
         .agg(pl.col("value").std().alias("spread"), pl.len().alias("defined"))
     )
     parts = [frame.slice(number * rows, rows) for number in range(JUDGED)]
-    uncertainty = {"replicates": 400 if not FULL else 1000}
+    uncertainty = {"replicates": 400 if not THOROUGH else 1000}
     judged = pl.concat([plm.evaluate(part, uncertainty=uncertainty, **asked).metrics for part in parts])
     found = (
         judged.group_by(key, maintain_order=True)

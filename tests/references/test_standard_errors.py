@@ -3,18 +3,16 @@
 One standard error from 1000 blocks and 1000 replicates has a relative noise of 3.2 %; a mean over seeds has less.
 """
 
-import os
-
 import numpy as np
 import polars as pl
 import pytest
+from conftest import THOROUGH
 from scipy.stats import rankdata
 
 import plmetrics as plm
 
-FULL = os.environ.get("PLMETRICS_SLOW") == "1"
-ROWS, SEEDS = (200_000, 40) if FULL else (40_000, 6)
-MEAN, SINGLE = (0.02, 0.15) if FULL else (0.05, 0.15)
+ROWS, SEEDS = (200_000, 40) if THOROUGH else (40_000, 6)
+MEAN, SINGLE = (0.02, 0.15) if THOROUGH else (0.05, 0.15)
 METRICS = [
     "accuracy",
     "precision",

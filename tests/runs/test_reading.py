@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from conftest import THOROUGH
 
 import plmetrics as plm
 from plmetrics.report.summary import summarise
@@ -19,7 +19,6 @@ from plmetrics.runs.reading import RunFault, open_run
 if TYPE_CHECKING:
     from tests.runs.conftest import Forge
 
-THOROUGH = os.environ.get("PLMETRICS_SLOW") == "1"
 ODD: list[Any] = [None, True, -1, 3.5, 10**30, "", "x" * 5000, "../../x", "\0\ud800", [], [[]], {}, {"a": {}}]
 
 

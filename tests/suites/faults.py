@@ -21,8 +21,6 @@ CALLS = ("fsync", "link", "replace", "mkdir")
 ALL_CALLS = ("write", *CALLS, "unlink", "rmdir")
 """The same with the writes themselves, of which half of the content is left, and removals."""
 
-SLOW = bool(os.environ.get("PLMETRICS_SLOW"))
-
 
 class Crash(BaseException):
     """The end of a process, as far as this one can play it."""

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
+from conftest import THOROUGH
 from polars.testing import assert_frame_equal
-from suites.faults import ALL_CALLS, SLOW, Crash, Faults, age, crash_at_each_call
+from suites.faults import ALL_CALLS, Crash, Faults, age, crash_at_each_call
 from suites.nights import Nights, day, nights, rows
 
 import plmetrics as plm
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["nights"]
 
-WRITERS = 8 if SLOW else 3
+WRITERS = 8 if THOROUGH else 3
 """Processes at once: more than this machine has processors, as a rule."""
 
 
@@ -59,7 +60,7 @@ def test_every_write_may_be_the_last(nights: Nights, kind: str) -> None:
     error: Callable[[], BaseException] = (
         Crash if kind == "crash" else lambda: OSError(errno.ENOSPC, "no space left on device")
     )
-    step = 1 if SLOW else 7
+    step = 1 if THOROUGH else 7
     height, at, ended = 60, -len(kind) % step, False
     while not ended:
         at += step
@@ -85,7 +86,7 @@ def test_every_write_may_be_the_last(nights: Nights, kind: str) -> None:
 def test_the_first_night_may_end_at_every_write(tmp_path: Path) -> None:
     at, ended = 0, False
     while not ended:
-        at += 1 if SLOW else 9
+        at += 1 if THOROUGH else 9
         growing = Nights(tmp_path / str(at))
         growing.folder.mkdir()
         growing.write_suite(keep={"states": "9d"})
@@ -137,7 +138,7 @@ def test_a_removal_may_end_at_every_call(nights: Nights, tmp_path: Path) -> None
     whole = Nights(tmp_path / "copies" / "whole")
     shutil.copytree(nights.folder, whole.folder, ignore=shutil.ignore_patterns("copies"))
     assert collect_garbage(whole.suite)
-    step = 1 if SLOW else 4
+    step = 1 if THOROUGH else 4
     for copy in crash_at_each_call(
         nights, tmp_path / "copies", step, lambda copy: collect_garbage(copy.suite)
     ):
@@ -178,7 +179,7 @@ def test_a_process_that_is_gone_at_a_write_leaves_the_old_result_or_the_new_one(
     nights.write_suite(metrics=["brier"], gates=None)
     nights.run(0)
     height = 60
-    for at in range(3, 40, 2 if SLOW else 25):
+    for at in range(3, 40, 2 if THOROUGH else 25):
         nights.write(0, rows(0, height=60 + at))
         child = subprocess.run(
             [sys.executable, "-c", CHILD, str(nights.suite), day(0), str(at)],
@@ -284,7 +285,7 @@ def test_a_killed_night_leaves_the_old_result_or_the_new_one(nights: Nights) -> 
     nights.run(0)
     draw = random.Random(0)
     height = 60
-    for attempt in range(1, 5 if not SLOW else 50):
+    for attempt in range(1, 5 if not THOROUGH else 50):
         nights.write(0, pl.concat([rows(0), rows(1, height=attempt)]))
         process = start(nights, 0)
         go([process])

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
+from conftest import THOROUGH
 from polars.testing import assert_frame_equal
-from suites.faults import SLOW, Crash, age, crash_at_each_call
+from suites.faults import Crash, age, crash_at_each_call
 from suites.nights import Nights, day, nights, rows
 
 import plmetrics as plm
@@ -127,7 +128,7 @@ def test_a_backfill_may_end_at_every_write(
     nights.write_suite(**WINDOWS)
     old = changed(nights) if again else [0] * DAYS
     new = [67, 60, 67] if again else [60] * DAYS
-    copies = crash_at_each_call(nights, tmp_path / "copies", 1 if SLOW else 41, fill, error, first=0)
+    copies = crash_at_each_call(nights, tmp_path / "copies", 1 if THOROUGH else 41, fill, error, first=0)
     whole = next(copies)  # nothing befell it
     assert heights(whole) == new
     expected = Expected.of(whole)
@@ -143,7 +144,7 @@ def test_a_backfill_may_end_at_every_write(
         if any(done):
             assert not values(copy).filter(status="damaged").height
         expected.check(copy)
-    assert count > (60 if SLOW else 1)
+    assert count > (60 if THOROUGH else 1)
 
 
 CUSTOM = """
@@ -177,8 +178,8 @@ def test_processes_of_a_backfill_may_end_at_every_write(nights: Nights, tmp_path
     shutil.copytree(nights.folder, whole.folder, ignore=shutil.ignore_patterns("custom", "whole"))
     fill(whole)
     expected = Expected.of(whole)
-    at, ended = 0 if SLOW else 16, False
-    while not ended and (SLOW or at == 16):
+    at, ended = 0 if THOROUGH else 16, False
+    while not ended and (THOROUGH or at == 16):
         at += 1
         shutil.rmtree(nights.home, ignore_errors=True)
         done.unlink(missing_ok=True)
@@ -214,7 +215,7 @@ def test_the_result_of_a_span_may_end_at_every_write(nights: Nights, tmp_path: P
     nights.write(1, height=90)
     fill(nights)
     before = values(nights)
-    copies = crash_at_each_call(nights, tmp_path / "copies", 1 if SLOW else 7, merge)
+    copies = crash_at_each_call(nights, tmp_path / "copies", 1 if THOROUGH else 7, merge)
     count = 0
     for copy in copies:
         count += 1

@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from conftest import THOROUGH
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -22,7 +23,6 @@ from plmetrics.api.nights.collection import collect_garbage
 
 DAYS = 4
 NUMBERS = st.integers(0, DAYS - 1)
-SLOW = bool(os.environ.get("PLMETRICS_SLOW"))
 
 
 class Crash(BaseException):
@@ -165,8 +165,8 @@ def _quiet() -> Any:
 @pytest.mark.slow
 class TestNightMachine(NightMachine.TestCase):
     settings = settings(
-        max_examples=60 if SLOW else 15,
-        stateful_step_count=30 if SLOW else 12,
+        max_examples=60 if THOROUGH else 15,
+        stateful_step_count=30 if THOROUGH else 12,
         deadline=None,
         suppress_health_check=list(HealthCheck),
     )

@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 
 import polars as pl
 import pytest
+from conftest import THOROUGH
 from sklearn.metrics import roc_auc_score
 from suites import quarter
 from suites.quarter import CAMPAIGN, LABELS, PROMOTED, SUITE, SWAP, Table, all_rows, day, expected
@@ -20,7 +21,7 @@ from plmetrics.api.nights import backfill as backfills
 from plmetrics.api.nights import night as evaluations
 from plmetrics.features.nights.manifests import Manifests
 
-NIGHTS = 90 if os.environ.get("PLMETRICS_SLOW") else 27
+NIGHTS = 90 if THOROUGH else 27
 
 
 class Clock(datetime):

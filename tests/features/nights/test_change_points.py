@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import os
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 import pytest
+from conftest import THOROUGH
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-SERIES = 20_000 if os.environ.get("PLMETRICS_SLOW") else 2000
+SERIES = 20_000 if THOROUGH else 2000
 UNKNOWN = np.nan
 
 

@@ -3,19 +3,18 @@
 import hashlib
 import io
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from conftest import THOROUGH
 
 import plmetrics as plm
 from plmetrics.features.stored.state_files import _CONTENT, _HEAD, StateFault, _mark, read_head
 from tests.runs.test_reading import changed, mutants
 
-THOROUGH = os.environ.get("PLMETRICS_SLOW") == "1"
 ODD: list[Any] = [..., None, True, -1, 0, 2, 3.5, 10**30, "x", "", [], [[]], {}, {"a": {}}]
 
 

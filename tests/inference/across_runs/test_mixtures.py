@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from functools import cache
 from itertools import permutations, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from conftest import THOROUGH
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 import plmetrics as plm
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-FULL = os.environ.get("PLMETRICS_SLOW") == "1"
 
 Rows = tuple[np.ndarray, np.ndarray]
 """Labels and scores of a slice."""
@@ -295,14 +294,14 @@ def resampled(seed: int, per: int) -> pl.DataFrame:
 @pytest.mark.parametrize("per", [1, 4])
 def test_intervals_are_as_wide_as_parts_vary(per: int) -> None:
     """Rows that are units, and units of several rows."""
-    number = 300 if FULL else 24
+    number = 300 if THOROUGH else 24
     frames = [resampled(seed, per) for seed in range(number)]
     values = np.array([frame["value"] for frame in frames])
     errors = np.sqrt(np.mean(np.square([frame["std_error"] for frame in frames]), axis=0))
     ratio = errors / values.std(axis=0, ddof=1)
     # Parts vary together: of other 300 tables the mean ratio is 1.00 to 1.07.
-    assert np.exp(np.log(ratio).mean()) == pytest.approx(1, abs=0.12 if FULL else 0.25)
-    assert np.abs(np.log(ratio)).max() < (0.2 if FULL else 0.7)
+    assert np.exp(np.log(ratio).mean()) == pytest.approx(1, abs=0.12 if THOROUGH else 0.25)
+    assert np.abs(np.log(ratio)).max() < (0.2 if THOROUGH else 0.7)
     low, high = (np.array([frame[end] for frame in frames]) for end in ("lower", "upper"))
     inside = (low <= values.mean(axis=0)) & (values.mean(axis=0) <= high)
-    assert inside.mean() == pytest.approx(0.95, abs=0.03 if FULL else 0.06)
+    assert inside.mean() == pytest.approx(0.95, abs=0.03 if THOROUGH else 0.06)

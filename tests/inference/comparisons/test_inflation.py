@@ -1,11 +1,11 @@
 """How often a norm of a slice is told apart from that of its rest, where both come from one distribution."""
 
-import os
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from conftest import THOROUGH
 
 import plmetrics as plm
 from plmetrics.inference.comparisons.inflation import (
@@ -27,8 +27,7 @@ from plmetrics.inference.estimate import Estimate, effective_blocks
 from plmetrics.inference.metric_values import bin_view, finalise, score_view
 from plmetrics.inference.weights import draw_weights
 
-FULL = os.environ.get("PLMETRICS_SLOW") == "1"
-TABLES, REPLICATES = (400, 300) if FULL else (100, 100)
+TABLES, REPLICATES = (400, 300) if THOROUGH else (100, 100)
 POINTS = 50
 NOISE = 3 * (0.06 * 0.94 / TABLES) ** 0.5
 TRUTHS: dict[str, Any] = {
@@ -36,10 +35,10 @@ TRUTHS: dict[str, Any] = {
     "too steep": lambda score: 1 / (1 + ((1 - score) / score) ** 0.5),
     "one bin": lambda score: np.where((score > 0.3) & (score < 0.4), score + 0.3, score),
 }
-SIZES = [(100, 2000), (240, 2000), (300, 900), (1000, 5000)] if FULL else [(100, 1000)]
+SIZES = [(100, 2000), (240, 2000), (300, 900), (1000, 5000)] if THOROUGH else [(100, 1000)]
 CASES = (
     [("calibrated", 10), ("calibrated", 15), ("too steep", 10), ("one bin", 15)]
-    if FULL
+    if THOROUGH
     else [("calibrated", 10)]
 )
 
@@ -137,8 +136,8 @@ def of_points(counts: np.ndarray) -> Any:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sizes", SIZES[1:] if FULL else SIZES)
-@pytest.mark.parametrize("skill", [0.0, 0.5, 1.0, 2.0] if FULL else [0.0])
+@pytest.mark.parametrize("sizes", SIZES[1:] if THOROUGH else SIZES)
+@pytest.mark.parametrize("skill", [0.0, 0.5, 1.0, 2.0] if THOROUGH else [0.0])
 def test_equal_separation_is_told_apart_no_more_often_than_promised(sizes, skill) -> None:
     metric = plm.metric("ks", task="binary")
     for _, pair in sides([metric], sizes, of_classes(skill, 0.3), (POINTS, 2), of_points):

@@ -1,10 +1,9 @@
 """Bands of curves against bootstraps of rows and of clusters in NumPy, and how often they hold the true curve."""
 
-import os
-
 import numpy as np
 import polars as pl
 import pytest
+from conftest import THOROUGH
 from polars.testing import assert_frame_equal
 from scipy.stats import beta
 from sklearn.metrics import roc_curve
@@ -12,7 +11,6 @@ from sklearn.metrics import roc_curve
 import plmetrics as plm
 
 CURVES = ["roc", "pr", "gain", "lift"]
-FULL = os.environ.get("PLMETRICS_SLOW") == "1"
 
 
 def sample(rows, seed, prevalence=0.3, clusters=None):
@@ -148,7 +146,7 @@ def test_bands_in_slices_and_with_weights_are_those_of_the_rows_there():
 @pytest.mark.parametrize("exact", [None, False], ids=["rows", "grid"])
 def test_bands_hold_the_true_curve(exact):
     """Scores of a Beta(1, 2) without and a Beta(2, 2) with the label, three in ten of which have it."""
-    turns, rows = (1000, 1000) if FULL else (80, 1000)
+    turns, rows = (1000, 1000) if THOROUGH else (80, 1000)
     grid = np.linspace(0, 1, 20_001)
     fpr, recall = beta.sf(grid, 1, 2)[::-1], beta.sf(grid, 2, 2)[::-1]
     share = 0.3 * recall + 0.7 * fpr
@@ -171,4 +169,4 @@ def test_bands_hold_the_true_curve(exact):
             expected = np.interp(places, x, value)
             held[name].append((lower <= expected) & (expected <= upper))
     for name, inside in held.items():
-        assert np.mean(inside) == pytest.approx(0.95, abs=0.015 if FULL else 0.045), name
+        assert np.mean(inside) == pytest.approx(0.95, abs=0.015 if THOROUGH else 0.045), name

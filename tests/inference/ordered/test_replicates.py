@@ -3,11 +3,10 @@
 The references are tables drawn anew: the slices of one table, and a large table for the true values.
 """
 
-import os
-
 import numpy as np
 import polars as pl
 import pytest
+from conftest import THOROUGH
 from sklearn.metrics import average_precision_score, roc_auc_score, roc_curve
 
 import plmetrics as plm
@@ -16,8 +15,7 @@ from plmetrics.inference.ordered.replicates import coarse_replicates
 from plmetrics.inference.weights import draw_weights
 from plmetrics.states.scores.exact.packed_rows import PackedRows
 
-FULL = os.environ.get("PLMETRICS_SLOW") == "1"
-TABLES, ROWS, LARGE, REPLICATES = (600, 2000, 3_000_000, 300) if FULL else (80, 1500, 300_000, 100)
+TABLES, ROWS, LARGE, REPLICATES = (600, 2000, 3_000_000, 300) if THOROUGH else (80, 1500, 300_000, 100)
 METRICS = [
     "precision_at_recall(recall=0.2)",
     "precision_at_recall(recall=0.7)",
@@ -106,7 +104,7 @@ def test_few_rows_have_the_replicates_of_their_counts():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["ties", "continuous", "1", "2", "3"] if FULL else ["ties"])
+@pytest.mark.parametrize("kind", ["ties", "continuous", "1", "2", "3"] if THOROUGH else ["ties"])
 def test_intervals_at_operating_points_cover(monkeypatch, kind):
     monkeypatch.setattr("plmetrics.states.scores.coarse.EXACT_REPLICATES", 0)
     monkeypatch.setattr("plmetrics.states.scores.coarse._OF_A_SLICE", 0)

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from conftest import THOROUGH
 from scipy.stats import chi2, norm
 from scipy.stats import t as student
 from sklearn.metrics import roc_auc_score
@@ -114,7 +114,7 @@ def test_a_score_that_is_no_number_is_named() -> None:
 
 @pytest.mark.slow
 def test_models_that_are_equally_good_are_called_different_as_often_as_the_level_says() -> None:
-    tables = 4000 if os.environ.get("PLMETRICS_SLOW") else 400
+    tables = 4000 if THOROUGH else 400
     random = np.random.default_rng(20)
     rows = 200
     code = np.repeat(np.arange(tables), rows)

@@ -1,7 +1,6 @@
-import os
-
 import numpy as np
 import pytest
+from conftest import THOROUGH
 from scipy import stats
 
 import plmetrics as plm
@@ -95,7 +94,7 @@ def test_the_ratio_must_be_above_zero(ratio: float) -> None:
 
 @pytest.mark.slow
 def test_no_difference_is_found_as_often_as_the_level_says() -> None:
-    tables = 40_000 if os.environ.get("PLMETRICS_SLOW") else 4_000
+    tables = 40_000 if THOROUGH else 4_000
     differences = np.random.default_rng(1).normal(size=(tables, 12))
     found = t_tests(np.full(tables, 12), differences.mean(axis=1), differences.std(axis=1, ddof=1))
     share = float((found.p_value < 0.05).mean())

@@ -1,9 +1,9 @@
-import os
 from itertools import pairwise, permutations
 
 import numpy as np
 import polars as pl
 import pytest
+from conftest import THOROUGH
 
 import plmetrics as plm
 
@@ -102,7 +102,7 @@ def test_wrong_arguments_are_said(more: dict, words: str) -> None:
 
 @pytest.mark.slow
 def test_scores_that_know_nothing_are_found_as_often_as_the_level_says() -> None:
-    tables = 1000 if os.environ.get("PLMETRICS_SLOW") else 150
+    tables = 1000 if THOROUGH else 150
     random = np.random.default_rng(3)
     p_values = []
     for _ in range(tables):

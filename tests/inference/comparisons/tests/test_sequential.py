@@ -1,7 +1,6 @@
-import os
-
 import numpy as np
 import pytest
+from conftest import THOROUGH
 from scipy import integrate, stats
 
 import plmetrics as plm
@@ -68,7 +67,7 @@ def test_wrong_looks_are_said(arguments: tuple, words: str) -> None:
 
 @pytest.mark.slow
 def test_looking_all_the_time_keeps_the_level() -> None:
-    tables = 4000 if os.environ.get("PLMETRICS_SLOW") else 500
+    tables = 4000 if THOROUGH else 500
     steps = np.random.default_rng(11).normal(size=(tables, 800))
     looks = np.arange(20, 801, 10)
     means = np.cumsum(steps, axis=1)[:, looks - 1] / looks
