@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -18,7 +18,6 @@ from plmetrics.report.charts.words import findings, level_words, size_words, thr
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import Any
 
     from plmetrics.report.charts.figure import Figure
     from plmetrics.report.charts.placement import Canvas
