@@ -11,7 +11,7 @@ from plmetrics.report.charts.grammar import Chart, base, channel, layer_charts
 from plmetrics.report.charts.marks import ends, lines, point_label, unit
 from plmetrics.report.charts.operating import rules, threshold_axis, thresholds_of
 from plmetrics.report.charts.panels import Panel, panels
-from plmetrics.report.charts.ranking.prevalence import prevalence_of
+from plmetrics.report.charts.ranking.line_chart import prevalence_of
 from plmetrics.report.charts.series import KEYS, every_point, series_of
 from plmetrics.report.charts.theme import LIGHT
 from plmetrics.report.charts.words import findings, level_words, size_words, three_digits, title_of
