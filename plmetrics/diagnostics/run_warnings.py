@@ -23,7 +23,7 @@ from plmetrics.core.names import number_text
 from plmetrics.core.rowsql import compile_row
 from plmetrics.engine.streaming import SAMPLE_ROWS, sample
 from plmetrics.states.moments import about_common_centre
-from plmetrics.table.prediction_columns import score_column
+from plmetrics.table.prediction_columns import PredictionColumns, score_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.sums import SumsState
     from plmetrics.suite.model import Suite
-    from plmetrics.table.prediction_columns import PredictionColumns
 
 _MOST_QUERIES = 0.5
 

@@ -20,7 +20,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import mysql
 from sqlalchemy.schema import CreateColumn, CreateTable
-from sqlalchemy.types import TypeDecorator
+from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from plmetrics.exports.tidy import MOMENT, TABLES
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from sqlalchemy import Connection, Dialect
-    from sqlalchemy.types import TypeEngine
 
 PREFIX = "plmetrics_"
 PLACE = "position"

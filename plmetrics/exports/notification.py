@@ -20,6 +20,7 @@ from urllib.request import (
 
 from plmetrics.core.process import original_environment
 from plmetrics.runs.failure import SKIPPED as WITHOUT_DATA
+from plmetrics.runs.failure import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from plmetrics.runs.failure import Failure
     from plmetrics.suite.sections.output import Notify
 
 SECONDS = 10.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import polars as pl
 
@@ -75,6 +75,14 @@ class Evidence:
     bands: Mapping[BandKey, pl.DataFrame] = field(default_factory=dict)
 
 
+class TableGate(Protocol):
+    """A gate on the table of a feature: its slices, its level, and its verdict without a number."""
+
+    slices: str | tuple[str, ...]
+    level: Literal["fail", "warn"]
+    on_undefined: Literal["inconclusive", "fail", "skip"]
+
+
 def evaluate_gates(suite: Suite, evidence: Evidence) -> pl.DataFrame:
     """Judge every gate of a suite.
 
@@ -98,10 +106,10 @@ def evaluate_gates(suite: Suite, evidence: Evidence) -> pl.DataFrame:
     return _judge(_with_bands(_correct(rows, rules, suite), suite.gates, evidence), evidence.history)
 
 
-def unmatched_gate(*, slices: str | Sequence[str], on_undefined: str, **facts: str | None) -> pl.DataFrame:
+def unmatched_gate(gate: TableGate, /, **facts: str | None) -> pl.DataFrame:
     """Row of a gate without matching rows in its table; `facts` are its other columns."""
-    verdict = "fail" if on_undefined == "fail" else "inconclusive"
-    place = {"slice_set": slices if isinstance(slices, str) else slices[0], "slice": "all"}
+    verdict = "fail" if gate.on_undefined == "fail" else "inconclusive"
+    place = {"slice_set": names_of(gate.slices)[0], "slice": "all", "level": gate.level}
     return gate_table([{**facts, **place, "verdict": verdict, "status": NO_MATCH}])
 
 

@@ -26,7 +26,7 @@ from plmetrics.inference.tables import (
     metrics_rows,
     with_nearness,
 )
-from plmetrics.inference.weights import draw_weights
+from plmetrics.inference.weights import ResamplingWeights, draw_weights
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from plmetrics.inference.estimate import ReplicateKind
     from plmetrics.inference.metric_values import MetricValues
     from plmetrics.inference.slice_comparisons import SliceContrasts
-    from plmetrics.inference.weights import ResamplingWeights
     from plmetrics.suite.model import Suite
     from plmetrics.table.slices import SliceSet
 

@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from plmetrics.catalogue.composite_metrics import Groups
+from plmetrics.catalogue.composite_metrics import AcrossSlices, DerivedMetric, Groups
 from plmetrics.inference.chunks import EstimateColumns
 from plmetrics.inference.estimate import Estimate, most_groups
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from plmetrics.catalogue.composite_metrics import AcrossSlices, DerivedMetric
 
 Array = NDArray[np.float64]
 Texts = NDArray[np.object_]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plmetrics.catalogue.metric import TOTAL
+from plmetrics.catalogue.metric import TOTAL, Metric
 from plmetrics.core.threads import batches
 from plmetrics.inference.comparisons.inflation import (
     NOISE_NOTE,
@@ -30,7 +30,7 @@ from plmetrics.inference.comparisons.paired_bootstrap import (
     stack,
     without_spread,
 )
-from plmetrics.inference.estimate import of_other_rows
+from plmetrics.inference.estimate import Estimate, ReplicateKind, of_other_rows
 from plmetrics.inference.intervals.spread import DEGENERATE
 from plmetrics.inference.records import entries_of
 from plmetrics.inference.tables import TESTS, comparison_columns, comparison_rows
@@ -40,9 +40,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from plmetrics.catalogue.metric import Metric
     from plmetrics.inference.chunks import EstimateColumns
-    from plmetrics.inference.estimate import Estimate, ReplicateKind
     from plmetrics.inference.subject import Analysis, MetricPlace, SliceEstimates
     from plmetrics.suite.model import Suite
 

@@ -10,23 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.catalogue.composite_metrics import is_derived
-from plmetrics.catalogue.metric import UNREACHABLE_ON_GRID
+from plmetrics.catalogue.metric import UNREACHABLE_ON_GRID, Metric
 from plmetrics.inference.chunks import Chunk, EstimateColumns, Population
 from plmetrics.inference.composite_estimates import by_parts
-from plmetrics.inference.estimate import Estimate, kish_sizes, whole_blocks
+from plmetrics.inference.estimate import Estimate, ReplicateKind, kish_sizes, whole_blocks
 from plmetrics.inference.metric_values import MetricValues, conditions, finalise, finalising, value_or_nan
-from plmetrics.inference.weights import Nudges
-from plmetrics.states.sums import DEFAULT_THRESHOLD
+from plmetrics.inference.weights import Nudges, ResamplingWeights
+from plmetrics.states.sums import DEFAULT_THRESHOLD, View
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from plmetrics.catalogue.metric import Metric
-    from plmetrics.inference.estimate import ReplicateKind
     from plmetrics.inference.subject import Analysis
     from plmetrics.inference.sums import ModelSums
-    from plmetrics.inference.weights import ResamplingWeights
-    from plmetrics.states.sums import View
 
 Array = NDArray[np.float64]
 Texts = NDArray[np.object_]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from plmetrics.inference.chunks import EstimateColumns, chunks, concatenate_estimates
 from plmetrics.inference.composite_estimates import WholeSet, across_slices
 from plmetrics.inference.estimates import Estimates
-from plmetrics.inference.subject import SliceEstimates
+from plmetrics.inference.subject import Analysis, SliceEstimates
 from plmetrics.table.joins import left_join
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
     from plmetrics.inference.estimate import ReplicateKind
     from plmetrics.inference.metric_values import MetricValues
-    from plmetrics.inference.subject import Analysis
     from plmetrics.table.slices import Slices
 
     Ordered = Mapping[tuple[int, str, str, ReplicateKind | None], MetricValues]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from jinja2 import Environment
+from jinja2 import Environment, Template
 
 from plmetrics.core.names import printable
 from plmetrics.report.digest import Grid, digest, warning_texts
@@ -14,8 +14,6 @@ from plmetrics.report.sections.verdict import headline, sizes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from jinja2 import Template
 
     from plmetrics.report.summary import Summary
 

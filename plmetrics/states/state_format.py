@@ -156,6 +156,16 @@ class Head:
         name = (kind, tuple(sets), model, bins)
         return next((number for number, part in enumerate(self.parts) if part.name == name), None)
 
+    def place(self, kind: str, sets: Sequence[int] = (), bins: str = "") -> int:
+        """The number of a part that every such state has."""
+        number = self.number(kind, sets, bins=bins)
+        assert number is not None
+        return number
+
+    def cells_of(self, index: int) -> int:
+        """The number of the part with the cells of a slice set."""
+        return next(number for number, part in self.numbers("cells").items() if index in part.sets)
+
 
 @dataclass(frozen=True, slots=True)
 class SavedState:

@@ -6,7 +6,7 @@ import json
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
-from pydantic import Field, PrivateAttr, SerializeAsAny, model_serializer
+from pydantic import Field, PrivateAttr, SerializeAsAny, SerializerFunctionWrapHandler, model_serializer
 
 from plmetrics.catalogue.composite_metrics import AcrossSlices, is_across_slices
 from plmetrics.catalogue.metric import Facts, Metric, leaves
@@ -30,8 +30,6 @@ from plmetrics.suite.tasks import SUM_CURVES, Task, is_bin_curve
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from pydantic import SerializerFunctionWrapHandler
 
     from plmetrics.catalogue.forecast.calibration_shares import CalibrationShare
     from plmetrics.suite.sections.labels import Labels

@@ -14,6 +14,8 @@ from plmetrics.core.names import number_text
 from plmetrics.states.sums import Atom, Rows
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import polars as pl
 
     from plmetrics.catalogue.metric import Direction
@@ -24,28 +26,28 @@ GNEITING = (
 )
 
 
-def clip_parameter() -> Any:
+def clip_parameter(what: str = "scores") -> Any:
     """Parameter `clip`, common to all logarithmic scores."""
     return parameter(
         FLOAT_EPSILON,
-        doc="distance from 0 and 1 that scores are held to",
+        doc=f"distance from 0 and 1 that {what} are held to",
         check=lambda value: 0 < value < 0.5,
         domain="above 0 and below 0.5",
     )
 
 
-def log_loss_atom(clip: float) -> Atom:
-    """The sum of -ln(the probability of the true class); metrics of equal clips share it."""
-
-    def row(rows: Rows) -> pl.Expr:
-        return -_label_probability(rows).clip(clip, 1.0 - clip).log()
-
-    return Atom(f"log_loss(clip={number_text(clip)})", row, most=-log(clip))
-
-
 def _label_probability(rows: Rows) -> pl.Expr:
     """The probability of the true class: |1 - y - p| to the last bit, at less cost than a choice of two."""
     return (1.0 - rows.label - rows.score).abs()
+
+
+def log_loss_atom(clip: float, probability: Callable[[Rows], pl.Expr] = _label_probability) -> Atom:
+    """The sum of -ln(the probability of the true class); metrics of equal clips share it."""
+
+    def row(rows: Rows) -> pl.Expr:
+        return -probability(rows).clip(clip, 1.0 - clip).log()
+
+    return Atom(f"log_loss(clip={number_text(clip)})", row, most=-log(clip))
 
 
 def _spherical(rows: Rows) -> pl.Expr:

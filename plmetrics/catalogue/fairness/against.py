@@ -16,7 +16,7 @@ from plmetrics.catalogue.fairness.base import (
     favourable_parameter,
     min_share_parameter,
 )
-from plmetrics.catalogue.parameters import parameter
+from plmetrics.catalogue.parameters import ThresholdRule, parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from plmetrics.catalogue.composite_metrics import Groups
     from plmetrics.catalogue.metric import Direction
     from plmetrics.catalogue.needs import Kind
-    from plmetrics.catalogue.parameters import ThresholdRule
 
 _FOUR_FIFTHS = "EEOC (1978), Uniform guidelines on employee selection procedures, 29 CFR 1607.4 D"
 

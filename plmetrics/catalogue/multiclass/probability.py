@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import log
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from plmetrics.catalogue.bases import RowMean
+from plmetrics.catalogue.binary.probability import GNEITING, clip_parameter, log_loss_atom
 from plmetrics.catalogue.multiclass.base import INFINITY, Multiclass, actual
 from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
-from plmetrics.core.names import number_text
 from plmetrics.states.sums import Atom, Rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from plmetrics.catalogue.metric import Undefined
-
-FLOAT_EPSILON = 2.220446049250313e-16
-_GNEITING = (
-    "Gneiting and Raftery (2007), Strictly proper scoring rules, prediction, and estimation, JASA 102(477)"
-)
 
 
 class _MeanScore(RowMean, Multiclass):
@@ -47,23 +41,6 @@ def label_probability(rows: Rows) -> pl.Expr:
     for number, probability in enumerate(probabilities(rows)):
         of_label = pl.when(rows.label == float(number)).then(probability).otherwise(of_label)
     return of_label
-
-
-def clip_parameter() -> Any:
-    """The parameter `clip`."""
-    return parameter(
-        FLOAT_EPSILON,
-        doc="distance from 0 and 1 that probabilities are held to",
-        check=lambda value: 0 < value < 0.5,
-        domain="above 0 and below 0.5",
-    )
-
-
-def _log_loss_atom(clip: float) -> Atom:
-    def row(rows: Rows) -> pl.Expr:
-        return -label_probability(rows).clip(clip, 1.0 - clip).log()
-
-    return Atom(f"log_loss(clip={number_text(clip)})", row, most=-log(clip))
 
 
 def _squares(rows: Rows) -> pl.Expr:
@@ -103,12 +80,12 @@ class LogLoss(_MeanScore):
         "The probabilities themselves are used, and a confident mistake should cost more than a doubtful one."
     )
     beware = "A few rows with a probability near 0 can decide it, and then so does `clip`."
-    reference = _GNEITING
+    reference = GNEITING
 
-    clip: float = clip_parameter()
+    clip: float = clip_parameter("probabilities")
 
     def _atom(self) -> Atom:
-        return _log_loss_atom(self.clip)
+        return log_loss_atom(self.clip, label_probability)
 
 
 @register
@@ -176,12 +153,12 @@ class LogLossSkill(_MeanScore):
     beware = "The shares are those of the evaluated rows, which no model can know: 0 is a strict yardstick."
     reference = "McFadden (1974), Conditional logit analysis of qualitative choice behavior"
 
-    clip: float = clip_parameter()
+    clip: float = clip_parameter("probabilities")
 
     def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
         """The sum of losses, and rows of each class."""
         classes = tuple(actual(number) for number in range(len(self.classes)))
-        return {"row_sum": _log_loss_atom(self.clip), "actual": classes}
+        return {"row_sum": log_loss_atom(self.clip, label_probability), "actual": classes}
 
     def finalise(self, state: Any) -> Any:
         """One minus the ratio of the losses."""

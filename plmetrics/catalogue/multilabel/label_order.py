@@ -10,7 +10,8 @@ import numpy as np
 import polars as pl
 
 from plmetrics.catalogue.bases import RowMean
-from plmetrics.catalogue.multiclass.probability import clip_parameter, probabilities
+from plmetrics.catalogue.binary.probability import clip_parameter
+from plmetrics.catalogue.multiclass.probability import probabilities
 from plmetrics.catalogue.multilabel.label_rates import MINING, LabelSet, calls, threshold_parameter, truths
 from plmetrics.catalogue.parameters import ThresholdRule, parameter
 from plmetrics.catalogue.registry import register
@@ -136,7 +137,7 @@ class LogLoss(_MeanOverRows):
     beware = "Many easy classes hide a poor one: look at metrics by class."
     reference = "Good (1952), Rational decisions, Journal of the Royal Statistical Society B 14(1)"
 
-    clip: float = clip_parameter()
+    clip: float = clip_parameter("probabilities")
 
     def _atom(self) -> Atom:
         def row(rows: Rows) -> pl.Expr:

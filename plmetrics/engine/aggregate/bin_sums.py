@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from plmetrics.core.exact_sums import FIXED, LEFT
+from plmetrics.core.exact_sums import FIXED, LEFT, Addition
 from plmetrics.core.threads import parallel_map
 from plmetrics.engine.aggregate.bin_tally import PLACE, BinTally
 from plmetrics.engine.aggregate.bin_values import (
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from plmetrics.core.exact_sums import Addition
     from plmetrics.engine.aggregate.bin_values import Job
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.run_plan import RunPlan

@@ -24,7 +24,7 @@ from plmetrics.engine.inquiry import Inquiry
 from plmetrics.engine.memory.budget import refuse_rows
 from plmetrics.engine.request import OVERALL, Request, TableView, unit_column
 from plmetrics.features.registry import features_of
-from plmetrics.suite.sections.basics import BY_FOLD
+from plmetrics.suite.sections.basics import BY_FOLD, Columns, Data
 from plmetrics.table.checks import Requirement, each_once, require_numbers
 from plmetrics.table.prediction_columns import RoleColumns, require
 from plmetrics.table.prediction_table import prediction_table
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from plmetrics.suite.model import Suite
-    from plmetrics.suite.sections.basics import Columns, Data
     from plmetrics.suite.sections.labels import LabelStatus
     from plmetrics.table.prediction_columns import PredictionColumns, Transform
     from plmetrics.table.slice_keys import SliceKey

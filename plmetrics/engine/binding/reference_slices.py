@@ -8,7 +8,7 @@ from plmetrics.catalogue.composite_metrics import is_across_slices
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.core.names import SuitePath, did_you_mean
 from plmetrics.core.slice_texts import only_value, slice_place
-from plmetrics.suite.sections.basics import ALL, PAIRS, REST
+from plmetrics.suite.sections.basics import ALL, PAIRS, REST, Compare
 from plmetrics.suite.sections.compare import APART, ON_RANKS
 from plmetrics.suite.sections.references import IntervalReference
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from plmetrics.catalogue.metric import Metric
     from plmetrics.suite.model import Suite
-    from plmetrics.suite.sections.basics import Compare
     from plmetrics.table.slices import Slices, SliceSet
 
 

@@ -8,7 +8,7 @@ import polars as pl
 
 from plmetrics.catalogue.custom import ROLES
 from plmetrics.core.errors import Collected, ConfigError, DataError, Problem
-from plmetrics.core.names import did_you_mean
+from plmetrics.core.names import SuitePath, did_you_mean
 from plmetrics.core.rowsql import compile_row, not_a_condition
 from plmetrics.table.prediction_columns import require
 from plmetrics.table.source import Source, check_column_names
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from plmetrics.catalogue.metric import Metric
-    from plmetrics.core.names import SuitePath
 
 
 def predicate(text: str, schema: pl.Schema, path: tuple[str | int, ...], where: str = "where") -> pl.Expr:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 import polars as pl
 
 from plmetrics.catalogue.composite_metrics import refused_subject
-from plmetrics.catalogue.metric import leaves
+from plmetrics.catalogue.metric import Metric, leaves
 from plmetrics.catalogue.needs import Bins
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.states.scores.coarse import replicates_rows
@@ -23,7 +23,6 @@ from plmetrics.states.scores.coarse import replicates_rows
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from plmetrics.catalogue.metric import Metric
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import Request, TableView
     from plmetrics.suite.model import Suite

@@ -21,7 +21,7 @@ from plmetrics.engine.aggregate.row_plan import (
 )
 from plmetrics.states.scores.coarse import RANK_BINS
 from plmetrics.table.checks import scored_column, valid_column
-from plmetrics.table.prediction_columns import LABEL, TREATMENT, score_column
+from plmetrics.table.prediction_columns import LABEL, TREATMENT, RoleColumns, score_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from plmetrics.engine.request import Request
     from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.sums import RowValue
-    from plmetrics.table.prediction_columns import RoleColumns
 
 
 F = TypeVar("F", pl.DataFrame, pl.LazyFrame)

@@ -12,14 +12,13 @@ from plmetrics.engine.memory.budget import rows_that_fit
 from plmetrics.engine.prepare.slices import slice_plans
 from plmetrics.engine.run_plan import Accounting, RunPlan, SliceSums
 from plmetrics.engine.streaming import SAMPLE_ROWS, collected_frames
-from plmetrics.table.slices import Cube, KeyCodes, Slices
+from plmetrics.table.slices import Cube, KeyCodes, Slices, SliceSet
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from plmetrics.engine.request import Request, TableView
     from plmetrics.table.prediction_table import PredictionTable
-    from plmetrics.table.slices import SliceSet
 
     KeyValues = tuple[Mapping[str, pl.DataFrame], SliceSums | None]
 

@@ -27,7 +27,7 @@ from plmetrics.engine.ranking.query_passes import (
 from plmetrics.engine.ranking.rank_order import QueryRows, codes_of
 from plmetrics.engine.request import Request, TableView
 from plmetrics.engine.run_plan import Accounting, NoRowsLeftError
-from plmetrics.states.queries import QUERY, QUERY_NAME, Array, Codes, query_column
+from plmetrics.states.queries import QUERY, QUERY_NAME, Array, Codes, QueryValue, query_column
 from plmetrics.suite.tasks import RANKING_CURVES
 from plmetrics.table.checks import SCORED, VALID, scored_column, valid_column
 from plmetrics.table.prediction_columns import (
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.engine.inquiry import Question
-    from plmetrics.states.queries import QueryValue
     from plmetrics.suite.sections.basics import Columns
 
 

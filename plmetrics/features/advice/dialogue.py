@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from plmetrics.catalogue import registry
@@ -61,17 +61,8 @@ class Answers:
     @property
     def arguments(self) -> dict[str, Any]:
         """The arguments of `suggest`."""
-        wishes = self.wishes
-        return {
-            "task": wishes.task,
-            "label": wishes.label,
-            "scores": wishes.scores,
-            "query": wishes.query,
-            "treatment": wishes.treatment,
-            "goal": self.goals,
-            "cost_fp": self.cost_fp,
-            "cost_fn": self.cost_fn,
-        }
+        costs = {"cost_fp": self.cost_fp, "cost_fn": self.cost_fn}
+        return {**asdict(self.wishes), "goal": self.goals, **costs}
 
 
 def ask(sample: TableSample, answers: Answers, prompt: Prompt) -> Answers:

@@ -16,6 +16,7 @@ from plmetrics.core.errors import Collected, ConfigError, DataError, Problem
 from plmetrics.engine.binding.slice_keys import slice_keys
 from plmetrics.engine.prepare.slices import MOST_DERIVED
 from plmetrics.features.cross_validation.cross_validation_section import CrossValidation, folds_of
+from plmetrics.suite.sections.basics import Columns
 from plmetrics.suite.sections.basics import SliceSet as SliceSpec
 from plmetrics.table.checks import not_numbers
 from plmetrics.table.common_types import is_opaque
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
     from plmetrics.core.names import SuitePath
     from plmetrics.suite.model import Suite
-    from plmetrics.suite.sections.basics import Columns
 
 FOLDS, POOLED = "folds", "pooled"
 SPLITS = TRAIN, VALID, TEST = "train", "valid", "test"

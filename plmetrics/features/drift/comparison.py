@@ -130,7 +130,9 @@ def _gate_rows(
     rule = Rule(gate.p_at_least if by_p else gate.at_least, gate.at_most, on_undefined=gate.on_undefined)
     text = f"p >= {number_text(gate.p_at_least)}" if gate.p_at_least is not None else rule.text
     if rows.is_empty():
-        return _empty_gate(gate, measure.text, text)
+        name = gate.name or f"drift: {measure.text} of {gate.column or 'every column'} {text}"
+        facts = {"gate": name, "metric": measure.text, "model": gate.model, "rule": text}
+        return unmatched_gate(gate, **facts, note="no column was measured so")
     no_p = pl.when(pl.col("status") == "ok").then(pl.lit("no_p_value")).otherwise(pl.col("status"))
     observed = rows.with_columns(
         observed="p_adjusted" if by_p else "value",
@@ -159,17 +161,3 @@ def _gate_name(gate: DriftGate, measure: str, rule: str) -> pl.Expr:
     if gate.name is None:
         return pl.format("drift: {} of {} {}", pl.lit(measure), "column", pl.lit(rule))
     return pl.lit(gate.name) if gate.column is not None else pl.format("{} [{}]", pl.lit(gate.name), "column")
-
-
-def _empty_gate(gate: DriftGate, measure: str, rule: str) -> pl.DataFrame:
-    """Row of a gate without a matching value, such as a distance of means in a column of texts."""
-    return unmatched_gate(
-        gate=gate.name or f"drift: {measure} of {gate.column or 'every column'} {rule}",
-        level=gate.level,
-        metric=measure,
-        model=gate.model,
-        slices=gate.slices,
-        rule=rule,
-        on_undefined=gate.on_undefined,
-        note="no column was measured so",
-    )

@@ -278,7 +278,7 @@ def union_of_cells(cells: Sequence[pl.DataFrame]) -> tuple[pl.DataFrame, list[pl
     """The cells of several windows, each once, and the new number of each old one of each window."""
     keys = [name for name in cells[0].columns if name != CELL]
     if not keys:
-        return cells[0], [frame.with_columns(pl.col(CELL).alias(_NEW)) for frame in cells]
+        return _cells((), ()), [frame.with_columns(pl.lit(0).alias(_NEW)) for frame in cells]
     comparable = list(_comparable([frame.select(CELL, *keys) for frame in cells], keys))
     every = pl.concat([frame.select(keys) for frame in comparable]).unique().sort(keys, nulls_last=True)
     every = every.with_row_index(CELL)
@@ -313,26 +313,17 @@ def selection(summary: WindowCounts, needed: Description) -> WindowCounts:
     for group in needed.groups:
         source = summary.description.group_of(group)
         assert source is not None
-        group_cells = summary.cells[source]
-        every = _cells(group, [group_cells])
-        keyed = group_cells.select(CELL, *group)
-        new = every.rename({CELL: _NEW})
-        numbered = left_join(keyed, new, group) if group else None
-        moves.append(keyed.with_columns(pl.lit(0).alias(_NEW)) if numbered is None else numbered)
+        every, (numbers,) = union_of_cells([summary.cells[source].select(CELL, *group)])
         cells.append(every)
+        moves.append(numbers)
         sources.append(source)
     places = {column.name: place for place, column in enumerate(summary.description.subjects)}
     tallies, abouts, folded = [], [], set()
     for column in needed.subjects:
         there = summary.description.counterpart(column)
         assert there is not None
-        own_tallies = summary.tallies[places[there.name]]
-        tallies.append(
-            tuple(
-                _renumber(own_tallies[source], numbered.select(CELL, _NEW))
-                for source, numbered in zip(sources, moves, strict=True)
-            )
-        )
+        of_column = [summary.tallies[places[there.name]][source] for source in sources]
+        tallies.append(tuple(map(_renumber, of_column, moves)))
         abouts.append(replace(column, kind=there.kind))
         if there.name in summary.description.folded:
             folded.add(column.name)

@@ -47,18 +47,16 @@ def check_drift_columns(suite: Suite, schema: pl.Schema, reference: Source | Non
         ConfigError: the condition on the reference's rows does not fit its columns.
     """
     spec, collected = Drift.of(suite), Collected()
-    if (spec.reference is not None and reference is None) or spec.is_counted:
-        for place, name in enumerate(spec.columns):
-            with collected.step():
-                common_kind(name, schema, schema, (*_PATH, "columns", place))
-        collected.settle()
-        return
+    no_rows = (spec.reference is not None and reference is None) or spec.is_counted
     with collected.step():
-        there = schema if reference is None else _reference(suite, reference).schema
+        there = schema if reference is None or no_rows else _reference(suite, reference).schema
     collected.settle()
     for place, name in enumerate(spec.columns):
         with collected.step():
             common_kind(name, schema, there, (*_PATH, "columns", place))
+    if no_rows:
+        collected.settle()
+        return
     with collected.step():
         _condition(suite, there)
     if reference is not None:

@@ -18,7 +18,6 @@ from plmetrics.features.experiment.readout import by_outcome, planned_shares
 from plmetrics.features.experiment.readout_table import (
     SAMPLE_RATIO_MISMATCH,
     Plan,
-    Spending,
     readout_table,
     readout_warnings,
 )
@@ -119,17 +118,8 @@ def _plan(suite: Suite) -> Plan:
         stratified=bool(section.strata),
         clustered=suite.columns.unit is not None,
         sequential=section.sequential is not False,
-        spending=_spending(section),
+        looks=section.sequential if isinstance(section.sequential, Sequential) else None,
     )
-
-
-def _spending(section: ExperimentPlan) -> Spending | None:
-    """Looks of a plan with error spending."""
-    sequential = section.sequential
-    if not isinstance(sequential, Sequential) or sequential.spending is None:
-        return None
-    assert sequential.planned is not None
-    return Spending(sequential.spending, sequential.planned, sequential.looks)
 
 
 def _unlike_arms(table: pl.DataFrame) -> Iterator[str]:
@@ -188,7 +178,10 @@ def _gate_rows(
     )
     rows = table.filter((pl.col("test") == "sample_ratio") if of_ratio else _selection(gate, slices))
     if rows.is_empty():
-        return _empty_gate(gate, rule.text)
+        name = gate.name or f"{gate.measure} {rule.text}"
+        facts = {"gate": name, "metric": gate.measure, "model": gate.outcome, "rule": rule.text}
+        note = "there is no such arm" if gate.arm is not None else "there is no such slice"
+        return unmatched_gate(gate, **facts, note=note)
     nothing = pl.lit(None, dtype=pl.Float64)
     observed = rows.with_columns(
         observed=value, lower=nothing if lower is None else lower, upper=nothing if upper is None else upper
@@ -240,17 +233,3 @@ def _metric(gate: ExperimentGate) -> pl.Expr:
     if gate.measure == "sample_ratio":
         return pl.lit(gate.measure)
     return pl.format("{} in {}", pl.lit(gate.measure), "arm")
-
-
-def _empty_gate(gate: ExperimentGate, rule: str) -> pl.DataFrame:
-    """Row of a gate without a matching row, such as of an arm without rows."""
-    return unmatched_gate(
-        gate=gate.name or f"{gate.measure} {rule}",
-        level=gate.level,
-        metric=gate.measure,
-        model=gate.outcome,
-        slices=gate.slices,
-        rule=rule,
-        on_undefined=gate.on_undefined,
-        note="there is no such arm" if gate.arm is not None else "there is no such slice",
-    )

@@ -12,18 +12,8 @@ from plmetrics.report.charts.panels import column_of_panels
 from plmetrics.report.charts.rendering import require
 from plmetrics.report.charts.selection import NothingToDraw
 from plmetrics.report.charts.slices.estimate_texts import estimate_texts, minus
-from plmetrics.report.charts.slices.panels import Texts, columns_of
-from plmetrics.report.charts.slices.rows import (
-    WIDTH,
-    Scale,
-    add_heading,
-    forest_domain,
-    header,
-    look_where,
-    panel,
-    stack_rows,
-    with_marks,
-)
+from plmetrics.report.charts.slices.panels import Texts, headed_panel
+from plmetrics.report.charts.slices.rows import add_heading, look_where, with_marks
 from plmetrics.report.charts.texts import short
 from plmetrics.report.numbers import count, number, p_value, plural
 
@@ -93,7 +83,6 @@ def _panel(part: pl.DataFrame, level: float, *, titled: bool) -> Any:
     }
     clear = pl.coalesce("p_adjusted", "p_value") < 1 - level
     drawn = with_marks(part, "difference", look_where("difference", clear, "plain", "unclear"), texts)
-    rows = stack_rows(header(short(str(part["outcome"][0]), 60)), drawn)
     columns = (
         Texts("c0", "n / control", 110),
         Texts("c1", f"difference [{number(100 * level)}% interval]", 172, "left"),
@@ -101,8 +90,7 @@ def _panel(part: pl.DataFrame, level: float, *, titled: bool) -> Any:
         Texts("c3", "p", 46),
         Texts("c4", "adjusted p", 64),
     )
-    places, end = columns_of(columns, WIDTH, titled=titled)
-    return panel(rows, Scale(forest_domain(rows, [0.0]), "", 0.0), places, end=end)
+    return headed_panel(short(str(part["outcome"][0]), 60), drawn, columns, titled=titled)
 
 
 def _label(row: dict[str, Any]) -> str:

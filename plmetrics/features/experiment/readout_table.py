@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.features.experiment.arm_sums import ArmSums, ExperimentSums
+    from plmetrics.features.experiment.experiment_section import Sequential
     from plmetrics.inference.comparisons.tests.outcome import TestOutcomes
 
     Array = NDArray[np.float64]
@@ -50,17 +51,11 @@ _ALIKE = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
-class Spending:
-    """Looks at planned sizes: the error spending function, the units at the end and at earlier looks."""
-
-    function: str
-    planned: float
-    looks: tuple[float, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Plan:
-    """Options of a readout: `mde` and `mixture` by outcome, `shares` by arm; None where nothing is said."""
+    """Options of a readout: `mde` and `mixture` by outcome, `shares` by arm; None where nothing is said.
+
+    `looks` are those of a sequential plan, at planned sizes where it has a spending function.
+    """
 
     level: float = 0.95
     power: float = 0.8
@@ -71,7 +66,7 @@ class Plan:
     clustered: bool = False
     stratified: bool = False
     sequential: bool = False
-    spending: Spending | None = None
+    looks: Sequential | None = None
 
 
 def readout_table(experiment: ExperimentSums, plan: Plan) -> pl.DataFrame:
@@ -152,7 +147,7 @@ def _status(sums: ArmSums, test: TestOutcomes, plan: Plan) -> NDArray[np.str_]:
 def _test_name(sums: ArmSums, plan: Plan) -> str:
     """Adjustment of means, or the source of their variance."""
     if plan.sequential:
-        return "always_valid" if plan.spending is None else "group_sequential"
+        return "always_valid" if plan.looks is None or plan.looks.spending is None else "group_sequential"
     if sums.outcome.quantile is not None:
         return "quantile_t"
     if plan.stratified or sums.outcome.covariate:
@@ -218,11 +213,11 @@ def _always_valid(test: TestOutcomes, scale: Array, level: float) -> TestOutcome
 
 def _at_this_look(test: TestOutcomes, experiment: ExperimentSums, plan: Plan) -> TestOutcomes | None:
     """Test at the current size, for looks at planned sizes with error spending."""
-    if plan.spending is None:
+    if plan.looks is None or plan.looks.spending is None:
         return None
-    units = float(experiment.sizes.sum())
-    shares = look_shares(units, plan.spending.planned, plan.spending.looks)
-    return sequential_tests(test, shares, plan.spending.function, plan.level)
+    assert plan.looks.planned is not None
+    shares = look_shares(float(experiment.sizes.sum()), plan.looks.planned, plan.looks.looks)
+    return sequential_tests(test, shares, plan.looks.spending, plan.level)
 
 
 def _rank_columns(sums: ArmSums, arms: int) -> dict[str, Array]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import reduce
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -131,16 +132,10 @@ def merge(layouts: Sequence[AlignedStates], builder: Builder) -> None:
         DataError: there are too many keys, or the states looked at other training tables.
     """
     for part in layouts[0].head.numbers(KIND).values():
-        total: pl.DataFrame | None = None
-        for group in layouts:
-            number = group.head.number(KIND, bins=part.bins)
-            assert number is not None
-            for state in group.states:
-                rows = state.rows(state.read(part.columns), number)
-                frames = [_frame_of(part, rows)] if total is None else [total, _frame_of(part, rows)]
-                total = _sum(part.bins, frames)
-        assert total is not None
-        builder.add(Part(KIND, bins=part.bins), _row_of(part.bins, total))
+        total: list[pl.DataFrame] = []
+        for rows in chain.from_iterable(group.rows_of(KIND, part.bins) for group in layouts):
+            total = [_sum(part.bins, [*total, _frame_of(part, rows)])]
+        builder.add(Part(KIND, bins=part.bins), _row_of(part.bins, total[0]))
 
 
 def findings_of_state(suite: Suite, saved: SavedState) -> list[LeakageFinding]:

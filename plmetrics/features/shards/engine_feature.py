@@ -62,16 +62,12 @@ class EngineSection(Section):
 
     def check(self, fields: Mapping[str, Any], problems: Findings) -> None:  # noqa: ARG002
         """Note an unknown runner, and an invalid folder."""
-        try:
-            split_name(self.on)
-        except ConfigError as error:
-            for problem in error.problems:
-                problems.add(problem.message, ("engine", "on"), problem.hint)
-        try:
-            place_of(self.states or "")
-        except ConfigError as error:
-            for problem in error.problems:
-                problems.add(problem.message, ("engine", "states"), problem.hint)
+        for key, read in (("on", split_name), ("states", place_of)):
+            try:
+                read(getattr(self, key) or "")
+            except ConfigError as error:
+                for problem in error.problems:
+                    problems.add(problem.message, ("engine", key), problem.hint)
 
 
 class EngineFeature(Feature):

@@ -87,11 +87,8 @@ def merge(layouts: Sequence[AlignedStates], builder: Builder) -> None:
     for members in map(tuple, content["groupings"]):
         tally = GroupingSums(members, [sizes[number] for number in members], 2 * spec.blocks, exponents)
         for group in layouts:
-            number = group.head.number(KIND, bins=_name(members))
-            assert number is not None
-            for state in group.states:
-                rows = state.read(group.head.parts[number].columns)
-                tally.add_counts(state.rows(rows, number))
+            for rows in group.rows_of(KIND, _name(members)):
+                tally.add_counts(rows)
         builder.add(Part(KIND, bins=_name(members)), tally.counts())
 
 
@@ -100,7 +97,8 @@ def search_of_state(suite: Suite, saved: SavedState) -> tuple[pl.DataFrame, dict
     content = saved.head.constants["features"]["find_slices"]
     opened = _open_encodings(content)
     sizes = [sum(encoding.codes) for encoding in opened]
-    counted = {tuple(members): _part(saved, members) for members in content["groupings"]}
+    groups = map(tuple, content["groupings"])
+    counted = {members: saved.of(saved.head.place(KIND, bins=_name(members))) for members in groups}
     occupied = [np.zeros(size, dtype=np.bool_) for size in sizes]
     for members, frame in counted.items():
         digits = digits_of(frame[CELL].to_numpy().astype(np.int64), [sizes[number] for number in members])
@@ -123,12 +121,6 @@ def _name(members: Sequence[int]) -> str:
 def _open_encodings(content: Mapping[str, Any]) -> list[Encoding]:
     """Codes of values in states: one for any value of any state's rows."""
     return [replace(Encoding.read(column), open=True) for column in content["columns"]]
-
-
-def _part(saved: SavedState, members: Sequence[int]) -> pl.DataFrame:
-    number = saved.head.number(KIND, bins=_name(members))
-    assert number is not None
-    return saved.of(number)
 
 
 def _present(encoding: Encoding, occupied: NDArray[np.bool_]) -> Encoding:

@@ -14,13 +14,12 @@ from numpy.typing import NDArray
 
 from plmetrics.core.errors import DataError, Problem
 from plmetrics.engine.streaming import collected_frame
-from plmetrics.features.splits.hash_parts import HASH
+from plmetrics.features.splits.hash_parts import HASH, KeyHash
 from plmetrics.table.joins import left_join
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from plmetrics.features.splits.hash_parts import KeyHash
 
 Counts = NDArray[np.int64]
 Shares = NDArray[np.float64]

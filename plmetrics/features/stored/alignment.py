@@ -17,7 +17,7 @@ from plmetrics.engine.streaming import collected_frame
 from plmetrics.states.state_format import BLOCK, BLOCKS, PART, Builder, Head, Part, SavedState
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -68,15 +68,15 @@ class AlignedStates:
         """The tables of all, end to end."""
         return tables(self.states)
 
-    def cells_of(self, index: int) -> int:
-        """The number of the part with the cells of a slice set."""
-        return next(n for n, part in self.head.numbers("cells").items() if index in part.sets)
-
     def sums_of(self, index: int) -> int:
         """The number of the part with the sums of a slice set."""
-        number = self.head.number("sums", self.head.parts[self.cells_of(index)].sets)
-        assert number is not None
-        return number
+        return self.head.place("sums", self.head.parts[self.head.cells_of(index)].sets)
+
+    def rows_of(self, kind: str, bins: str) -> Iterator[pl.DataFrame]:
+        """The rows of a part of a feature, state by state."""
+        number = self.head.place(kind, bins=bins)
+        for state in self.states:
+            yield state.rows(state.read(self.head.parts[number].columns), number)
 
 
 def tables(states: Sequence[StateReference]) -> pl.LazyFrame:

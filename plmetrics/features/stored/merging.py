@@ -86,17 +86,14 @@ def _groups(heads: Sequence[Head]) -> Iterator[tuple[int, ...]]:
     """Slice sets with a common cube in every state."""
     groups: dict[tuple[int, ...], list[int]] = {}
     for index in range(len(heads[0].sets)):
-        homes = tuple(
-            next(n for n, part in head.numbers("cells").items() if index in part.sets) for head in heads
-        )
-        groups.setdefault(homes, []).append(index)
+        groups.setdefault(tuple(head.cells_of(index) for head in heads), []).append(index)
     yield from map(tuple, groups.values())
 
 
 def _cells(builder: Builder, sets: tuple[int, ...], layouts: Sequence[AlignedStates]) -> None:
     """The cells of all states, and the new number of each old one."""
     columns = list(dict.fromkeys(name for index in sets for name in layouts[0].head.sets[index]))
-    frames = [group.first.of(group.cells_of(sets[0])) for group in layouts]
+    frames = [group.first.of(group.head.cells_of(sets[0])) for group in layouts]
     _renumber(
         builder, Part("cells", sets), columns, [frame.select(CELL, *columns) for frame in frames], layouts
     )

@@ -30,7 +30,7 @@ from plmetrics.states.scores.grid.run_grids import matching_rows
 from plmetrics.states.scores.grid.sliced_grid import SlicedGrid
 from plmetrics.states.scores.sliced_scores import CLASSES
 from plmetrics.states.state_format import BLOCK, BLOCKS, CELL, PART, Head, Part, SavedState, frame_of
-from plmetrics.table.slices import Cube, plan_cubes
+from plmetrics.table.slices import Cube, SliceSet, plan_cubes
 from plmetrics.table.source import Source
 
 if TYPE_CHECKING:
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from plmetrics.states.bin_sums import BinSums
     from plmetrics.states.scores.coarse import Array
     from plmetrics.suite.model import Suite
-    from plmetrics.table.slices import SliceSet
 
     Scores = Iterator[tuple[str, str | None, Callable[[int], SlicedGrid]]]
 
@@ -114,12 +113,8 @@ def _slices_of_state(view: TableView, saved: SavedState) -> SliceList:
     cells = {number: saved.values(number) for number in saved.head.numbers("cells")}
     for index, part in enumerate(view.sets):
         if part.keys and not part.is_predicate:
-            number_of_cells = next(
-                n for n, cell_part in saved.head.numbers("cells").items() if index in cell_part.sets
-            )
-            values[f"slices|{index}"] = (
-                cells[number_of_cells].select(key.column for key in part.keys).unique()
-            )
+            of_set = cells[saved.head.cells_of(index)]
+            values[f"slices|{index}"] = of_set.select(key.column for key in part.keys).unique()
     return list_slices(view, values)
 
 
@@ -156,9 +151,8 @@ def _frames(saved: SavedState) -> list[pl.DataFrame]:
     """The sums of each cube by the values of its keys, as a scan brings them."""
     out = []
     for number, part in saved.head.numbers("cells").items():
-        sums = saved.head.number("sums", part.sets)
-        assert sums is not None
-        frame = saved.of(sums).join(saved.of(number), on=CELL, how="left").drop(CELL)
+        sums = saved.of(saved.head.place("sums", part.sets))
+        frame = sums.join(saved.of(number), on=CELL, how="left").drop(CELL)
         out.append(frame.rename({BLOCK: ROW_BLOCK}, strict=False))
     return out
 
@@ -182,9 +176,7 @@ def _blocks(saved: SavedState) -> Blocks | None:
         return Blocks(head.modulus)
     counts = np.array(head.units, dtype=np.int64)
     if head.hashed:
-        number = head.number("units")
-        assert number is not None
-        keys = saved.of(number)[BLOCKS][0].to_numpy()
+        keys = saved.of(head.place("units"))[BLOCKS][0].to_numpy()
         if head.modulus is None:
             return Blocks(None, keys, np.ones(len(keys), dtype=np.int64))
         counts = np.bincount((keys % np.uint64(head.modulus)).astype(np.int64), minlength=head.modulus)

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from plmetrics.catalogue.metric import TOTAL
+from plmetrics.catalogue.metric import TOTAL, Metric
 from plmetrics.core.results import TableSchema, in_schema
-from plmetrics.inference.across_runs.sides import ROUNDING, aligned_metrics, pairing_of, sample
-from plmetrics.inference.comparisons.independent import independent_difference
+from plmetrics.inference.across_runs.sides import ROUNDING, Pairing, Side, aligned_metrics, pairing_of, sample
+from plmetrics.inference.comparisons.independent import Sample, independent_difference
 from plmetrics.inference.comparisons.inflation import (
     NOISE_NOTE,
     UNEQUAL_NOISE,
@@ -30,9 +30,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from plmetrics.catalogue.metric import Metric
-    from plmetrics.inference.across_runs.sides import Pairing, Side
-    from plmetrics.inference.comparisons.independent import Sample
     from plmetrics.inference.comparisons.paired_bootstrap import Difference
     from plmetrics.suite.sections.basics import ContrastScale
 

@@ -26,7 +26,7 @@ from plmetrics.inference.across_runs.decomposition import (
 )
 from plmetrics.inference.across_runs.retained_replicates import sharing
 from plmetrics.inference.across_runs.sides import NOT_IN_RUN, Side, aligned_metrics, sample
-from plmetrics.inference.comparisons.independent import satterthwaite
+from plmetrics.inference.comparisons.independent import Sample, satterthwaite
 from plmetrics.inference.comparisons.paired_bootstrap import Difference, student_statistic, student_test
 from plmetrics.inference.comparisons.tests.arms import Moments
 from plmetrics.inference.intervals.spread import DEGENERATE
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from plmetrics.core.results import RecordedMasses
     from plmetrics.inference.across_runs.decomposition import SetMetric
     from plmetrics.inference.chunks import Population
-    from plmetrics.inference.comparisons.independent import Sample
     from plmetrics.inference.subject import Analysis
     from plmetrics.states.sums import SlicedSums
     from plmetrics.suite.model import Suite

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 import polars as pl
 
-from plmetrics.core.results import first_rows
-from plmetrics.inference.across_runs.retained_replicates import as_replicates, sharing
+from plmetrics.core.results import RecordedMasses, first_rows
+from plmetrics.inference.across_runs.retained_replicates import RunReplicates, Sharing, as_replicates, sharing
 from plmetrics.inference.comparisons.independent import Sample
 from plmetrics.inference.comparisons.inflation import bounded_by_noise
 from plmetrics.inference.comparisons.paired_bootstrap import (
@@ -22,7 +22,7 @@ from plmetrics.inference.comparisons.paired_bootstrap import (
     paired_difference,
     paired_ratio,
 )
-from plmetrics.inference.estimate import Estimate, of_other_rows
+from plmetrics.inference.estimate import Estimate, ReplicateKind, of_other_rows
 from plmetrics.inference.intervals.closed_forms import hidden_error
 from plmetrics.inference.records import entries_of
 from plmetrics.inference.tables import TESTS
@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.catalogue.metric import Metric
-    from plmetrics.core.results import RecordedMasses
-    from plmetrics.inference.across_runs.retained_replicates import RunReplicates, Sharing
-    from plmetrics.inference.estimate import ReplicateKind
     from plmetrics.suite.sections.basics import ContrastScale
     from plmetrics.suite.sections.uncertainty import Uncertainty
 

@@ -46,33 +46,16 @@ def tested_columns(text: str, form: str | None, tested: TestOutcomes) -> pl.Data
 
 def posterior_columns(text: str, posteriors: Sequence[Posterior], rope: float) -> pl.DataFrame:
     """Columns of `comparisons` for a Bayesian test, a row per place; its probabilities are in the note."""
-    numbers = {"difference": "estimate", "lower": "lower", "upper": "upper"}
-    bounded = [each.lower is not None for each in posteriors]
-    intervals = [
-        "ok" if is_bounded else "no_interval" if each.status == OK else each.status
-        for is_bounded, each in zip(bounded, posteriors, strict=True)
-    ]
-    texts: dict[str, list[str | None]] = {
-        "status": [each.status for each in posteriors],
-        "interval_status": [*intervals],
-        "method": ["posterior" if is_bounded else None for is_bounded in bounded],
-        "note": [_probabilities(each, rope) for each in posteriors],
+    numbers = {
+        name: np.array([getattr(each, name) for each in posteriors], dtype=np.float64)
+        for name in ("estimate", "lower", "upper")
     }
-    columns: dict[str, list[float | None]] = {
-        name: [getattr(each, field) for each in posteriors] for name, field in numbers.items()
-    }
-    return pl.DataFrame(
-        [
-            *(pl.Series(name, values, dtype=pl.Float64) for name, values in columns.items()),
-            *(pl.Series(name, words, dtype=pl.String) for name, words in texts.items()),
-            pl.Series("n", [each.n for each in posteriors], dtype=pl.Int64),
-        ]
-    ).with_columns(
-        *(pl.lit(None, dtype=pl.Float64).alias(name) for name in ("std_error", "p_value", "statistic")),
-        pl.lit("model").alias("contrast"),
-        pl.lit("difference").alias("scale"),
-        pl.lit(text).alias("test"),
-    )
+    n = np.array([each.n for each in posteriors], dtype=np.int64)
+    status = np.array([each.status for each in posteriors], dtype=object)
+    note = np.array([_probabilities(each, rope) for each in posteriors], dtype=object)
+    nothing = np.full(len(n), np.nan)
+    tested = TestOutcomes(nothing, nothing, n, status, note=note, **numbers)
+    return tested_columns(text, "posterior", tested)
 
 
 def _probabilities(posterior: Posterior, rope: float) -> str | None:

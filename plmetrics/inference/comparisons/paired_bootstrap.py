@@ -12,13 +12,12 @@ from plmetrics.core.special import stdtr, stdtrit
 from plmetrics.inference.comparisons.moderation import SampleErrors, moderating_errors, widen
 from plmetrics.inference.estimate import Estimate
 from plmetrics.inference.intervals.closed_forms import hidden_error
-from plmetrics.inference.intervals.spread import DEGENERATE, replicate_spread, standard_error
+from plmetrics.inference.intervals.spread import DEGENERATE, Spread, replicate_spread, standard_error
 from plmetrics.inference.records import end_to_end
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from plmetrics.inference.intervals.spread import Spread
 
 Array = NDArray[np.float64]
 Texts = NDArray[np.object_]

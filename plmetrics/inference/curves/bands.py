@@ -14,14 +14,13 @@ from plmetrics.inference.intervals.spread import UNDEFINED_SHARE
 from plmetrics.inference.weights import drawn_counts, exact_in_single, exact_occupied_blocks
 from plmetrics.states.scores.exact.point_rows import BlockDraws, PointRows, block_counts
 from plmetrics.states.scores.exact.row_counts import RowCounts
-from plmetrics.states.scores.sliced_scores import CLASSES
+from plmetrics.states.scores.sliced_scores import CLASSES, SlicedScores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from plmetrics.inference.curves.ranking import Operating
     from plmetrics.inference.weights import ResamplingWeights
-    from plmetrics.states.scores.sliced_scores import SlicedScores
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]

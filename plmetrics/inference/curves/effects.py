@@ -18,7 +18,7 @@ from plmetrics.inference.estimate import effective_blocks
 from plmetrics.inference.intervals.percentile import percentile
 from plmetrics.inference.intervals.spread import UNDEFINED_SHARE
 from plmetrics.inference.metric_values import score_view
-from plmetrics.inference.weights import resample
+from plmetrics.inference.weights import ResamplingWeights, resample
 from plmetrics.states.arms import ARMS
 from plmetrics.states.scores.grid.sliced_grid import quantile_places
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from plmetrics.core.segments import Segments
-    from plmetrics.inference.weights import ResamplingWeights
     from plmetrics.states.bin_sums import SliceBins
     from plmetrics.states.scores.sliced_scores import SlicedScores
 

@@ -13,13 +13,12 @@ from plmetrics.inference.curves.thinning import thin
 from plmetrics.inference.estimate import effective_blocks
 from plmetrics.inference.intervals.closed_forms import wilson
 from plmetrics.inference.intervals.percentile import percentile
-from plmetrics.inference.weights import resample
+from plmetrics.inference.weights import ResamplingWeights, resample
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from plmetrics.inference.curves.ranking import Operating
-    from plmetrics.inference.weights import ResamplingWeights
     from plmetrics.states.scores.sliced_scores import Binning, SlicedScores
 
 Array = NDArray[np.float64]

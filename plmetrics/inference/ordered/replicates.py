@@ -32,11 +32,10 @@ from plmetrics.states.scores.coarse import replicates_rows
 from plmetrics.states.scores.exact.point_rows import BlockDraws, PointRows, block_counts, slice_groups
 from plmetrics.states.scores.exact.row_counts import RowCounts
 from plmetrics.states.scores.exact.sorted_rows import SlicedRows
-from plmetrics.states.scores.sliced_scores import CLASSES
+from plmetrics.states.scores.sliced_scores import CLASSES, SlicedScores
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
-    from plmetrics.states.scores.sliced_scores import SlicedScores
     from plmetrics.states.sums import View
 
 Array = NDArray[np.float64]

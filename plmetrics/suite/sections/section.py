@@ -7,8 +7,8 @@ from os import PathLike
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol, Self, TypeGuard
 
-from pydantic import BaseModel, ConfigDict, Field
-from pydantic_core import PydanticCustomError
+from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic_core import CoreSchema, PydanticCustomError
 from pydantic_core.core_schema import no_info_before_validator_function
 
 from plmetrics.catalogue.metric import Metric
@@ -17,9 +17,6 @@ from plmetrics.core.text import value_text
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
-    from pydantic_core import CoreSchema
 
     from plmetrics.states.sums import Total
     from plmetrics.suite.problems import Findings

@@ -7,25 +7,15 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plmetrics.core.errors import Problem
-from plmetrics.report.charts.comparisons.gate_limits import Limit, limits_of, zone
+from plmetrics.report.charts.comparisons.gate_limits import Limit, limits_of
 from plmetrics.report.charts.figure import Figure
 from plmetrics.report.charts.panels import column_of_panels
 from plmetrics.report.charts.selection import NothingToDraw, Selection
 from plmetrics.report.charts.slices.estimate_texts import minus
-from plmetrics.report.charts.slices.panels import Texts, columns_of
-from plmetrics.report.charts.slices.rows import (
-    WIDTH,
-    Scale,
-    add_heading,
-    forest_domain,
-    header,
-    look_where,
-    panel,
-    stack_rows,
-    text_columns,
-)
+from plmetrics.report.charts.slices.panels import Texts, headed_panel
+from plmetrics.report.charts.slices.rows import add_heading, look_where, text_columns
 from plmetrics.report.charts.texts import short
-from plmetrics.report.numbers import count, number, p_value, plural
+from plmetrics.report.numbers import count, number, omission, p_value
 
 if TYPE_CHECKING:
     from plmetrics.report.charts.grammar import Chart
@@ -53,8 +43,7 @@ def draw(selection: Selection) -> Figure:
     parts = [_largest(rows.filter(measure=measure), each) for measure in measures]
     panels = [_panel(selection, part, titled=index == 0) for index, part in enumerate(parts)]
     shown = pl.concat(parts)
-    more = rows.height - shown.height
-    notes = (f"{plural(more, 'more measure')} in the table drift",) if more else ()
+    notes = omission(rows.height - shown.height, "measure", "drift")
     first = table.row(0, named=True)
     title = "Drift" + ("" if selection.slice_set is None else f" by {short(selection.slice_set, 60)}")
     limited = any(_limits(selection.summary.gates, part) for part in parts)
@@ -92,11 +81,8 @@ def _panel(selection: Selection, part: pl.DataFrame, *, titled: bool) -> Chart:
     }
     none = pl.lit(None, dtype=pl.Float64)
     drawn = part.with_columns(x=_size(part), lo=none, hi=none, **text_columns(texts))
-    rows = stack_rows(header(name), drawn.with_columns(look=_look(selection.summary.gates, part)))
-    domain = forest_domain(rows, [0.0, *(limit.value for limit in limits)])
-    columns, end = columns_of(_TEXTS, WIDTH, titled=titled)
-    under = [mark for limit in limits for mark in zone(limit, domain)]
-    return panel(rows, Scale(domain, "", 0.0), columns, under=under, end=end)
+    drawn = drawn.with_columns(look=_look(selection.summary.gates, part))
+    return headed_panel(name, drawn, _TEXTS, titled=titled, limits=limits)
 
 
 def _look(gates: pl.DataFrame, part: pl.DataFrame) -> pl.Expr:

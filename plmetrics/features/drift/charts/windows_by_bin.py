@@ -13,7 +13,7 @@ from plmetrics.report.charts.marks import add_title, axis, nice_ticks
 from plmetrics.report.charts.selection import NothingToDraw, Selection
 from plmetrics.report.charts.texts import short
 from plmetrics.report.charts.theme import LIGHT, SERIES
-from plmetrics.report.numbers import count, number, plural
+from plmetrics.report.numbers import count, number, omission
 
 MOST_PAIRS = 24
 _COLUMNS, _WIDTH, _HEIGHT = 3, 230, 130
@@ -41,8 +41,7 @@ def draw(selection: Selection) -> Figure:
         for row in shown.rows(named=True)
     ]
     panels = [_panel(part, _heading(row)) for row, part in parts]
-    more = order.height - shown.height
-    notes = (f"{plural(more, 'more column')} in the table drift_histograms",) if more else ()
+    notes = omission(order.height - shown.height, "column", "drift_histograms")
     title = "Columns then and now"
     subtitle = ("grey: reference, blue: now; share of rows by bin; sorted by psi", _sizes(bins), *notes)
     chart: Any = panels[0] if len(panels) == 1 else concat(*panels, columns=_COLUMNS, spacing=26)

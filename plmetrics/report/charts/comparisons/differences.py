@@ -7,23 +7,13 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.core.errors import Problem
-from plmetrics.report.charts.comparisons.gate_limits import gate_limits, zone
+from plmetrics.report.charts.comparisons.gate_limits import gate_limits
 from plmetrics.report.charts.figure import Figure
 from plmetrics.report.charts.panels import column_of_panels
 from plmetrics.report.charts.selection import NothingToDraw, Selection
-from plmetrics.report.charts.slices.panels import columns_of
+from plmetrics.report.charts.slices.panels import headed_panel
 from plmetrics.report.charts.slices.readings import usual_differences
-from plmetrics.report.charts.slices.rows import (
-    STEP,
-    WIDTH,
-    Scale,
-    add_heading,
-    forest_domain,
-    header,
-    panel,
-    sides,
-    stack_rows,
-)
+from plmetrics.report.charts.slices.rows import add_heading
 from plmetrics.report.charts.slices.slice_differences import (
     by_slice,
     difference_columns,
@@ -103,11 +93,11 @@ def _panel(selection: Selection, part: pl.DataFrame, *, several: bool, titled: b
         for row in part.rows(named=True)
     ]
     rows = difference_rows(part.with_columns(t=pl.Series(names, dtype=pl.String)))
-    rows = stack_rows(header(name + direction_words(selection, first["metric"])), rows)
-    limits = gate_limits(selection.summary, part)
-    domain = forest_domain(rows, [0.0, *(limit.value for limit in limits)])
-    columns, end = columns_of(difference_columns(selection, part), WIDTH, titled=titled)
-    under = [mark for limit in limits for mark in zone(limit, domain)]
-    words = sides(selection.summary.directions.get(first["metric"], "none"), STEP * rows.height)
-    over = [] if words is None else [words]
-    return panel(rows, Scale(domain, "", 0.0), columns, under=under, over=over, end=end)
+    return headed_panel(
+        name + direction_words(selection, first["metric"]),
+        rows,
+        difference_columns(selection, part),
+        titled=titled,
+        limits=gate_limits(selection.summary, part),
+        direction=selection.summary.directions.get(first["metric"], "none"),
+    )

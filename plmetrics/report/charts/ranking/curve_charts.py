@@ -8,8 +8,7 @@ import polars as pl
 
 from plmetrics.report.charts.marks import axis, reference, remark, span, unit
 from plmetrics.report.charts.operating import points_of, threshold_axis, word
-from plmetrics.report.charts.ranking.line_chart import LineChart
-from plmetrics.report.charts.ranking.prevalence import prevalence_of
+from plmetrics.report.charts.ranking.line_chart import LineChart, prevalence_of
 from plmetrics.report.charts.series import series_of
 from plmetrics.report.charts.words import at_a_tenth, three_digits
 

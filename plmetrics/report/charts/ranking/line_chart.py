@@ -1,14 +1,17 @@
-"""Charts of one curve: a line a model, its metric, its band and the thresholds of metrics."""
+"""Charts of one curve: a line a model, its metric, its band, the thresholds of metrics, and the share of positives."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from plmetrics.report.charts.grammar import Chart, layer_charts
 from plmetrics.report.charts.marks import PANEL, lines
 from plmetrics.report.charts.operating import dots, operating_points
 from plmetrics.report.charts.panels import Panel, panels
+from plmetrics.report.charts.series import KEYS, Series
 from plmetrics.report.charts.words import (
     band_words,
     dot_words,
@@ -22,12 +25,9 @@ from plmetrics.report.charts.words import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import polars as pl
-
     from plmetrics.report.charts.figure import Figure
     from plmetrics.report.charts.placement import Canvas
     from plmetrics.report.charts.selection import Selection
-    from plmetrics.report.charts.series import Series
 
     Marks = Callable[[Panel, Canvas], list[Chart]]
 
@@ -90,3 +90,38 @@ class LineChart:
         if self.fact is not None:
             return findings(title, series, self.fact)
         return finding(title, self.metric or "", series, selection)
+
+
+def prevalence_of(selection: Selection, series: Series) -> dict[str, float]:
+    """Share of positives by label of the series, where the result has it.
+
+    The last point of the precision-recall curve, where all rows are called, has it as precision; so has the metric
+    `prevalence`, and the curve `reliability` as the mean of its bins.
+    """
+    sources = (_from_metrics(selection), _from_pr(selection), _from_bins(selection))
+    shares = pl.concat(sources).unique([*KEYS], keep="first", maintain_order=True)
+    return dict(series.rows(shares).select("s", "prevalence").iter_rows())
+
+
+def _from_metrics(selection: Selection) -> pl.DataFrame:
+    rows = selection.rows(selection.summary.metrics).filter(
+        pl.col("metric") == "prevalence", pl.col("value").is_not_null()
+    )
+    return rows.select(*KEYS, prevalence="value")
+
+
+def _from_pr(selection: Selection) -> pl.DataFrame:
+    points = _points(selection, "pr")
+    return points.group_by(KEYS, maintain_order=True).agg(prevalence=pl.col("y").last())
+
+
+def _from_bins(selection: Selection) -> pl.DataFrame:
+    points = _points(selection, "reliability").filter(pl.col("n").is_not_null())
+    mean = (pl.col("y") * pl.col("n")).sum() / pl.col("n").sum()
+    return points.group_by(KEYS, maintain_order=True).agg(prevalence=mean)
+
+
+def _points(selection: Selection, curve: str) -> pl.DataFrame:
+    points = selection.summary.curves.filter(pl.col("curve") == curve, pl.col("y").is_not_null())
+    points = points.filter(slice_set=selection.slice_set or "overall")
+    return points.filter(pl.col("x").is_not_null())

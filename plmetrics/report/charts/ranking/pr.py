@@ -9,8 +9,7 @@ import polars as pl
 
 from plmetrics.report.charts.grammar import Chart, base
 from plmetrics.report.charts.marks import point_label, reference, remark, series_paint, unit
-from plmetrics.report.charts.ranking.line_chart import LineChart
-from plmetrics.report.charts.ranking.prevalence import prevalence_of
+from plmetrics.report.charts.ranking.line_chart import LineChart, prevalence_of
 from plmetrics.report.charts.series import Keys, Series, every_point, series_of
 from plmetrics.report.charts.theme import LIGHT
 from plmetrics.report.charts.words import three_digits

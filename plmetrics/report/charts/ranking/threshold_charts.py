@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -11,14 +11,13 @@ from plmetrics.report.charts.grammar import Chart, base, channel, layer_charts
 from plmetrics.report.charts.marks import ends, lines, point_label, unit
 from plmetrics.report.charts.operating import rules, threshold_axis, thresholds_of
 from plmetrics.report.charts.panels import Panel, panels
-from plmetrics.report.charts.ranking.prevalence import prevalence_of
+from plmetrics.report.charts.ranking.line_chart import prevalence_of
 from plmetrics.report.charts.series import KEYS, every_point, series_of
 from plmetrics.report.charts.theme import LIGHT
 from plmetrics.report.charts.words import findings, level_words, size_words, three_digits, title_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import Any
 
     from plmetrics.report.charts.figure import Figure
     from plmetrics.report.charts.placement import Canvas

@@ -7,8 +7,20 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from plmetrics.report.charts.comparisons.gate_limits import Limit, zone
 from plmetrics.report.charts.grammar import Chart, hconcat
-from plmetrics.report.charts.slices.rows import GUTTER, WIDTH, Scale, TextColumn, forest_domain, panel
+from plmetrics.report.charts.slices.rows import (
+    GUTTER,
+    STEP,
+    WIDTH,
+    Scale,
+    TextColumn,
+    forest_domain,
+    header,
+    panel,
+    sides,
+    stack_rows,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -76,6 +88,25 @@ def side_by_side(
             )
         )
     return parts[0] if len(parts) == 1 else hconcat(*parts, spacing=_SPACING)
+
+
+def headed_panel(
+    title: str,
+    rows: pl.DataFrame,
+    texts: Sequence[Texts],
+    *,
+    titled: bool,
+    limits: Sequence[Limit] = (),
+    direction: str = "none",
+) -> Chart:
+    """One of several panels below each other: header, rows around 0, limits of gates, and the better side in words."""
+    rows = stack_rows(header(title), rows)
+    domain = forest_domain(rows, [0.0, *(limit.value for limit in limits)])
+    columns, end = columns_of(texts, WIDTH, titled=titled)
+    under = [mark for limit in limits for mark in zone(limit, domain)]
+    words = sides(direction, STEP * rows.height)
+    over = [] if words is None else [words]
+    return panel(rows, Scale(domain, "", 0.0), columns, under=under, over=over, end=end)
 
 
 def columns_of(

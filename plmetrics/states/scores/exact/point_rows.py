@@ -16,7 +16,7 @@ from plmetrics.core.ops import Counts
 from plmetrics.core.threads import steps
 from plmetrics.states.scores.exact.packed_rows import PackedSlices
 from plmetrics.states.scores.exact.sorted_rows import SlicedRows
-from plmetrics.states.scores.sliced_scores import CLASSES
+from plmetrics.states.scores.sliced_scores import CLASSES, SlicedScores
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from plmetrics.states.scores.coarse import Codes
     from plmetrics.states.scores.exact.row_counts import RowCounts
-    from plmetrics.states.scores.sliced_scores import SlicedScores
 
 SIZE = 1 << 12
 """Slices lie side by side in room for so many rows: shorter ones are filled up to the longest."""
