@@ -419,6 +419,28 @@ def test_categories_are_cast_as_texts_are(target: str, texts: list[str], expecte
         assert run(f"TRY_CAST(c AS {target})", typed) == expected
 
 
+def test_whole_numbers_of_texts_and_decimals_are_those_of_duckdb() -> None:
+    """Texts and decimals round halves away from zero, floats to the even number; texts keep every digit."""
+    duckdb = pytest.importorskip("duckdb")
+    texts = ["2.5", "-0.5", " 3.49 ", "1e2", "x", "", None, "9007199254740993", "-9223372036854775808", "nan"]
+    texts += ["9223372036854775808", "inf"]
+    numbers = [2.5, -0.5, 3.49, 100.0, 3.5, -2.5, None, 0.5, 0.0, 1.0, 2.0, 3.0]
+    decimals = pl.Series([None if value is None else str(value) for value in numbers]).cast(pl.Decimal(12, 2))
+    frame = pl.DataFrame({"s": texts, "m": decimals, "f": numbers})
+    with duckdb.connect() as connection:
+        connection.register("frame", frame.to_arrow())
+        for text in (
+            "TRY_CAST(s AS BIGINT)",
+            "CAST(m AS BIGINT)",
+            "TRY_CAST(m AS BIGINT)",
+            "CAST(f AS BIGINT)",
+        ):
+            theirs = [value for (value,) in connection.execute(f"SELECT {text} FROM frame").fetchall()]
+            assert run(text, frame) == theirs, text
+    with pytest.raises(pl.exceptions.InvalidOperationError):
+        run("CAST(s AS BIGINT)", frame)
+
+
 @pytest.mark.parametrize("dtype", [pl.Float16, pl.Float32, pl.Float64])
 def test_fractions_are_rounded_as_the_column_they_are_compared_with(dtype: type[pl.DataType]) -> None:
     """As in DuckDB, whose FLOAT of 0.1 equals 0.1."""

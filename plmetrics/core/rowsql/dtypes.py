@@ -26,6 +26,9 @@ TARGETS: dict[str, tuple[Kind, pl.DataType]] = {
     **dict.fromkeys(("TIMESTAMP", "TIMESTAMPNTZ", "DATETIME"), ("date", pl.Datetime("us"))),
 }
 
+_HALF: Literal["half_away_from_zero"] = "half_away_from_zero"
+"""Rounding of decimals and texts where they become whole numbers."""
+
 _HUGE = {pl.Int128, pl.UInt128}
 _TRUE = ["true", "t", "1"]
 _FALSE = ["false", "f", "0"]
@@ -186,8 +189,10 @@ def cast(value: pl.Expr, dtype: DataType, target: pl.DataType, *, strict: bool) 
         value, dtype = value.cast(pl.String), pl.String()
     if target == pl.String and dtype == pl.Boolean:
         return pl.when(value).then(pl.lit("true")).when(~value).then(pl.lit("false"))
-    if target.is_integer() and (dtype.is_float() or dtype.is_decimal()):
+    if target.is_integer() and dtype.is_float():
         return value.round(0).cast(target, strict=strict)
+    if target.is_integer() and dtype.is_decimal():
+        return value.round(0, mode=_HALF).cast(target, strict=strict)
     if dtype != pl.String or target == pl.String:
         return value.cast(target, strict=strict)
     return _cast_text(value, target, strict=strict)
@@ -204,6 +209,11 @@ def _cast_text(value: pl.Expr, target: pl.DataType, *, strict: bool) -> pl.Expr:
     if isinstance(target, pl.Datetime):
         full = value.str.replace("T", " ", literal=True).str.replace(r"^(\d{4}-\d{2}-\d{2})$", "$1 00:00:00")
         return full.str.to_datetime("%Y-%m-%d %H:%M:%S%.f", time_unit="us", strict=strict)
+    if target.is_integer():
+        # Whole numbers keep every digit; what has a fraction or an exponent is rounded.
+        number = value.cast(pl.Float64, strict=strict).round(0, mode=_HALF)
+        whole = value.cast(target, strict=False)
+        return pl.coalesce(whole, pl.when(whole.is_null()).then(number).cast(target, strict=strict))
     return value.cast(target, strict=strict)
 
 

@@ -73,8 +73,9 @@ class _SubjectSums:
         if len(places):
             others = {name: whole[name] - column[places] for name, column in slices.items()}
             value, remainder = (value_or_nan(self._metric, self._state(part)) for part in (whole, others))
-            added = value - remainder
-            out[places] = np.where(np.abs(added) > _NEGLIGIBLE * np.abs(value), added, 0.0)
+            with np.errstate(invalid="ignore"):
+                added = value - remainder
+                out[places] = np.where(np.abs(added) > _NEGLIGIBLE * np.abs(value), added, 0.0)
         return out
 
     def _state(self, columns: Mapping[str, Array]) -> View:
