@@ -45,7 +45,7 @@ def power(
     """Compute the number of units an experiment needs.
 
     Of effect, units and power two are given, and the third follows. Shares are compared by the z test of two
-    proportions, means by the t test, units in clusters with their design effect.
+    proportions, means by the t test; clusters count as one each, by the t test, with their design effect.
     """
     with guard(debug=debug, json=form == "json"), usage():
         from plmetrics.features.experiment.power_plan import Clusters, power_plan
