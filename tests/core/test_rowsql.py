@@ -409,6 +409,7 @@ def test_categories_are_texts() -> None:
         ("DOUBLE", ["0.5", "1e3"], [0.5, 1000.0, None]),
         ("DATE", ["2026-01-02", "2026-01-03"], [dt.date(2026, 1, 2), dt.date(2026, 1, 3), None]),
         ("BOOLEAN", ["true", "f"], [True, False, None]),
+        ("BOOLEAN", ["Yes", "y", "no", "N"], [True, True, False, False, None]),
     ],
 )
 def test_categories_are_cast_as_texts_are(target: str, texts: list[str], expected: list[Any]) -> None:

@@ -30,8 +30,8 @@ _HALF: Literal["half_away_from_zero"] = "half_away_from_zero"
 """Rounding of decimals and texts where they become whole numbers."""
 
 _HUGE = {pl.Int128, pl.UInt128}
-_TRUE = ["true", "t", "1"]
-_FALSE = ["false", "f", "0"]
+_TRUE = ["true", "t", "yes", "y", "1"]
+_FALSE = ["false", "f", "no", "n", "0"]
 TRUTHS = {"true": True, "false": False}
 """Texts that stand for a Boolean where they are compared with one, in any case."""
 
