@@ -3,6 +3,7 @@ import logging
 import math
 import sqlite3
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import polars as pl
 import pytest
@@ -440,6 +441,39 @@ def test_whole_numbers_of_texts_and_decimals_are_those_of_duckdb() -> None:
             assert run(text, frame) == theirs, text
     with pytest.raises(pl.exceptions.InvalidOperationError):
         run("CAST(s AS BIGINT)", frame)
+
+
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "America/St_Johns", "UTC"])
+def test_dates_of_times_are_those_of_their_zone(zone: str) -> None:
+    """By the standard library: the day that a clock in the zone shows, on days of 23 and 25 hours as well."""
+    start = dt.datetime(2026, 3, 7, tzinfo=dt.UTC)
+    moments = [start + dt.timedelta(minutes=37 * step) for step in range(1000)]
+    moments += [
+        dt.datetime(2026, 10, 25, tzinfo=dt.UTC) + dt.timedelta(minutes=30 * step) for step in range(-9, 9)
+    ]
+    clocks = [moment.astimezone(ZoneInfo(zone)).replace(tzinfo=None) for moment in moments]
+    zoned = pl.Series("z", [moment.replace(tzinfo=None) for moment in moments]).dt.replace_time_zone("UTC")
+    frame = pl.DataFrame({"z": zoned.dt.convert_time_zone(zone), "d": [dt.date(2026, 3, 8)] * len(moments)})
+    assert (
+        run("CAST(z AS DATE)", frame)
+        == run("TRY_CAST(z AS DATE)", frame)
+        == [clock.date() for clock in clocks]
+    )
+    assert run("CAST(z AS TIMESTAMP)", frame) == clocks
+    assert run("CAST(z AS DATE) = d", frame) == [clock.date() == dt.date(2026, 3, 8) for clock in clocks]
+    assert run("z >= d", frame) == [clock >= dt.datetime(2026, 3, 8) for clock in clocks]
+    assert run("d > z", frame) == [clock < dt.datetime(2026, 3, 8) for clock in clocks]
+    assert run("z < CAST(CAST(d AS VARCHAR) AS DATE)", frame) == run("d > z", frame)
+    assert run("d IN (z)", frame) == [clock == dt.datetime(2026, 3, 8) for clock in clocks]
+
+
+def test_times_of_other_units_are_compared_in_every_digit() -> None:
+    moment = dt.datetime(2026, 3, 29, 0, 59, 59, 999_999)
+    frame = pl.DataFrame({"us": [moment, None]}).with_columns(
+        pl.col("us").cast(pl.Datetime("ms")).alias("ms"), pl.col("us").cast(pl.Datetime("ns")).alias("ns")
+    )
+    for text in ("us > ms", "ns > ms", "ns = us", "ms <> us", "ms BETWEEN ms AND ns"):
+        assert run(text, frame) == [True, None], text
 
 
 @pytest.mark.parametrize("dtype", [pl.Float16, pl.Float32, pl.Float64])

@@ -29,6 +29,8 @@ TARGETS: dict[str, tuple[Kind, pl.DataType]] = {
 _HALF: Literal["half_away_from_zero"] = "half_away_from_zero"
 """Rounding of decimals and texts where they become whole numbers."""
 
+_NANOSECONDS = {"ns": 1, "us": 1_000, "ms": 1_000_000}
+
 _HUGE = {pl.Int128, pl.UInt128}
 _TRUE = ["true", "t", "yes", "y", "1"]
 _FALSE = ["false", "f", "no", "n", "0"]
@@ -193,9 +195,32 @@ def cast(value: pl.Expr, dtype: DataType, target: pl.DataType, *, strict: bool) 
         return value.round(0).cast(target, strict=strict)
     if target.is_integer() and dtype.is_decimal():
         return value.round(0, mode=_HALF).cast(target, strict=strict)
+    if target.is_temporal():
+        value = on_the_clock(value, dtype)
     if dtype != pl.String or target == pl.String:
         return value.cast(target, strict=strict)
     return _cast_text(value, target, strict=strict)
+
+
+def on_the_clock(value: pl.Expr, dtype: DataType) -> pl.Expr:
+    """Times with a zone as the clock there shows them; Polars would take the date in UTC. Other values as they are."""
+    zoned = isinstance(dtype, pl.Datetime) and dtype.time_zone is not None
+    return value.dt.replace_time_zone(None) if zoned else value
+
+
+def moments_alike(value: pl.Expr, dtype: DataType, other: DataType) -> pl.Expr:
+    """A date or time for a comparison with another.
+
+    Beside a date, times are those of the clock in their zone; times of other units are compared in every digit.
+    """
+    if other == pl.Date:
+        return on_the_clock(value, dtype)
+    if not isinstance(dtype, pl.Datetime) or not isinstance(other, pl.Datetime):
+        return value
+    if dtype.time_unit == other.time_unit or dtype.time_zone != other.time_zone:
+        return value
+    nanoseconds: pl.Expr = value.to_physical().cast(pl.Int128) * _NANOSECONDS[dtype.time_unit]
+    return nanoseconds
 
 
 def _cast_text(value: pl.Expr, target: pl.DataType, *, strict: bool) -> pl.Expr:
