@@ -125,8 +125,8 @@ def _sides(
     earlier: Result | StoredResult,
 ) -> tuple[Side, Side]:
     """This run and the earlier one."""
-    from plmetrics.inference.across_runs.run_decomposition import decomposition_masses
     from plmetrics.inference.across_runs.sides import Side
+    from plmetrics.inference.across_runs.slice_masses import decomposition_masses
     from plmetrics.runs.history.comparability import side_of
 
     blocks = () if analysis.units is None else analysis.units

@@ -162,7 +162,7 @@ def masses_entry(analysis: Analysis, suite: Suite) -> RunRecord:
     """Denominators of means for later decompositions by a suite; nothing where it has none."""
     if suite.compare is None or not suite.compare.decompose:
         return {}
-    from plmetrics.inference.across_runs.run_decomposition import decomposition_masses
+    from plmetrics.inference.across_runs.slice_masses import decomposition_masses
 
     masses = decomposition_masses(analysis, suite)
     return {"masses": masses} if masses else {}

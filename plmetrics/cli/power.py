@@ -11,6 +11,7 @@ from typer import Option
 from plmetrics.cli.options import Debug, Outcome  # noqa: TC001 (typer reads the annotations)
 from plmetrics.cli.terminal.console import write_result
 from plmetrics.cli.terminal.guard import guard, usage
+from plmetrics.core.errors import ConfigError, Problem
 
 if TYPE_CHECKING:
     from plmetrics.features.experiment.power_plan import PowerPlan
@@ -32,21 +33,24 @@ def power(
     cluster_size: Annotated[
         float | None, Option(help="Mean number of units that are assigned together.")
     ] = None,
-    icc: Annotated[float, Option(help="Correlation of outcomes within such a cluster.")] = 0.0,
-    cluster_cv: Annotated[float, Option(help="Standard deviation of cluster sizes over their mean.")] = 0.0,
+    icc: Annotated[
+        float | None, Option(help="Correlation of outcomes within such a cluster, with --cluster-size.")
+    ] = None,
+    cluster_cv: Annotated[
+        float | None, Option(help="Standard deviation of cluster sizes over their mean.")
+    ] = None,
     form: Outcome = "text",
     debug: Debug = False,
 ) -> None:
     """Compute the number of units an experiment needs.
 
     Of effect, units and power two are given, and the third follows. Shares are compared by the z test of two
-    proportions, means by the t test, units in clusters with their design effect.
+    proportions, means by the t test; clusters count as one each, by the t test, with their design effect.
     """
     with guard(debug=debug, json=form == "json"), usage():
         from plmetrics.features.experiment.power_plan import Clusters, power_plan
 
-        grouped = cluster_size is not None or icc or cluster_cv
-        size = 1.0 if cluster_size is None else cluster_size
+        _check_clusters(cluster_size, icc, cluster_cv)
         plan = power_plan(
             baseline,
             effect * baseline if relative and effect is not None else effect,
@@ -55,9 +59,22 @@ def power(
             ratio=ratio,
             power=chance,
             level=level,
-            clusters=Clusters(size, icc, cluster_cv) if grouped else None,
+            clusters=None if cluster_size is None else Clusters(cluster_size, icc or 0.0, cluster_cv or 0.0),
         )
         write_result(_text(plan) if form == "text" else json.dumps(asdict(plan), indent=2) + "\n")
+
+
+def _check_clusters(size: float | None, icc: float | None, cv: float | None) -> None:
+    """Refuse one option of clusters without the others that make a design effect of it."""
+    problems = []
+    if size is None and (icc is not None or cv is not None):
+        name = "--cluster-cv" if icc is None else "--icc"
+        problems.append(Problem(f"{name} is of clusters", ("cluster size",), "give --cluster-size as well"))
+    if icc is None and (size is not None or cv is not None):
+        hint = "give --icc as well: 0 where outcomes within a cluster are no more alike than others"
+        problems.append(Problem("clusters have a correlation within them", ("icc",), hint))
+    if problems:
+        raise ConfigError(problems)
 
 
 def _text(plan: PowerPlan) -> str:

@@ -249,13 +249,17 @@ class RecordedInterval(TypedDict):
 
 
 class RecordedMasses(TypedDict):
-    """The denominator of a mean in all rows (`all`) and in each slice of a set."""
+    """The denominator of a mean in all rows (`all`) and in each slice of a set.
+
+    `massless` is what slices with a denominator of 0 add to the mean of all rows, if they do.
+    """
 
     model: str
     metric: str
     class_name: str
     slice_set: str
     masses: Mapping[str, float]
+    massless: NotRequired[Mapping[str, float]]
 
 
 class RunRecord(TypedDict, total=False):

@@ -97,6 +97,25 @@ def test_a_gate_whose_limit_moved_is_the_same_gate(made: Path, invoke: Any, tmp_
     assert "roc_auc >= 0.62 (was >= 0.6)" in invoke("diff", *sides).out
 
 
+def test_a_gate_that_only_warns_now_is_a_change(tmp_path: Path, invoke: Any) -> None:
+    """The check fails in both runs; the first run failed by it, the second does not."""
+    write_scores(tmp_path, 0.5, 0)
+    start = SUITE[: SUITE.index("  - {")]
+    for name, level in (("first", "fail"), ("then", "warn")):
+        rule = f"  - {{metric: roc_auc, at_least: 0.99, level: {level}}}\n"
+        (tmp_path / "nightly.yaml").write_text(start + rule)
+        plm.run(tmp_path / "nightly.yaml", output=tmp_path / name)
+    sides = [str(tmp_path / name / "nightly") for name in ("first", "then")]
+    found = plm.diff(*sides)
+    assert found.verdicts == ("fail", "pass")
+    assert found.gates.select("change", "before_rule", "before", "after").rows() == [
+        ("rule", ">= 0.99, level fail", "fail", "fail")
+    ]
+    outcome = invoke("diff", *sides, "--fail-on", "change")
+    assert outcome.code == 3
+    assert "roc_auc >= 0.99 (was >= 0.99, level fail)" in outcome.out
+
+
 def test_gates_that_share_a_key_are_paired_by_name(tmp_path: Path) -> None:
     """Two limits of a metric, one to warn and one to fail: neither is taken for the other."""
     write_scores(tmp_path, 0.5, 0)

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 from statsmodels.stats.power import TTestIndPower
 from statsmodels.stats.proportion import power_proportions_2indep, samplesize_proportions_2indep_onetail
 
@@ -42,24 +43,53 @@ def test_units_find_an_effect(invoke: Any) -> None:
     assert both["power"] == pytest.approx(theirs, abs=1e-4)
 
 
-def test_clusters_take_their_design_effect(invoke: Any) -> None:
+def theirs_of_clusters(
+    effect: float, variance: tuple[float, float], units: float, ratio: float, size: float, deflate: float
+) -> float:
+    """Power of the t test of clusters by SciPy's noncentral t."""
+    error = np.sqrt(deflate * (variance[0] / units + variance[1] / (ratio * units)))
+    freedom = (1 + ratio) * units / size - 2
+    limit = stats.t.ppf(0.975, freedom)
+    away = stats.nct(freedom, effect / error)
+    return float(away.sf(limit) + away.cdf(-limit))
+
+
+@pytest.mark.parametrize(
+    ("options", "effect", "variance"),
+    [
+        (("--baseline", "0.1", "--effect", "0.02"), 0.02, (0.12 * 0.88, 0.1 * 0.9)),
+        (("--baseline", "10", "--effect", "2.5", "--sd", "5"), 2.5, (25.0, 25.0)),
+    ],
+)
+@pytest.mark.parametrize("ratio", [1.0, 3.0])
+def test_clusters_count_as_one(
+    invoke: Any, options: tuple[str, ...], effect: float, variance: tuple[float, float], ratio: float
+) -> None:
     # By hand: 1 + ((1 + 0.5^2) 20 - 1) 0.05 = 2.2.
-    options = (
-        "--baseline",
-        "0.1",
-        "--effect",
-        "0.02",
-        "--cluster-size",
-        "20",
-        "--icc",
-        "0.05",
-        "--cluster-cv",
-        "0.5",
-    )
-    plan = planned(invoke, *options)
+    clusters = ("--cluster-size", "20", "--icc", "0.05", "--cluster-cv", "0.5", "--ratio", str(ratio))
+    plan = planned(invoke, *options, *clusters)
     assert plan["design_effect"] == pytest.approx(2.2)
-    assert (plan["units"], plan["clusters"]) == (np.ceil(3841 * 2.2), np.ceil(np.ceil(3841 * 2.2) / 20))
-    assert "in 423 clusters" in invoke("power", *options).out
+    assert plan["clusters"] == np.ceil(plan["units"] / 20)
+    assert plan["clusters_control"] == np.ceil(plan["units_control"] / 20)
+    powers = [theirs_of_clusters(effect, variance, plan["units"] - less, ratio, 20, 2.2) for less in (0, 1)]
+    assert plan["power"] == pytest.approx(powers[0], abs=1e-9)
+    assert powers[0] >= 0.8 > powers[1]
+    assert f"in {plan['clusters']:,} clusters" in invoke("power", *options, *clusters).out
+    detected = planned(invoke, *options[:2], *options[4:], *clusters, "--units", str(plan["units"]))
+    assert detected["effect"] == pytest.approx(effect, rel=0.01)
+
+
+def test_few_clusters_have_the_power_that_is_planned(invoke: Any) -> None:
+    """Simulated with clusters of 100 as they are analysed: by the t test of their means."""
+    few = ("--baseline", "10", "--effect", "2.5", "--sd", "5", "--cluster-size", "100", "--icc", "0.05")
+    plan = planned(invoke, *few)
+    assert 400 < plan["units"] <= 500
+    at_two = planned(invoke, *few, "--units", "200")
+    rng = np.random.default_rng(3)
+    of_means = np.sqrt(25 * 0.05 + 25 * 0.95 / 100)
+    arm, control = rng.normal(12.5, of_means, (20_000, 2)), rng.normal(10, of_means, (20_000, 2))
+    significant = stats.ttest_ind(arm, control, axis=1).pvalue < 0.05
+    assert at_two["power"] == pytest.approx(significant.mean(), abs=0.01)
 
 
 @pytest.mark.parametrize(
@@ -74,8 +104,19 @@ def test_clusters_take_their_design_effect(invoke: Any) -> None:
         (("0.1", "--units", "2"), "find no effect"),
         (("0.1", "--units", "1"), "2 or more"),
         (("0.1", "--effect", "nan"), "other than 0"),
-        (("0.1", "--effect", "0.1", "--icc", "2"), "icc: must lie"),
-        (("0.1", "--effect", "0.1", "--cluster-size", "0"), "cluster size: must be 1 or more"),
+        (("0.1", "--effect", "0.1", "--cluster-size", "9", "--icc", "2"), "icc: must lie"),
+        (("0.1", "--effect", "0.1", "--cluster-size", "0", "--icc", "0"), "cluster size: must be 1 or more"),
+        (("0.1", "--effect", "0.1", "--icc", "0.1"), "cluster size: --icc is of clusters"),
+        (("0.1", "--effect", "0.1", "--cluster-cv", "0.1", "--icc", "0"), "give --cluster-size as well"),
+        (("0.1", "--effect", "0.1", "--cluster-size", "9"), "icc: clusters have a correlation"),
+        (
+            ("0.1", "--units", "17", "--cluster-size", "9", "--icc", "0"),
+            "an arm of 17 units is too small: it takes 18",
+        ),
+        (
+            ("5", "--sd", "1", "--effect", "2", "--units", "4", "--ratio", "0.2"),
+            "an arm of 1 units is too small",
+        ),
         (("0.1", "--effect", "0.1", "--ratio", "0"), "ratio: must be above 0"),
     ],
 )

@@ -3,6 +3,7 @@ import logging
 import math
 import sqlite3
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import polars as pl
 import pytest
@@ -409,6 +410,7 @@ def test_categories_are_texts() -> None:
         ("DOUBLE", ["0.5", "1e3"], [0.5, 1000.0, None]),
         ("DATE", ["2026-01-02", "2026-01-03"], [dt.date(2026, 1, 2), dt.date(2026, 1, 3), None]),
         ("BOOLEAN", ["true", "f"], [True, False, None]),
+        ("BOOLEAN", ["Yes", "y", "no", "N"], [True, True, False, False, None]),
     ],
 )
 def test_categories_are_cast_as_texts_are(target: str, texts: list[str], expected: list[Any]) -> None:
@@ -417,6 +419,61 @@ def test_categories_are_cast_as_texts_are(target: str, texts: list[str], expecte
         typed = frame.with_columns(pl.col("c").cast(dtype))
         assert run(f"CAST(c AS {target})", typed) == expected
         assert run(f"TRY_CAST(c AS {target})", typed) == expected
+
+
+def test_whole_numbers_of_texts_and_decimals_are_those_of_duckdb() -> None:
+    """Texts and decimals round halves away from zero, floats to the even number; texts keep every digit."""
+    duckdb = pytest.importorskip("duckdb")
+    texts = ["2.5", "-0.5", " 3.49 ", "1e2", "x", "", None, "9007199254740993", "-9223372036854775808", "nan"]
+    texts += ["9223372036854775808", "inf"]
+    numbers = [2.5, -0.5, 3.49, 100.0, 3.5, -2.5, None, 0.5, 0.0, 1.0, 2.0, 3.0]
+    decimals = pl.Series([None if value is None else str(value) for value in numbers]).cast(pl.Decimal(12, 2))
+    frame = pl.DataFrame({"s": texts, "m": decimals, "f": numbers})
+    with duckdb.connect() as connection:
+        connection.register("frame", frame.to_arrow())
+        for text in (
+            "TRY_CAST(s AS BIGINT)",
+            "CAST(m AS BIGINT)",
+            "TRY_CAST(m AS BIGINT)",
+            "CAST(f AS BIGINT)",
+        ):
+            theirs = [value for (value,) in connection.execute(f"SELECT {text} FROM frame").fetchall()]
+            assert run(text, frame) == theirs, text
+    with pytest.raises(pl.exceptions.InvalidOperationError):
+        run("CAST(s AS BIGINT)", frame)
+
+
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "America/St_Johns", "UTC"])
+def test_dates_of_times_are_those_of_their_zone(zone: str) -> None:
+    """By the standard library: the day that a clock in the zone shows, on days of 23 and 25 hours as well."""
+    start = dt.datetime(2026, 3, 7, tzinfo=dt.UTC)
+    moments = [start + dt.timedelta(minutes=37 * step) for step in range(1000)]
+    moments += [
+        dt.datetime(2026, 10, 25, tzinfo=dt.UTC) + dt.timedelta(minutes=30 * step) for step in range(-9, 9)
+    ]
+    clocks = [moment.astimezone(ZoneInfo(zone)).replace(tzinfo=None) for moment in moments]
+    zoned = pl.Series("z", [moment.replace(tzinfo=None) for moment in moments]).dt.replace_time_zone("UTC")
+    frame = pl.DataFrame({"z": zoned.dt.convert_time_zone(zone), "d": [dt.date(2026, 3, 8)] * len(moments)})
+    assert (
+        run("CAST(z AS DATE)", frame)
+        == run("TRY_CAST(z AS DATE)", frame)
+        == [clock.date() for clock in clocks]
+    )
+    assert run("CAST(z AS TIMESTAMP)", frame) == clocks
+    assert run("CAST(z AS DATE) = d", frame) == [clock.date() == dt.date(2026, 3, 8) for clock in clocks]
+    assert run("z >= d", frame) == [clock >= dt.datetime(2026, 3, 8) for clock in clocks]
+    assert run("d > z", frame) == [clock < dt.datetime(2026, 3, 8) for clock in clocks]
+    assert run("z < CAST(CAST(d AS VARCHAR) AS DATE)", frame) == run("d > z", frame)
+    assert run("d IN (z)", frame) == [clock == dt.datetime(2026, 3, 8) for clock in clocks]
+
+
+def test_times_of_other_units_are_compared_in_every_digit() -> None:
+    moment = dt.datetime(2026, 3, 29, 0, 59, 59, 999_999)
+    frame = pl.DataFrame({"us": [moment, None]}).with_columns(
+        pl.col("us").cast(pl.Datetime("ms")).alias("ms"), pl.col("us").cast(pl.Datetime("ns")).alias("ns")
+    )
+    for text in ("us > ms", "ns > ms", "ns = us", "ms <> us", "ms BETWEEN ms AND ns"):
+        assert run(text, frame) == [True, None], text
 
 
 @pytest.mark.parametrize("dtype", [pl.Float16, pl.Float32, pl.Float64])

@@ -26,9 +26,14 @@ TARGETS: dict[str, tuple[Kind, pl.DataType]] = {
     **dict.fromkeys(("TIMESTAMP", "TIMESTAMPNTZ", "DATETIME"), ("date", pl.Datetime("us"))),
 }
 
+_HALF: Literal["half_away_from_zero"] = "half_away_from_zero"
+"""Rounding of decimals and texts where they become whole numbers."""
+
+_NANOSECONDS = {"ns": 1, "us": 1_000, "ms": 1_000_000}
+
 _HUGE = {pl.Int128, pl.UInt128}
-_TRUE = ["true", "t", "1"]
-_FALSE = ["false", "f", "0"]
+_TRUE = ["true", "t", "yes", "y", "1"]
+_FALSE = ["false", "f", "no", "n", "0"]
 TRUTHS = {"true": True, "false": False}
 """Texts that stand for a Boolean where they are compared with one, in any case."""
 
@@ -186,11 +191,36 @@ def cast(value: pl.Expr, dtype: DataType, target: pl.DataType, *, strict: bool) 
         value, dtype = value.cast(pl.String), pl.String()
     if target == pl.String and dtype == pl.Boolean:
         return pl.when(value).then(pl.lit("true")).when(~value).then(pl.lit("false"))
-    if target.is_integer() and (dtype.is_float() or dtype.is_decimal()):
+    if target.is_integer() and dtype.is_float():
         return value.round(0).cast(target, strict=strict)
+    if target.is_integer() and dtype.is_decimal():
+        return value.round(0, mode=_HALF).cast(target, strict=strict)
+    if target.is_temporal():
+        value = on_the_clock(value, dtype)
     if dtype != pl.String or target == pl.String:
         return value.cast(target, strict=strict)
     return _cast_text(value, target, strict=strict)
+
+
+def on_the_clock(value: pl.Expr, dtype: DataType) -> pl.Expr:
+    """Times with a zone as the clock there shows them; Polars would take the date in UTC. Other values as they are."""
+    zoned = isinstance(dtype, pl.Datetime) and dtype.time_zone is not None
+    return value.dt.replace_time_zone(None) if zoned else value
+
+
+def moments_alike(value: pl.Expr, dtype: DataType, other: DataType) -> pl.Expr:
+    """A date or time for a comparison with another.
+
+    Beside a date, times are those of the clock in their zone; times of other units are compared in every digit.
+    """
+    if other == pl.Date:
+        return on_the_clock(value, dtype)
+    if not isinstance(dtype, pl.Datetime) or not isinstance(other, pl.Datetime):
+        return value
+    if dtype.time_unit == other.time_unit or dtype.time_zone != other.time_zone:
+        return value
+    nanoseconds: pl.Expr = value.to_physical().cast(pl.Int128) * _NANOSECONDS[dtype.time_unit]
+    return nanoseconds
 
 
 def _cast_text(value: pl.Expr, target: pl.DataType, *, strict: bool) -> pl.Expr:
@@ -204,6 +234,11 @@ def _cast_text(value: pl.Expr, target: pl.DataType, *, strict: bool) -> pl.Expr:
     if isinstance(target, pl.Datetime):
         full = value.str.replace("T", " ", literal=True).str.replace(r"^(\d{4}-\d{2}-\d{2})$", "$1 00:00:00")
         return full.str.to_datetime("%Y-%m-%d %H:%M:%S%.f", time_unit="us", strict=strict)
+    if target.is_integer():
+        # Whole numbers keep every digit; what has a fraction or an exponent is rounded.
+        number = value.cast(pl.Float64, strict=strict).round(0, mode=_HALF)
+        whole = value.cast(target, strict=False)
+        return pl.coalesce(whole, pl.when(whole.is_null()).then(number).cast(target, strict=strict))
     return value.cast(target, strict=strict)
 
 

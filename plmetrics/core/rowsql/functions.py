@@ -211,9 +211,10 @@ def cast_part(build: TermBuilder, node: Node) -> Term:
     if kind == "date" and isinstance(part.literal, str):
         return _date_constant(node, part.literal, is_date=target == pl.Date)
     conversion = partial(cast, target=target, strict=node.key == "cast")
+    copies = 3 if target.is_integer() else 1
     if part.kind in _CERTAIN:
-        return derived_part(kind, conversion(part.expr, _CERTAIN[part.kind]), part)
-    return derived_part(kind, part.expr.pipe_with_dtype(conversion), part)
+        return derived_part(kind, conversion(part.expr, _CERTAIN[part.kind]), part, copies=copies)
+    return derived_part(kind, part.expr.pipe_with_dtype(conversion), part, copies=copies)
 
 
 def _date_constant(node: Node, value: str, *, is_date: bool) -> Term:

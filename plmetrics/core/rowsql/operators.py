@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from plmetrics.core.rowsql.dtypes import TRUTHS, comparison_operand, constant_like, kind_of
+from plmetrics.core.rowsql.dtypes import TRUTHS, comparison_operand, constant_like, kind_of, moments_alike
 from plmetrics.core.rowsql.parts import (
     Node,
     NodeRule,
@@ -169,11 +169,16 @@ def _comparison(
 ) -> Term:
     comparable(left, right, node)
     first, second = _cast_constant(left, right), _cast_constant(right, left)
-    if left.kind == right.kind == "unknown":
+    if left.kind == right.kind == "unknown" or _are_moments(left, right):
         expression = first.pipe_with_dtype(partial(_of_columns, other=second, operation=operation))
         return derived_part("condition", expression, left, right)
     expression = operation(_comparable(first, left, right), _comparable(second, right, left))
     return derived_part("condition", expression, left, right)
+
+
+def _are_moments(left: Term, right: Term) -> bool:
+    """Whether a date or time that is no constant is compared with a column."""
+    return {left.kind, right.kind} == {"unknown", "date"} and left.literal is None and right.literal is None
 
 
 def _comparable(value: pl.Expr, part: Term, other: Term) -> pl.Expr:
@@ -191,8 +196,8 @@ def _of_columns(
 
     def comparison(second: pl.Expr, of: DataType) -> pl.Expr:
         return operation(
-            comparison_operand(value, dtype, other=kind_of(of)),
-            comparison_operand(second, of, other=kind_of(dtype)),
+            comparison_operand(moments_alike(value, dtype, of), dtype, other=kind_of(of)),
+            comparison_operand(moments_alike(second, of, dtype), of, other=kind_of(dtype)),
         )
 
     return other.pipe_with_dtype(comparison)

@@ -10,16 +10,27 @@ import numpy as np
 
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.inference.comparisons.tests.power import (
+    LEAST_CLUSTERS,
     detectable_effect,
     detectable_proportion,
+    power_of_clusters,
     power_of_means,
     power_of_proportions,
     required_for_means,
     required_for_proportions,
+    share_variance,
+    smallest_effect,
+    smallest_size,
 )
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from plmetrics.inference.comparisons.tests.outcome import Array
+
+
+_MOST_SPREADS = 1e6
+"""Largest effect that is looked for, in standard deviations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +79,8 @@ def power_plan(
 ) -> PowerPlan:
     """Units for an effect, the detectable effect of units, or the power of both: the open one of them.
 
-    Two-sided tests: z of two proportions as in Fleiss, or the t test of two means with equal variances.
+    Two-sided tests: z of two proportions as in Fleiss, or the t test of two means with equal variances. Of
+    clusters both are the t test of means of clusters, whose degrees of freedom are the clusters of both arms less 2.
 
     Args:
         baseline: the share, or with `sd` the mean, of the control.
@@ -78,7 +90,7 @@ def power_plan(
         ratio: units of the control for one of the arm.
         power: the chance to find the effect.
         level: level of the test.
-        clusters: what is assigned, if that is a group of units: units count as those over their design effect.
+        clusters: what is assigned, if that is a group of units, whose design effect is a factor on the variance.
 
     Raises:
         ConfigError: a number is out of range, neither effect nor units are given, or no number of units will do.
@@ -88,22 +100,24 @@ def power_plan(
     >>> power_plan(0.10, 0.02).units
     3841
     >>> power_plan(10.0, 2.5, sd=5.0, clusters=Clusters(20, 0.05)).units
-    125
+    145
     """
     groups = clusters or Clusters()
     _check(baseline, effect, sd, units, ratio, power, level, groups)
-    deflate = groups.design_effect
+    test = _Test(baseline, sd, level) if clusters is None else _ClusterTest(baseline, sd, level, clusters)
     if units is None:
         assert effect is not None
-        needed = _units_for(baseline, effect, sd, ratio, power, level)
+        needed = test.units_for(effect, ratio, power)
         if not isfinite(needed):
             msg = f"effect {effect!r} is too small: no number of units finds it"
             raise ConfigError(Problem(msg, ("effect",)))
-        units = ceil(round(needed * deflate, 9))
+        units = ceil(needed)
     controls = ceil(round(units * ratio, 9))
-    sizes = np.array([units / deflate]), np.array([controls / deflate])
+    if min(units, controls) < test.least_units:
+        msg = f"an arm of {min(units, controls):,} units is too small: it takes {ceil(test.least_units):,}"
+        raise ConfigError(Problem(msg, ("units",), "plan for more"))
     if effect is None:
-        effect = _detectable(baseline, sd, *sizes, power, level)
+        effect = test.detectable(units, controls, power)
         if not isfinite(effect):
             raise ConfigError(Problem(f"{units:,} units find no effect at all", ("units",), "plan for more"))
     return PowerPlan(
@@ -114,8 +128,8 @@ def power_plan(
         controls,
         None if clusters is None else ceil(units / groups.size),
         None if clusters is None else ceil(controls / groups.size),
-        deflate,
-        _power(baseline, effect, sd, *sizes, level),
+        groups.design_effect,
+        test.power(effect, units, controls),
         level,
     )
 
@@ -160,32 +174,88 @@ def _check(
         raise ConfigError(problems)
 
 
-def _units_for(
-    baseline: float, effect: float, sd: float | None, ratio: float, power: float, level: float
-) -> float:
-    """Units of the arm, each independent."""
-    if sd is None:
-        return float(required_for_proportions(*_shares(baseline, effect), power, level, ratio)[0])
-    return float(required_for_means(np.array([effect / sd]), power, level, ratio)[0])
+@dataclass(frozen=True, slots=True)
+class _Test:
+    """Test of two arms of independent units."""
+
+    baseline: float
+    sd: float | None
+    level: float
+
+    @property
+    def least_units(self) -> float:
+        """Units of an arm that the test needs."""
+        return 1.0 if self.sd is None else 2.0
+
+    def power(self, effect: float, arm: float, control: float) -> float:
+        """Power to detect an effect."""
+        sizes = _array(arm), _array(control)
+        if self.sd is None:
+            shares = _array(self.baseline + effect), _array(self.baseline)
+            return float(power_of_proportions(*shares, *sizes, self.level)[0])
+        return float(power_of_means(_array(effect / self.sd), *sizes, self.level)[0])
+
+    def units_for(self, effect: float, ratio: float, power: float) -> float:
+        """Units of the arm."""
+        if self.sd is None:
+            shares = _array(self.baseline + effect), _array(self.baseline)
+            return float(required_for_proportions(*shares, power, self.level, ratio)[0])
+        return float(required_for_means(_array(effect / self.sd), power, self.level, ratio)[0])
+
+    def detectable(self, arm: float, control: float, power: float) -> float:
+        """Smallest detectable effect of units, as a rise of a share."""
+        sizes = _array(arm), _array(control)
+        if self.sd is None:
+            return float(detectable_proportion(_array(self.baseline), *sizes, power, self.level)[0])
+        return self.sd * float(detectable_effect(*sizes, power, self.level)[0])
 
 
-def _detectable(
-    baseline: float, sd: float | None, arm: Array, control: Array, power: float, level: float
-) -> float:
-    """Smallest detectable effect of units, as a rise of a share."""
-    if sd is None:
-        return float(detectable_proportion(np.array([baseline]), arm, control, power, level)[0])
-    return sd * float(detectable_effect(arm, control, power, level)[0])
+@dataclass(frozen=True, slots=True)
+class _ClusterTest:
+    """Test of two arms of clusters."""
+
+    baseline: float
+    sd: float | None
+    level: float
+    clusters: Clusters
+
+    @property
+    def least_units(self) -> float:
+        """Units of an arm that the test needs."""
+        return LEAST_CLUSTERS * self.clusters.size
+
+    def power(self, effect: float, arm: float, control: float) -> float:
+        """Power to detect an effect."""
+        return float(self._powers(_array(effect), _array(arm), _array(control))[0])
+
+    def units_for(self, effect: float, ratio: float, power: float) -> float:
+        """Units of the arm."""
+
+        def enough(units: Array) -> Any:
+            return self._powers(_array(effect), units, ratio * units) >= power
+
+        return float(smallest_size(enough, (1,))[0])
+
+    def detectable(self, arm: float, control: float, power: float) -> float:
+        """Smallest detectable effect of units, as a rise of a share."""
+        sizes = _array(arm), _array(control)
+
+        def enough(effect: Array) -> Any:
+            return self._powers(effect, *sizes) >= power
+
+        high = _array(_MOST_SPREADS * self.sd if self.sd is not None else (1.0 - self.baseline) * (1 - 1e-9))
+        return float(smallest_effect(enough, high)[0]) if enough(high)[0] else float("nan")
+
+    def _powers(self, effect: Array, arm: Array, control: Array) -> Array:
+        if self.sd is not None:
+            variance = np.full((2, *effect.shape), self.sd**2)
+        else:
+            variance = share_variance(
+                np.stack([self.baseline + effect, np.full(effect.shape, self.baseline)])
+            )
+        sizes, groups = np.stack([arm, control]), self.clusters
+        return power_of_clusters(variance, effect, sizes, groups.design_effect, groups.size, self.level)
 
 
-def _power(
-    baseline: float, effect: float, sd: float | None, arm: Array, control: Array, level: float
-) -> float:
-    if sd is None:
-        return float(power_of_proportions(*_shares(baseline, effect), arm, control, level)[0])
-    return float(power_of_means(np.array([effect / sd]), arm, control, level)[0])
-
-
-def _shares(baseline: float, effect: float) -> tuple[Array, Array]:
-    """Shares of the arm and of the control."""
-    return np.array([baseline + effect]), np.array([baseline])
+def _array(value: float) -> Array:
+    return np.array([value], dtype=np.float64)

@@ -26,20 +26,16 @@ from plmetrics.inference.across_runs.decomposition import (
 )
 from plmetrics.inference.across_runs.retained_replicates import sharing
 from plmetrics.inference.across_runs.sides import NOT_IN_RUN, Side, aligned_metrics, sample
+from plmetrics.inference.across_runs.slice_masses import WHOLE, recorded_masses
 from plmetrics.inference.comparisons.independent import Sample, satterthwaite
 from plmetrics.inference.comparisons.paired_bootstrap import Difference, student_statistic, student_test
 from plmetrics.inference.comparisons.tests.arms import Moments
 from plmetrics.inference.intervals.spread import DEGENERATE
-from plmetrics.inference.sums import ModelSums
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
-    from plmetrics.core.results import RecordedMasses
     from plmetrics.inference.across_runs.decomposition import SetMetric
-    from plmetrics.inference.chunks import Population
-    from plmetrics.inference.subject import Analysis
-    from plmetrics.states.sums import SlicedSums
     from plmetrics.suite.model import Suite
 
 Array = NDArray[np.float64]
@@ -51,9 +47,6 @@ _NO_SHARES = (
     "a run did not keep this metric's denominators: those do whose own suite has compare.decompose for it"
 )
 _NEGLIGIBLE = 1e-12
-
-
-WHOLE = "all"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,7 +116,7 @@ class _RunPair:
         self._slices = rows.filter(pl.col("slice_set") == subject.slice_set)
         self._sides = sides
         self._subject = subject
-        self._masses = [masses_of(side.masses, subject, model) for side in sides]
+        self._masses = [recorded_masses(side.masses, subject, model) for side in sides]
         self._level, self._note = level_and_note
         self._about = subject.columns("run", model, sides[0].name)
 
@@ -136,9 +129,8 @@ class _RunPair:
         lost = [status for status in statuses if status != "ok"]
         if lost or not statuses:
             return self._refusal(str(lost[0]) if lost else NOT_IN_RUN, None)
-        before, after = (
-            self._of(*of_run) for of_run in zip(("|b", ""), self._sides, wholes, self._weights(), strict=True)
-        )
+        columns = zip(("|b", ""), self._sides, wholes, self._weights(), self._massless(), strict=True)
+        before, after = (self._of(*of_run) for of_run in columns)
         before, after = before.with_spread(after), after.with_spread(before)
         within, mix = change_parts(before.shares, after.shares)
         errors = _errors(before, after)
@@ -187,7 +179,7 @@ class _RunPair:
             weight = np.append(rows.to_numpy(), float(total.sum()))
             if masses is not None and self._subject.class_metric.mean != "rows":
                 names = [*self._slices["slice"], WHOLE]
-                weight = np.array([masses.get(name, 0.0) for name in names], dtype=np.float64)
+                weight = np.array([masses["masses"].get(name, 0.0) for name in names], dtype=np.float64)
             weights.append(weight)
         unknown = [
             (weight[:-1] != 0) & self._slices[f"value{suffix}"].is_null().to_numpy()
@@ -196,7 +188,17 @@ class _RunPair:
         finite = np.append(~np.any(unknown, axis=0), True)
         return [np.where(finite, weight, 0.0) for weight in weights]
 
-    def _of(self, suffix: str, side: Side, overall: Sample, weights: Array) -> RunMeans:
+    def _massless(self) -> list[float]:
+        """By run what slices without a denominator add to its mean: it is no part of any slice, nor of the remainder.
+
+        Those with too few rows in a run are in the remainder.
+        """
+        few = [self._slices[f"status{suffix}"].eq_missing("too_few_rows") for suffix in ("|b", "")]
+        listed = self._slices.filter(~(few[0] | few[1]))["slice"].to_list()
+        added = [{} if masses is None else masses.get("massless", {}) for masses in self._masses]
+        return [sum(of_run.get(name, 0.0) for name in listed) for of_run in added]
+
+    def _of(self, suffix: str, side: Side, overall: Sample, weights: Array, massless: float) -> RunMeans:
         """One run, with the remainder of its slices as one more."""
         slices_sample = sample(self._slices, suffix, side)
         weight, total = weights[:-1], float(weights[-1])
@@ -205,7 +207,8 @@ class _RunPair:
         value = np.where(share != 0, slices_sample.value, 0.0)
         remainder = 1.0 - float(share.sum())
         excluded_share = remainder if remainder > _NEGLIGIBLE else 0.0
-        its_value = (overall.value[0] - float(np.sum(share * value))) / remainder if excluded_share else 0.0
+        added = float(np.sum(share * value)) + massless
+        its_value = (overall.value[0] - added) / remainder if excluded_share else 0.0
         shares = SliceMeans(np.append(share, excluded_share), np.append(value, its_value))
         error = np.append(np.where(share != 0, slices_sample.error, 0.0), np.nan if excluded_share else 0.0)
         freedom = np.append(np.where(share != 0, slices_sample.blocks - 1.0, 1.0), 1.0)
@@ -331,54 +334,3 @@ def independent_units(side: Side, blocks: int, *, unit_weight: bool) -> float:
     if blocks >= side.groups:
         return float(side.units)
     return float(min(side.units, side.groups * blocks // (side.groups - blocks)))
-
-
-def decomposition_masses(analysis: Analysis, suite: Suite) -> list[RecordedMasses]:
-    """Denominators of the decomposed means of a suite with other masses than the weight of all rows."""
-    with_mass = [subject for subject in subjects(suite) if subject.class_metric.mean == "mass"]
-    sets = {states.slices.slice_set.name: states for states in analysis.sets} if with_mass else {}
-    whole = _model_sums(analysis.sets[0].sums)
-    slices = {name: _model_sums(sets[name].sums) for name in {subject.slice_set for subject in with_mass}}
-    entries: list[RecordedMasses] = []
-    for subject in with_mass:
-        texts = sets[subject.slice_set].slices.texts()
-        for model in analysis.models:
-            (total,) = _masses(analysis.population, subject, model, whole)
-            of_slices = _masses(analysis.population, subject, model, slices[subject.slice_set])
-            masses = {text: mass for text, mass in zip(texts, of_slices, strict=True) if mass}
-            entries.append(
-                {
-                    "model": model,
-                    "metric": subject.metric.text,
-                    "class_name": subject.class_name,
-                    "slice_set": subject.slice_set,
-                    "masses": {WHOLE: total, **masses},
-                }
-            )
-    return entries
-
-
-def masses_of(
-    entries: Sequence[RecordedMasses], subject: SetMetric, model: str
-) -> Mapping[str, float] | None:
-    """Retained masses of a model's mean in a run; None without any."""
-    place = (model, subject.metric.text, subject.class_name, subject.slice_set)
-    return next(
-        (
-            entry["masses"]
-            for entry in entries
-            if (entry["model"], entry["metric"], entry["class_name"], entry["slice_set"]) == place
-        ),
-        None,
-    )
-
-
-def _model_sums(sums: SlicedSums) -> ModelSums:
-    """Sums of slices without their blocks."""
-    return ModelSums({name: sums.total(name)[:, None] for name in sums.columns}, None)
-
-
-def _masses(population: Population, subject: SetMetric, model: str, sums: ModelSums) -> list[float]:
-    state = sums.totals(subject.class_metric, model, population.prefix(subject.class_metric, model))
-    masses: list[float] = np.asarray(subject.class_metric.denominators(state)[0], dtype=np.float64).tolist()
-    return masses

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _IDENTITY = "@identity"
 _CHECK = ("metric", "model", "slice_set", "slice", "class")
-_RULE = ("at_least", "at_most", "baseline", "scale")
+_RULE = ("at_least", "at_most", "baseline", "scale", "level")
 _PAIRED = "both runs are of the same units: differences are paired"
 _COSMETIC = frozenset({"name", "output", "memory", "data"})
 _CHANGED = ("beyond_interval", "value", "status", "new", "gone")
@@ -52,8 +52,8 @@ class Diff:
     larger value), the statuses and numbers of rows, and `change`: beyond_interval, value (it differs, and has no
     interval), status, new, gone, within_interval or same. The first five of these count as `changed`. Rows stand in
     the order of how far they moved. `gates` has a row per check of either run, whose `change` is new, gone, verdict,
-    rule (its limits alone moved) or same; `before_rule` is the earlier rule where limits moved. `notes` say what the
-    runs do not share.
+    rule (its limits or level alone moved) or same; `before_rule` is the earlier rule where they moved. `notes` say
+    what the runs do not share.
     """
 
     before: str
@@ -130,12 +130,15 @@ def _gates(before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
     differs = pl.col("verdict|b").ne_missing(pl.col("verdict"))
     moved = pl.any_horizontal(pl.col(f"{name}|b").ne_missing(pl.col(name)) for name in _RULE)
     change = first_word({"new": new, "gone": gone, "verdict": differs, "rule": moved}, "same")
+    level = pl.when(pl.col("level|b").ne_missing(pl.col("level"))).then(", level " + pl.col("level|b"))
     return align(now, earlier, (_IDENTITY, *_CHECK)).select(
         pl.coalesce("gate", "gate|b").alias("gate"),
         *_CHECK,
         pl.coalesce("level", "level|b").alias("level"),
         pl.coalesce("rule", "rule|b").alias("rule"),
-        pl.when(moved & ~new & ~gone).then("rule|b").alias("before_rule"),
+        pl.when(moved & ~new & ~gone)
+        .then(pl.col("rule|b") + level.otherwise(pl.lit("")))
+        .alias("before_rule"),
         pl.col("verdict|b").alias("before"),
         pl.col("verdict").alias("after"),
         pl.col("observed|b").alias("before_observed"),

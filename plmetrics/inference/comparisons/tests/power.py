@@ -17,6 +17,9 @@ _DOUBLINGS = 48
 _HALVINGS = 60
 _CERTAIN = 35.0
 
+LEAST_CLUSTERS = 2
+"""Clusters of an arm that have a variance."""
+
 
 def power_of_proportions(share_a: Array, share_b: Array, n_a: Array, n_b: Array, level: float) -> Array:
     """Power of the two-sided test of two shares; NaN without variance."""
@@ -33,14 +36,18 @@ def power_of_means(effect: Array, n_a: Array, n_b: Array, level: float) -> Array
     """Power of the two-sided t test for a difference of `effect` standard deviations; NaN for tiny arms."""
     sound = (np.minimum(n_a, n_b) >= 2) & np.isfinite(effect)
     size_a, size_b = np.where(sound, n_a, 2.0), np.where(sound, n_b, 2.0)
-    freedom = size_a + size_b - 2
     shift = abs(np.where(sound, effect, 0.0)) * np.sqrt(size_a * size_b / (size_a + size_b))
+    return where(sound, power_of_t(shift, size_a + size_b - 2, level))
+
+
+def power_of_t(shift: Array, freedom: Array, level: float) -> Array:
+    """Power of the two-sided t test for an effect of `shift` standard errors."""
     limit = stdtrit(freedom, (1 + level) / 2)
     near = np.minimum(shift, limit + _CERTAIN)
     # Far in a tail SciPy may give NaN in place of a number near 0.
     tails = [np.nan_to_num(nctdtr(freedom, near, end)) for end in (limit, -limit)]
     power = 1 - tails[0] + tails[1]
-    return where(sound, np.where(shift > limit + _CERTAIN, 1.0, power))
+    return np.where(shift > limit + _CERTAIN, 1.0, power)
 
 
 def required_for_proportions(
@@ -63,7 +70,12 @@ def required_for_means(effect: Array, power: float, level: float, ratio: float =
     def enough(units: Array) -> Any:
         return power_of_means(size, units, ratio * units, level) >= power
 
-    low, high = np.ones(size.shape), np.full(size.shape, 2.0)
+    return where(sound, smallest_size(enough, size.shape))
+
+
+def smallest_size(enough: Callable[[Array], Any], shape: tuple[int, ...]) -> Array:
+    """Smallest sufficient whole number from 2 on; NaN above 2^48."""
+    low, high = np.ones(shape), np.full(shape, 2.0)
     for _ in range(_DOUBLINGS):
         short = ~enough(high)
         if not short.any():
@@ -75,7 +87,21 @@ def required_for_means(effect: Array, power: float, level: float, ratio: float =
         suffices = enough(middle)
         open_ = high - low > 1
         low, high = np.where(open_ & ~suffices, middle, low), np.where(open_ & suffices, middle, high)
-    return where(sound & reached, high)
+    return where(reached, high)
+
+
+def power_of_clusters(
+    variance: Array, effect: Array, n: Array, deflate: float, size: float, level: float
+) -> Array:
+    """Power of the two-sided t test of two arms of clusters, `[arm, ...]`; NaN below two clusters in an arm.
+
+    Outcomes of a cluster count as one value, so that the degrees of freedom are those of the clusters of both arms.
+    """
+    clusters = n / size
+    error = np.sqrt((variance * deflate / np.maximum(n, 1)).sum(axis=0))
+    sound = (clusters.min(axis=0) >= LEAST_CLUSTERS) & (error > 0)
+    freedom = np.where(sound, clusters.sum(axis=0) - 2, 2.0)
+    return where(sound, power_of_t(abs(effect) / np.where(sound, error, 1.0), freedom, level))
 
 
 def detectable_proportion(share_b: Array, n_a: Array, n_b: Array, power: float, level: float) -> Array:
@@ -94,7 +120,7 @@ def detectable_proportion(share_b: Array, n_a: Array, n_b: Array, power: float, 
     reachable = np.isfinite(share_b) & (room > 0) & (np.minimum(n_a, n_b) > 0)
     # At a share of 1 the arm does not vary: the power just below it is what counts.
     high = room * (1 - 1e-9)
-    return where(reachable & enough(high), _smallest(enough, high))
+    return where(reachable & enough(high), smallest_effect(enough, high))
 
 
 def detectable_effect(n_a: Array, n_b: Array, power: float, level: float) -> Array:
@@ -115,7 +141,7 @@ def detectable_effect(n_a: Array, n_b: Array, power: float, level: float) -> Arr
         if not short.any():
             break
         high = np.where(short, 2 * high, high)
-    return where(sound, _smallest(enough, high))
+    return where(sound, smallest_effect(enough, high))
 
 
 def share_variance(share: Array) -> Array:
@@ -123,7 +149,7 @@ def share_variance(share: Array) -> Array:
     return np.maximum(share * (1 - share), 0.0)
 
 
-def _smallest(enough: Callable[[Array], Any], high: Array) -> Array:
+def smallest_effect(enough: Callable[[Array], Any], high: Array) -> Array:
     """Smallest sufficient number by bisection, from 0 to a sufficient one."""
     low = np.zeros(high.shape)
     for _ in range(_HALVINGS):
