@@ -96,7 +96,7 @@ def explained_share(whole: Any, left: Any, squares: Any, n: Any) -> Any:
 
 
 def alike_variance(n: Any, other: Any, away: Any, varying: Any) -> Any:
-    """Variance of the mean of n rows that are all alike beside other rows that vary: 0 of 15 is no proof of a rate of 0.
+    """Variance of the mean of n rows that are all alike beside others that vary: 0 of 15 is no proof of a rate of 0.
 
     It is that of a mean of n rows which vary as all rows together do about their common mean (ddof 1); but no more than
     Wilson's interval of 0 of n leaves, from 0 to z^2 / (n + z^2): a row that differs does so by the mean square of the

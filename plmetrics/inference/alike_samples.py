@@ -1,8 +1,8 @@
-"""Samples whose rows are all alike, beside others that vary: none of 15 does not say that none ever would.
+"""Spread of samples whose rows are all alike, beside others that vary: none of 15 does not say that none ever would.
 
 No replicate moves the mean of such a sample. A metric that contrasts it with others (`Metric.samples`) would have the
-spread of these alone. So it takes the spread of all samples together (`alike_variance`), and replicates of the metric move by
-it.
+spread of these alone. So it takes the spread of all samples together (`alike_variance`), and replicates of the
+metric move by it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def with_common_spread(
     estimate: Estimate,
     means: Sequence[Estimate],
     factors: Sequence[float],
-    occupied: Callable[[Places], NDArray[np.bool_]],
+    presence: Callable[[Places], NDArray[np.bool_]],
     place: tuple[int, int],
 ) -> Estimate:
     """The estimate with replicates that move as those of a sample of the spread of all samples would.
@@ -45,7 +45,7 @@ def with_common_spread(
         estimate: a contrast of samples, with replicates.
         means: the samples' means, in the same slices and replicates.
         factors: factors of the errors of the means in that of the estimate.
-        occupied: mask `[slice, block]` of the blocks with rows of some slices.
+        presence: mask `[slice, block]` of the blocks with rows, of some slices.
         place: the number of the slice set, and that of the first slice.
     """
     assert estimate.replicates is not None
@@ -60,7 +60,7 @@ def with_common_spread(
         return replace(estimate, replicates=replicates)
     part = estimate.take(index)
     assert part.replicates is not None
-    blocks = occupied(index)
+    blocks = presence(index)
     noise = _normals(blocks.shape[1], numbers, place[0]) * blocks.T
     replicates[:, index] += _by_block(part, noise, errors[index])
     return replace(estimate, replicates=replicates)
@@ -142,7 +142,6 @@ def _by_block(estimate: Estimate, noise: Array, errors: Array) -> Array:
 def _without(vectors: Array, direction: Array) -> Array:
     """Vectors `[block, slice]` without their part along a direction."""
     square = (direction**2).sum(axis=0)
-    share = np.divide(
-        (vectors * direction).sum(axis=0), square, out=np.zeros_like(square), where=square > 0
-    )
-    return vectors - share * direction
+    share = np.divide((vectors * direction).sum(axis=0), square, out=np.zeros_like(square), where=square > 0)
+    left: Array = vectors - share * direction
+    return left

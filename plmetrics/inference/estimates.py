@@ -286,9 +286,9 @@ class Estimates:
         from plmetrics.inference.alike_samples import with_common_spread
 
         prefix, first = self._analysis.population.prefix(metric, model), self._chunk.first
-        occupied = partial(self._chunk.sums.occupied, f"{prefix}n")
+        presence = partial(self._chunk.sums.presence, f"{prefix}n")
         samples = self._samples(metric, model, kind)
-        moved = with_common_spread(columns.estimate, *samples, occupied, (self._index, first))
+        moved = with_common_spread(columns.estimate, *samples, presence, (self._index, first))
         return replace(columns, estimate=moved)
 
     def _of_states(self, metric: Metric, model: str, kind: ReplicateKind | None) -> EstimateColumns:

@@ -96,7 +96,7 @@ class ModelSums:
         numbers: NDArray[np.int64] = np.count_nonzero(self._blocks[column], axis=1)
         return numbers
 
-    def occupied(self, column: str, index: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def presence(self, column: str, index: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Mask `[slice, block]` of nonzero entries of a column in some slices."""
         mask: NDArray[np.bool_] = self._blocks[column][index] != 0
         return mask

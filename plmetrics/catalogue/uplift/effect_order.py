@@ -13,16 +13,13 @@ from plmetrics.catalogue.binary.top import top_parameter
 from plmetrics.catalogue.needs import Points
 from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
-from plmetrics.catalogue.uplift.arm_means import ArmMean, Samples, arm_means
+from plmetrics.catalogue.uplift.arm_means import Samples, arm_means
 from plmetrics.catalogue.uplift.bin_bounds import TargetedTotals, area_bound, top_bound
 from plmetrics.catalogue.uplift.propensity import OfArms
 from plmetrics.core import ops
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from plmetrics.catalogue.metric import Undefined
-    from plmetrics.states.sums import Atom
 
 _RADCLIFFE = (
     "Radcliffe (2007), Using control groups to target on predicted lift: building and assessing uplift models, "
@@ -245,7 +242,7 @@ class UpliftAtTop(OfOrder):
     @property
     def samples(self) -> Samples:  # type: ignore[override]
         """Both arms in the top."""
-        return tuple((TopMean(arm == "treated", self), 1.0) for arm in _ARMS)
+        return tuple((TopMean(arm, self), 1.0) for arm in _ARMS)
 
     def undefined(self, state: Any) -> Undefined:
         """Also fewer rows than k, and an arm without rows in the top."""
@@ -290,26 +287,28 @@ class UpliftAtTop(OfOrder):
 
 
 @dataclass(frozen=True)
-class TopMean(ArmMean):
+class TopMean(OfOrder):
     """Mean outcome of an arm in the top, as `uplift_at_k` cuts it; undefined as that is."""
 
+    arm: str
     of: UpliftAtTop
 
     name = "top_arm_mean"
-    needs = Points("order")
-    needs_score = True
     smooth = False
-    centred = ()
+
+    def __post_init__(self) -> None:
+        """Nothing to check: no suite names it."""
 
     @cached_property
     def text(self) -> str:
         return f"{self.of.text} mean outcome|{self.arm}"
 
-    def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
-        return self.of.atoms()
-
     def undefined(self, state: Any) -> Undefined:
         return self.of.undefined(state)
+
+    def denominators(self, state: Any) -> tuple[Any, ...]:
+        """Weight of the arm."""
+        return (getattr(state, f"{self.arm}_weight"),)
 
     def finalise(self, state: Any) -> Any:
         (mean,) = self.of.means(state, (self.arm,))

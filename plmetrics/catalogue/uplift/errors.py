@@ -40,8 +40,9 @@ _CLEAR_SHARE = 1e-7
 class EffectError(OfArms):
     """Standard error of `ate` for independent rows: the root of s1^2 / W1 + s0^2 / W0, s^2 an arm's variance (ddof 1).
 
-    Of an arm of equal outcomes it is `alike_variance`. In the outcome's unit; weights count rows; undefined (`empty_arm`) where an arm has no rows, `zero_denominator`
-    where its weight is at most 1 or no outcome differs from its arm's others.
+    An arm of equal outcomes has `alike_variance`. In the outcome's unit; weights count rows; undefined (`empty_arm`)
+    where an arm has no rows, `zero_denominator` where its weight is at most 1 or no outcome differs from its arm's
+    others.
     """
 
     name = "ate_standard_error"
@@ -112,8 +113,8 @@ class EffectError(OfArms):
 class WeightedEffectError(EffectError):
     """Standard error of `ate` for independent rows of other weights: that of two weighted means.
 
-    The root of the sum over arms of n / (n - 1) sum of w^2 (y - mean)^2 / W^2, n an arm's rows of weight above 0; of
-    an arm of equal outcomes it is `alike_variance`. With weights of 1 it is `EffectError`; undefined as that is.
+    The root of the sum over arms of n / (n - 1) sum of w^2 (y - mean)^2 / W^2, n an arm's rows of weight above 0; an
+    arm of equal outcomes has `alike_variance`. With weights of 1 it is `EffectError`; undefined as that is.
     """
 
     name = "ate_weighted_standard_error"
@@ -188,7 +189,8 @@ class WeightedArmsError(OfArms):
     """Standard error of the Hajek estimate: the root of n / (n - 1) sum over arms of sum (v (y - mean))^2 / (sum v)^2.
 
     v is a row's weight over its chance to be in its arm, n the rows of both: the sandwich of a regression on the arm
-    with these weights, with the factor of one mean. Of an arm of equal outcomes it is `alike_variance`. Undefined (`rounding`) where outcomes do not differ.
+    with these weights, with the factor of one mean. An arm of equal outcomes has `alike_variance`. Undefined
+    (`rounding`) where outcomes of both do not differ.
     """
 
     of: ByPropensity

@@ -46,9 +46,10 @@ class CochranQ(OfEffects):
     """Spread of the effects of slices around their common effect, in units of their errors: sum of (d - m)^2 / v.
 
     d is a slice's `ate`, v its squared standard error s1^2 / W1 + s0^2 / W0 (s^2 the variance of an arm's outcomes, W
-    its weight; an arm of equal outcomes has a spread from both), m the mean of d with weights 1 / v. 0 or more, about the number of slices less one if all have the same
-    effect; weights count rows, which are taken as independent; undefined (`too_few_groups`) with fewer than two slices
-    that have both; the others are named in the note. It has no interval. Source: Cochran (1954).
+    its weight; where those of one arm are all alike, from both arms together), m the mean of d with weights 1 / v. 0 or
+    more, about the number of slices less one if all have the same effect; weights count rows, which are taken as
+    independent; undefined (`too_few_groups`) with fewer than two slices that have both; the others are named in the
+    note. It has no interval. Source: Cochran (1954).
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y": [3, 1, 0, 2, 9, 7, 1, 3], "t": [1, 1, 0, 0] * 2, "g": list("aaaabbbb"), "p": 1.0})

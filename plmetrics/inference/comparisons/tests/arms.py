@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from plmetrics.core.errors import ConfigError
 from plmetrics.catalogue.variation import alike_variance
+from plmetrics.core.errors import ConfigError
 from plmetrics.core.special import ndtr, ndtri, stdtr, stdtrit
 from plmetrics.inference.comparisons.tests.outcome import (
     NO_VARIANCE,
