@@ -288,7 +288,7 @@ class UpliftAtTop(OfOrder):
 
 @dataclass(frozen=True)
 class TopMean(OfOrder):
-    """Mean outcome of an arm in the top, as `uplift_at_k` cuts it; undefined as that is."""
+    """Mean outcome of an arm in the top, as `uplift_at_k` cuts it; not finite where it has no rows there."""
 
     arm: str
     of: UpliftAtTop
@@ -302,9 +302,6 @@ class TopMean(OfOrder):
     @cached_property
     def text(self) -> str:
         return f"{self.of.text} mean outcome|{self.arm}"
-
-    def undefined(self, state: Any) -> Undefined:
-        return self.of.undefined(state)
 
     def denominators(self, state: Any) -> tuple[Any, ...]:
         """Weight of the arm."""
