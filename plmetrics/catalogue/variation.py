@@ -20,6 +20,9 @@ LEAST = 1e-12
 _ONE_NUMBER = 1e-10
 """Numbers whose distances from a centre are below this share of it are one number in double precision."""
 
+_NORMAL = 1.959963984540054
+"""Of 95 %, the level of the interval that ends where rows of another kind would be too many to be all missed."""
+
 _SIGN = 1e-312
 """Least addend of a number other than 0 to a sum of squares, which tells it from 0 where its square underflows."""
 
@@ -90,6 +93,33 @@ def explained_share(whole: Any, left: Any, squares: Any, n: Any) -> Any:
     share = 1.0 - ops.ratio(left, whole)
     rounding = (n + 8.0) * sys.float_info.epsilon * squares
     return ops.where(ops.absolute(whole - left) <= rounding, 0.0, share)
+
+
+def alike_variance(n: Any, other: Any, away: Any, varying: Any) -> Any:
+    """Variance of the mean of n rows that are all alike beside others that vary: 0 of 15 is no proof of a rate of 0.
+
+    It is that of a mean of n rows which vary as all rows together do about their common mean (ddof 1); but no more than
+    Wilson's interval of 0 of n leaves, from 0 to z^2 / (n + z^2): a row that differs does so by the mean square of the
+    others' distances over their mean distance, as rows of two values do. So many rows that are all alike are certain.
+
+    Args:
+        n: effective number of the rows that are all alike.
+        other: that of the others.
+        away: distance of the mean of the others from these.
+        varying: sum of squares of the others about their mean.
+
+    Source: Wilson (1927), Probable inference, the law of succession, and statistical inference, JASA 22(158).
+
+    >>> import numpy as np
+    >>> none_of, tenth_of_200 = np.array([15.0, 1e6]), (200.0, 0.1, 18.0)
+    >>> np.sqrt(alike_variance(none_of, *tenth_of_200)).round(6).tolist()
+    [0.075173, 2e-06]
+    """
+    both = n + other
+    common = ops.ratio(varying + ops.ratio(n * other, both) * away**2, (both - 1.0) * n)
+    square = ops.ratio(varying, other) + away**2
+    step = ops.ratio(square, ops.absolute(away), otherwise=float("inf"))
+    return ops.smaller(common, (step * _NORMAL / (n + _NORMAL**2)) ** 2)
 
 
 def _vague(centred: Any, second: Any, n: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import reduce
+from functools import partial, reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -225,10 +225,31 @@ class Estimates:
         error = self._analysis.suite.standard_error(metric)
         if error is not None and "influence" in by_kind:
             by_kind["influence"] = {
-                model: with_row_error(estimates, error, model, self._chunk.sums, self._analysis.population)
+                model: self._with_row_error(metric, error, model, estimates)
                 for model, estimates in by_kind["influence"].items()
             }
         return by_kind
+
+    def _with_row_error(
+        self, metric: Metric, error: Metric, model: str, estimates: EstimateColumns
+    ) -> EstimateColumns:
+        """Estimates with a standard error from sums of rows, and that of samples which are all alike."""
+        columns = with_row_error(estimates, error, model, self._chunk.sums, self._analysis.population)
+        weighted = self._analysis.suite.has_weights
+        if not metric.samples or metric.standard_error(weighted=weighted) is not None:
+            return columns
+        from plmetrics.inference.alike_samples import hidden_errors
+
+        hidden = hidden_errors(*self._samples(metric, model, "influence"))
+        row_error = np.hypot(np.asarray(columns.estimate.row_error), hidden)
+        return replace(columns, estimate=replace(columns.estimate, row_error=row_error))
+
+    def _samples(
+        self, metric: Metric, model: str, kind: ReplicateKind | None
+    ) -> tuple[list[Estimate], list[float]]:
+        """Means of the samples of a metric, and the factors of their errors."""
+        means = [self._estimate_columns(mean, model, kind).estimate for mean, _ in metric.samples]
+        return means, [factor for _, factor in metric.samples]
 
     def has(self, metric: Metric, model: str) -> bool:
         """Whether there are values of an ordered metric."""
@@ -255,6 +276,18 @@ class Estimates:
                     for part in metric.parts()
                 }
             return by_parts(metric, parts)
+        columns = self._of_states(metric, model, kind)
+        if not metric.samples or columns.estimate.replicates is None:
+            return columns
+        from plmetrics.inference.alike_samples import with_common_spread
+
+        prefix, first = self._analysis.population.prefix(metric, model), self._chunk.first
+        presence = partial(self._chunk.sums.presence, f"{prefix}n")
+        samples = self._samples(metric, model, kind)
+        moved = with_common_spread(columns.estimate, *samples, presence, (self._index, first))
+        return replace(columns, estimate=moved)
+
+    def _of_states(self, metric: Metric, model: str, kind: ReplicateKind | None) -> EstimateColumns:
         return estimate(
             metric,
             model,

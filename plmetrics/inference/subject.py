@@ -12,7 +12,7 @@ from plmetrics.inference.intervals.methods import IntervalMethod, RowDesign, met
 from plmetrics.inference.weights import Nudges, ResamplingWeights
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -83,7 +83,7 @@ class Replication:
         kinds_of_leaves: dict[str, dict[ReplicateKind | None, None]] = {}
         for metric in self._suite.metrics_and_subjects:
             for _, member in metric.per_class():
-                for leaf in leaves(member):
+                for leaf in _leaves_and_samples(member):
                     kinds_of_leaves.setdefault(leaf.text, {}).update(dict.fromkeys(self.kinds(member)))
         return {text: tuple(kinds) for text, kinds in kinds_of_leaves.items()}
 
@@ -98,7 +98,7 @@ class Replication:
             isinstance(leaf.needs, Sums) and "bootstrap" in self.kinds(member)
             for metric in self._suite.metrics_and_subjects
             for _, member in metric.per_class()
-            for leaf in leaves(member)
+            for leaf in _leaves_and_samples(member)
         )
 
     @property
@@ -126,6 +126,13 @@ class Replication:
             for kind in self.of_leaf(metric):
                 groups.setdefault(kind, []).append(metric)
         return dict(groups)
+
+
+def _leaves_and_samples(metric: Metric) -> Iterator[Metric]:
+    """Metrics of a state family behind a metric's values, and behind their errors."""
+    for leaf in leaves(metric):
+        yield leaf
+        yield from (mean for mean, _ in leaf.samples)
 
 
 @dataclass(frozen=True, slots=True)

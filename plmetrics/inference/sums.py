@@ -93,8 +93,13 @@ class ModelSums:
 
     def occupied_blocks(self, column: str) -> NDArray[np.int64]:
         """Numbers `[slice]` of blocks with a nonzero entry of a column."""
-        occupied: NDArray[np.int64] = np.count_nonzero(self._blocks[column], axis=1)
-        return occupied
+        numbers: NDArray[np.int64] = np.count_nonzero(self._blocks[column], axis=1)
+        return numbers
+
+    def presence(self, column: str, index: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Mask `[slice, block]` of nonzero entries of a column in some slices."""
+        mask: NDArray[np.bool_] = self._blocks[column][index] != 0
+        return mask
 
     def total(self, column: str) -> Array:
         """`[slice]` sums of one column."""

@@ -320,14 +320,16 @@ class Suite(Strict):
         return metric.standard_error(weighted=weighted) or row_error(metric, weighted=weighted)
 
     def state_metrics(self, *slice_sets: str) -> tuple[Metric, ...]:
-        """Metrics of a state family behind the results of some sets, each once."""
+        """Metrics of a state family behind the results of some sets, and behind their errors, each once."""
         known: dict[tuple[str, ...], tuple[Metric, ...]] = self.__dict__.setdefault("known_needs", {})
         if slice_sets not in known:
             listed = (
                 member for name in slice_sets for m in self.metrics_in(name) for _, member in m.per_class()
             )
             errors = [error for member in listed if (error := self.standard_error(member)) is not None]
-            metrics = {metric.text: metric for metric in (*self.value_metrics(*slice_sets), *errors)}
+            valued = self.value_metrics(*slice_sets)
+            samples = () if self.uncertainty is None else (mean for m in valued for mean, _ in m.samples)
+            metrics = {metric.text: metric for metric in (*valued, *errors, *samples)}
             known[slice_sets] = tuple(metrics.values())
         return known[slice_sets]
 

@@ -6,12 +6,14 @@ The state has weight and outcome of each arm per distinct score, ascending.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.catalogue.binary.top import top_parameter
 from plmetrics.catalogue.needs import Points
 from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
+from plmetrics.catalogue.uplift.arm_means import Samples, arm_means
 from plmetrics.catalogue.uplift.bin_bounds import TargetedTotals, area_bound, top_bound
 from plmetrics.catalogue.uplift.propensity import OfArms
 from plmetrics.core import ops
@@ -28,6 +30,7 @@ _GUTIERREZ = (
 )
 _INFINITY = float("inf")
 _TIE = 1e-12
+_ARMS = ("treated", "control")
 
 
 class OfOrder(OfArms):
@@ -173,6 +176,11 @@ class UpliftArea(OfCurve):
         area = area_bound(state, self._curve)
         return area if self.normalise == "none" else ops.ratio(area, self._end(state))
 
+    @property
+    def samples(self) -> Samples:  # type: ignore[override]
+        """Both arms: outcomes count by the share of rows behind theirs, whose mean square is 1/3."""
+        return arm_means(3.0**-0.5) if self.normalise == "none" else ()
+
     def _end(self, state: Any) -> Any:
         """The size of the effect among all rows; exactly 0 where it is within rounding of the arms' means."""
         treated = ops.ratio(ops.total(state.treated_outcome), state.treated_weight)
@@ -218,11 +226,23 @@ class UpliftAtTop(OfOrder):
 
     def finalise(self, state: Any) -> Any:
         """Difference of the means in the top."""
-        means = []
-        for arm, share in zip(("treated", "control"), self._shares(state), strict=True):
-            outcome = ops.total(getattr(state, f"{arm}_outcome") * share)
-            means.append(ops.ratio(outcome, ops.total(getattr(state, arm) * share)))
-        return ops.difference(*means)
+        return ops.difference(*self.means(state, _ARMS))
+
+    def means(self, state: Any, arms: tuple[str, ...]) -> list[Any]:
+        """Mean outcomes of arms in the top."""
+        shares = dict(zip(_ARMS, self._shares(state), strict=True))
+        return [
+            ops.ratio(
+                ops.total(getattr(state, f"{arm}_outcome") * shares[arm]),
+                ops.total(getattr(state, arm) * shares[arm]),
+            )
+            for arm in arms
+        ]
+
+    @property
+    def samples(self) -> Samples:  # type: ignore[override]
+        """Both arms in the top."""
+        return tuple((TopMean(arm, self), 1.0) for arm in _ARMS)
 
     def undefined(self, state: Any) -> Undefined:
         """Also fewer rows than k, and an arm without rows in the top."""
@@ -264,3 +284,29 @@ class UpliftAtTop(OfOrder):
         remaining = size - (ops.cumulative(mass, descending=True) - mass)
         needed = ops.where(remaining > _TIE * size, ops.smaller(remaining, mass), 0.0)
         return ops.ratio(needed, mass, otherwise=0.0)
+
+
+@dataclass(frozen=True)
+class TopMean(OfOrder):
+    """Mean outcome of an arm in the top, as `uplift_at_k` cuts it; not finite where it has no rows there."""
+
+    arm: str
+    of: UpliftAtTop
+
+    name = "top_arm_mean"
+    smooth = False
+
+    def __post_init__(self) -> None:
+        """Nothing to check: no suite names it."""
+
+    @cached_property
+    def text(self) -> str:
+        return f"{self.of.text} mean outcome|{self.arm}"
+
+    def denominators(self, state: Any) -> tuple[Any, ...]:
+        """Weight of the arm."""
+        return (getattr(state, f"{self.arm}_weight"),)
+
+    def finalise(self, state: Any) -> Any:
+        (mean,) = self.of.means(state, (self.arm,))
+        return mean

@@ -15,6 +15,7 @@ import polars as pl
 from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
+from plmetrics.catalogue.uplift.arm_means import Samples, arm_means, inverse_means
 from plmetrics.catalogue.uplift.errors import EffectError, WeightedArmsError, WeightedEffectError
 from plmetrics.catalogue.uplift.propensity import OUTCOME, ByPropensity, OfArms, centred_moment, of_arm
 from plmetrics.core import ops
@@ -69,6 +70,11 @@ class AverageEffect(OfArms):
     def finalise(self, state: Any) -> Any:
         treated = ops.ratio(state.treated_outcome, state.treated_weight)
         return ops.difference(treated, ops.ratio(state.control_outcome, state.control_weight))
+
+    @property
+    def samples(self) -> Samples:  # type: ignore[override]
+        """Both arms."""
+        return arm_means()
 
     def standard_error(self, *, weighted: bool) -> Metric:
         """Standard error of the difference of two means of independent samples."""
@@ -199,6 +205,11 @@ class WeightedEffect(ByPropensity):
         ]
         return np.array(texts, dtype=object)
 
+    @property
+    def samples(self) -> Samples:  # type: ignore[override]
+        """Both arms, weighted."""
+        return inverse_means(self)
+
     def standard_error(self, *, weighted: bool) -> Metric | None:  # noqa: ARG002
         """Standard error of the difference of two weighted means; the other estimator is a mean over rows."""
         return WeightedArmsError(self) if self._hajek else None
@@ -277,6 +288,11 @@ class DoublyRobustEffect(ByPropensity):
 
     def finalise(self, state: Any) -> Any:
         return ops.ratio(state.effect, state.weight)
+
+    @property
+    def samples(self) -> Samples:  # type: ignore[override]
+        """Both arms, weighted: outcomes that are all alike vary no less for the models that expect others."""
+        return inverse_means(self)
 
     def _effect(self, rows: Rows) -> pl.Expr:
         without, treated = (rows.column(name).cast(pl.Float64) for name in (self.mu0, self.mu1))

@@ -17,12 +17,12 @@ from plmetrics.catalogue.uplift.propensity import (
     centred_moment,
     of_arm,
 )
-from plmetrics.catalogue.variation import LEAST, is_lost, moment, square, variation
+from plmetrics.catalogue.variation import LEAST, alike_variance, is_lost, moment, square, variation
 from plmetrics.core import ops
 from plmetrics.states.sums import Atom, Rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     import polars as pl
 
@@ -40,8 +40,9 @@ _CLEAR_SHARE = 1e-7
 class EffectError(OfArms):
     """Standard error of `ate` for independent rows: the root of s1^2 / W1 + s0^2 / W0, s^2 an arm's variance (ddof 1).
 
-    In the outcome's unit; weights count rows; undefined (`empty_arm`) where an arm has no rows, `zero_denominator`
-    where its weight is at most 1 or no outcome differs from its arm's others.
+    An arm of equal outcomes has `alike_variance`. In the outcome's unit; weights count rows; undefined (`empty_arm`)
+    where an arm has no rows, `zero_denominator` where its weight is at most 1 or no outcome differs from its arm's
+    others.
     """
 
     name = "ate_standard_error"
@@ -91,7 +92,17 @@ class EffectError(OfArms):
         for arm in _ARMS:
             first, second, weight = self._moments(state, arm)
             total = total + ops.ratio(variation(first, second, weight, state.n), weight * (weight - 1.0))
-        return total
+        return total + _of_alike_arm([self._sample(state, arm) for arm in _ARMS])
+
+    def _sample(self, state: Any, arm: str) -> tuple[Any, Any, Any]:
+        """Effective number of rows of an arm, their mean, and the sum of squares about it."""
+        first, second, weight = self._moments(state, arm)
+        rows = self._effective_rows(state, arm)
+        varying = ops.ratio(rows, weight) * variation(first, second, weight, state.n)
+        return rows, ops.ratio(first, weight), varying
+
+    def _effective_rows(self, state: Any, arm: str) -> Any:
+        return getattr(state, f"{arm}_weight")
 
     @staticmethod
     def _moments(state: Any, arm: str) -> tuple[Any, Any, Any]:
@@ -102,8 +113,8 @@ class EffectError(OfArms):
 class WeightedEffectError(EffectError):
     """Standard error of `ate` for independent rows of other weights: that of two weighted means.
 
-    The root of the sum over arms of n / (n - 1) sum of w^2 (y - mean)^2 / W^2, n an arm's rows of weight above 0. With
-    weights of 1 it is `EffectError`; undefined as that is.
+    The root of the sum over arms of n / (n - 1) sum of w^2 (y - mean)^2 / W^2, n an arm's rows of weight above 0; an
+    arm of equal outcomes has `alike_variance`. With weights of 1 it is `EffectError`; undefined as that is.
     """
 
     name = "ate_weighted_standard_error"
@@ -116,8 +127,10 @@ class WeightedEffectError(EffectError):
 
     def denominators(self, state: Any) -> tuple[Any, ...]:
         """Effective number of rows of each arm."""
-        arms = ((getattr(state, f"{arm}_weight"), getattr(state, f"{arm}_mass")) for arm in _ARMS)
-        return tuple(ops.ratio(weight**2, mass) for weight, mass in arms)
+        return tuple(self._effective_rows(state, arm) for arm in _ARMS)
+
+    def _effective_rows(self, state: Any, arm: str) -> Any:
+        return ops.ratio(getattr(state, f"{arm}_weight") ** 2, getattr(state, f"{arm}_mass"))
 
     def _sizes(self, state: Any) -> tuple[Any, Any]:
         """Rows of each arm, irrespective of weights."""
@@ -136,7 +149,20 @@ class WeightedEffectError(EffectError):
             differs = variation(first, second, weight, state.n) > 0
             part = ops.ratio(rows, rows - 1.0) * ops.ratio(ops.larger(around, 0.0), weight**2)
             total = total + ops.where(differs, part, 0.0)
-        return total
+        return total + _of_alike_arm([self._sample(state, arm) for arm in _ARMS])
+
+
+def _of_alike_arm(samples: Sequence[tuple[Any, Any, Any]]) -> Any:
+    """Variance of the mean of an arm of equal outcomes beside one that varies; 0 without such an arm.
+
+    A sample is the effective number of rows of an arm, their mean and the sum of squares about it.
+    """
+    total = 0.0
+    for (rows, mean, varying), (others, other_mean, other_varying) in (samples, samples[::-1]):
+        alike = (varying <= 0) & (other_varying > 0)
+        spread = alike_variance(rows, others, other_mean - mean, other_varying)
+        total = total + ops.where(alike, spread, 0.0)
+    return total
 
 
 def _squared_sums(*, treated: bool) -> tuple[tuple[str, Atom], ...]:
@@ -163,7 +189,8 @@ class WeightedArmsError(OfArms):
     """Standard error of the Hajek estimate: the root of n / (n - 1) sum over arms of sum (v (y - mean))^2 / (sum v)^2.
 
     v is a row's weight over its chance to be in its arm, n the rows of both: the sandwich of a regression on the arm
-    with these weights, with the factor of one mean. Undefined (`rounding`) where outcomes of an arm do not differ.
+    with these weights, with the factor of one mean. An arm of equal outcomes has `alike_variance`. Undefined
+    (`rounding`) where outcomes of both do not differ.
     """
 
     of: ByPropensity
@@ -223,12 +250,18 @@ class WeightedArmsError(OfArms):
     def _variance(state: Any) -> tuple[Any, Any]:
         """Variance, and the size of its terms."""
         total, size = 0.0, 0.0
+        samples = []
         for arm in _ARMS:
             outcome, inverse, mass, one, two = (
                 getattr(state, f"{arm}_{part}") for part in ("outcome", "inverse", "square", "one", "two")
             )
             mean, scale = ops.ratio(outcome, inverse), ops.ratio(1.0, inverse**2)
-            total = total + scale * (two - 2.0 * mean * one + mean**2 * mass)
-            size = size + scale * (two + 2.0 * ops.absolute(mean * one) + mean**2 * mass)
+            around = two - 2.0 * mean * one + mean**2 * mass
+            terms = two + 2.0 * ops.absolute(mean * one) + mean**2 * mass
+            total = total + scale * around
+            size = size + scale * terms
+            rows = ops.ratio(inverse**2, mass)
+            varying = ops.where(around > LEAST * terms, rows * ops.ratio(around, mass), 0.0)
+            samples.append((rows, mean, varying))
         factor = ops.ratio(state.n, state.n - 1.0)
-        return factor * ops.larger(total, 0.0), factor * size
+        return factor * ops.larger(total, 0.0) + _of_alike_arm(samples), factor * size

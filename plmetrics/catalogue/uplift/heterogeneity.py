@@ -46,15 +46,16 @@ class CochranQ(OfEffects):
     """Spread of the effects of slices around their common effect, in units of their errors: sum of (d - m)^2 / v.
 
     d is a slice's `ate`, v its squared standard error s1^2 / W1 + s0^2 / W0 (s^2 the variance of an arm's outcomes, W
-    its weight), m the mean of d with weights 1 / v. 0 or more, about the number of slices less one if all have the same
-    effect; weights count rows, which are taken as independent; undefined (`too_few_groups`) with fewer than two slices
-    that have both; the others are named in the note. It has no interval. Source: Cochran (1954).
+    its weight; where those of one arm are all alike, from both arms together), m the mean of d with weights 1 / v. 0 or
+    more, about the number of slices less one if all have the same effect; weights count rows, which are taken as
+    independent; undefined (`too_few_groups`) with fewer than two slices that have both; the others are named in the
+    note. It has no interval. Source: Cochran (1954).
 
     >>> import polars as pl, plmetrics as plm
-    >>> rows = pl.DataFrame({"y": [3, 1, 0, 2, 9, 7, 1, 1], "t": [1, 1, 0, 0] * 2, "g": list("aaaabbbb"), "p": 1.0})
+    >>> rows = pl.DataFrame({"y": [3, 1, 0, 2, 9, 7, 1, 3], "t": [1, 1, 0, 0] * 2, "g": list("aaaabbbb"), "p": 1.0})
     >>> arguments = {"task": "uplift", "label": "y", "treatment": "t", "models": "p", "slices": "g"}
     >>> round(plm.evaluate(rows, metrics="cochran_q(by=g)", **arguments).metrics["value"].item(), 4)
-    12.0
+    6.25
     """
 
     name = "cochran_q"
@@ -77,10 +78,10 @@ class CochranQPValue(OfEffects):
     (`too_few_groups`) as cochran_q is. It has no interval. Source: Cochran (1954).
 
     >>> import polars as pl, plmetrics as plm
-    >>> rows = pl.DataFrame({"y": [3, 1, 0, 2, 9, 7, 1, 1], "t": [1, 1, 0, 0] * 2, "g": list("aaaabbbb"), "p": 1.0})
+    >>> rows = pl.DataFrame({"y": [3, 1, 0, 2, 9, 7, 1, 3], "t": [1, 1, 0, 0] * 2, "g": list("aaaabbbb"), "p": 1.0})
     >>> arguments = {"task": "uplift", "label": "y", "treatment": "t", "models": "p", "slices": "g"}
     >>> round(plm.evaluate(rows, metrics="cochran_q_p_value(by=g)", **arguments).metrics["value"].item(), 6)
-    0.000532
+    0.012419
     """
 
     name = "cochran_q_p_value"

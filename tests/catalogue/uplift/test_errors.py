@@ -89,17 +89,21 @@ def test_squares_are_summed_only_where_such_intervals_are_asked_for(
     columns = "columns: {label: y, treatment: t}\nmodels: {p: p}\nmetrics: [ate]"
     suite.write_text(f"task: uplift\ndata: {{path: t.csv}}\n{columns}\nuncertainty: {uncertainty}\n")
     needed = [metric.text for metric in load_suite(suite).suite.state_metrics("overall")]
-    assert needed == ["ate", *(["ate_standard_error"] if squares else [])]
+    means = [] if uncertainty == "null" else ["mean outcome|treated", "mean outcome|control"]
+    assert needed == ["ate", *(["ate_standard_error"] if squares else []), *means]
 
 
 def test_an_arm_of_one_number_does_not_hide_the_other() -> None:
     rows = pl.DataFrame({"y": [9, 7, 8, 1, 1, 1], "t": [1, 1, 1, 0, 0, 0], "p": 0.5})
-    assert evaluate(rows, slices=None)["std_error"].item() == pytest.approx(np.sqrt(1 / 3))
+    distance = (7**2 + 2 / 3) / 7  # mean square over mean distance of the treated from the controls
+    error = np.sqrt(1 / 3 + (distance * 1.959964 / (3 + 1.959964**2)) ** 2)
+    assert evaluate(rows, slices=None)["std_error"].item() == pytest.approx(error)
+    assert plm.readout(rows, "y", "t", 0)["std_error"].drop_nulls().item() == pytest.approx(error)
     grouped = pl.concat(
         [rows.with_columns(g=pl.lit("a")), rows.with_columns(g=pl.lit("b"), y=pl.col("y") * 2)]
     )
     assert evaluate(grouped, metrics="cochran_q(by=g)")["value"].item() == pytest.approx(
-        7**2 / (1 / 3 + 4 / 3)
+        7**2 / (5 * error**2)
     )
 
 

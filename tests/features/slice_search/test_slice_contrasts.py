@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from statsmodels.stats.proportion import proportion_confint
 
 from plmetrics.catalogue.registry import create
 from plmetrics.features.slice_search.slice_contrasts import Array, Contrast, Sums, contrast
@@ -37,8 +38,12 @@ def test_a_slice_that_no_block_moves_has_the_spread_of_both_sides() -> None:
     losses = np.array([4.0, 9.0, 2.0, 6.0, 5.0, 8.0, 3.0, 7.0])
     found = compared(sums(few, 0.9 * few), sums(10, losses))
     rest = losses / 10
-    both = (2 * 0 + 7 * rest.var(ddof=1) + 3 * 8 / 11 * (0.9 - rest.mean()) ** 2) / 10
-    assert found.std_error[0] == pytest.approx(np.sqrt(rest.var(ddof=1) / 8 + both / 3))
+    both = (2 * 0 + 7 * rest.var(ddof=1) + 3 * 8 / 11 * (0.9 - rest.mean()) ** 2) / 10 / 3
+    _, upper = proportion_confint(0, 3, method="wilson")
+    step = np.mean((rest - 0.9) ** 2) / (0.9 - rest.mean())
+    assert found.std_error[0] == pytest.approx(
+        np.sqrt(rest.var(ddof=1) / 8 + min(both, (step * upper / 1.959964) ** 2))
+    )
     mirrored = compared(sums(10, losses), sums(few, 0.9 * few))
     assert mirrored.std_error[0] == pytest.approx(found.std_error[0])
     assert mirrored.worse[0] == pytest.approx(-found.worse[0])

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from statsmodels.stats.proportion import proportion_confint
 
 from plmetrics.core.hashing import BLOCK_SALT, SEARCH_SALT, mix_int
 from plmetrics.features.slice_search.slice_selection import searched_slices
@@ -70,13 +71,16 @@ def jackknife(values: Sequence[float]) -> float:
 
 
 def alike_error(first: float, second: float, sizes: tuple[int, int], apart: float) -> float:
-    """Standard error of a side whose blocks are all alike, of the spread of both sides about their common mean."""
+    """Standard error of a side whose blocks are all alike, of the spread of both sides, at most what Wilson leaves."""
     if (first == 0) == (second == 0):
         return 0.0
     (alike, size), (varying, other) = sorted(zip((first, second), sizes, strict=True))
     assert alike == 0
-    squares = (other - 1) * other * varying**2 + size * other / (size + other) * apart**2
-    return float(np.sqrt(squares / (size + other - 1) / size))
+    within = (other - 1) * other * varying**2
+    squares = within + size * other / (size + other) * apart**2
+    error = float(np.sqrt(squares / (size + other - 1) / size))
+    _, upper = proportion_confint(0, size, method="wilson")
+    return min(error, (within / other + apart**2) / abs(apart) * upper / 1.959964) if apart else error
 
 
 def compare(metric: str, part: list[Row], rest: list[Row]) -> dict[str, float] | None:

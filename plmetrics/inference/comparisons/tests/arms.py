@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from plmetrics.catalogue.variation import alike_variance
 from plmetrics.core.errors import ConfigError
 from plmetrics.core.special import ndtr, ndtri, stdtr, stdtrit
 from plmetrics.inference.comparisons.tests.outcome import (
@@ -265,16 +266,15 @@ class Moments:
         return self.sd**2 / np.maximum(self.n, 1.0)
 
     def with_spread(self, other: Moments, where: Any) -> Moments:
-        """These moments, in some places with the standard deviation of both arms together, about their common mean.
+        """These moments, in some places, where all values are alike, with a standard deviation from both arms together.
 
         >>> hits = Moments.of([15, 15], [0.0, 0.2], [0.0, 0.41]), Moments.of([45, 45], [0.2, 0.2], [0.4, 0.4])
         >>> hits[0].with_spread(hits[1], np.array([True, False])).sd.round(2).tolist()
         [0.36, 0.41]
         """
-        both = np.maximum(self.n + other.n, 2.0)
-        within = np.maximum(self.n - 1, 0) * self.sd**2 + np.maximum(other.n - 1, 0) * other.sd**2
-        between = self.n * other.n / both * (self.mean - other.mean) ** 2
-        return replace(self, sd=np.where(where, np.sqrt((within + between) / (both - 1)), self.sd))
+        n, varying = np.maximum(self.n, 1.0), np.maximum(other.n - 1, 0) * other.sd**2
+        of_mean = alike_variance(n, np.maximum(other.n, 1.0), other.mean - self.mean, varying)
+        return replace(self, sd=np.where(where, np.sqrt(n * of_mean), self.sd))
 
 
 def welch_tests(a: Moments, b: Moments, level: float) -> TestOutcomes:
