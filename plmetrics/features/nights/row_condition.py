@@ -114,8 +114,7 @@ def _of_type(section: IntervalSection, interval: Interval, name: str, dtype: pl.
             raise DataError(Problem(msg, ("interval", "every"), "write every: 1d, or name a column of times"))
         return _between(column, *(f"DATE '{moment.astimezone(zone).date()}'" for moment in ends))
     if isinstance(dtype, pl.Datetime) and dtype.time_zone is not None:
-        first, last = (_timestamp(moment.astimezone(UTC)) for moment in ends)
-        return _between(f"CAST({column} AS TIMESTAMP)", first, last)
+        return _between(column, *(_constant(moment.astimezone(UTC).isoformat()) for moment in ends))
     if isinstance(dtype, pl.Datetime):
         return _between(column, *(_timestamp(moment.astimezone(zone)) for moment in ends))
     path = ("interval", "partition" if section.partition is not None else "column")

@@ -133,8 +133,10 @@ class _Translation:
             kind, column, value = mirrored.get(kind, kind), value, column
         of = self._type(_operand(column))
         is_cast = isinstance(column, exp.Cast)
-        if of is None or is_cast != (of == _INSTANT) or (is_cast and not _is_timestamp(column)):
+        if of is None or (is_cast and not (of == _INSTANT and _is_timestamp(column))):
             return None
+        if of == _INSTANT and is_cast == bool(value.is_string):
+            return None  # the clock is compared with a time, the instant with a text that names its offset
         if of not in _ORDERED and kind is not exp.EQ:
             return None
         constant = self._constant(of, value)
@@ -164,7 +166,7 @@ class _Translation:
             return exp.Literal.number(number) if len(number.lstrip("-")) <= _DIGITS else None
         if of in {_NUMBER, _EXACT} and number is not None:
             return exp.cast(exp.Literal.number(number), "double") if _is_short(number) else None
-        if of in {_DATE, _TIME, _INSTANT} and isinstance(value, exp.Cast):
+        if of in {_DATE, _TIME, _INSTANT} and (isinstance(value, exp.Cast) or of == _INSTANT):
             moment = _moment(of, value, text)
             # a cast of MySQL would leave out fractions of a second
             return moment.this if moment is not None and self._kind == "mysql" else moment
@@ -208,6 +210,9 @@ def _moment(of: int, value: Any, text: str) -> Any:
         moment = date.fromisoformat(text) if of == _DATE else datetime.fromisoformat(text)
     except ValueError:
         return None
+    if of == _INSTANT and value.is_string:
+        named = isinstance(moment, datetime) and moment.tzinfo is not None
+        return exp.cast(exp.Literal.string(str(moment)), "timestamptz") if named else None
     if isinstance(moment, datetime) and (moment.tzinfo is not None or not _is_timestamp(value)):
         return None
     if not isinstance(moment, datetime) and not value.is_type("date"):

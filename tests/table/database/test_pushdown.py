@@ -153,6 +153,7 @@ def test_rows_that_come(request, kind, where):
         "d >= DATE '2026-01-04'",
         "t >= TIMESTAMP '2026-01-10' AND t < TIMESTAMP '2026-01-12'",
         "CAST(z AS TIMESTAMP) >= TIMESTAMP '2026-01-10' AND CAST(z AS TIMESTAMP) < TIMESTAMP '2026-01-12'",
+        "z >= '2026-01-10T00:00:00+00:00' AND z < '2026-01-12T05:30:00+05:30'",
         "b AND q < 2",
         "NOT b",
     ],
@@ -206,6 +207,9 @@ DAYS = st.dates(DAY, DAY + timedelta(days=6)).map(lambda day: f"DATE '{day}'")
 MOMENTS = st.datetimes(datetime(2026, 1, 1), datetime(2026, 1, 20)).map(
     lambda moment: f"TIMESTAMP '{moment}'"
 )
+INSTANTS = st.datetimes(
+    datetime(2026, 1, 1), datetime(2026, 1, 20), timezones=st.timezones(no_cache=True)
+).map(lambda moment: f"'{moment.isoformat()}'")
 TYPED = st.one_of(
     BASIC,
     comparisons("q", NUMBERS),
@@ -214,6 +218,7 @@ TYPED = st.one_of(
     comparisons("d", DAYS),
     comparisons("t", MOMENTS),
     comparisons("CAST(z AS TIMESTAMP)", MOMENTS),
+    comparisons("z", INSTANTS),
     st.sampled_from(["b", "NOT b"]),
 )
 
