@@ -138,8 +138,10 @@ def _sides(
 def compare_warnings(
     result: Result, earlier: Result | StoredResult | None, runs: EarlierRuns | None
 ) -> list[str]:
-    """Warnings on metrics without a decomposition, and on differences of the runs, as in a diff."""
-    compare, words = result.suite.compare, []
+    """Warnings on metrics without a decomposition, on coarse p values, and on differences of the runs, as in a diff."""
+    from plmetrics.diagnostics.value_warnings import coarse_p_values
+
+    compare, words = result.suite.compare, coarse_p_values(result.suite, result.comparisons)
     if result.decomposition.height:
         from plmetrics.inference.across_runs.decomposition import omissions
 

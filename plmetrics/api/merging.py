@@ -259,6 +259,7 @@ class _Sum:
         self, context: RunContext, coverage: UnitCoverage | None = None, *, suite: Suite | None = None
     ) -> Result:
         """Result estimated from the sums alone, with the denominators of the suite's decomposition."""
+        from plmetrics.diagnostics.value_warnings import coarse_p_values
         from plmetrics.features.stored.restoration import restore
 
         places = file_places(self.stored)
@@ -281,6 +282,7 @@ class _Sum:
             ]
         record = with_additions(self._record(run, tables["metrics"]), outputs, RunContext())
         record.update(masses_entry(analysis, suite or self.suite))
+        record["warnings"] += coarse_p_values(self.suite, tables["comparisons"])
         if coverage is not None:
             record["warnings"] += coverage.words()
         if coverage is not None and coverage.missing:

@@ -1,8 +1,8 @@
 """Metrics defined by a suite: aggregates of row expressions, and the base of all custom metrics.
 
 Row expressions are SQL over the table's columns and the roles `score`, `label`, `weight` and `prediction` (a binary
-score of at least 0.5, else the score). Rows where an expression is null have no value and do not count; a value that
-is not finite makes the metric undefined.
+score of at least 0.5 or the model's threshold, else the score). Rows where an expression is null have no value and do
+not count; a value that is not finite makes the metric undefined.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from plmetrics.catalogue.variation import is_lost, square, variation
 from plmetrics.catalogue.variation import moment as moment_of
 from plmetrics.core import ops
 from plmetrics.core.rowsql import compile_row
-from plmetrics.states.sums import Atom, Rows, RowValue
+from plmetrics.states.sums import DEFAULT_THRESHOLD, Atom, Rows, RowValue
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -353,7 +353,7 @@ AGGREGATES: Mapping[str, type[RowAggregate]] = {
 
 def roles(rows: Rows, task: str) -> dict[str, pl.Expr]:
     """Roles by name, as a row expression reads them."""
-    prediction = (rows.score >= 0.5).cast(pl.Float64) if task == "binary" else rows.score
+    prediction = rows.called(DEFAULT_THRESHOLD).cast(pl.Float64) if task == "binary" else rows.score
     weight = rows.mass
     return dict(zip(ROLES, (rows.score, rows.label, weight, prediction), strict=True))
 

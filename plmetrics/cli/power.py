@@ -28,7 +28,12 @@ def power(
     sd: Annotated[float | None, Option(help="Standard deviation of a unit's outcome.")] = None,
     units: Annotated[int | None, Option(help="Units of the arm; found if not given.")] = None,
     ratio: Annotated[float, Option(help="Units of the control for one of the arm.")] = 1.0,
-    chance: Annotated[float, Option("--power", metavar="POWER", help="The chance to find the effect.")] = 0.8,
+    chance: Annotated[
+        float | None,
+        Option(
+            "--power", metavar="POWER", help="The chance to find the effect, 0.8; found of effect and units."
+        ),
+    ] = None,
     level: Annotated[float, Option(help="Level of the two-sided test.")] = 0.95,
     cluster_size: Annotated[
         float | None, Option(help="Mean number of units that are assigned together.")
@@ -50,6 +55,9 @@ def power(
     with guard(debug=debug, json=form == "json"), usage():
         from plmetrics.features.experiment.power_plan import Clusters, power_plan
 
+        if None not in (effect, units, chance):
+            hint = "leave one of --effect, --units and --power out"
+            raise ConfigError([Problem("two of effect, units and power give the third", ("power",), hint)])
         _check_clusters(cluster_size, icc, cluster_cv)
         plan = power_plan(
             baseline,
@@ -57,7 +65,7 @@ def power(
             sd=sd,
             units=units,
             ratio=ratio,
-            power=chance,
+            power=0.8 if chance is None else chance,
             level=level,
             clusters=None if cluster_size is None else Clusters(cluster_size, icc or 0.0, cluster_cv or 0.0),
         )

@@ -1,4 +1,4 @@
-"""Warnings by the values of a run: models worse than chance or a constant, areas of unlike slices."""
+"""Warnings by the values of a run: models worse than chance or a constant, areas of unlike slices, coarse p values."""
 
 from __future__ import annotations
 
@@ -39,6 +39,23 @@ def warnings_by_value(suite: Suite, metrics: pl.DataFrame, smallest: float | Non
         *_below_chance(suite.metrics, rows, smallest),
         *_worse_than_baseline(suite, rows),
         *_unlike_slices(suite, metrics),
+    ]
+
+
+def coarse_p_values(suite: Suite, comparisons: pl.DataFrame) -> list[str]:
+    """Warning on the largest family of percentile p values, where slices make it too large for the replicates."""
+    compare, uncertainty = suite.compare, suite.uncertainty
+    if compare is None or uncertainty is None or compare.p_value != "percentile":
+        return []
+    from plmetrics.suite.sections.compare import is_too_coarse
+
+    families = comparisons.filter(test="paired_bootstrap").drop_nulls("family_size")
+    largest = families.sort("family_size", descending=True, maintain_order=True).head(1)
+    return [
+        f"percentile p values of {uncertainty.replicates} replicates are too coarse for the {size:,} of the family "
+        f"'{family}': raise replicates, or leave p_value out"
+        for family, size in largest.select("family", "family_size").rows()
+        if is_too_coarse(compare, uncertainty.replicates, size)
     ]
 
 

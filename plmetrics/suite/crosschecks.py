@@ -89,7 +89,7 @@ def check(fields: Mapping[str, Any], names: SuiteMentions, problems: Findings) -
         if listed and gate.four_fifths is None and gate.metric.text not in listed:
             hint = did_you_mean(gate.metric.text, listed)
             add(f"the gate's metric '{gate.metric.text}' is not in metrics", ("gates", index, "metric"), hint)
-        _gate(index, gate, fields, names, add)
+        _gate(index, gate, fields, names, problems)
     for index, curve in _sound(fields["curves"]):
         _sets(curve.slices, ("curves", index, "slices"), names, add)
         _curve(index, curve, fields, add)
@@ -304,8 +304,10 @@ def _hard_predictions(fields: Mapping[str, Any], add: Add) -> None:
         )
 
 
-def _gate(index: int, gate: Gate, fields: Mapping[str, Any], names: SuiteMentions, add: Add) -> None:
-    path = ("gates", index)
+def _gate(
+    index: int, gate: Gate, fields: Mapping[str, Any], names: SuiteMentions, problems: Findings
+) -> None:
+    path, add = ("gates", index), problems.add
     models = names.models
     for key, name in (("model", gate.model), ("against", gate.rival)):
         if models and name is not None and name not in models:
@@ -316,7 +318,7 @@ def _gate(index: int, gate: Gate, fields: Mapping[str, Any], names: SuiteMention
     if gate.between is None:
         _within(gate, named, fields, (*path, "slices"), add)
     check_rule(gate, path, add)
-    check_band(gate, path, fields.get("sections") or {}, add)
+    check_band(gate, path, fields.get("sections") or {}, problems)
     judged = ("overall", *names.slices) if "all" in named else named
     check_opponent(gate, path, fields.get("compare"), judged, add)
     check_evidence(gate, path, fields["task"], add, intervals=names.intervals)

@@ -29,6 +29,10 @@ class Findings:
         """Note one more."""
         self.problems.append(Problem(message, path, hint))
 
+    def concern(self, key: str) -> bool:
+        """Whether one of them lies in this section, which is then there, if wrong."""
+        return any(problem.path[:1] == (key,) for problem in self.problems)
+
     def unknown_keys(self, mapping: Mapping[Any, Any], keys: Iterable[str], path: SuitePath) -> bool:
         """Note the unknown keys of a mapping; whether there are any."""
         unknown = [key for key in mapping if key not in keys]

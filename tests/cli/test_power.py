@@ -118,6 +118,10 @@ def test_few_clusters_have_the_power_that_is_planned(invoke: Any) -> None:
             "an arm of 1 units is too small",
         ),
         (("0.1", "--effect", "0.1", "--ratio", "0"), "ratio: must be above 0"),
+        (
+            ("0.1", "--effect", "0.1", "--units", "99", "--power", "0.9"),
+            "effect, units and power give the third",
+        ),
     ],
 )
 def test_what_is_out_of_range_is_refused(invoke: Any, options: tuple[str, ...], words: str) -> None:

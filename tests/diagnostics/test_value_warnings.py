@@ -71,3 +71,31 @@ def test_merged_states_say_what_a_run_says() -> None:
     merged = plm.merge(plm.state(FRAME, **call)).warnings
     told = [text for text in merged if text.startswith("model")]
     assert [text[:24] for text in told] == [of_run[:24]] == ["model 'turned': roc_auc "]
+
+
+def test_percentile_p_values_are_too_coarse_where_slices_make_a_large_family() -> None:
+    """The least p value of R replicates is 2 / (R + 1): of 39 replicates 0.05, which a correction for 3 makes 0.15."""
+    frame = FRAME.with_columns(part=pl.int_range(N) % 3, row=pl.int_range(N))
+    compare = {"baseline": "good", "p_value": "percentile"}
+    options = {"label": "y", "models": ["good", "noise"], "metrics": ["accuracy"], "unit": "row"}
+    options |= {"compare": compare}
+    (text,) = warnings_of(frame, **options, slices=["part"], uncertainty={"replicates": 60})
+    assert "60 replicates are too coarse for the 3 of the family 'accuracy / part'" in text
+    assert warnings_of(frame, **options, slices=["part"], uncertainty={"replicates": 120}) == []
+    assert warnings_of(frame, **options, uncertainty={"replicates": 60}) == []
+    merged = plm.merge(plm.state(frame, **options, slices=["part"], uncertainty={"replicates": 60}))
+    assert text in merged.warnings
+
+
+def test_metrics_are_one_family_of_percentile_p_values_where_the_suite_is() -> None:
+    compare = {"baseline": "good", "p_value": "percentile"}
+    metrics = ["accuracy", "recall", "precision"]
+    options = {
+        "label": "y",
+        "models": ["good", "noise"],
+        "metrics": metrics,
+        "uncertainty": {"replicates": 60},
+    }
+    assert warnings_of(compare=compare, **options) == []
+    with pytest.raises(plm.ConfigError, match="60 replicates are too coarse for 3 at once"):
+        warnings_of(compare=compare | {"family": "suite"}, **options)

@@ -92,6 +92,14 @@ def test_aggregates_of_rows(weight):
                 assert values[metric] == (None if value is None else pytest.approx(value, rel=1e-12)), metric
 
 
+def test_predictions_are_cut_at_the_threshold_of_the_model():
+    rows = pl.DataFrame({"y": [1, 0, 1, 0], "p": [0.35, 0.3, 0.6, 0.1]})
+    models = {"low": {"score": "p", "threshold": 0.3}, "plain": "p"}
+    metrics = [{"name": "called", "mean": "prediction"}, "selection_rate"]
+    found = plm.evaluate(rows, label="y", models=models, metrics=metrics).metrics
+    assert found.select("model", "value").rows() == [("low", 0.75)] * 2 + [("plain", 0.25)] * 2
+
+
 def test_statuses_and_counts():
     rows = table().with_columns(
         amount=pl.when(pl.col("region") == "north")

@@ -157,6 +157,16 @@ def test_rbp_and_err_of_known_lists() -> None:
     assert value == pytest.approx(15 / 16 + 1 / 16 * 15 / 16 / 2)
 
 
+def test_queries_without_a_relevant_row_have_a_number_of_judged_rows_as_others() -> None:
+    frame = pl.DataFrame(
+        {"q": [1, 1, 2, 2], "y": [1, 0, 0, 0], "p": [2, 1, 2, 1], "judged": [True, False, True, True]}
+    )
+    roles: dict[str, Any] = {"task": "ranking", "label": "y", "query": "q", "models": "p"}
+    found = plm.evaluate(frame, **roles, metrics=["judged_at_k(k=2)", "mrr"]).metrics
+    assert found["value"].to_list() == [0.75, 0.5]
+    assert found["note"].to_list() == [None, "1 query without a relevant row is counted as 0"]
+
+
 @pytest.mark.parametrize(
     ("frame", "metric", "words"),
     [

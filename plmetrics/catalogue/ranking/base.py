@@ -74,7 +74,7 @@ class QueryMetric(Metric):
 
     A subclass writes `per_query`. The number of a query whose weight is w counts w times; a query where it is NaN
     takes no part. Resampled are queries. `empty` says what becomes of queries without a relevant row: "skip" (they
-    take no part), "zero" or "one".
+    take no part), "zero", "one", or "own" (they have a number as any other).
     """
 
     task = "ranking"
@@ -136,7 +136,7 @@ class QueryMetric(Metric):
 
     def remark(self, state: Any) -> Any:
         """Note on queries without a relevant row, and their treatment; and those without results."""
-        what = {"skip": "left out", "zero": "counted as 0", "one": "counted as 1"}[self._empty]
+        what = {"skip": "left out", "zero": "counted as 0", "one": "counted as 1", "own": ""}[self._empty]
         empty, absent = (
             np.atleast_1d(counts).astype(int) for counts in (state.empty_queries, state.absent_queries)
         )
@@ -165,7 +165,7 @@ def _count_atom(key: str, build: Callable[[Rows], pl.Expr]) -> Atom:
 
 
 def _queries(count: int, lacking: str, became: str) -> str:
-    if count == 0:
+    if count == 0 or not became:
         return ""
     word, verb = ("query", "is") if count == 1 else ("queries", "are")
     return f"{count:,} {word} without {lacking} {verb} {became}"

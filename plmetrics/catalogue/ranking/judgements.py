@@ -113,7 +113,7 @@ class JudgedAtK(_JudgementMetric):
     """
 
     name = "judged_at_k"
-    empty_counts: ClassVar[str] = "zero"
+    empty_counts: ClassVar[str] = "own"
     direction: ClassVar[Direction] = "none"
     formula = "mean over queries of (judged in the first k) / k"
     use_when = "You compare runs of which not all went into the pool of judgements."

@@ -24,9 +24,12 @@ def gc(
     """
     with guard(debug=debug):
         from plmetrics.api.nights.collection import collect_garbage
+        from plmetrics.report.numbers import plural
 
         removals = collect_garbage(suite, output=output, set=overrides(settings), dry_run=dry_run)
         for removal in removals:
-            write_result(f"{shown_path(removal.path)}: {len(removal.files)} files, {removal.reason}\n")
+            write_result(
+                f"{shown_path(removal.path)}: {plural(len(removal.files), 'file')}, {removal.reason}\n"
+            )
         total = sum(removal.bytes for removal in removals)
         write_result(f"{total / 1e6:.1f} MB {'would go' if dry_run else 'are gone'}\n")

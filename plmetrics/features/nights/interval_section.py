@@ -160,7 +160,7 @@ class Keep(Section):
 
     def check(self, fields: Mapping[str, Any], problems: Findings) -> None:
         """Note a suite without intervals."""
-        if "interval" not in (fields.get("sections") or {}):
+        if "interval" not in (fields.get("sections") or {}) and not problems.concern("interval"):
             problems.add("keep is about intervals, and there are none", ("keep",), "add interval: {...}")
 
 

@@ -293,10 +293,13 @@ def _percentile(
         msg = f"percentile p values count replicates of the bootstrap, which {uncertainty.names[0]} does without"
         add(msg, (*_PATH, "p_value"), "use p_value: t, or let bootstrap be the first method")
         return
-    if compare.correction == "none":
-        return
-    rows = len(fields.get("metrics") or ()) * max(len(compare.pairs_of(models)), 1)
-    if rows > uncertainty.replicates / 40:
-        hint = "raise replicates, use p_value: t, or correction: none"
-        msg = f"percentile p values of {uncertainty.replicates} replicates are too coarse for {rows} at once"
-        add(msg, (*_PATH, "p_value"), hint)
+    metrics = len(fields.get("metrics") or ()) if compare.family == "suite" else 1
+    together = metrics * max(len(compare.pairs_of(models)), 1)
+    if is_too_coarse(compare, uncertainty.replicates, together):
+        msg = f"percentile p values of {uncertainty.replicates} replicates are too coarse for {together} at once"
+        add(msg, (*_PATH, "p_value"), "raise replicates, use p_value: t, or correction: none")
+
+
+def is_too_coarse(compare: Compare, replicates: int, together: int) -> bool:
+    """Whether the least percentile p value of so many replicates is above 0.05 once it is corrected for so many."""
+    return compare.p_value == "percentile" and compare.correction != "none" and 40 * together > replicates

@@ -273,14 +273,14 @@ def check_evidence(
         add(msg, (*path, "on_insufficient"), "add min_rows or min_positives")
 
 
-def check_band(gate: Gate, path: SuitePath, sections: Mapping[str, Any], add: Callable[..., None]) -> None:
+def check_band(gate: Gate, path: SuitePath, sections: Mapping[str, Any], problems: Findings) -> None:
     """Note settings at odds with a band."""
-    band = gate.within
+    band, add = gate.within, problems.add
     if band is None:
         return
     place = (*path, "within")
     interval = sections.get("interval")
-    if "interval" not in sections:
+    if "interval" not in sections and not problems.concern("interval"):
         hint = "add interval: {partition: day}, or give at_least or at_most"
         add("within is about earlier intervals, and the suite has none", place, hint)
     if (band.window is None) == (band.last is None):
