@@ -195,6 +195,37 @@ def test_a_constant_of_another_type_is_an_error(text: str) -> None:
         ours(table(("i64", "f64", "day")).clear(), text)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "n > 1",
+            "n = 'a'",
+            "n < DATE '2024-01-01'",
+            "n IN (1, NULL)",
+            "n = day",
+            "n + i64",
+            "n % 2",
+            "ABS(n)",
+            "LOWER(n)",
+        ),
+        *(
+            "n LIKE 'a%'",
+            "YEAR(n)",
+            "EXTRACT(WEEK FROM n)",
+            "CAST(n AS DATE)",
+            "CAST(n AS DECIMAL(4, 1))",
+            "NOT n",
+        ),
+        *("COALESCE(n, n)", "GREATEST(n, NULL)", "CASE WHEN n THEN 1 END"),
+    ],
+)
+def test_a_column_without_values_fits_everywhere(text: str) -> None:
+    frame = table(("i64", "day")).with_columns(n=pl.lit(None))
+    assert ours(frame, text) == [None] * frame.height
+    assert ours(frame, "COALESCE(n, day)") == frame["day"].to_list()
+
+
 def test_times_with_and_without_a_zone_have_no_common_type() -> None:
     with pytest.raises(pl.exceptions.InvalidOperationError, match="with a time zone and others without"):
         ours(table(("us", "zone")).clear(), "COALESCE(us, zone)")

@@ -77,9 +77,9 @@ def _as_integer(value: pl.Expr, dtype: DataType, target: pl.DataType, *, strict:
     if dtype == pl.String:
         # Whole numbers keep every digit; what has a fraction or an exponent is rounded.
         value = value.str.strip_chars()
-        number = value.cast(pl.Float64, strict=strict).round(0, mode=_HALF)
-        whole = value.cast(target, strict=False)
-        return pl.coalesce(whole, pl.when(whole.is_null()).then(number).cast(target, strict=strict))
+        number = value.cast(pl.Float64, strict=False).round(0, mode=_HALF)
+        whole = pl.coalesce(value.cast(target, strict=False), number.cast(target, strict=False))
+        return pl.coalesce(whole, pl.when(whole.is_null()).then(value).cast(target)) if strict else whole
     if dtype.is_float():
         value = value.round(0)
     elif dtype.is_decimal():

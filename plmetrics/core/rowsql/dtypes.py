@@ -65,6 +65,19 @@ def as_number(value: pl.Expr, dtype: DataType, *, unsigned: pl.DataType | None =
     return value.cast(pl.Float64 if dtype.is_float() or dtype in _HUGE else pl.Int64)
 
 
+def as_moment(value: pl.Expr, dtype: DataType) -> pl.Expr:
+    """A date or a time as it is.
+
+    Raises:
+        InvalidOperationError: it is of another type.
+    """
+    if dtype == pl.Null:
+        return value.cast(pl.Datetime("us"))
+    if isinstance(dtype, (pl.Date, pl.Datetime, pl.Time)):
+        return value
+    raise _unfit(value, dtype, "a date")
+
+
 def as_term(value: pl.Expr, dtype: DataType) -> pl.Expr:
     """A number to add or multiply: a whole one in 128 bits, any other in Float64."""
     return value.cast(pl.Int128 if dtype.is_integer() else pl.Float64)

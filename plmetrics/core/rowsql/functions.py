@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.core.rowsql.casts import TARGETS, cast, decimal_type
-from plmetrics.core.rowsql.dtypes import iso_date
+from plmetrics.core.rowsql.dtypes import as_moment, iso_date
 from plmetrics.core.rowsql.operators import CHAINS
 from plmetrics.core.rowsql.parts import (
     Node,
@@ -188,7 +188,8 @@ def _field(field: str, build: TermBuilder, node: Node, source: Node) -> Term:
     part = build(source)
     if part.kind not in {"date", "unknown"}:
         refuse(node, f"{field} needs a date", "write CAST(x AS DATE)")
-    return derived_part("number", _FIELDS[field](part.expr).cast(pl.Int64), part)
+    value = part.expr if part.kind == "date" else part.expr.pipe_with_dtype(as_moment)
+    return derived_part("number", _FIELDS[field](value).cast(pl.Int64), part)
 
 
 def cast_part(build: TermBuilder, node: Node) -> Term:
@@ -204,7 +205,7 @@ def cast_part(build: TermBuilder, node: Node) -> Term:
     if kind == "date" and isinstance(part.literal, str):
         return _date_constant(node, part.literal, is_date=target == pl.Date)
     conversion = partial(cast, target=target, strict=node.key == "cast")
-    copies = 4 if target.is_integer() or target.is_decimal() else 1
+    copies = 6 if target.is_integer() or target.is_decimal() else 1
     if part.kind in _CERTAIN:
         return derived_part(kind, conversion(part.expr, _CERTAIN[part.kind]), part, copies=copies)
     return derived_part(kind, part.expr.pipe_with_dtype(conversion), part, copies=copies)

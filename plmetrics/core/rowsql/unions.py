@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _UNITS: tuple[Literal["ns", "us", "ms"], ...] = ("ns", "us", "ms")
 """Units of times, from the finest."""
 
-_NARROW = {pl.Float32, pl.Float16, pl.Int8, pl.Int16, pl.UInt8, pl.UInt16}
+_SMALL = {pl.Float32, pl.Float16, pl.Int8, pl.Int16, pl.UInt8, pl.UInt16}
 """Numbers beside which one of 32 bits stays one."""
 
 
@@ -93,10 +93,10 @@ def in_one_type(choices: Sequence[Choice]) -> list[pl.Expr]:
     """
     columns = {choice.family for choice in choices if choice.constant is None} - {""}
     if len(columns) == 1:
-        choices = [_followed(choice, next(iter(columns))) for choice in choices]
+        choices = [_like_columns(choice, next(iter(columns))) for choice in choices]
     families = {choice.family: choice for choice in reversed(choices) if choice.family}
     if len(families) > 1 and families.keys() != {"number", "condition"}:
-        first, second = (_described(choice) for choice in reversed(families.values()))
+        first, second = (_description(choice) for choice in reversed(families.values()))
         msg = f"the values must be of one type, and {first} and {second}"
         raise pl.exceptions.InvalidOperationError(msg)
     convert = {"number": _numbers, "text": _texts, "date": _moments, "Duration": _durations}
@@ -104,12 +104,12 @@ def in_one_type(choices: Sequence[Choice]) -> list[pl.Expr]:
     return convert[family](choices) if family in convert else [choice.expr for choice in choices]
 
 
-def _described(choice: Choice) -> str:
+def _description(choice: Choice) -> str:
     name = "a constant" if choice.constant is not None else names_of(choice.expr)
     return f"{name} is {WORDS.get(choice.family, f'of type {choice.dtype}')}"
 
 
-def _followed(choice: Choice, family: str) -> Choice:
+def _like_columns(choice: Choice, family: str) -> Choice:
     """A text that is a date or a truth, where columns are of such."""
     text = choice.constant
     if not isinstance(text, str):
@@ -133,12 +133,12 @@ def _numbers(choices: Sequence[Choice]) -> list[pl.Expr]:
         negative = any(isinstance(choice.constant, int) and choice.constant < 0 for choice in choices)
         return [choice.expr.cast(pl.Int128 if signed or negative else pl.UInt64) for choice in choices]
     stored = next((dtype for dtype in (pl.Float32(), pl.Float16()) if dtype in columns), None)
-    if stored is None or not columns <= _NARROW:
+    if stored is None or not columns <= _SMALL:
         return [choice.expr for choice in choices]
-    return [_stored(choice, stored) for choice in choices]
+    return [_narrow(choice, stored) for choice in choices]
 
 
-def _stored(choice: Choice, dtype: DataType) -> pl.Expr:
+def _narrow(choice: Choice, dtype: DataType) -> pl.Expr:
     value = choice.constant
     if choice.family != "number" or not isinstance(value, (int, float)):
         return choice.expr
