@@ -70,8 +70,7 @@ _FAULTS: tuple[tuple[re.Pattern[str], str, str], ...] = (
     (re.compile(r"empty CSV"), "the file became empty while it was read", _UPSTREAM),
 )
 _WORDS = {
-    "i64": "a whole number",
-    "i128": "a whole number",
+    **dict.fromkeys(("i8", "i16", "i32", "i64", "i128"), "a whole number"),
     "f64": "a number",
     "bool": "true or false",
     "Int64": "a whole number",

@@ -1,4 +1,4 @@
-"""Types of columns in row expressions: casts, and constants compared with them.
+"""Types of columns in row expressions, and constants compared with them.
 
 These functions run when Polars resolves the plan, with the type at hand.
 """
@@ -16,24 +16,18 @@ if TYPE_CHECKING:
 
 Kind: TypeAlias = Literal["condition", "number", "text", "date", "null", "unknown"]
 
-# SQL's names for the types a value may be cast to.
-TARGETS: dict[str, tuple[Kind, pl.DataType]] = {
-    "BOOLEAN": ("condition", pl.Boolean()),
-    **dict.fromkeys(("TINYINT", "SMALLINT", "INT", "BIGINT"), ("number", pl.Int64())),
-    **dict.fromkeys(("FLOAT", "DOUBLE", "DECIMAL"), ("number", pl.Float64())),
-    **dict.fromkeys(("TEXT", "VARCHAR", "CHAR"), ("text", pl.String())),
-    "DATE": ("date", pl.Date()),
-    **dict.fromkeys(("TIMESTAMP", "TIMESTAMPNTZ", "DATETIME"), ("date", pl.Datetime("us"))),
+_NANOSECONDS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "day": 86_400_000_000_000}
+
+_YEARS_OF_NANOSECONDS = range(1678, 2262)
+_LARGE = 2.0**126
+
+WORDS: dict[str, str] = {
+    "condition": "a condition",
+    "number": "a number",
+    "text": "a text",
+    "date": "a date",
 }
-
-_HALF: Literal["half_away_from_zero"] = "half_away_from_zero"
-"""Rounding of decimals and texts where they become whole numbers."""
-
-_NANOSECONDS = {"ns": 1, "us": 1_000, "ms": 1_000_000}
-
 _HUGE = {pl.Int128, pl.UInt128}
-_TRUE = ["true", "t", "yes", "y", "1"]
-_FALSE = ["false", "f", "no", "n", "0"]
 TRUTHS = {"true": True, "false": False}
 """Texts that stand for a Boolean where they are compared with one, in any case."""
 
@@ -71,6 +65,19 @@ def as_number(value: pl.Expr, dtype: DataType, *, unsigned: pl.DataType | None =
     return value.cast(pl.Float64 if dtype.is_float() or dtype in _HUGE else pl.Int64)
 
 
+def as_moment(value: pl.Expr, dtype: DataType) -> pl.Expr:
+    """A date or a time as it is.
+
+    Raises:
+        InvalidOperationError: it is of another type.
+    """
+    if dtype == pl.Null:
+        return value.cast(pl.Datetime("us"))
+    if isinstance(dtype, (pl.Date, pl.Datetime, pl.Time)):
+        return value
+    raise _unfit(value, dtype, "a date")
+
+
 def as_term(value: pl.Expr, dtype: DataType) -> pl.Expr:
     """A number to add or multiply: a whole one in 128 bits, any other in Float64."""
     return value.cast(pl.Int128 if dtype.is_integer() else pl.Float64)
@@ -93,28 +100,59 @@ def as_text(value: pl.Expr, dtype: DataType) -> pl.Expr:
     """
     if dtype.is_nested() or dtype == pl.Duration:
         raise _unfit(value, dtype, "a text")
-    text = value.cast(pl.String)
+    text = value.dt.strftime("%H:%M:%S%.f") if dtype == pl.Time else value.cast(pl.String)
     if isinstance(dtype, pl.Datetime):
         return text.str.replace(r"(\.\d*?)0+($|[+-])", "$1$2").str.replace(r"\.($|[+-])", "$1")
     return text
 
 
-def comparison_operand(value: pl.Expr, dtype: DataType, *, other: Kind, truth: bool = False) -> pl.Expr:
-    """Value for a comparison with one of another kind.
+def comparison_operand(
+    value: pl.Expr,
+    dtype: DataType,
+    *,
+    other: Kind,
+    constant: str | float | date | None = None,
+    ordered: bool = False,
+) -> pl.Expr:
+    """Value for a comparison with one of another kind, which may be a constant; `ordered` unless for equality.
 
-    Polars would compare the stored form of a time with a number, and the word of a Boolean with a text; a text that is
-    `truth` stands for a Boolean.
+    Polars would compare the stored form of a time with a number, the word of a Boolean and the digits of a decimal with
+    a text, and the place of a category among others.
 
     Raises:
         InvalidOperationError: the two have nothing to compare.
     """
-    kinds: dict[Kind, str] = {"number": "a number", "text": "a text", "date": "a date"}
+    kind = kind_of(dtype)
+    truth = isinstance(constant, str) and constant.lower() in TRUTHS
     lists = dtype.is_nested() or (other == "text" and dtype == pl.Boolean and not truth)
-    if lists or (other in kinds and (dtype == pl.Duration or (other == "number" and dtype.is_temporal()))):
-        names = ", ".join(f"'{name}'" for name in dict.fromkeys(value.meta.root_names()))
-        msg = f"{names or 'this'} is of type {dtype}, which cannot be compared with {kinds.get(other, 'others')}"
+    stored = kind != other and {kind, other} <= {"number", "text", "date"} and "number" in {kind, other}
+    clocks = other in {"number", "text", "date"} and (
+        dtype == pl.Duration or (dtype == pl.Time and other != "date")
+    )
+    if lists or stored or clocks:
+        msg = f"{names_of(value)} is of type {dtype}, which cannot be compared with {WORDS.get(other, 'others')}"
         raise pl.exceptions.InvalidOperationError(msg)
+    if ordered and other == "text":
+        return of_category(value, dtype)
+    if isinstance(dtype, pl.Datetime) and dtype.time_unit == "ms" and _is_fine(constant):
+        return value.cast(pl.Datetime("us", dtype.time_zone))
     return value
+
+
+def _is_fine(constant: str | float | date | None) -> bool:
+    """Whether a constant is a time with digits that milliseconds have not."""
+    moment = iso_date(constant) if isinstance(constant, str) else constant
+    return isinstance(moment, datetime) and moment.microsecond % 1000 > 0
+
+
+def of_category(value: pl.Expr, dtype: DataType) -> pl.Expr:
+    """The name of a category; other values as they are."""
+    return value.cast(pl.String) if isinstance(dtype, (pl.Categorical, pl.Enum)) else value
+
+
+def names_of(value: pl.Expr) -> str:
+    """The columns that a value is made of, quoted."""
+    return ", ".join(f"'{name}'" for name in dict.fromkeys(value.meta.root_names())) or "this"
 
 
 def kind_of(dtype: DataType) -> Kind:
@@ -127,17 +165,16 @@ def kind_of(dtype: DataType) -> Kind:
 
 
 def _unfit(value: pl.Expr, dtype: DataType, expected: str) -> pl.exceptions.InvalidOperationError:
-    names = ", ".join(f"'{name}'" for name in dict.fromkeys(value.meta.root_names()))
     return pl.exceptions.InvalidOperationError(
-        f"{expected} is needed, and {names or 'this'} is of type {dtype}"
+        f"{expected} is needed, and {names_of(value)} is of type {dtype}"
     )
 
 
 def constant_like(column: pl.Expr, dtype: DataType, *, value: str | float | date) -> pl.Expr:
     """TRUE, FALSE, a fraction, a date or a text of one, to compare a column of this type with.
 
-    A fraction is rounded as the values of a column of fewer than 64 bits are: 0.1 is what 0.1 is stored as. A time
-    without a time zone is in the column's.
+    A fraction is rounded as the values of a column of fewer than 64 bits are: 0.1 is what 0.1 is stored as. 2.0
+    is a whole number beside such. A time without a time zone is in the column's.
 
     Raises:
         InvalidOperationError: a text column is compared with TRUE or FALSE, which Polars would find different; a time
@@ -149,6 +186,8 @@ def constant_like(column: pl.Expr, dtype: DataType, *, value: str | float | date
             raise pl.exceptions.InvalidOperationError(msg)
         return pl.lit(value)
     if isinstance(value, float):
+        if dtype.is_integer() and value.is_integer() and abs(value) < _LARGE:
+            return pl.lit(int(value), dtype=pl.Int128)
         narrow = dtype if dtype in {pl.Float32, pl.Float16} else pl.Float64
         fits = pl.Series([value]).cast(narrow).is_finite().item()
         return pl.lit(value, dtype=narrow if fits else pl.Float64)
@@ -172,6 +211,11 @@ def number_like(_: pl.Expr, dtype: DataType, *, value: float, literal: pl.Expr) 
 def _moment_like(column: pl.Expr, dtype: DataType, moment: date) -> pl.Expr:
     """A date or time to compare a column of dates or times with."""
     zone = getattr(dtype, "time_zone", None)
+    if dtype == pl.Datetime("ns", zone):
+        # A date beside nanoseconds would be null, if it is none of them.
+        midnight = moment if isinstance(moment, datetime) else datetime.combine(moment, time())
+        constant = _moment_like(column, pl.Datetime("us", zone), midnight)
+        return constant.cast(dtype) if is_of_nanoseconds(midnight) else constant
     if isinstance(moment, datetime) and moment.tzinfo is not None:
         if zone is None:
             msg = f"{moment} has a time zone, and {column.meta.root_names()} has none"
@@ -183,23 +227,9 @@ def _moment_like(column: pl.Expr, dtype: DataType, moment: date) -> pl.Expr:
     return pl.lit(moment)
 
 
-def cast(value: pl.Expr, dtype: DataType, target: pl.DataType, *, strict: bool) -> pl.Expr:
-    """SQL's CAST of a value of this type; a value out of its domain is an error, or null unless `strict`."""
-    if target == pl.String and dtype != pl.Boolean:
-        return as_text(value, dtype)
-    if isinstance(dtype, (pl.Categorical, pl.Enum)):
-        value, dtype = value.cast(pl.String), pl.String()
-    if target == pl.String and dtype == pl.Boolean:
-        return pl.when(value).then(pl.lit("true")).when(~value).then(pl.lit("false"))
-    if target.is_integer() and dtype.is_float():
-        return value.round(0).cast(target, strict=strict)
-    if target.is_integer() and dtype.is_decimal():
-        return value.round(0, mode=_HALF).cast(target, strict=strict)
-    if target.is_temporal():
-        value = on_the_clock(value, dtype)
-    if dtype != pl.String or target == pl.String:
-        return value.cast(target, strict=strict)
-    return _cast_text(value, target, strict=strict)
+def is_of_nanoseconds(moment: date) -> bool:
+    """Whether a date or time is one of nanoseconds in 64 bits."""
+    return moment.year in _YEARS_OF_NANOSECONDS
 
 
 def on_the_clock(value: pl.Expr, dtype: DataType) -> pl.Expr:
@@ -208,38 +238,30 @@ def on_the_clock(value: pl.Expr, dtype: DataType) -> pl.Expr:
     return value.dt.replace_time_zone(None) if zoned else value
 
 
-def moments_alike(value: pl.Expr, dtype: DataType, other: DataType) -> pl.Expr:
-    """A date or time for a comparison with another.
+def alike(value: pl.Expr, dtype: DataType, other: DataType) -> pl.Expr:
+    """A column for a comparison with another.
 
-    Beside a date, times are those of the clock in their zone; times of other units are compared in every digit.
+    Beside a date, times are those of the clock in their zone; times of other units are compared in every digit, and
+    categories of other types by their names.
     """
-    if other == pl.Date:
-        return on_the_clock(value, dtype)
-    if not isinstance(dtype, pl.Datetime) or not isinstance(other, pl.Datetime):
+    if isinstance(dtype, (pl.Categorical, pl.Enum)) and dtype != other:
+        return value.cast(pl.String)
+    unit, of = _unit(dtype), _unit(other)
+    if unit is None or of is None or unit == of:
         return value
-    if dtype.time_unit == other.time_unit or dtype.time_zone != other.time_zone:
+    zones = getattr(dtype, "time_zone", None), getattr(other, "time_zone", None)
+    if "day" not in {unit, of} and zones[0] != zones[1]:
         return value
-    nanoseconds: pl.Expr = value.to_physical().cast(pl.Int128) * _NANOSECONDS[dtype.time_unit]
+    shown = on_the_clock(value, dtype) if of == "day" else value
+    nanoseconds: pl.Expr = shown.to_physical().cast(pl.Int128) * _NANOSECONDS[unit]
     return nanoseconds
 
 
-def _cast_text(value: pl.Expr, target: pl.DataType, *, strict: bool) -> pl.Expr:
-    value = value.str.strip_chars()
-    if target == pl.Boolean:
-        words = value.str.to_lowercase().cast(pl.Enum([*_TRUE, *_FALSE]), strict=strict)
-        return words.is_in(_TRUE)
-    if target == pl.Date:
-        # What follows a date, such as a time of day, is left out.
-        return value.str.replace(r"^(\d{4}-\d{2}-\d{2})[ T].*$", "$1").str.to_date("%Y-%m-%d", strict=strict)
-    if isinstance(target, pl.Datetime):
-        full = value.str.replace("T", " ", literal=True).str.replace(r"^(\d{4}-\d{2}-\d{2})$", "$1 00:00:00")
-        return full.str.to_datetime("%Y-%m-%d %H:%M:%S%.f", time_unit="us", strict=strict)
-    if target.is_integer():
-        # Whole numbers keep every digit; what has a fraction or an exponent is rounded.
-        number = value.cast(pl.Float64, strict=strict).round(0, mode=_HALF)
-        whole = value.cast(target, strict=False)
-        return pl.coalesce(whole, pl.when(whole.is_null()).then(number).cast(target, strict=strict))
-    return value.cast(target, strict=strict)
+def _unit(dtype: DataType) -> str | None:
+    """The unit that dates and times are stored in."""
+    if isinstance(dtype, pl.Datetime):
+        return dtype.time_unit
+    return "day" if dtype == pl.Date else None
 
 
 def iso_date(value: str) -> date | None:

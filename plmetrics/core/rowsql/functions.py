@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from plmetrics.core.rowsql.dtypes import TARGETS, cast, iso_date, number_like
+from plmetrics.core.rowsql.casts import TARGETS, cast, decimal_type
+from plmetrics.core.rowsql.dtypes import as_moment, iso_date
 from plmetrics.core.rowsql.operators import CHAINS
 from plmetrics.core.rowsql.parts import (
     Node,
@@ -22,9 +23,10 @@ from plmetrics.core.rowsql.parts import (
     term,
     text,
 )
+from plmetrics.core.rowsql.unions import union
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from polars.datatypes import DataType
 
@@ -90,24 +92,7 @@ def horizontal(function: Callable[[list[pl.Expr]], pl.Expr], build: TermBuilder,
     nodes = [node.this, *node.expressions]
     parts = [build(member) for member in nodes]
     kind = common_kind(parts, node)
-    return derived_part(kind, function(_side_by_side(parts)), *parts)
-
-
-def _side_by_side(parts: Sequence[Term]) -> list[pl.Expr]:
-    """Values of which one is the result: a number takes the type of others of fewer bits, as it does in comparisons.
-
-    Else these would be widened: a 0.1 of 32 bits is no 0.1 of 64.
-    """
-    others = [part.expr for part in parts if part.literal is None and part.kind in {"number", "unknown"}]
-    if not others:
-        return [part.expr for part in parts]
-    column = others[0] if len(others) == 1 else pl.coalesce(others)
-    return [
-        column.pipe_with_dtype(partial(number_like, value=part.literal, literal=part.expr))
-        if isinstance(part.literal, (int, float)) and part.kind == "number"
-        else part.expr
-        for part in parts
-    ]
+    return derived_part(kind, union(parts, function), *parts)
 
 
 def _greatest(values: list[pl.Expr]) -> pl.Expr:
@@ -140,10 +125,16 @@ def case(build: TermBuilder, node: Node) -> Term:
     default = node.args.get("default")
     otherwise = build(default) if default is not None else Term(pl.lit(None), "null")
     kind = common_kind([*results, otherwise], node)
-    *values, chosen = _side_by_side([*results, otherwise])
-    for test_expr, value in reversed(list(zip(tests, values, strict=True))):
-        chosen = pl.when(test_expr).then(value).otherwise(chosen)
-    return derived_part(kind, chosen, otherwise, *sources)
+    return derived_part(kind, union([*results, otherwise], _first_of, tests), otherwise, *sources)
+
+
+def _first_of(expressions: list[pl.Expr]) -> pl.Expr:
+    """The value of the first test that is true; as many tests as values come first, and one more value last."""
+    *pairs, chosen = expressions
+    count = len(pairs) // 2
+    for test, value in reversed(list(zip(pairs[:count], pairs[count:], strict=True))):
+        chosen = pl.when(test).then(value).otherwise(chosen)
+    return chosen
 
 
 def length(build: TermBuilder, node: Node) -> Term:
@@ -197,7 +188,8 @@ def _field(field: str, build: TermBuilder, node: Node, source: Node) -> Term:
     part = build(source)
     if part.kind not in {"date", "unknown"}:
         refuse(node, f"{field} needs a date", "write CAST(x AS DATE)")
-    return derived_part("number", _FIELDS[field](part.expr).cast(pl.Int64), part)
+    value = part.expr if part.kind == "date" else part.expr.pipe_with_dtype(as_moment)
+    return derived_part("number", _FIELDS[field](value).cast(pl.Int64), part)
 
 
 def cast_part(build: TermBuilder, node: Node) -> Term:
@@ -207,14 +199,26 @@ def cast_part(build: TermBuilder, node: Node) -> Term:
     if name not in TARGETS or node.args["to"].args.get("nested"):
         refuse(node, f"a cast to {name} is not allowed", _CASTS)
     kind, target = TARGETS[name]
+    if target.is_decimal() and node.args["to"].expressions:
+        target = _decimal_of(node)
     part = build(node.this)
     if kind == "date" and isinstance(part.literal, str):
         return _date_constant(node, part.literal, is_date=target == pl.Date)
     conversion = partial(cast, target=target, strict=node.key == "cast")
-    copies = 3 if target.is_integer() else 1
+    copies = 6 if target.is_integer() or target.is_decimal() else 1
     if part.kind in _CERTAIN:
         return derived_part(kind, conversion(part.expr, _CERTAIN[part.kind]), part, copies=copies)
     return derived_part(kind, part.expr.pipe_with_dtype(conversion), part, copies=copies)
+
+
+def _decimal_of(node: Node) -> pl.DataType:
+    """DECIMAL(10, 2), or DECIMAL(10) without digits after the point."""
+    sizes = [str(size.this) for size in node.args["to"].expressions]
+    digits = [int(size) for size in sizes if size.isdecimal()]
+    target = decimal_type(*digits) if 1 <= len(digits) == len(sizes) <= 2 else None
+    if target is None:
+        refuse(node, f"there is no DECIMAL({', '.join(sizes)})", "write DECIMAL(10, 2)")
+    return target
 
 
 def _date_constant(node: Node, value: str, *, is_date: bool) -> Term:
@@ -233,7 +237,7 @@ def _date_constant(node: Node, value: str, *, is_date: bool) -> Term:
 
 
 _CERTAIN: dict[str, pl.DataType] = {"condition": pl.Boolean(), "text": pl.String()}
-_CASTS = "known: BOOLEAN, BIGINT, DOUBLE, VARCHAR, DATE, TIMESTAMP"
+_CASTS = "known: BOOLEAN, BIGINT, DOUBLE, DECIMAL, VARCHAR, DATE, TIMESTAMP"
 _THIS = frozenset({"this"})
 _ALL = frozenset({"this", "expressions", "ignore_nulls"})
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from plmetrics.core.rowsql.dtypes import TRUTHS, comparison_operand, constant_like, kind_of, moments_alike
+from plmetrics.core.rowsql.dtypes import alike, comparison_operand, constant_like, kind_of
 from plmetrics.core.rowsql.parts import (
     Node,
     NodeRule,
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 _DECIMAL = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _MAX_PATTERN = 500
+_EQUALITIES = (operator.eq, operator.ne)
 _INTEGERS = range(-(2**63), 2**63)
 
 
@@ -172,7 +173,12 @@ def _comparison(
     if left.kind == right.kind == "unknown" or _are_moments(left, right):
         expression = first.pipe_with_dtype(partial(_of_columns, other=second, operation=operation))
         return derived_part("condition", expression, left, right)
-    expression = operation(_comparable(first, left, right), _comparable(second, right, left))
+    ordered = operation not in _EQUALITIES
+    sides = (
+        _comparable(first, left, right, ordered=ordered),
+        _comparable(second, right, left, ordered=ordered),
+    )
+    expression = operation(*sides)
     return derived_part("condition", expression, left, right)
 
 
@@ -181,12 +187,13 @@ def _are_moments(left: Term, right: Term) -> bool:
     return {left.kind, right.kind} == {"unknown", "date"} and left.literal is None and right.literal is None
 
 
-def _comparable(value: pl.Expr, part: Term, other: Term) -> pl.Expr:
+def _comparable(value: pl.Expr, part: Term, other: Term, *, ordered: bool = False) -> pl.Expr:
     """The value of a part, refused where its type has nothing to compare with the other's kind."""
     if part.kind != "unknown":
         return value
-    truth = isinstance(other.literal, str) and other.literal.lower() in TRUTHS
-    return value.pipe_with_dtype(partial(comparison_operand, other=other.kind, truth=truth))
+    return value.pipe_with_dtype(
+        partial(comparison_operand, other=other.kind, constant=other.literal, ordered=ordered)
+    )
 
 
 def _of_columns(
@@ -196,8 +203,8 @@ def _of_columns(
 
     def comparison(second: pl.Expr, of: DataType) -> pl.Expr:
         return operation(
-            comparison_operand(moments_alike(value, dtype, of), dtype, other=kind_of(of)),
-            comparison_operand(moments_alike(second, of, dtype), of, other=kind_of(dtype)),
+            comparison_operand(alike(value, dtype, of), dtype, other=kind_of(of)),
+            comparison_operand(alike(second, of, dtype), of, other=kind_of(dtype)),
         )
 
     return other.pipe_with_dtype(comparison)

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import polars as pl
 
-from plmetrics.core.rowsql.dtypes import TRUTHS, Kind, as_condition, as_number, as_term, as_text, iso_date
+from plmetrics.core.rowsql.dtypes import (
+    TRUTHS,
+    WORDS,
+    Kind,
+    as_condition,
+    as_number,
+    as_term,
+    as_text,
+    iso_date,
+)
 from plmetrics.core.rowsql.fault import RowExpressionError
 
 if TYPE_CHECKING:
@@ -19,14 +28,7 @@ Node: TypeAlias = Any  # of sqlglot's tree; its classes differ between versions
 
 COLUMN_BITS = 63
 _EXACT_BITS = 126
-_KINDS = {
-    "condition": "a condition",
-    "number": "a number",
-    "text": "a text",
-    "date": "a date",
-    "null": "NULL",
-    "unknown": "a column",
-}
+_KINDS = {**WORDS, "null": "NULL", "unknown": "a column"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,11 @@ _READ_ONLY = "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY"
 
 
 _POSTGRESQL_TYPE = b"POSTGRESQL:type"
-_DECIMAL = {b"MYSQL:type": b"decimal"}
+_MYSQL_TYPE = b"MYSQL:type"
+_DECIMAL = {_MYSQL_TYPE: b"decimal"}
+_YEAR = {_MYSQL_TYPE: b"year"}
+_EARLIEST = {pl.Date: -2_440_588, pl.Datetime: -2_440_588 * 86_400 * 1_000_000}
+"""The first day of PostgreSQL, in 4713 BC, in days and microseconds of 1970."""
 _EXACT = 2**53
 _LONG_WHOLE = r"^(-?[0-9]{16,38})(?:\.0*)?$"
 CAST = "leave it out of the query, or CAST it to a number or a text"
@@ -188,8 +192,8 @@ def _field(name: str, code: int) -> pa.Field:
         **dict.fromkeys((OF.DATETIME, OF.TIMESTAMP), pa.timestamp("us")),
         OF.NULL: pa.null(),
     }
-    is_decimal = code in {OF.DECIMAL, OF.NEWDECIMAL}
-    return pa.field(name, types.get(code, pa.string()), metadata=_DECIMAL if is_decimal else None)
+    marks = {OF.DECIMAL: _DECIMAL, OF.NEWDECIMAL: _DECIMAL, OF.YEAR: _YEAR}
+    return pa.field(name, types.get(code, pa.string()), metadata=marks.get(code))
 
 
 def _batches(cursor: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -208,7 +212,7 @@ def _column(field: pa.Field, values: Sequence[str | bytes | None]) -> pa.Array:
     """
     import pyarrow as pa
 
-    if field.metadata:
+    if field.metadata == _DECIMAL:
         return decimal_numbers(pl.Series(field.name, values, pl.String)).to_arrow()
     try:
         return pa.array(values).cast(field.type)
@@ -221,6 +225,27 @@ def postgresql_type(field: pa.Field) -> str:
     """The name of a column's type in PostgreSQL, that of a list with `_` before it; nothing elsewhere."""
     name: bytes = (field.metadata or {}).get(_POSTGRESQL_TYPE, b"")
     return name.decode()
+
+
+def mysql_type(field: pa.Field) -> str:
+    """The name of a column's type in MySQL where its values are those of another; nothing elsewhere."""
+    name: bytes = (field.metadata or {}).get(_MYSQL_TYPE, b"")
+    return name.decode()
+
+
+def check_moments(moments: pl.Series) -> None:
+    """Refuse dates and times of PostgreSQL that its driver has not.
+
+    'infinity', and what lies beyond the 64 bits from 1970 on, overflow to times before any of PostgreSQL.
+
+    Raises:
+        DataError: there is one.
+    """
+    earliest = _EARLIEST[moments.dtype.base_type()]
+    if (moments.to_physical() < earliest).any():
+        msg = f"column '{moments.name}' has a date or time that cannot be read, such as 'infinity'"
+        hint = f"write CASE WHEN isfinite({moments.name}) THEN {moments.name} END in the query for null in its place"
+        raise DataError(Problem(msg, ("data", "query"), hint))
 
 
 def decimal_numbers(texts: pl.Series) -> pl.Series:

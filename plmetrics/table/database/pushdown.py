@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from plmetrics.core.rowsql import RowExpressionError
 from plmetrics.core.rowsql.compiler import parse
-from plmetrics.table.database.drivers import postgresql_type
+from plmetrics.table.database.drivers import mysql_type, postgresql_type
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -74,6 +74,8 @@ def database_condition(where: str, schema: pa.Schema, kind: str) -> str | None:
 def _type_of(field: pa.Field, kind: str) -> int | None:
     if kind == "postgresql":
         return _POSTGRESQL.get(postgresql_type(field))
+    if mysql_type(field) == "year":  # beside which 24 is 2024
+        return None
     of = _OTHERS.get(str(field.type))
     return of if of in _SURE[kind] else None
 

@@ -21,7 +21,14 @@ import polars as pl
 
 from plmetrics.core.errors import ConfigError, DataError, EnvironmentFault, PlmetricsError, Problem
 from plmetrics.core.redaction import mask_address
-from plmetrics.table.database.drivers import CAST, Database, database_of, decimal_numbers, postgresql_type
+from plmetrics.table.database.drivers import (
+    CAST,
+    Database,
+    check_moments,
+    database_of,
+    decimal_numbers,
+    postgresql_type,
+)
 from plmetrics.table.files import Complaints, SourceFile, stamp_of
 from plmetrics.table.formats import parquet
 from plmetrics.table.formats.hive import FILE_PATH, Partitions
@@ -41,6 +48,7 @@ _SEED = 17
 _WORD = 1 << 64
 _STATE = re.compile(r"SQLSTATE: (?P<state>\w{5})")
 _UNREAD = re.compile(r"interval|extension<|month_day_nano|^money$|^oid$")
+_MOMENTS = ("date", "timestamp", "timestamptz")
 _MISREAD = ("money", "oid")
 """Types of PostgreSQL that its driver has as cents, and as numbers that are negative from 2^31 on."""
 _NOT_READ = re.compile(r"read-?only (mode|database)|: syntax error|data-modifying|CTE needs a SELECT")
@@ -280,6 +288,9 @@ def _frame(parts: list[pa.RecordBatch | pa.Table], schema: pa.Schema) -> pl.Data
     table = pa.concat_tables(tables)
     columns = {name: _storage(table[name]) for name in table.column_names}
     frame = pl.DataFrame(pl.from_arrow(pa.table(columns)))
+    for field in schema:
+        if postgresql_type(field) in _MOMENTS:
+            check_moments(frame[field.name])
     decimals = [field.name for field in schema if postgresql_type(field) == "numeric"]
     return frame.with_columns(decimal_numbers(frame[name]) for name in decimals)
 

@@ -16,6 +16,7 @@ from polars.testing import assert_frame_equal
 from table.database.test_query import MARIADB, POSTGRES, connect_mariadb
 
 import plmetrics as plm
+from plmetrics.core.errors import DataError
 from plmetrics.core.rowsql import compile_row
 from plmetrics.table.opening import open_source
 
@@ -175,6 +176,33 @@ def test_types_of_postgresql(databases, where):
 )
 def test_types_of_mariadb(every_database, where):
     check_rows_that_come(every_database, "mariadb", where)
+
+
+def test_years_of_mariadb_are_not_compared_by_it(every_database):
+    """For MariaDB the year 24 is 2024: rows of 1999 would be lost."""
+    with connect_mariadb() as connection, connection.cursor() as cursor:
+        cursor.execute(f"CREATE TABLE {TABLE}_years (y year)")
+        cursor.execute(f"INSERT INTO {TABLE}_years VALUES (1999), (2024), (NULL)")
+    try:
+        for where in ("y > 24", "y >= 1", "y <> 7"):
+            source = source_of(every_database, "mariadb", where, f"SELECT * FROM {TABLE}_years")
+            assert source.frame.filter(compile_row(where).expr).collect()["y"].to_list() == [1999, 2024]
+    finally:
+        with connect_mariadb() as connection, connection.cursor() as cursor:
+            cursor.execute(f"DROP TABLE {TABLE}_years")
+
+
+@pytest.mark.parametrize("moment", ["infinity", "-infinity"])
+@pytest.mark.parametrize("kind", ["date", "timestamp", "timestamptz"])
+def test_an_infinite_time_of_postgresql_is_an_error(databases, kind, moment):
+    """Its driver has it as a time before all others; the condition rules it out, or it is refused."""
+    query = f"SELECT * FROM (VALUES ('{moment}'::{kind}), ('2026-01-01'), ('0044-03-15 BC'), (NULL)) AS t (z)"
+    with pytest.raises(DataError, match="column 'z' has a date or time that cannot be read") as caught:
+        source_of(databases, "postgresql", None, query)
+    assert "isfinite(z)" in str(caught.value)
+    finite = query.replace("SELECT *", "SELECT CASE WHEN isfinite(z) THEN z END AS z")
+    source = source_of(databases, "postgresql", None, finite)
+    assert source.frame.collect()["z"].null_count() == 2
 
 
 @pytest.mark.exhaustive
