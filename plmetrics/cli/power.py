@@ -58,6 +58,8 @@ def power(
         if None not in (effect, units, chance):
             hint = "leave one of --effect, --units and --power out"
             raise ConfigError([Problem("two of effect, units and power give the third", ("power",), hint)])
+        if relative and effect is None:
+            raise ConfigError([Problem("--relative is of an effect", ("effect",), "give --effect as well")])
         _check_clusters(cluster_size, icc, cluster_cv)
         plan = power_plan(
             baseline,

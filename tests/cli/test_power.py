@@ -106,6 +106,7 @@ def test_few_clusters_have_the_power_that_is_planned(invoke: Any) -> None:
         (("0.1", "--effect", "nan"), "other than 0"),
         (("0.1", "--effect", "0.1", "--cluster-size", "9", "--icc", "2"), "icc: must lie"),
         (("0.1", "--effect", "0.1", "--cluster-size", "0", "--icc", "0"), "cluster size: must be 1 or more"),
+        (("0.1", "--units", "900", "--relative"), "effect: --relative is of an effect"),
         (("0.1", "--effect", "0.1", "--icc", "0.1"), "cluster size: --icc is of clusters"),
         (("0.1", "--effect", "0.1", "--cluster-cv", "0.1", "--icc", "0"), "give --cluster-size as well"),
         (("0.1", "--effect", "0.1", "--cluster-size", "9"), "icc: clusters have a correlation"),
