@@ -15,7 +15,7 @@ from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.catalogue.uplift.arm_means import Samples, arm_means
 from plmetrics.catalogue.uplift.bin_bounds import TargetedTotals, area_bound, top_bound
-from plmetrics.catalogue.uplift.propensity import OfArms
+from plmetrics.catalogue.uplift.propensity import ARM_NAMES, OfArms
 from plmetrics.core import ops
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ _GUTIERREZ = (
 )
 _INFINITY = float("inf")
 _TIE = 1e-12
-_ARMS = ("treated", "control")
 
 
 class OfOrder(OfArms):
@@ -226,11 +225,11 @@ class UpliftAtTop(OfOrder):
 
     def finalise(self, state: Any) -> Any:
         """Difference of the means in the top."""
-        return ops.difference(*self.means(state, _ARMS))
+        return ops.difference(*self.means(state, ARM_NAMES))
 
     def means(self, state: Any, arms: tuple[str, ...]) -> list[Any]:
         """Mean outcomes of arms in the top."""
-        shares = dict(zip(_ARMS, self._shares(state), strict=True))
+        shares = dict(zip(ARM_NAMES, self._shares(state), strict=True))
         return [
             ops.ratio(
                 ops.total(getattr(state, f"{arm}_outcome") * shares[arm]),
@@ -242,7 +241,7 @@ class UpliftAtTop(OfOrder):
     @property
     def samples(self) -> Samples:  # type: ignore[override]
         """Both arms in the top."""
-        return tuple((TopMean(arm, self), 1.0) for arm in _ARMS)
+        return tuple((TopMean(arm, self), 1.0) for arm in ARM_NAMES)
 
     def undefined(self, state: Any) -> Undefined:
         """Also fewer rows than k, and an arm without rows in the top."""

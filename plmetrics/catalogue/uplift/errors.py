@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from plmetrics.catalogue.metric import Direction, Undefined, fact_of
 from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.uplift.propensity import (
+    ARM_NAMES,
     CONTROL,
     INFINITY,
     OUTCOME,
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
     from plmetrics.catalogue.uplift.propensity import ByPropensity
 
-_ARMS = ("treated", "control")
 _CLEAR = 1e6
 """A variance is clear that is so many times what may be hidden."""
 
@@ -80,7 +80,7 @@ class EffectError(OfArms):
     def _blur(self, state: Any) -> Any:
         """Largest variance of the arms below all digits: about that of an arm of one number."""
         total = 0.0
-        for arm in _ARMS:
+        for arm in ARM_NAMES:
             first, second, weight = self._moments(state, arm)
             vague = is_lost(state, OUTCOME.key, first, second, weight)
             total = total + ops.where(vague, LEAST * ops.ratio(second, weight**2), 0.0)
@@ -88,11 +88,11 @@ class EffectError(OfArms):
 
     def _variance(self, state: Any) -> Any:
         """The sum over arms of variance / weight; variation within the rounding of n summands is none."""
-        total = 0.0
-        for arm in _ARMS:
-            first, second, weight = self._moments(state, arm)
-            total = total + ops.ratio(variation(first, second, weight, state.n), weight * (weight - 1.0))
-        return total + _of_alike_arm([self._sample(state, arm) for arm in _ARMS])
+        samples = [self._sample(state, arm) for arm in ARM_NAMES]
+        total = _of_alike_arm(samples)
+        for weight, _, varying in samples:
+            total = total + ops.ratio(varying, weight * (weight - 1.0))
+        return total
 
     def _sample(self, state: Any, arm: str) -> tuple[Any, Any, Any]:
         """Effective number of rows of an arm, their mean, and the sum of squares about it."""
@@ -121,13 +121,15 @@ class WeightedEffectError(EffectError):
 
     def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
         squares = {
-            f"{arm}_{name}": atom for arm in _ARMS for name, atom in _squared_sums(treated=arm == "treated")
+            f"{arm}_{name}": atom
+            for arm in ARM_NAMES
+            for name, atom in _squared_sums(treated=arm == "treated")
         }
         return {**super().atoms(), **squares}
 
     def denominators(self, state: Any) -> tuple[Any, ...]:
         """Effective number of rows of each arm."""
-        return tuple(self._effective_rows(state, arm) for arm in _ARMS)
+        return tuple(self._effective_rows(state, arm) for arm in ARM_NAMES)
 
     def _effective_rows(self, state: Any, arm: str) -> Any:
         return ops.ratio(getattr(state, f"{arm}_weight") ** 2, getattr(state, f"{arm}_mass"))
@@ -138,18 +140,17 @@ class WeightedEffectError(EffectError):
 
     def _variance(self, state: Any) -> Any:
         """The sum over arms of the variance of a weighted mean."""
-        total = 0.0
-        for arm in _ARMS:
-            first, second, weight = self._moments(state, arm)
-            mass, one, two, rows = (
-                getattr(state, f"{arm}_{part}") for part in ("mass", "mass_sum", "mass_square_sum", "rows")
+        samples = [self._sample(state, arm) for arm in ARM_NAMES]
+        total = _of_alike_arm(samples)
+        for arm, (_, mean, varying) in zip(ARM_NAMES, samples, strict=True):
+            weight, mass, one, two, rows = (
+                getattr(state, f"{arm}_{part}")
+                for part in ("weight", "mass", "mass_sum", "mass_square_sum", "rows")
             )
-            mean = ops.ratio(first, weight)
             around = two - 2.0 * mean * one + mean**2 * mass
-            differs = variation(first, second, weight, state.n) > 0
             part = ops.ratio(rows, rows - 1.0) * ops.ratio(ops.larger(around, 0.0), weight**2)
-            total = total + ops.where(differs, part, 0.0)
-        return total + _of_alike_arm([self._sample(state, arm) for arm in _ARMS])
+            total = total + ops.where(varying > 0, part, 0.0)
+        return total
 
 
 def _of_alike_arm(samples: Sequence[tuple[Any, Any, Any]]) -> Any:
@@ -211,7 +212,7 @@ class WeightedArmsError(OfArms):
 
     def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
         atoms = dict(self.of.atoms())
-        for arm in _ARMS:
+        for arm in ARM_NAMES:
             mass = atoms[f"{arm}_square"]
             assert not isinstance(mass, tuple)
             first = f"{mass.key}_centred_1"
@@ -243,7 +244,8 @@ class WeightedArmsError(OfArms):
     def denominators(self, state: Any) -> tuple[Any, ...]:
         """The effective sample size of each arm."""
         return tuple(
-            ops.ratio(getattr(state, f"{arm}_inverse") ** 2, getattr(state, f"{arm}_square")) for arm in _ARMS
+            ops.ratio(getattr(state, f"{arm}_inverse") ** 2, getattr(state, f"{arm}_square"))
+            for arm in ARM_NAMES
         )
 
     @staticmethod
@@ -251,7 +253,7 @@ class WeightedArmsError(OfArms):
         """Variance, and the size of its terms."""
         total, size = 0.0, 0.0
         samples = []
-        for arm in _ARMS:
+        for arm in ARM_NAMES:
             outcome, inverse, mass, one, two = (
                 getattr(state, f"{arm}_{part}") for part in ("outcome", "inverse", "square", "one", "two")
             )

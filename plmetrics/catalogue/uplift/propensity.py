@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 INFINITY = float("inf")
+ARM_NAMES = ("treated", "control")
 OUTCOME = RowValue("label", lambda rows: rows.label)
 TREATED = Atom("treated", lambda rows: rows.treated, counts=True)
 CONTROL = Atom("control", lambda rows: ~rows.treated, counts=True, complement_of=("n", TREATED))

@@ -28,7 +28,6 @@ TARGETS: dict[str, tuple[Kind, pl.DataType]] = {
 _HALF: Literal["half_away_from_zero"] = "half_away_from_zero"
 """Rounding of decimals and texts where they become whole numbers, and of all numbers where they become decimals."""
 
-_CASTABLE = ("condition", "number", "date")
 _MAX_PRECISION = 38
 _GUARD_DIGITS = 12
 """Digits of a text beyond those of its decimal, which decide its rounding."""
@@ -55,11 +54,8 @@ def cast(value: pl.Expr, dtype: DataType, target: pl.DataType, *, strict: bool) 
     if target == pl.String:
         return as_text(value, dtype)
     kind = "condition" if dtype == pl.Boolean else kind_of(dtype)
-    if (
-        dtype != pl.Null
-        and kind != "text"
-        and (kind not in _CASTABLE or (kind == "date") != target.is_temporal())
-    ):
+    is_misfit = kind == "unknown" or (kind == "date") != target.is_temporal()
+    if is_misfit and kind != "text" and dtype != pl.Null:
         msg = f"{names_of(value)} is of type {dtype}, which is not cast to {target}"
         raise pl.exceptions.InvalidOperationError(msg)
     value, dtype = of_category(value, dtype), pl.String() if kind == "text" else dtype

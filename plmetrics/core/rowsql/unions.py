@@ -19,6 +19,7 @@ from plmetrics.core.rowsql.dtypes import (
     constant_like,
     is_of_nanoseconds,
     iso_date,
+    kind_of,
     names_of,
     number_like,
     of_category,
@@ -51,16 +52,12 @@ class Choice:
     @property
     def family(self) -> str:
         """Word for the types that have a common one; of null none."""
-        dtype = self.dtype
-        if dtype.is_numeric():
-            return "number"
-        if isinstance(dtype, (pl.String, pl.Categorical, pl.Enum)):
-            return "text"
-        if isinstance(dtype, (pl.Date, pl.Datetime)):
-            return "date"
-        if dtype == pl.Null:
+        kind = kind_of(self.dtype)
+        if kind != "unknown":
+            return kind
+        if self.dtype == pl.Null:
             return ""
-        return "condition" if dtype == pl.Boolean else str(dtype.base_type())
+        return "condition" if self.dtype == pl.Boolean else str(self.dtype.base_type())
 
 
 def union(parts: Sequence[Term], combine: Combination, tests: Sequence[pl.Expr] = ()) -> pl.Expr:

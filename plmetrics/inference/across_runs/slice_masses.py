@@ -32,7 +32,9 @@ def decomposition_masses(analysis: Analysis, suite: Suite) -> list[RecordedMasse
     A slice with a denominator of 0 may have a numerator: `massless` is what it adds to the mean of all rows.
     """
     with_mass = [subject for subject in subjects(suite) if subject.class_metric.mean == "mass"]
-    sets = {states.slices.slice_set.name: states for states in analysis.sets} if with_mass else {}
+    if not with_mass:
+        return []
+    sets = {states.slices.slice_set.name: states for states in analysis.sets}
     whole = _columns(analysis.sets[0].sums)
     slices = {name: _columns(sets[name].sums) for name in {subject.slice_set for subject in with_mass}}
     entries: list[RecordedMasses] = []
