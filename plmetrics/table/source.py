@@ -31,13 +31,13 @@ ROW_NUMBER = "@@number"
 class Source:
     """Unread prediction table.
 
-    `kind` is the format, or `frame`; `files` is empty for a frame; `rows` is known where footers or a
-    DataFrame tell it, else None. `not_retrieved` says what a score that is null means in a ranking: that it is bad, or
-    that the model did not retrieve the row; a query of which it retrieved nothing then has "no_part" or counts "zero".
-    `unjudged` is the number of queries of a ranking that its judgements lack, and which are left out.
-    `conflicts` are columns that a change of its form left out, since its rows disagree: plans of an example. `absent`
-    are columns that it lacks, and which are null, `derived` those computed from others. `resource` is what must last as
-    long as the table does, `version` the version of a Delta table, or the snapshot of an Iceberg table.
+    `kind` is the format, `frame`, or `spark` for a batch of Spark's rows; `files` is empty for these two; `rows` is
+    known where footers or a DataFrame tell it, else None. `not_retrieved` says what a score that is null means in a
+    ranking: that it is bad, or that the model did not retrieve the row; a query of which it retrieved nothing then has
+    "no_part" or counts "zero". `unjudged` is the number of queries of a ranking that its judgements lack, and which are
+    left out. `conflicts` are columns that a change of its form left out, since its rows disagree: plans of an example.
+    `absent` are columns that it lacks, and which are null, `derived` those computed from others. `resource` is what
+    must last as long as the table does, `version` the version of a Delta table, or the snapshot of an Iceberg table.
     """
 
     frame: pl.LazyFrame
@@ -178,7 +178,7 @@ class Source:
         return warnings
 
     def place(self, row: int) -> str:
-        """Place of a row: its number in its file, if there are several files of known lengths."""
+        """Place of a row: its number in its file, if there are several files of known lengths, or in a Spark batch."""
         start = 0
         for file in self.files if len(self.files) > 1 else ():
             if file.rows is None:
@@ -186,7 +186,7 @@ class Source:
             if row < start + file.rows:
                 return f"row {row - start:,} of {shown_path(file.path)}"
             start += file.rows
-        return f"row {row:,}"
+        return f"row {row:,} of a batch of Spark" if self.kind == "spark" else f"row {row:,}"
 
 
 def schema_of(frame: pl.LazyFrame) -> pl.Schema:

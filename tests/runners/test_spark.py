@@ -116,7 +116,7 @@ def test_a_query_is_never_cut(session: Any, folder: Path) -> None:
 
 def test_what_is_wrong_with_rows_keeps_its_class(session: Any, folder: Path) -> None:
     rows = session.read.parquet(str(folder / "scores.parquet"))
-    with pytest.raises(plm.DataError, match="neither 0 nor 1"):
+    with pytest.raises(plm.DataError, match=r"neither 0 nor 1.* of a batch of Spark \(counted from 0\)"):
         plm.evaluate(rows.selectExpr("y + 1 AS y", "a"), label="y", models="a", metrics=["f1"])
     with pytest.raises(plm.DataError, match="no rows"):
         plm.evaluate(rows.where("y > 1"), label="y", models="a", metrics=["f1"])
@@ -130,3 +130,27 @@ def test_a_column_that_is_not_there_is_named(session: Any, folder: Path) -> None
     rows = session.read.parquet(str(folder / "scores.parquet"))
     with pytest.raises(plm.DataError, match="'score'"):
         plm.evaluate(rows, label="y", models="score", metrics=["f1"])
+    with pytest.raises(plm.DataError, match="several columns of the name 'a'"):
+        plm.evaluate(rows.select("*", "a"), label="y", models="b", metrics=["f1"])
+    with pytest.raises(plm.DataError, match="AMBIGUOUS_REFERENCE"):
+        plm.evaluate(
+            rows.withColumn("other", rows.a).toDF(*[*rows.columns, "A"]),
+            label="y",
+            models="a",
+            metrics=["f1"],
+        )
+
+
+def test_names_with_dots_and_classes_that_nobody_names(session: Any, folder: Path) -> None:
+    """`mapInArrow` looks for a column `a.b` as the field b of a; classes are looked up in all rows."""
+    scores = pl.read_parquet(folder / "scores.parquet").select("u", pl.col("region").alias("region.`name`"))
+    frame = scores.with_columns(call=pl.col("region.`name`").shift(1, fill_value="north"))
+    how: dict[str, Any] = {
+        "task": "multiclass",
+        "label": "region.`name`",
+        "models": "call",
+        "metrics": ["f1"],
+    }
+    one = plm.evaluate(frame, **how).metrics
+    rows = session.createDataFrame(frame.to_arrow()).repartition(3)
+    assert plm.evaluate(rows, **how).metrics.equals(one)

@@ -143,7 +143,10 @@ def _states(
         chosen = rows.select(*[f"`{name.replace('`', '``')}`" for name in columns])
         if query is not None:
             chosen = chosen.repartition(f"`{query.replace('`', '``')}`")
-        table = chosen.mapInArrow(partial(call_on_batches, task=TASK, text=plan, threads=1), SCHEMA).toArrow()
+        # mapInArrow takes the name a.b for the field b of a
+        numbered = chosen.toDF(*[str(place) for place in range(len(columns))])
+        states = partial(call_on_batches, task=TASK, text=plan, threads=1)
+        table = numbered.mapInArrow(states, SCHEMA).toArrow()
     return write_states(table, folder)
 
 

@@ -240,7 +240,7 @@ def needs_constants(suite: Suite, source: Source) -> bool:
     counted = countable(suite)
     check_row_identity(counted, source)
     with reading(source):
-        return _shares_constants(bind(counted, source))
+        return _shares_constants(bind(counted, source, classes=()))
 
 
 def constants_alone(head: Head, table: pl.DataFrame, warnings: tuple[str, ...] = ()) -> State:

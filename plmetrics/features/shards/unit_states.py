@@ -267,11 +267,9 @@ def _groups(batches: Iterator[pa.RecordBatch], most: int | None) -> Iterator[lis
 def _state(plan: UnitPlan, table: pa.Table) -> tuple[int, bytes]:
     suite, variables, constants = open_plan(plan)
     schema = frame_of(plan.table["columns"]).schema
-    frame = pl.DataFrame(pl.from_arrow(table)).select(
-        pl.col(name).cast(kind) for name, kind in schema.items()
-    )
+    frame = pl.DataFrame(pl.from_arrow(table.rename_columns(list(schema)))).cast(dict(schema))
     try:
-        head, rows = count_rows(suite, open_source(frame), constants)
+        head, rows = count_rows(suite, replace(open_source(frame), kind="spark"), constants)
     except BaseException as error:
         variables.mask(error)
         raise

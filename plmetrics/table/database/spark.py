@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,13 @@ if TYPE_CHECKING:
 _EXTRA = "spark"
 _SAMPLE = 1000
 _PATH = ("data", "spark")
-_ABSENT = ("TABLE_OR_VIEW_NOT_FOUND", "PARSE_SYNTAX_ERROR", "SCHEMA_NOT_FOUND", "INVALID_IDENTIFIER")
+_OF_DATA = (
+    "TABLE_OR_VIEW_NOT_FOUND",
+    "PARSE_SYNTAX_ERROR",
+    "SCHEMA_NOT_FOUND",
+    "INVALID_IDENTIFIER",
+    "AMBIGUOUS_REFERENCE",
+)
 _LONGEST = 300
 
 
@@ -46,8 +53,13 @@ def spark_frame(rows: Any, columns: Sequence[str], most: int | None = None) -> p
     """Some columns of the rows, here: the first rows, or all.
 
     Raises:
+        DataError: several columns have one name.
         EnvironmentFault: Spark fails, or lacks a package.
     """
+    repeated = [f"'{name}'" for name, count in Counter(columns).items() if count > 1]
+    if repeated:
+        msg = f"the Spark table has several columns of the name {', '.join(repeated)}"
+        raise DataError(Problem(msg, _PATH, "rename or drop them in the DataFrame"))
     with spark_faults():
         chosen = rows.select(*[f"`{name.replace('`', '``')}`" for name in columns])
         return pl.DataFrame(pl.from_arrow((chosen if most is None else chosen.limit(most)).toArrow()))
@@ -70,7 +82,7 @@ def spark_faults() -> Iterator[None]:
     """Errors of Spark in a line, without the frames of Java.
 
     Raises:
-        DataError: a table is not there.
+        DataError: a table or a column is not there, or its name fits several.
         EnvironmentFault: anything else that Spark says.
     """
     try:
@@ -82,5 +94,5 @@ def spark_faults() -> Iterator[None]:
             raise
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         first = mask_address((lines or [type(error).__name__])[0][:_LONGEST])
-        kind = DataError if any(word in first for word in _ABSENT) else EnvironmentFault
+        kind = DataError if any(word in first for word in _OF_DATA) else EnvironmentFault
         raise kind(Problem(f"Spark: {first}", _PATH)) from error
