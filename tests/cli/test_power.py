@@ -72,7 +72,7 @@ def test_clusters_count_as_one(
     assert plan["clusters"] == np.ceil(plan["units"] / 20)
     assert plan["clusters_control"] == np.ceil(plan["units_control"] / 20)
     powers = [theirs_of_clusters(effect, variance, plan["units"] - less, ratio, 20, 2.2) for less in (0, 1)]
-    assert plan["power"] == pytest.approx(powers[0], abs=1e-9)
+    assert plan["power"] == pytest.approx(powers[0], abs=1e-7)  # SciPy 1.13 differs by 1e-8
     assert powers[0] >= 0.8 > powers[1]
     assert f"in {plan['clusters']:,} clusters" in invoke("power", *options, *clusters).out
     detected = planned(invoke, *options[:2], *options[4:], *clusters, "--units", str(plan["units"]))
