@@ -109,7 +109,7 @@ def _gates(gates: pl.DataFrame, width: int) -> list[Text]:
     return (
         heading("Gates", width=width)
         + table_or_stack(columns, cells, width)
-        + _omission_lines(len(rows), width)
+        + _omission_lines(len(rows), width, "json")
     )
 
 
@@ -125,7 +125,9 @@ def _values(metrics: pl.DataFrame, width: int) -> list[Text]:
         rows = rows[:_FURTHEST] if change == "within_interval" else rows
         if rows:
             title = heading(plural(len(rows), "value"), words, width)
-            parts.append(title + _lines(rows[:_SHOWN], change, width) + _omission_lines(len(rows), width))
+            parts.append(
+                title + _lines(rows[:_SHOWN], change, width) + _omission_lines(len(rows), width, "csv")
+            )
     return join_blocks(parts)
 
 
@@ -161,8 +163,9 @@ def _remaining_changes(metrics: pl.DataFrame, width: int) -> list[Text]:
     return remarks([", ".join(changes)] if changes else [], width, indent=0)
 
 
-def _omission_lines(rows: int, width: int) -> list[Text]:
-    return remarks([f"and {rows - _SHOWN:,} more: --format csv lists all"] if rows > _SHOWN else [], width)
+def _omission_lines(rows: int, width: int, form: str) -> list[Text]:
+    """The number of rows beyond those shown, and the format that has them: csv is the table of values alone."""
+    return remarks([f"and {rows - _SHOWN:,} more: --format {form} lists all"] if rows > _SHOWN else [], width)
 
 
 def _place(row: Row) -> list[Text]:

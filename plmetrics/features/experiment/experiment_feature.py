@@ -34,7 +34,7 @@ class ExperimentFeature(Feature):
     page = FeatureTable(
         "Experiment",
         "experiment",
-        "outcome slice arm units units_control mean mean_control difference lower upper p_adjusted lift "
+        "outcome slice arm units units_control mean mean_control difference p_adjusted lift "
         "required_n minimum_effect status note",
     )
 

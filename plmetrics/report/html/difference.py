@@ -45,7 +45,8 @@ def _head(diff: Diff) -> PageHead:
 
 
 def _gates(gates: pl.DataFrame) -> PageSection:
-    rows = gates.filter("changed").head(MOST).rows(named=True)
+    changed = gates.filter("changed")
+    rows = changed.head(MOST).rows(named=True)
     columns = ("gate", "model", "slice", "before", "after", "observed before", "observed after")
     cells = [
         [
@@ -59,7 +60,9 @@ def _gates(gates: pl.DataFrame) -> PageSection:
         ]
         for row in rows
     ]
-    return PageSection("Gates", [Table("Gate checks that changed", columns, cells)] if cells else [])
+    left = changed.height - MOST
+    notes = [f"{plural(left, 'more check')}: --format json lists all"] if left > 0 else []
+    return PageSection("Gates", [Table("Gate checks that changed", columns, cells, notes)] if cells else [])
 
 
 def _values(metrics: pl.DataFrame, change: str, text: str) -> Table | None:
@@ -76,7 +79,8 @@ def _values(metrics: pl.DataFrame, change: str, text: str) -> Table | None:
         else []
     )
     columns = ("metric", "model", "slice", *SIDES, "difference")
-    return Table(f"{plural(frame.height, 'value')} {text}", columns, rows, notes)
+    words_of = "moved within the interval of the difference" if change == "within_interval" else text
+    return Table(f"{plural(frame.height, 'value')} {words_of}", columns, rows, notes)
 
 
 def _difference(row: dict[str, Any]) -> Cell:

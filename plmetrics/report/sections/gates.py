@@ -193,19 +193,16 @@ def _place_text(row: Row) -> str:
 def observed_text(row: Row) -> ValueText:
     """Observed value of a check, with its interval, or the range of several."""
     together = row.get("together")
+    signed = row["scale"] in {"difference", "relative_change"}
+    limits = [row[name] for name in (*_LOWEST, *_HIGHEST) if row[name] is not None]
     if together is None:
-        signed = row["scale"] in {"difference", "relative_change"}
         return estimate(
-            row["observed"],
-            row["lower"],
-            row["upper"],
-            status=row["status"],
-            signed=signed,
-            limits=[row[name] for name in (*_LOWEST, *_HIGHEST) if row[name] is not None],
+            row["observed"], row["lower"], row["upper"], status=row["status"], signed=signed, limits=limits
         )
     if not together:
         return ValueText("-", f"({row['status']})")
-    return ValueText(number(min(together)), f"to {number(max(together))}")
+    least, most = (number(end, signed=signed, limits=limits) for end in (min(together), max(together)))
+    return ValueText(least, f"to {most}")
 
 
 def outcome(row: Row) -> str:

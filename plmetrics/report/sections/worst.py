@@ -104,11 +104,17 @@ def _lines(rows: list[Row], width: int) -> list[Text]:
 
 
 def distance_to_overall(row: Row) -> tuple[str, str]:
-    """The signed distance of a slice, with as many decimals as its value is shown with, and the standard errors."""
+    """The signed distance of a slice, and the standard errors.
+
+    It has as many decimals as the value beside its interval; without one, digits of its own.
+    """
     distance = row["value"] - row["whole"]
-    _, point, decimals = row_estimate(row).value.partition(".")
-    plain = point and decimals.isdigit()
-    text = f"{distance:+.{len(decimals)}f}" if plain else number(distance, signed=True)
+    shown = row_estimate(row)
+    _, point, decimals = shown.value.partition(".")
+    plain = point and decimals.isdigit() and "," in shown.interval
+    text = f"{distance:+.{len(decimals)}f}" if plain else ""
+    if not text or float(text) == 0:
+        text = number(distance, signed=True)
     return text, "" if row["errors"] is None else f" ({row['errors']:.1f} SE)"
 
 

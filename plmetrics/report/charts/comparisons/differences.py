@@ -26,6 +26,7 @@ from plmetrics.report.charts.texts import short
 from plmetrics.report.charts.words import direction_words
 from plmetrics.report.leaderboard import ranked_models
 from plmetrics.report.numbers import omission
+from plmetrics.report.sections.differences import on_all_rows
 
 if TYPE_CHECKING:
     from plmetrics.report.charts.grammar import Chart
@@ -39,7 +40,7 @@ def draw(selection: Selection) -> Figure:
     rows = _comparisons(selection)
     if selection.slice_set is not None or selection.slices is not None:
         return by_slice(selection, rows)
-    rows = rows.filter(slice_set="overall")
+    rows = on_all_rows(rows)
     rows = rows if selection.metric is None else selection.metric_rows(rows)
     if rows.is_empty():
         raise NothingToDraw(Problem("no models were compared on all rows"))

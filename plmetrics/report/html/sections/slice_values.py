@@ -18,7 +18,7 @@ from plmetrics.report.html.blocks import (
     words,
 )
 from plmetrics.report.leaderboard import primary_metric, ranked_models
-from plmetrics.report.numbers import plural, row_estimate
+from plmetrics.report.numbers import omission, plural, row_estimate
 from plmetrics.report.sections.worst import distance_to_overall, prevalence_remark, worst_slices
 
 if TYPE_CHECKING:
@@ -82,7 +82,8 @@ def _distance_cell(row: dict[str, Any]) -> Cell:
 
 def _shaded_table(summary: Summary, frame: pl.DataFrame, model: str) -> Table:
     """Slices by metrics; a shade is the distance to the model's overall value in standard errors."""
-    metrics = frame["metric"].unique(maintain_order=True).to_list()[:MOST_METRICS]
+    every = frame["metric"].unique(maintain_order=True).to_list()
+    metrics = every[:MOST_METRICS]
     overall = {
         row["metric"]: row["value"]
         for row in summary.metrics.filter(slice_set="overall", model=model).iter_rows(named=True)
@@ -98,7 +99,8 @@ def _shaded_table(summary: Summary, frame: pl.DataFrame, model: str) -> Table:
             _cell(summary, values.get((place, metric)), overall.get(metric), footnotes) for metric in metrics
         ]
         rows.append([words(place[1]), rows_cell(sizes[place]), *cells])
-    notes = [_SHADES]
+    shaded = any(cell.kind.startswith(("worse", "better")) for row in rows for cell in row)
+    notes = [*([_SHADES] if shaded else []), *omission(len(every) - len(metrics), "metric", "metrics")]
     if len(sizes) > len(shown):
         slices_words = plural(len(sizes), "slice")
         notes.append(f"the {len(shown)} largest of {slices_words}; the others are in the table metrics")
