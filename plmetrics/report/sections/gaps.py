@@ -23,11 +23,9 @@ _NOTES = 5
 def gaps(summary: Summary, width: int) -> list[Text]:
     """Counts of null values and intervals by reason, and the most frequent notes."""
     frame = summary.metrics
-    no_value = pl.col("value").is_null()
-    no_interval = pl.col("interval_status").is_in(["ok", "not_requested"]).not_() & no_value.not_()
     parts = [
-        _reasons("No value", frame.filter(no_value), "status", width),
-        _reasons("No interval", frame.filter(no_interval), "interval_status", width),
+        _reasons("No value", without_value(frame), "status", width),
+        _reasons("No interval", without_interval(frame), "interval_status", width),
         _notes(frame, width),
         _no_intervals(summary, width),
     ]
@@ -57,6 +55,18 @@ def _reasons(title: str, frame: pl.DataFrame, reason: str, width: int) -> list[T
         status.append(" " * (longest - status.cell_len))
         lines += flow([status + Text("  ") + cells[0], *cells[1:]], width)
     return lines
+
+
+def without_value(metrics: pl.DataFrame) -> pl.DataFrame:
+    """Rows of undefined values."""
+    return metrics.filter(pl.col("value").is_null())
+
+
+def without_interval(metrics: pl.DataFrame) -> pl.DataFrame:
+    """Rows of values whose interval was asked for and does not exist."""
+    return metrics.filter(
+        pl.col("interval_status").is_in(["ok", "not_requested"]).not_(), pl.col("value").is_not_null()
+    )
 
 
 def reason_counts(frame: pl.DataFrame, reason: str) -> Iterator[tuple[str, int, int, list[str]]]:

@@ -82,7 +82,8 @@ def sizes(summary: Summary) -> list[str]:
     frame = summary.metrics
     slices = frame.filter(pl.col("slice") != "all").select("slice_set", "slice").n_unique()
     texts = [*_rows(summary.record.get("rows", {}))]
-    texts.append(plural(frame["model"].n_unique(), "model"))
+    model = "outcome" if "experiment" in summary.others else "model"
+    texts.append(plural(frame["model"].n_unique(), model))
     texts.append(plural(frame["metric"].n_unique(), "metric"))
     texts.append(plural(slices, "slice"))
     if summary.level is not None:
@@ -99,8 +100,9 @@ def _rows(rows: Mapping[str, object]) -> list[str]:
     total, zero_weight = rows.get("read"), rows.get("zero_weight")
     pairs = rows.get("pairs_read")
     if isinstance(total, int):
-        queries = f"{count(total)} queries of {count(pairs)} rows" if isinstance(pairs, int) else None
-        texts.append(queries or f"{count(total)} rows read")
+        rows_read = f"{plural(total, 'row')} read"
+        queries = f"{count(total)} {'query' if total == 1 else 'queries'}"
+        texts.append(f"{queries} of {plural(pairs, 'row')}" if isinstance(pairs, int) else rows_read)
     if isinstance(zero_weight, int) and zero_weight:
         texts.append(f"{count(zero_weight)} of weight 0")
     fitted = rows.get("fitted")

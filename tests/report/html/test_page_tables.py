@@ -142,3 +142,36 @@ def test_a_description_begins_with_what_is_worse_and_counts_the_rest(result: plm
     first = re.split(r"\. (?=b, )", text, maxsplit=1)[1].split(";")[0]
     assert first.startswith(f"b, {worse['metric'][0]}: ")
     assert text.endswith(f"; and {rows.height - 5} more.")
+
+
+def test_values_without_an_interval_are_counted_by_reason() -> None:
+    frame = {"y": [1] * 50, "p": [0.5] * 50, "g": ["a", "b"] * 25}
+    result = plm.evaluate(
+        frame, label="y", models="p", metrics=["log_loss", "accuracy"], slices=["g"], uncertainty=True
+    )
+    cells = Page(html_text(summarise(result))).tables["Values without an interval"]
+    degenerate = result.metrics.filter(interval_status="degenerate")
+    assert degenerate.height == 3
+    assert [[text for text, _ in row] for row in cells[1:]] == [["degenerate", "3", "3", "log_loss"]]
+
+
+def test_a_page_of_an_experiment_names_outcomes_and_the_sample_ratio() -> None:
+    draw = np.random.default_rng(2)
+    frame = {
+        "arm": draw.choice(["a", "b"], 400),
+        "bought": draw.integers(0, 2, 400),
+        "spent": draw.random(400),
+    }
+    plan = {"arm": "arm", "control": "a", "outcomes": ["bought", "spent"]}
+    result = plm.evaluate(frame, task="experiment", experiment=plan)
+    page = Page(html_text(summarise(result)))
+    assert any("2 outcomes" in text for text in page.texts)
+    head, *rows = page.tables["Experiment"]
+    columns = [name for name, _ in head]
+    assert [row[0][0] for row in rows] == ["bought", "spent", "sample ratio"]
+    table = result.tables["experiment"]
+    p_values = [float(row[columns.index("p value")][1]["data-value"] or "") for row in rows]
+    assert p_values == table["p_value"].to_list()
+    shown = rows[0][columns.index("difference")]
+    assert float(shown[1]["data-value"] or "") == table["difference"][0]
+    assert "[" in shown[0]

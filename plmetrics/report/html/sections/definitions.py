@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
 from plmetrics.core.names import name_list
 from plmetrics.report.catalogue import description
 from plmetrics.report.charts.texts import clean
 from plmetrics.report.html.blocks import Block, Definitions, PageSection, Table, Words, rows_cell, words
 from plmetrics.report.numbers import omission, plural
-from plmetrics.report.sections.gaps import note_counts, reason_counts
+from plmetrics.report.sections.gaps import note_counts, reason_counts, without_interval, without_value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    import polars as pl
 
     from plmetrics.catalogue.metric import Metric
     from plmetrics.report.html.sections.pictures import Gallery
@@ -95,7 +95,8 @@ def data_quality(summary: Summary, gallery: Gallery) -> PageSection:  # noqa: AR
     """Account of the rows, undefined values with reasons, and the most frequent notes."""
     blocks: list[Block] = [
         *_rows(summary.record),
-        *_undefined_values(summary.metrics),
+        *_reasons("Values that are undefined", without_value(summary.metrics), "status"),
+        *_reasons("Values without an interval", without_interval(summary.metrics), "interval_status"),
         *_notes(summary.metrics),
     ]
     return PageSection("Data quality", blocks)
@@ -116,15 +117,12 @@ def _rows(record: Mapping[str, Any]) -> list[Block]:
     return [Table(thing.capitalize(), [thing, "number"], cells)] if cells else []
 
 
-def _undefined_values(metrics: pl.DataFrame) -> list[Block]:
-    frame = metrics.filter(pl.col("value").is_null())
-    if frame.is_empty():
-        return []
+def _reasons(caption: str, metrics: pl.DataFrame, reason: str) -> list[Block]:
     cells = [
         [words(status), rows_cell(values), rows_cell(slices), words(name_list(names, _MOST_NAMES))]
-        for status, values, slices, names in reason_counts(frame, "status")
+        for status, values, slices, names in reason_counts(metrics, reason)
     ]
-    return [Table("Values that are undefined", ["reason", "values", "slices", "metrics"], cells)]
+    return [Table(caption, ["reason", "values", "slices", "metrics"], cells)] if cells else []
 
 
 def _notes(metrics: pl.DataFrame) -> list[Block]:
