@@ -180,9 +180,13 @@ def _finding(title: str, drawn: pl.DataFrame, tests: pl.DataFrame) -> str:
     words += [f"All rows of {short(row['model'])}: {row['c1']}." for row in whole.iter_rows(named=True)]
     worse = drawn.filter(look="worse")
     slices = drawn.height - whole.height
+    several = drawn["model"].n_unique() > 1
     if not tests.is_empty():
         names = first_facts(
-            [f"{short(row['slice'], 60)}: {row['c1']}" for row in worse.iter_rows(named=True)]
+            [
+                f"{short(row['model']) + ', ' if several else ''}{short(row['slice'], 60)}: {row['c1']}"
+                for row in worse.iter_rows(named=True)
+            ]
         )
         words.append(
             f"Worse in {worse.height} of {plural(slices, 'slice')}" + (f": {names}." if names else ".")
