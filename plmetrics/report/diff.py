@@ -22,7 +22,7 @@ from plmetrics.report.layout import (
     to_text,
     wrap,
 )
-from plmetrics.report.numbers import MISSING, ValueText, estimate, plural
+from plmetrics.report.numbers import MISSING, ValueText, count, estimate, plural
 from plmetrics.report.sections.overall import metric_label
 from plmetrics.report.terminal import NARROWEST
 
@@ -84,8 +84,8 @@ def _head(diff: Diff, width: int) -> list[Text]:
     word = Text("CHANGED", "bold yellow") if diff.changed else Text("UNCHANGED", "bold green")
     runs = Text(f"{printable(diff.before)} -> {printable(diff.after)}:", "bold")
     values, checks = diff.changes
-    counts = [f"{values} of {plural(diff.metrics.height, 'value')},"]
-    counts.append(f"{checks} of {plural(diff.gates.height, 'gate check')}")
+    counts = [f"{count(values)} of {plural(diff.metrics.height, 'value')},"]
+    counts.append(f"{count(checks)} of {plural(diff.gates.height, 'gate check')}")
     lines = flow([Text.assemble(word, "  ", runs), *map(Text, counts)], width, indent=0, gap=1)
     if diff.verdicts[0] != diff.verdicts[1]:
         lines += wrap(Text(f"verdict: {diff.verdicts[0]} -> {diff.verdicts[1]}"), width, indent=0)

@@ -7,8 +7,8 @@ import pytest
 import plmetrics as plm
 from plmetrics.report.digest import digest
 from plmetrics.report.leaderboard import clear_bests
-from plmetrics.report.sections.differences import leading_scale
-from plmetrics.report.sections.gates import observed_text
+from plmetrics.report.sections.differences import leading_scale, reading_counts
+from plmetrics.report.sections.gates import observed_text, outcome_counts
 from plmetrics.report.sections.verdict import sizes
 from plmetrics.report.sections.worst import distance_to_overall
 from plmetrics.report.summary import summarise
@@ -74,6 +74,7 @@ def test_models_are_compared_by_metrics_across_slices(relative: plm.Result) -> N
     ("value", "lower", "upper", "text"),
     [
         (0.9, None, None, "-0.04120"),
+        (0.87654321, None, None, "-0.0647"),
         (0.94119, None, None, "-1.000e-05"),
         (0.85, 0.80, 0.90, "-0.09"),
         (7.0, None, None, "+6.059"),
@@ -105,3 +106,11 @@ def test_the_range_of_several_checks_is_not_rounded_to_a_limit() -> None:
     assert str(shown) == "0.01235 to 0.04999999"
     moved = observed_text({**row, "scale": "difference", "status": "ok", "together": [-0.01, 0.02]})
     assert str(moved) == "-0.01 to +0.02"
+
+
+def test_counts_have_their_thousands_apart() -> None:
+    gates = pl.DataFrame({"level": ["fail"] * 1234, "verdict": ["pass"] * 1234})
+    assert outcome_counts(gates) == ["1,234 pass"]
+    assert reading_counts(pl.DataFrame({"reading": ["unclear"] * 2048})) == "2,048 unclear"
+    one = summarise(plm.evaluate({"y": [1], "p": [0.3]}, label="y", models="p", metrics=["brier"]))
+    assert sizes(one)[0] == "1 row read"

@@ -10,7 +10,7 @@ from plmetrics.report.charts.texts import clean
 from plmetrics.report.diff import CHANGES, SIDES, check_name, side_estimate
 from plmetrics.report.html.blocks import Cell, PageHead, PageSection, Table, estimate_cell, value_cell, words
 from plmetrics.report.html.rendering import page_text
-from plmetrics.report.numbers import plural
+from plmetrics.report.numbers import count, plural
 from plmetrics.report.sections.overall import metric_label
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ def diff_html(diff: Diff) -> str:
 
 def _head(diff: Diff) -> PageHead:
     values, checks = diff.changes
-    counts = [f"{values} of {plural(diff.metrics.height, 'value')}"]
-    counts.append(f"{checks} of {plural(diff.gates.height, 'gate check')}")
+    counts = [f"{count(values)} of {plural(diff.metrics.height, 'value')}"]
+    counts.append(f"{count(checks)} of {plural(diff.gates.height, 'gate check')}")
     before, after = diff.verdicts
     return PageHead(
         word="CHANGED" if diff.changed else "UNCHANGED",

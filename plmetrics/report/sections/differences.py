@@ -12,7 +12,7 @@ from plmetrics.core.names import printable
 from plmetrics.inference.comparisons.readings import READINGS
 from plmetrics.inference.tables import INDEPENDENT_TEST, TESTS
 from plmetrics.report.layout import FAINT, Column, align, heading, join_blocks, remarks, table_or_stack
-from plmetrics.report.numbers import comparison_estimate, p_value, plural
+from plmetrics.report.numbers import comparison_estimate, count, p_value, plural
 from plmetrics.report.sections.overall import metric_label
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def is_tested(comparisons: pl.DataFrame) -> bool:
 def reading_counts(comparisons: pl.DataFrame) -> str:
     """The number of comparisons with each reading, in words."""
     counts = Counter(comparisons["reading"])
-    return ", ".join(f"{counts[reading]} {reading}" for reading in READINGS if counts[reading])
+    return ", ".join(f"{count(counts[reading])} {reading}" for reading in READINGS if counts[reading])
 
 
 def _remark(summary: Summary, scale: str, *, tested: bool) -> str:

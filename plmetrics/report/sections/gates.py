@@ -23,7 +23,7 @@ from plmetrics.report.layout import (
     remarks,
     table,
 )
-from plmetrics.report.numbers import ValueText, estimate, number
+from plmetrics.report.numbers import ValueText, count, estimate, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,7 +51,7 @@ Row = dict[str, Any]
 def outcome_counts(frame: pl.DataFrame) -> list[str]:
     """The number of checks of each outcome, such as `3 fail`; without gates says so."""
     counts = Counter(outcome(row) for row in frame.select("level", "verdict").iter_rows(named=True))
-    return [f"{counts[name]} {name}" for name in GATE_OUTCOMES if counts[name]] or ["no gates"]
+    return [f"{count(counts[name])} {name}" for name in GATE_OUTCOMES if counts[name]] or ["no gates"]
 
 
 def gates(summary: Summary, width: int) -> list[Text]:
@@ -61,7 +61,7 @@ def gates(summary: Summary, width: int) -> list[Text]:
     rows = list(_condense(gate_checks(summary.gates)))
     shown, words = _common_notes(rows[:_MOST])
     if len(rows) > _MOST:
-        words.append(f"and {len(rows) - _MOST} more in the table gates")
+        words.append(f"and {count(len(rows) - _MOST)} more in the table gates")
     lines = heading("Gates", width=width) + _lines(shown, width)
     return lines + remarks(words, width)
 

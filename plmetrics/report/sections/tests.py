@@ -39,7 +39,7 @@ def tests(summary: Summary, width: int) -> list[Text]:
     if not rows.is_empty():
         cells = [_cells(row) for row in rows.head(_MOST).iter_rows(named=True)]
         lines += table_or_stack(_COLUMNS, cells, width)
-    words = [f"and {rows.height - _MOST} more in comparisons.parquet"] if rows.height > _MOST else []
+    words = [f"and {count(rows.height - _MOST)} more in comparisons.parquet"] if rows.height > _MOST else []
     words += slice_counts(summary, in_slices)
     return lines + remarks(words, width)
 

@@ -175,3 +175,16 @@ def test_a_page_of_an_experiment_names_outcomes_and_the_sample_ratio() -> None:
     shown = rows[0][columns.index("difference")]
     assert float(shown[1]["data-value"] or "") == table["difference"][0]
     assert "[" in shown[0]
+
+
+def test_a_slice_of_two_sets_is_named_with_its_set_and_is_the_worst_once() -> None:
+    sets = {"g": "g", "both": {"rollup": ["g", "h"]}}
+    frame = {**table(), "h": ["x", "y"] * 300}
+    result = plm.evaluate(frame, label="y", models=["a"], metrics=["roc_auc"], slices=sets)
+    page = Page(html_text(summarise(result)))
+    names = [row[0][0] for row in page.tables["Slices by metrics: a"][1:]]
+    assert {"g=u (g)", "g=u (both)", "g=u, h=x"} <= set(names)
+    assert len(set(names)) == len(names)
+    worst = [row[0][0] for row in page.tables["Worst slices by roc_auc"][1:]]
+    assert worst
+    assert len(set(worst)) == len(worst)

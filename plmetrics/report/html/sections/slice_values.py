@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -94,11 +95,13 @@ def _shaded_table(summary: Summary, frame: pl.DataFrame, model: str) -> Table:
     for (place, _), row in values.items():
         sizes[place] = max(sizes.get(place, 0), row["n"] or 0)
     shown, footnotes, rows = _chosen(sizes), Footnotes(), []
+    times = Counter(text for _, text, _ in shown)
     for place in shown:
         cells = [
             _cell(summary, values.get((place, metric)), overall.get(metric), footnotes) for metric in metrics
         ]
-        rows.append([words(place[1]), rows_cell(sizes[place]), *cells])
+        name = place[1] if times[place[1]] == 1 else f"{place[1]} ({place[0]})"
+        rows.append([words(name), rows_cell(sizes[place]), *cells])
     shaded = any(cell.kind.startswith(("worse", "better")) for row in rows for cell in row)
     notes = [*([_SHADES] if shaded else []), *omission(len(every) - len(metrics), "metric", "metrics")]
     if len(sizes) > len(shown):
