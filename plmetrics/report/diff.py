@@ -22,7 +22,7 @@ from plmetrics.report.layout import (
     to_text,
     wrap,
 )
-from plmetrics.report.numbers import MISSING, ValueText, estimate, plural
+from plmetrics.report.numbers import MISSING, ValueText, count, estimate, plural
 from plmetrics.report.sections.overall import metric_label
 from plmetrics.report.terminal import NARROWEST
 
@@ -84,8 +84,8 @@ def _head(diff: Diff, width: int) -> list[Text]:
     word = Text("CHANGED", "bold yellow") if diff.changed else Text("UNCHANGED", "bold green")
     runs = Text(f"{printable(diff.before)} -> {printable(diff.after)}:", "bold")
     values, checks = diff.changes
-    counts = [f"{values} of {plural(diff.metrics.height, 'value')},"]
-    counts.append(f"{checks} of {plural(diff.gates.height, 'gate check')}")
+    counts = [f"{count(values)} of {plural(diff.metrics.height, 'value')},"]
+    counts.append(f"{count(checks)} of {plural(diff.gates.height, 'gate check')}")
     lines = flow([Text.assemble(word, "  ", runs), *map(Text, counts)], width, indent=0, gap=1)
     if diff.verdicts[0] != diff.verdicts[1]:
         lines += wrap(Text(f"verdict: {diff.verdicts[0]} -> {diff.verdicts[1]}"), width, indent=0)
@@ -109,7 +109,7 @@ def _gates(gates: pl.DataFrame, width: int) -> list[Text]:
     return (
         heading("Gates", width=width)
         + table_or_stack(columns, cells, width)
-        + _omission_lines(len(rows), width)
+        + _omission_lines(len(rows), width, "json")
     )
 
 
@@ -125,7 +125,9 @@ def _values(metrics: pl.DataFrame, width: int) -> list[Text]:
         rows = rows[:_FURTHEST] if change == "within_interval" else rows
         if rows:
             title = heading(plural(len(rows), "value"), words, width)
-            parts.append(title + _lines(rows[:_SHOWN], change, width) + _omission_lines(len(rows), width))
+            parts.append(
+                title + _lines(rows[:_SHOWN], change, width) + _omission_lines(len(rows), width, "csv")
+            )
     return join_blocks(parts)
 
 
@@ -161,8 +163,9 @@ def _remaining_changes(metrics: pl.DataFrame, width: int) -> list[Text]:
     return remarks([", ".join(changes)] if changes else [], width, indent=0)
 
 
-def _omission_lines(rows: int, width: int) -> list[Text]:
-    return remarks([f"and {rows - _SHOWN:,} more: --format csv lists all"] if rows > _SHOWN else [], width)
+def _omission_lines(rows: int, width: int, form: str) -> list[Text]:
+    """The number of rows beyond those shown, and the format that has them: csv is the table of values alone."""
+    return remarks([f"and {rows - _SHOWN:,} more: --format {form} lists all"] if rows > _SHOWN else [], width)
 
 
 def _place(row: Row) -> list[Text]:

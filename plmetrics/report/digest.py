@@ -9,8 +9,16 @@ import polars as pl
 
 from plmetrics.report.layout import filled_places
 from plmetrics.report.leaderboard import BEST, clear_bests, leaderboard, primary_metric
-from plmetrics.report.numbers import count, omission, p_value, plural, row_estimate
-from plmetrics.report.sections.differences import tested_p, usual_tests
+from plmetrics.report.numbers import (
+    comparison_estimate,
+    count,
+    number,
+    omission,
+    p_value,
+    plural,
+    row_estimate,
+)
+from plmetrics.report.sections.differences import leading_scale, on_all_rows, tested_p, usual_tests
 from plmetrics.report.sections.gates import CHECK_TITLES, check_texts, gate_checks
 from plmetrics.report.sections.overall import metric_label
 from plmetrics.report.sections.worst import prevalence_remark, worst_slices
@@ -79,7 +87,7 @@ def _differences(summary: Summary) -> Grid:
 
 
 def _overall(summary: Summary) -> pl.DataFrame:
-    return usual_tests(summary.comparisons).filter(slice_set="overall", scale="difference")
+    return on_all_rows(leading_scale(usual_tests(summary.comparisons)))
 
 
 def _comparisons(title: str, frame: pl.DataFrame, names: list[str]) -> Grid:
@@ -87,14 +95,15 @@ def _comparisons(title: str, frame: pl.DataFrame, names: list[str]) -> Grid:
         [
             *(row[name] or "" for name in names),
             metric_label(row),
-            str(row_estimate(row, "difference", signed=True)),
+            str(comparison_estimate(row)),
             _p_text(row),
             _ARROWS.get(row["reading"], row["reading"] or ""),
         ]
         for row in frame.head(MOST_CHANGES).iter_rows(named=True)
     ]
     shown = ["model", "against"][: len(names)]
-    columns = [*shown, "metric", "difference", "p", "reading"]
+    scales = frame["scale"].unique(maintain_order=True).to_list()
+    columns = [*shown, "metric", *(scale.replace("_", " ") for scale in scales[:1]), "p", "reading"]
     return Grid(
         title,
         *_nonempty_columns(columns, rows),
@@ -165,7 +174,7 @@ def _worst(summary: Summary) -> Grid:
             row["slice"],
             row["model"],
             str(row_estimate(row)),
-            str(row_estimate({**row, "value": row["whole"], "lower": None, "upper": None})),
+            number(row["whole"]),
             count(row["n"]),
         ]
         for row in slices

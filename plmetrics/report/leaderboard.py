@@ -9,7 +9,8 @@ import polars as pl
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.core.names import did_you_mean
 from plmetrics.core.results import ResultTables, first_rows
-from plmetrics.report.sections.differences import usual_tests
+from plmetrics.report.sections.differences import leading_scale, on_all_rows, usual_tests
+from plmetrics.report.sections.overall import metric_label
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -79,19 +80,21 @@ def ranked_models(summary: Summary) -> list[str]:
 
 
 def clear_bests(tables: ResultTables) -> frozenset[tuple[str, str]]:
-    """Metrics with a model better than every other one by its readings, on all rows.
+    """Labels of metrics with a model better than every other one by its readings, on all rows.
 
     A model is the clear best where each of the others was compared with it; values alone say nothing of noise.
     """
     others = tables.metrics["model"].n_unique() - 1
     if others < 1:
         return frozenset()
-    compared = usual_tests(tables.comparisons).filter(
-        pl.col("class").is_null(), contrast="model", scale="difference", slice_set=OVERALL
+    compared = on_all_rows(leading_scale(usual_tests(tables.comparisons))).filter(
+        pl.col("class").is_null(), contrast="model"
     )
     both = pl.concat([compared, _reverse(compared).select(compared.columns)])
-    beaten = both.filter(reading="better").group_by("metric", "model").agg(pl.col("baseline").n_unique())
-    return frozenset(beaten.filter(pl.col("baseline") == others).select("metric", "model").rows())
+    keys = ["metric", "class", *_PLACE, "model"]
+    beaten = both.filter(reading="better").group_by(keys).agg(pl.col("baseline").n_unique())
+    best = beaten.filter(pl.col("baseline") == others)
+    return frozenset((metric_label(row), row["model"]) for row in best.iter_rows(named=True))
 
 
 def _with_differences(ordered: pl.DataFrame, comparisons: pl.DataFrame, metric: str) -> pl.DataFrame:

@@ -1,6 +1,7 @@
 import csv
 import io
 import json
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -93,6 +94,14 @@ def test_many_changes_are_cut() -> None:
     text = diff_text(made(*[value("beyond_interval", slice=f"s{i}", slice_set="g") for i in range(45)]))
     assert "and 15 more: --format csv lists all" in text
     assert text.count("+0.25") == 30
+
+
+def test_checks_beyond_the_table_are_named_with_the_format_that_has_them() -> None:
+    diff = made(value("same"), verdicts=("pass", "fail"))
+    many = replace(diff, gates=pl.concat([diff.gates] * 40))
+    assert "and 10 more: --format json lists all" in diff_text(many)
+    assert "auc >= 0.7" in diff_json(many)
+    assert "auc >= 0.7" not in diff_csv(many)
 
 
 @pytest.mark.parametrize("width", [40, 60, 100])

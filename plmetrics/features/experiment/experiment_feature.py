@@ -34,7 +34,7 @@ class ExperimentFeature(Feature):
     page = FeatureTable(
         "Experiment",
         "experiment",
-        "outcome slice arm units units_control mean mean_control difference lower upper p_adjusted lift "
+        "outcome slice arm units units_control mean mean_control difference p_value p_adjusted lift "
         "required_n minimum_effect status note",
     )
 
@@ -73,6 +73,12 @@ class ExperimentFeature(Feature):
         from plmetrics.features.experiment.experiment_run import experiment_outputs
 
         return experiment_outputs(run)
+
+    def page_rows(self, summary: Summary) -> pl.DataFrame | None:
+        """The table, with a name for the comparison of the arms' sizes, which is of no outcome."""
+        rows = super().page_rows(summary)
+        name = pl.col("test").str.replace_all("_", " ", literal=True)
+        return None if rows is None else rows.with_columns(outcome=pl.coalesce("outcome", name))
 
     def report(self, summary: Summary, width: int) -> list[Text]:
         """A table per outcome: each arm against the control."""

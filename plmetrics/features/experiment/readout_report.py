@@ -32,14 +32,14 @@ _LONGEST = 30
 
 def readout_text(readout: pl.DataFrame, width: int, *, color: bool = False) -> str:
     """A table per outcome: each arm against the control, overall and in every slice; the sample ratio first."""
-    return to_text(readout_lines(readout, width), width, color=color)
+    return to_text(readout_lines(readout, width, "more: --format csv lists all"), width, color=color)
 
 
-def readout_lines(readout: pl.DataFrame, width: int) -> list[Text]:
-    """Lines of the report of a readout."""
+def readout_lines(readout: pl.DataFrame, width: int, rest: str = "more in experiment.parquet") -> list[Text]:
+    """Lines of the report of a readout; `rest` says where rows beyond those shown are."""
     ratio = readout.filter(test="sample_ratio").row(0, named=True)
     outcomes = readout.filter(pl.col("test") != "sample_ratio")
-    parts = [_of_outcome(part.rows(named=True), width) for part in outcomes.partition_by("outcome")]
+    parts = [_of_outcome(part.rows(named=True), width, rest) for part in outcomes.partition_by("outcome")]
     return join_blocks([_ratio(ratio, width), *parts])
 
 
@@ -50,7 +50,7 @@ def _ratio(row: Row, width: int) -> list[Text]:
     return wrap(text.append(printable(row["note"] or ""), "not bold"), width, indent=0)
 
 
-def _of_outcome(rows: Sequence[Row], width: int) -> list[Text]:
+def _of_outcome(rows: Sequence[Row], width: int, rest: str) -> list[Text]:
     first = rows[:_SHOWN]
     control = printable(rows[0]["control"])
     columns = [
@@ -65,7 +65,7 @@ def _of_outcome(rows: Sequence[Row], width: int) -> list[Text]:
     longest = min(max(row[0].cell_len for row in cells), _LONGEST)
     lines += table(columns, cells, width, least=longest) or table_or_stack(columns, cells, width)
     if len(rows) > _SHOWN:
-        lines += remarks([f"and {len(rows) - _SHOWN:,} more: --format csv lists all"], width)
+        lines += remarks([f"and {len(rows) - _SHOWN:,} {rest}"], width)
     return lines + remarks(_notes(first), width, "yellow")
 
 

@@ -11,7 +11,7 @@ from plmetrics.report.charts.slices.estimate_texts import estimate_texts, minus
 from plmetrics.report.charts.slices.panels import SlicePanel, Texts, side_by_side
 from plmetrics.report.charts.slices.rows import add_heading, look_where, stack_rows, with_marks
 from plmetrics.report.charts.texts import short
-from plmetrics.report.charts.words import level_words
+from plmetrics.report.charts.words import first_facts, level_words
 from plmetrics.report.numbers import count, number, omission, p_value, plural
 
 MOST_ROWS = 40
@@ -67,5 +67,5 @@ def _rows(rows: pl.DataFrame) -> pl.DataFrame:
 def _finding(title: str, rows: pl.DataFrame) -> str:
     """Summary in words: the number of confirmed slices, and the worst of them."""
     confirmed = rows.filter(look="worse")
-    first = "; ".join(f"{short(row['slice'], 60)}: {row['c1']}" for row in confirmed.head(5).rows(named=True))
+    first = first_facts([f"{short(row['slice'], 60)}: {row['c1']}" for row in confirmed.rows(named=True)])
     return f"{title}. {confirmed.height} of {plural(rows.height, 'slice')} confirmed{': ' + first if first else ''}."

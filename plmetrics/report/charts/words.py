@@ -10,10 +10,23 @@ import polars as pl
 from plmetrics.report.numbers import count, number
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from plmetrics.report.charts.selection import Selection
     from plmetrics.report.charts.series import Series
+
+
+_MOST_FACTS = 5
+
+
+def first_facts(facts: Sequence[str]) -> str:
+    """The first facts of a description, and the number of the others.
+
+    >>> first_facts([f"fact {number}" for number in range(8)])
+    'fact 0; fact 1; fact 2; fact 3; fact 4; and 3 more'
+    """
+    more = len(facts) - _MOST_FACTS
+    return "; ".join([*facts[:_MOST_FACTS], *([f"and {count(more)} more"] if more > 0 else [])])
 
 
 def three_digits(value: float) -> str:

@@ -10,7 +10,7 @@ from plmetrics.report.charts.texts import clean
 from plmetrics.report.diff import CHANGES, SIDES, check_name, side_estimate
 from plmetrics.report.html.blocks import Cell, PageHead, PageSection, Table, estimate_cell, value_cell, words
 from plmetrics.report.html.rendering import page_text
-from plmetrics.report.numbers import plural
+from plmetrics.report.numbers import count, plural
 from plmetrics.report.sections.overall import metric_label
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ def diff_html(diff: Diff) -> str:
 
 def _head(diff: Diff) -> PageHead:
     values, checks = diff.changes
-    counts = [f"{values} of {plural(diff.metrics.height, 'value')}"]
-    counts.append(f"{checks} of {plural(diff.gates.height, 'gate check')}")
+    counts = [f"{count(values)} of {plural(diff.metrics.height, 'value')}"]
+    counts.append(f"{count(checks)} of {plural(diff.gates.height, 'gate check')}")
     before, after = diff.verdicts
     return PageHead(
         word="CHANGED" if diff.changed else "UNCHANGED",
@@ -45,7 +45,8 @@ def _head(diff: Diff) -> PageHead:
 
 
 def _gates(gates: pl.DataFrame) -> PageSection:
-    rows = gates.filter("changed").head(MOST).rows(named=True)
+    changed = gates.filter("changed")
+    rows = changed.head(MOST).rows(named=True)
     columns = ("gate", "model", "slice", "before", "after", "observed before", "observed after")
     cells = [
         [
@@ -59,7 +60,9 @@ def _gates(gates: pl.DataFrame) -> PageSection:
         ]
         for row in rows
     ]
-    return PageSection("Gates", [Table("Gate checks that changed", columns, cells)] if cells else [])
+    left = changed.height - MOST
+    notes = [f"{plural(left, 'more check')}: --format json lists all"] if left > 0 else []
+    return PageSection("Gates", [Table("Gate checks that changed", columns, cells, notes)] if cells else [])
 
 
 def _values(metrics: pl.DataFrame, change: str, text: str) -> Table | None:
@@ -76,7 +79,8 @@ def _values(metrics: pl.DataFrame, change: str, text: str) -> Table | None:
         else []
     )
     columns = ("metric", "model", "slice", *SIDES, "difference")
-    return Table(f"{plural(frame.height, 'value')} {text}", columns, rows, notes)
+    words_of = "moved within the interval of the difference" if change == "within_interval" else text
+    return Table(f"{plural(frame.height, 'value')} {words_of}", columns, rows, notes)
 
 
 def _difference(row: dict[str, Any]) -> Cell:

@@ -22,14 +22,16 @@ def confusion(summary: Summary, width: int) -> list[Text]:
     """A table a model; counts with their share of the true class. None without the curve."""
     if summary.curves.filter(curve="confusion", slice_set="overall").is_empty():
         return []
-    from plmetrics.report.charts.decisions.confusion_counts import counts_of
+    from plmetrics.report.charts.decisions.confusion_counts import counts_of, share_words
     from plmetrics.report.charts.selection import NothingToDraw, Selection
 
     try:
         counts = counts_of(Selection(summary=summary))
     except NothingToDraw:
         return []
-    blocks = [_matrix(part, width) for part in counts.partition_by("model", maintain_order=True)]
+    blocks = [
+        _matrix(part, share_words(part), width) for part in counts.partition_by("model", maintain_order=True)
+    ]
     if set(counts["true"]) == {"negative", "positive"}:
         blocks.append(_in_slices(summary.curves, width))
     return join_blocks(blocks)
@@ -60,7 +62,7 @@ def _in_slices(curves: pl.DataFrame, width: int) -> list[Text]:
     return heading("Confusion in slices", "rows", width) + lines
 
 
-def _matrix(counts: pl.DataFrame, width: int) -> list[Text]:
+def _matrix(counts: pl.DataFrame, shares: str, width: int) -> list[Text]:
     """The matrix where it fits, else its largest confusions."""
     ordered = counts.sort("place", "called_place")
     title = f"Confusion of {printable(counts['model'][0])}"
@@ -76,7 +78,7 @@ def _matrix(counts: pl.DataFrame, width: int) -> list[Text]:
     rows = [list(row) for row in zip(names, *cells, totals, strict=True)]
     lines = table(columns, rows, width)
     if lines is not None:
-        return heading(title, "rows, share of the true class", width) + lines
+        return heading(title, f"rows, {shares}", width) + lines
     return heading(title, "the largest confusions", width) + _largest(counts, width)
 
 

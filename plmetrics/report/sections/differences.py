@@ -12,7 +12,7 @@ from plmetrics.core.names import printable
 from plmetrics.inference.comparisons.readings import READINGS
 from plmetrics.inference.tables import INDEPENDENT_TEST, TESTS
 from plmetrics.report.layout import FAINT, Column, align, heading, join_blocks, remarks, table_or_stack
-from plmetrics.report.numbers import comparison_estimate, p_value, plural
+from plmetrics.report.numbers import comparison_estimate, count, p_value, plural
 from plmetrics.report.sections.overall import metric_label
 
 if TYPE_CHECKING:
@@ -50,6 +50,17 @@ def usual_tests(comparisons: pl.DataFrame) -> pl.DataFrame:
     return comparisons.filter(default | ((pl.col("test") == "delong") & ~answered))
 
 
+def on_all_rows(comparisons: pl.DataFrame) -> pl.DataFrame:
+    """Comparisons on all rows, by metrics across slices as well."""
+    return comparisons.filter(slice="all")
+
+
+def leading_scale(comparisons: pl.DataFrame) -> pl.DataFrame:
+    """Comparisons on one scale: the difference, or the first that was asked for without it."""
+    scales = comparisons["scale"].unique(maintain_order=True).to_list()
+    return comparisons.filter(scale="difference" if "difference" in scales or not scales else scales[0])
+
+
 def tested_p(row: Row) -> float | None:
     """The p value of a comparison, adjusted where there are adjusted ones."""
     p: float | None = row["p_value"] if row["p_adjusted"] is None else row["p_adjusted"]
@@ -74,7 +85,7 @@ def is_tested(comparisons: pl.DataFrame) -> bool:
 def reading_counts(comparisons: pl.DataFrame) -> str:
     """The number of comparisons with each reading, in words."""
     counts = Counter(comparisons["reading"])
-    return ", ".join(f"{counts[reading]} {reading}" for reading in READINGS if counts[reading])
+    return ", ".join(f"{count(counts[reading])} {reading}" for reading in READINGS if counts[reading])
 
 
 def _remark(summary: Summary, scale: str, *, tested: bool) -> str:
@@ -85,12 +96,12 @@ def _remark(summary: Summary, scale: str, *, tested: bool) -> str:
 
 def _pair(summary: Summary, pair: pl.DataFrame, width: int) -> list[Text]:
     first = pair.row(0, named=True)
-    rows = pair.filter(pl.col("slice_set") == "overall").rows(named=True)
+    rows = on_all_rows(pair).rows(named=True)
     tested = is_tested(pair)
     title = f"{printable(first['model'])} against {printable(rival(first))}"
     lines = heading(title, _remark(summary, first["scale"], tested=tested), width)
     lines += _lines(rows, width, tested=tested)
-    return lines + _in_slices(pair.filter(pl.col("slice_set") != "overall"), width)
+    return lines + _in_slices(pair.filter(pl.col("slice") != "all"), width)
 
 
 def _lines(rows: list[Row], width: int, *, tested: bool) -> list[Text]:
@@ -129,12 +140,7 @@ def _block(summary: Summary, part: pl.DataFrame, width: int) -> list[Text]:
     tested = is_tested(part)
     title = f"{printable(first['model'])}: slices of {printable(first['slice_set'])}"
     lines = heading(title, _remark(summary, first["scale"], tested=tested), width)
-    defined = part.filter(pl.col("difference").is_not_null())
-    p = pl.coalesce("p_adjusted", "p_value")
-    away = (pl.col("difference") - (1.0 if first["scale"] == "ratio" else 0.0)).abs()
-    rows = defined.sort(p, away, descending=[False, True], nulls_last=True, maintain_order=True).rows(
-        named=True
-    )
+    rows = clearest(part).rows(named=True)
     named = Column("slice"), Column("against"), Column("metric"), Column(first["scale"].replace("_", " "))
     columns = [*named, Column("p", align="right"), Column("reading")] if tested else list(named)
     numbers = align([comparison_estimate(row) for row in rows[:_MOST]])
@@ -143,9 +149,17 @@ def _block(summary: Summary, part: pl.DataFrame, width: int) -> list[Text]:
     words = []
     if len(rows) > _MOST:
         words.append(f"and {plural(len(rows) - _MOST, 'comparison')} more in comparisons.parquet")
-    if part.height > defined.height:
-        words.append(f"{plural(part.height - defined.height, 'comparison')} without a value")
+    if part.height > len(rows):
+        words.append(f"{plural(part.height - len(rows), 'comparison')} without a value")
     return lines + remarks(words, width)
+
+
+def clearest(comparisons: pl.DataFrame) -> pl.DataFrame:
+    """Those with a value: the smallest p values first, then the largest differences, or the ratios farthest from 1."""
+    p = pl.coalesce("p_adjusted", "p_value")
+    away = (pl.col("difference") - pl.when(pl.col("scale") == "ratio").then(1.0).otherwise(0.0)).abs()
+    defined = comparisons.filter(pl.col("difference").is_not_null())
+    return defined.sort(p, away, descending=[False, True], nulls_last=True, maintain_order=True)
 
 
 def _cells(row: dict[str, Any], number: Text, *, tested: bool) -> list[Text]:

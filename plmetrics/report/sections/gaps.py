@@ -12,6 +12,8 @@ from plmetrics.report.layout import flow, heading, join_blocks, remarks
 from plmetrics.report.numbers import number, plural
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from plmetrics.report.summary import Summary
 
 _NAMED = 3
@@ -21,11 +23,9 @@ _NOTES = 5
 def gaps(summary: Summary, width: int) -> list[Text]:
     """Counts of null values and intervals by reason, and the most frequent notes."""
     frame = summary.metrics
-    no_value = pl.col("value").is_null()
-    no_interval = pl.col("interval_status").is_in(["ok", "not_requested"]).not_() & no_value.not_()
     parts = [
-        _reasons("No value", frame.filter(no_value), "status", width),
-        _reasons("No interval", frame.filter(no_interval), "interval_status", width),
+        _reasons("No value", without_value(frame), "status", width),
+        _reasons("No interval", without_interval(frame), "interval_status", width),
         _notes(frame, width),
         _no_intervals(summary, width),
     ]
@@ -46,11 +46,9 @@ def _reasons(title: str, frame: pl.DataFrame, reason: str, width: int) -> list[T
     if frame.is_empty():
         return []
     rows = []
-    for (status,), part in frame.group_by(reason, maintain_order=True):
-        places = part.select("slice_set", "slice").unique().height
-        metrics: list[str] = part["metric"].unique(maintain_order=True).to_list()
-        counts = [Text(plural(part.height, "value")), Text(f"in {plural(places, 'slice')}")]
-        rows.append([Text(printable(str(status))), *counts, Text(printable(name_list(metrics, _NAMED)))])
+    for word, values, places, metrics in reason_counts(frame, reason):
+        counts = [Text(plural(values, "value")), Text(f"in {plural(places, 'slice')}")]
+        rows.append([Text(printable(word)), *counts, Text(printable(name_list(metrics, _NAMED)))])
     longest = max(status.cell_len for status, *_ in rows)
     lines = heading(title, width=width)
     for status, *cells in rows:
@@ -59,11 +57,36 @@ def _reasons(title: str, frame: pl.DataFrame, reason: str, width: int) -> list[T
     return lines
 
 
-def _notes(frame: pl.DataFrame, width: int) -> list[Text]:
+def without_value(metrics: pl.DataFrame) -> pl.DataFrame:
+    """Rows of undefined values."""
+    return metrics.filter(pl.col("value").is_null())
+
+
+def without_interval(metrics: pl.DataFrame) -> pl.DataFrame:
+    """Rows of values whose interval was asked for and does not exist."""
+    return metrics.filter(
+        pl.col("interval_status").is_in(["ok", "not_requested"]).not_(), pl.col("value").is_not_null()
+    )
+
+
+def reason_counts(frame: pl.DataFrame, reason: str) -> Iterator[tuple[str, int, int, list[str]]]:
+    """Each reason with the numbers of its values and of their slices, and the metrics."""
+    for (status,), part in frame.group_by(reason, maintain_order=True):
+        places = part.select("slice_set", "slice").n_unique()
+        yield str(status), part.height, places, part["metric"].unique(maintain_order=True).to_list()
+
+
+def note_counts(frame: pl.DataFrame, most: int) -> list[str]:
+    """The most frequent notes, each with the number of its values, and how many more there are."""
     notes = frame["note"].drop_nulls().value_counts(sort=True).sort("count", "note", descending=[True, False])
-    texts = [f"{printable(note)} ({plural(times, 'value')})" for note, times in notes.head(_NOTES).rows()]
-    if notes.height > _NOTES:
-        texts.append(f"and {plural(notes.height - _NOTES, 'more note')} in metrics.parquet")
+    texts = [f"{note} ({plural(times, 'value')})" for note, times in notes.head(most).rows()]
+    if notes.height > most:
+        texts.append(f"and {plural(notes.height - most, 'more note')} in metrics.parquet")
+    return texts
+
+
+def _notes(frame: pl.DataFrame, width: int) -> list[Text]:
+    texts = note_counts(frame, _NOTES)
     bound = frame.filter(pl.col("value").is_not_null())["bound"].max()
     if isinstance(bound, float) and bound > 0:
         texts.append(f"scores were binned: values are exact to within {number(bound)} (column `bound`)")

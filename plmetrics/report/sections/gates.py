@@ -23,7 +23,7 @@ from plmetrics.report.layout import (
     remarks,
     table,
 )
-from plmetrics.report.numbers import ValueText, estimate, number
+from plmetrics.report.numbers import ValueText, count, estimate, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,7 +51,7 @@ Row = dict[str, Any]
 def outcome_counts(frame: pl.DataFrame) -> list[str]:
     """The number of checks of each outcome, such as `3 fail`; without gates says so."""
     counts = Counter(outcome(row) for row in frame.select("level", "verdict").iter_rows(named=True))
-    return [f"{counts[name]} {name}" for name in GATE_OUTCOMES if counts[name]] or ["no gates"]
+    return [f"{count(counts[name])} {name}" for name in GATE_OUTCOMES if counts[name]] or ["no gates"]
 
 
 def gates(summary: Summary, width: int) -> list[Text]:
@@ -61,7 +61,7 @@ def gates(summary: Summary, width: int) -> list[Text]:
     rows = list(_condense(gate_checks(summary.gates)))
     shown, words = _common_notes(rows[:_MOST])
     if len(rows) > _MOST:
-        words.append(f"and {len(rows) - _MOST} more in the table gates")
+        words.append(f"and {count(len(rows) - _MOST)} more in the table gates")
     lines = heading("Gates", width=width) + _lines(shown, width)
     return lines + remarks(words, width)
 
@@ -193,19 +193,16 @@ def _place_text(row: Row) -> str:
 def observed_text(row: Row) -> ValueText:
     """Observed value of a check, with its interval, or the range of several."""
     together = row.get("together")
+    signed = row["scale"] in {"difference", "relative_change"}
+    limits = [row[name] for name in (*_LOWEST, *_HIGHEST) if row[name] is not None]
     if together is None:
-        signed = row["scale"] in {"difference", "relative_change"}
         return estimate(
-            row["observed"],
-            row["lower"],
-            row["upper"],
-            status=row["status"],
-            signed=signed,
-            limits=[row[name] for name in (*_LOWEST, *_HIGHEST) if row[name] is not None],
+            row["observed"], row["lower"], row["upper"], status=row["status"], signed=signed, limits=limits
         )
     if not together:
         return ValueText("-", f"({row['status']})")
-    return ValueText(number(min(together)), f"to {number(max(together))}")
+    least, most = (number(end, signed=signed, limits=limits) for end in (min(together), max(together)))
+    return ValueText(least, f"to {most}")
 
 
 def outcome(row: Row) -> str:

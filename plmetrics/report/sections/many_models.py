@@ -12,8 +12,15 @@ from plmetrics.core.names import printable
 from plmetrics.inference.comparisons.readings import READINGS
 from plmetrics.report.layout import Column, align, heading, join_blocks, remarks, table_or_stack
 from plmetrics.report.leaderboard import leaderboard, primary_metric
-from plmetrics.report.numbers import ValueText, plural, row_estimate
-from plmetrics.report.sections.differences import ARROWS, MOST_PAIRS, pairs, usual_tests
+from plmetrics.report.numbers import ValueText, comparison_estimate, plural, row_estimate
+from plmetrics.report.sections.differences import (
+    ARROWS,
+    MOST_PAIRS,
+    leading_scale,
+    on_all_rows,
+    pairs,
+    usual_tests,
+)
 from plmetrics.report.sections.overall import MOST_MODELS, metric_label
 
 if TYPE_CHECKING:
@@ -71,14 +78,14 @@ def _board(
 
 def _against(comparisons: pl.DataFrame, metric: str) -> tuple[str | None, Mapping[str, Text]]:
     """Difference of each model to the baseline in a metric, with a single baseline."""
-    rows = usual_tests(comparisons).filter(
-        pl.col("class").is_null(), contrast="model", scale="difference", slice_set="overall", metric=metric
+    rows = leading_scale(usual_tests(comparisons)).filter(
+        pl.col("class").is_null(), contrast="model", slice_set="overall", metric=metric
     )
     if rows["baseline"].n_unique() != 1:
         return None, {}
     texts = {}
     for row in rows.iter_rows(named=True):
-        difference = row_estimate(row, "difference", signed=True)
+        difference = comparison_estimate(row)
         word = row["reading"] or ""
         texts[row["model"]] = Text(
             f"{difference.value} {ARROWS.get(word, '')} {word}".replace("  ", " ").rstrip()
@@ -96,13 +103,14 @@ def _counts(parts: Sequence[pl.DataFrame], title: str, width: int) -> list[Text]
     if len(parts) <= MOST_PAIRS:
         return []
     counts: dict[str, Counter[str]] = {}
-    for row in pl.concat(parts).filter(slice_set="overall", scale="difference").iter_rows(named=True):
+    compared = on_all_rows(leading_scale(pl.concat(parts)))
+    for row in compared.iter_rows(named=True):
         counts.setdefault(metric_label(row), Counter())[row["reading"] or _UNTESTED] += 1
     words = [word for word in (*READINGS, _UNTESTED) if any(part[word] for part in counts.values())]
     cells = [
         [Text(metric), *(Text(str(part[word]) if part[word] else "") for word in words)]
         for metric, part in counts.items()
     ]
-    remark = f"{plural(len(parts), 'comparison')}, each in comparisons.parquet"
+    remark = f"{plural(compared.select('model', 'baseline').n_unique(), 'comparison')}, each in comparisons.parquet"
     columns = [Column("metric"), *(Column(word, "right") for word in words)]
     return heading(title, remark, width) + table_or_stack(columns, cells, width)

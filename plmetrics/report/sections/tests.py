@@ -11,7 +11,7 @@ from plmetrics.core.names import printable
 from plmetrics.core.results import MEAN_RANK
 from plmetrics.inference.tables import DELONG, TESTS
 from plmetrics.report.layout import FAINT, Column, heading, remarks, table_or_stack
-from plmetrics.report.numbers import count, estimate, p_value, plural
+from plmetrics.report.numbers import ValueText, count, estimate, p_value, plural
 from plmetrics.report.sections.differences import adjustment, tested_p
 from plmetrics.report.sections.overall import metric_label
 
@@ -31,25 +31,31 @@ _COLUMNS = [
 
 def tests(summary: Summary, width: int) -> list[Text]:
     """A line a test of all rows or of all models together, and one for those of slices."""
+    rows, in_slices = further_tests(summary)
+    frame = pl.concat([rows, in_slices])
+    if frame.is_empty():
+        return []
+    lines = heading("Tests", f"p {adjustments(summary, frame)}", width)
+    if not rows.is_empty():
+        cells = [_cells(row) for row in rows.head(_MOST).iter_rows(named=True)]
+        lines += table_or_stack(_COLUMNS, cells, width)
+    words = [f"and {count(rows.height - _MOST)} more in comparisons.parquet"] if rows.height > _MOST else []
+    words += slice_counts(summary, in_slices)
+    return lines + remarks(words, width)
+
+
+def further_tests(summary: Summary) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Comparisons by tests beside the usual one: those of all rows or of all models together, and those in slices."""
     usual = [
         *TESTS.values(),
         *({DELONG} - summary.tests),
     ]  # which stands for the usual one, with his intervals
     frame = summary.comparisons.filter(~pl.col("test").is_in(usual), pl.col("contrast") != "run")
-    if frame.is_empty():
-        return []
     together = (pl.col("slice_set") == "overall") | (pl.col("contrast") == "models")
-    rows = frame.filter(together)
-    lines = heading("Tests", f"p {_adjustments(summary, frame)}", width)
-    if not rows.is_empty():
-        cells = [_cells(row) for row in rows.head(_MOST).iter_rows(named=True)]
-        lines += table_or_stack(_COLUMNS, cells, width)
-    words = [f"and {rows.height - _MOST} more in comparisons.parquet"] if rows.height > _MOST else []
-    words += _in_slices(frame.filter(~together), 1 - (0.95 if summary.level is None else summary.level))
-    return lines + remarks(words, width)
+    return frame.filter(together), frame.filter(~together)
 
 
-def _adjustments(summary: Summary, frame: pl.DataFrame) -> str:
+def adjustments(summary: Summary, frame: pl.DataFrame) -> str:
     """The corrections of the p values in words: those of mean ranks hold for all pairs as they are.
 
     A test that is alone in its family, as Friedman's of a metric, has no correction.
@@ -63,7 +69,9 @@ def _adjustments(summary: Summary, frame: pl.DataFrame) -> str:
     return f"{words}; Nemenyi's by {_STUDENTISED}" if ranked.any() else words
 
 
-def _in_slices(frame: pl.DataFrame, alpha: float) -> list[str]:
+def slice_counts(summary: Summary, frame: pl.DataFrame) -> list[str]:
+    """The number of tests in slices with a small p value, in words; nothing without any."""
+    alpha = 1 - (0.95 if summary.level is None else summary.level)
     defined = frame.filter(pl.col("p_value").is_not_null())
     if defined.is_empty():
         return []
@@ -72,23 +80,30 @@ def _in_slices(frame: pl.DataFrame, alpha: float) -> list[str]:
 
 
 def _cells(row: Row) -> list[Text]:
-    pair = "all" if row["model"] is None else f"{row['model']} against {row['baseline']}"
+    effect = effect_text(row)
     return [
         Text(printable(row["test"])),
-        Text(printable(pair)),
+        Text(printable(pair_text(row))),
         Text(metric_label(row)),
-        _effect(row),
+        Text.assemble(
+            effect.value, " " if effect.value and effect.interval else "", (effect.interval, FAINT)
+        ),
         Text("-" if row["n"] is None else count(row["n"])),
         Text(p_value(tested_p(row))),
     ]
 
 
-def _effect(row: Row) -> Text:
-    """Difference; of another scale, its name; or the reason for its absence."""
+def pair_text(row: Row) -> str:
+    """The two models of a test, or all of them."""
+    return "all" if row["model"] is None else f"{row['model']} against {row['baseline']}"
+
+
+def effect_text(row: Row) -> ValueText:
+    """Difference, and beside it its interval, the name of another scale, or the reason for its absence."""
     if row["status"] != "ok":
-        return Text(row["status"].replace("_", " "), FAINT)
+        return ValueText("", row["status"].replace("_", " "))
     difference = estimate(row["difference"], row["lower"], row["upper"], signed=row["scale"] != "statistic")
     suffix = {"statistic": "statistic", "mean_rank": "ranks"}.get(row["scale"], difference.interval)
     if row["test"].startswith("mcnemar"):
         suffix = row["note"] or suffix
-    return Text.assemble(difference.value, (f" {suffix}".rstrip(), FAINT))
+    return ValueText(difference.value, suffix)

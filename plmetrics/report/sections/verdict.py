@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
 from rich.text import Text
 
 from plmetrics.core.names import printable
@@ -79,11 +80,12 @@ def headline(summary: Summary) -> list[str]:
 def sizes(summary: Summary) -> list[str]:
     """The size of the evaluation: rows, models, metrics, slices and the level of intervals."""
     frame = summary.metrics
-    slices = frame.select("slice_set", "slice").unique().height - 1
+    slices = frame.filter(pl.col("slice") != "all").select("slice_set", "slice").n_unique()
     texts = [*_rows(summary.record.get("rows", {}))]
-    texts.append(plural(frame["model"].n_unique(), "model"))
+    model = "outcome" if "experiment" in summary.others else "model"
+    texts.append(plural(frame["model"].n_unique(), model))
     texts.append(plural(frame["metric"].n_unique(), "metric"))
-    texts.append(plural(max(slices, 0), "slice"))
+    texts.append(plural(slices, "slice"))
     if summary.level is not None:
         texts.append(f"{number(round(summary.level * 100, 6))}% intervals")
     return texts
@@ -98,8 +100,9 @@ def _rows(rows: Mapping[str, object]) -> list[str]:
     total, zero_weight = rows.get("read"), rows.get("zero_weight")
     pairs = rows.get("pairs_read")
     if isinstance(total, int):
-        queries = f"{count(total)} queries of {count(pairs)} rows" if isinstance(pairs, int) else None
-        texts.append(queries or f"{count(total)} rows read")
+        rows_read = f"{plural(total, 'row')} read"
+        queries = f"{count(total)} {'query' if total == 1 else 'queries'}"
+        texts.append(f"{queries} of {plural(pairs, 'row')}" if isinstance(pairs, int) else rows_read)
     if isinstance(zero_weight, int) and zero_weight:
         texts.append(f"{count(zero_weight)} of weight 0")
     fitted = rows.get("fitted")

@@ -65,8 +65,8 @@ def prevalence_remark(summary: Summary, metric: str) -> str:
 def worst_slices(metrics: pl.DataFrame, metric: str, direction: str, most: int = MOST) -> list[Row]:
     """Rows of `metrics` with `shortfall` and `errors`, the shortfall in standard errors (null without them).
 
-    A shortfall below one standard error is left out. Every slice stands once, with its worst model; every
-    slice set has a place before any has a second.
+    A shortfall below one standard error is left out. Every slice stands once, with its worst model, also where it is
+    in several sets; every slice set has a place before any has a second.
     """
     sign = 1 if direction == "higher" else -1
     rows = metrics.filter(
@@ -84,6 +84,7 @@ def worst_slices(metrics: pl.DataFrame, metric: str, direction: str, most: int =
         .filter(pl.col("shortfall") > 0, pl.col("errors").is_null() | (pl.col("errors") >= 1))
         .sort(order, descending=True, nulls_last=True, maintain_order=True)
         .unique(["slice_set", "slice"], keep="first", maintain_order=True)
+        .unique(["slice", "n", "value"], keep="first", maintain_order=True)
         .with_columns(place=pl.int_range(pl.len()).over("slice_set"))
     )
     first = ranked.filter(pl.col("place") == 0).head(most)
@@ -104,11 +105,17 @@ def _lines(rows: list[Row], width: int) -> list[Text]:
 
 
 def distance_to_overall(row: Row) -> tuple[str, str]:
-    """The signed distance of a slice, with as many decimals as its value is shown with, and the standard errors."""
+    """The signed distance of a slice, and the standard errors.
+
+    It has as many decimals as the value, or digits of its own where that is short for it is exact.
+    """
     distance = row["value"] - row["whole"]
-    _, point, decimals = row_estimate(row).value.partition(".")
-    plain = point and decimals.isdigit()
-    text = f"{distance:+.{len(decimals)}f}" if plain else number(distance, signed=True)
+    shown = row_estimate(row)
+    _, point, decimals = shown.value.partition(".")
+    plain = point and decimals.isdigit() and ("," in shown.interval or float(shown.value) != row["value"])
+    text = f"{distance:+.{len(decimals)}f}" if plain else ""
+    if not text or float(text) == 0:
+        text = number(distance, signed=True)
     return text, "" if row["errors"] is None else f" ({row['errors']:.1f} SE)"
 
 

@@ -39,6 +39,17 @@ def test_values_stand_before_and_after_with_their_difference(changes) -> None:
         assert numbers == [expected["before"], expected["after"], expected["difference"]]
 
 
+def test_a_caption_counts_what_it_says() -> None:
+    frame = table(500)
+    near = frame.with_columns(good=pl.when(pl.int_range(pl.len()) % 50 == 0).then(0.5).otherwise("good"))
+    changes = plm.diff(evaluated(frame), evaluated(near))
+    page = Page(diff_html(changes))
+    number = changes.metrics.filter(change="within_interval").height
+    assert number > 5
+    rows = page.tables[f"{number} values moved within the interval of the difference"]
+    assert len(rows) == number + 1
+
+
 def test_gates_that_changed_and_the_verdicts_are_named(changes) -> None:
     text = diff_html(changes)
     page = Page(text)

@@ -70,7 +70,7 @@ def _size(part: pl.DataFrame) -> pl.Expr:
 
 def _panel(selection: Selection, part: pl.DataFrame, *, titled: bool) -> Chart:
     scaled = _size(part).meta.output_name() == "per_sd"
-    name = short(part["measure"][0], 60) + (" (in standard deviations)" if scaled else "")
+    name = short(part["measure"][0], 60) + (" (dots in standard deviations)" if scaled else "")
     limits = [] if scaled else _limits(selection.summary.gates, part)
     records = part.rows(named=True)
     texts = {

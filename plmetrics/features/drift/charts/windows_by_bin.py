@@ -13,6 +13,7 @@ from plmetrics.report.charts.marks import add_title, axis, nice_ticks
 from plmetrics.report.charts.selection import NothingToDraw, Selection
 from plmetrics.report.charts.texts import short
 from plmetrics.report.charts.theme import LIGHT, SERIES
+from plmetrics.report.charts.words import first_facts
 from plmetrics.report.numbers import count, number, omission
 
 MOST_PAIRS = 24
@@ -46,7 +47,7 @@ def draw(selection: Selection) -> Figure:
     subtitle = ("grey: reference, blue: now; share of rows by bin; sorted by psi", _sizes(bins), *notes)
     chart: Any = panels[0] if len(panels) == 1 else concat(*panels, columns=_COLUMNS, spacing=26)
     width = (_WIDTH + 60) * min(len(panels), _COLUMNS)
-    words = "; ".join(_heading(row) for row in shown.head(5).rows(named=True))
+    words = first_facts([_heading(row) for row in shown.rows(named=True)])
     drawn = pl.concat([part for _, part in parts])
     return Figure(
         add_title(chart, title, subtitle, width, frame="bounds"), drawn, title, f"{title}. {words}.", notes

@@ -11,7 +11,7 @@ from plmetrics.report.charts.comparisons.gate_limits import gate_limits
 from plmetrics.report.charts.figure import Figure
 from plmetrics.report.charts.panels import column_of_panels
 from plmetrics.report.charts.selection import NothingToDraw, Selection
-from plmetrics.report.charts.slices.panels import headed_panel
+from plmetrics.report.charts.slices.panels import Texts, headed_panel
 from plmetrics.report.charts.slices.readings import usual_differences
 from plmetrics.report.charts.slices.rows import add_heading
 from plmetrics.report.charts.slices.slice_differences import (
@@ -26,8 +26,11 @@ from plmetrics.report.charts.texts import short
 from plmetrics.report.charts.words import direction_words
 from plmetrics.report.leaderboard import ranked_models
 from plmetrics.report.numbers import omission
+from plmetrics.report.sections.differences import on_all_rows
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from plmetrics.report.charts.grammar import Chart
     from plmetrics.report.summary import Summary
 
@@ -39,15 +42,16 @@ def draw(selection: Selection) -> Figure:
     rows = _comparisons(selection)
     if selection.slice_set is not None or selection.slices is not None:
         return by_slice(selection, rows)
-    rows = rows.filter(slice_set="overall")
+    rows = on_all_rows(rows)
     rows = rows if selection.metric is None else selection.metric_rows(rows)
     if rows.is_empty():
         raise NothingToDraw(Problem("no models were compared on all rows"))
     shown = _first_rows(selection.summary, rows)
     baselines = shown["baseline"].unique(maintain_order=True)
     several = len(baselines) > 1
+    columns = difference_columns(selection, shown)
     panels = [
-        _panel(selection, part, several=several, titled=index == 0)
+        _panel(selection, part, columns, several=several, titled=index == 0)
         for index, part in enumerate(shown.partition_by("metric", "class", maintain_order=True))
     ]
     against = opponent(shown["contrast"][0], shown["baseline"][0])
@@ -55,7 +59,7 @@ def draw(selection: Selection) -> Figure:
     notes = omission(len(rows) - len(shown), "difference", "comparisons")
     chart = column_of_panels(panels)
     limited = any(gate_limits(selection.summary, part) for part in shown.partition_by("metric"))
-    legend = (difference_legend(selection, shown), "shaded: fails a gate" if limited else "")
+    legend = (difference_legend(selection, difference_rows(shown)), "shaded: fails a gate" if limited else "")
     return Figure(
         add_heading(chart, title, ("; ".join(filter(None, legend)), *notes)),
         shown.select(rows.columns),
@@ -84,7 +88,9 @@ def _comparisons(selection: Selection) -> pl.DataFrame:
     return rows
 
 
-def _panel(selection: Selection, part: pl.DataFrame, *, several: bool, titled: bool) -> Chart:
+def _panel(
+    selection: Selection, part: pl.DataFrame, columns: Sequence[Texts], *, several: bool, titled: bool
+) -> Chart:
     """Header with the metric, a row a model, and words for the better side of 0."""
     first = part.row(0, named=True)
     name = short(first["metric"], 60) + (f" [{short(first['class'])}]" if first["class"] else "")
@@ -96,7 +102,7 @@ def _panel(selection: Selection, part: pl.DataFrame, *, several: bool, titled: b
     return headed_panel(
         name + direction_words(selection, first["metric"]),
         rows,
-        difference_columns(selection, part),
+        columns,
         titled=titled,
         limits=gate_limits(selection.summary, part),
         direction=selection.summary.directions.get(first["metric"], "none"),

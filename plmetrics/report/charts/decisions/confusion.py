@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from plmetrics.report.charts.decisions.confusion_counts import counts_of
+from plmetrics.report.charts.decisions.confusion_counts import WEIGHTS, counts_of, share_words
 from plmetrics.report.charts.figure import Figure
 from plmetrics.report.charts.grammar import Chart, base, channel, chart_title, constant, layer_charts, options
 from plmetrics.report.charts.marks import add_title
@@ -69,9 +69,9 @@ def _notes(cells: pl.DataFrame, parts: int, omitted: int, *, many: bool) -> list
     rows = cells.filter(model=cells["model"][0], slice=cells["slice"][0])
     number = f"; threshold {cells['threshold'][0]:g}" if cells["threshold"].is_not_null().all() else ""
     total = count(int(rows["n"].sum()))
-    weighted = cells["threshold"].is_not_null().any() and ((cells["weight"] - cells["n"]).abs() > 1e-9).any()
+    weighted = cells["unit"][0] == WEIGHTS
     size = f"numbers are weights, {total} in all" if weighted else f"n = {total}"
-    first = f"shares of rows of each true class; {size}{number if cells['threshold'].n_unique() == 1 else ''}"
+    first = f"{share_words(cells)}; {size}{number if cells['threshold'].n_unique() == 1 else ''}"
     notes = [first]
     if many:
         classes = cells["true"].n_unique()
@@ -92,7 +92,9 @@ def _finding(title: str, parts: list[pl.DataFrame], names: list[str]) -> str:
     for part, name in zip(parts, names, strict=True):
         words = "no confusion"
         for row in _largest_cells(part, 1).iter_rows(named=True):
-            words = f"{count(row['n'])} rows of {short(row['true'])} are called {short(row['called'])}"
+            words = (
+                f"{count(row['n'])} {row['unit']} of {short(row['true'])} are called {short(row['called'])}"
+            )
         texts.append(f"{name} {words}".strip())
     return f"{title}. Largest confusion: {'; '.join(texts)}."
 

@@ -24,7 +24,7 @@ from plmetrics.report.charts.slices.slice_choice import (
     with_slice_labels,
 )
 from plmetrics.report.charts.texts import short
-from plmetrics.report.charts.words import direction_words, level_words
+from plmetrics.report.charts.words import direction_words, first_facts, level_words
 from plmetrics.report.numbers import count, omission, plural
 
 if TYPE_CHECKING:
@@ -180,9 +180,13 @@ def _finding(title: str, drawn: pl.DataFrame, tests: pl.DataFrame) -> str:
     words += [f"All rows of {short(row['model'])}: {row['c1']}." for row in whole.iter_rows(named=True)]
     worse = drawn.filter(look="worse")
     slices = drawn.height - whole.height
+    several = drawn["model"].n_unique() > 1
     if not tests.is_empty():
-        names = "; ".join(
-            f"{short(row['slice'], 60)}: {row['c1']}" for row in worse.head(5).iter_rows(named=True)
+        names = first_facts(
+            [
+                f"{short(row['model']) + ', ' if several else ''}{short(row['slice'], 60)}: {row['c1']}"
+                for row in worse.iter_rows(named=True)
+            ]
         )
         words.append(
             f"Worse in {worse.height} of {plural(slices, 'slice')}" + (f": {names}." if names else ".")

@@ -22,6 +22,7 @@ from plmetrics.report.charts.slices.slice_choice import (
 )
 from plmetrics.report.charts.texts import short
 from plmetrics.report.charts.theme import LIGHT
+from plmetrics.report.charts.words import first_facts
 from plmetrics.report.numbers import number, omission, plural
 
 if TYPE_CHECKING:
@@ -132,9 +133,11 @@ def _finding(title: str, cells: pl.DataFrame) -> str:
     """Summary in words: the numbers of worse and better cells, and the worst of them."""
     values = cells.filter(pl.col("small").not_(), pl.col("k") > 0)
     worse, better = values.filter(pl.col("c") < 3).sort("z"), values.filter(pl.col("c") > 3)
-    first = "; ".join(
-        f"{short(row['metric'])} in {short(row['slice'], 60)}: {row['v']}"
-        for row in worse.head(5).iter_rows(named=True)
+    first = first_facts(
+        [
+            f"{short(row['metric'])} in {short(row['slice'], 60)}: {row['v']}"
+            for row in worse.iter_rows(named=True)
+        ]
     )
     counts = f"{worse.height} of {plural(values.height, 'value')} worse than those of all rows, {better.height} better"
     return f"{title}. {counts}{': ' + first if first else ''}."

@@ -25,7 +25,7 @@ from plmetrics.report.charts.slices.slice_choice import (
     with_slice_labels,
 )
 from plmetrics.report.charts.texts import short
-from plmetrics.report.charts.words import level_words
+from plmetrics.report.charts.words import first_facts, level_words
 from plmetrics.report.numbers import count, omission, p_value
 from plmetrics.report.sections.differences import is_tested
 
@@ -153,11 +153,11 @@ def difference_finding(title: str, rows: pl.DataFrame) -> str:
     """Summary in words: the numbers of better, worse and unclear ones, and the first of them."""
     counts = rows["reading"].replace("", None).drop_nulls().value_counts(sort=True).rows()
     words = ", ".join(f"{number} {word}" for word, number in counts)
-    named = difference_rows(rows.sort(pl.col("reading") != "worse", maintain_order=True).head(5))
-    first = [
+    named = difference_rows(rows.sort(pl.col("reading").ne_missing("worse"), maintain_order=True))
+    facts = [
         f"{short(row['model'])}, {short(row['metric'])}"
         + ("" if row["slice"] == "all" else f", {short(row['slice'])}")
         + f": {row['c1']}"
         for row in named.iter_rows(named=True)
     ]
-    return f"{title}. {words + '. ' if words else ''}{'; '.join(first)}."
+    return f"{title}. {words + '. ' if words else ''}{first_facts(facts)}."

@@ -29,7 +29,7 @@ from plmetrics.report.charts.slices.rows import (
 )
 from plmetrics.report.charts.slices.slice_choice import with_slice_labels
 from plmetrics.report.charts.texts import short
-from plmetrics.report.charts.words import level_words
+from plmetrics.report.charts.words import first_facts, level_words
 from plmetrics.report.numbers import count, omission, plural
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def draw(selection: Selection) -> Figure:
     if not gaps:
         hint = "name one when you evaluate: 'disparity(recall, by=region)', and recall beside it"
         raise NothingToDraw(Problem("the result has no gap between groups", hint=hint))
-    shown = gaps[:MOST_PANELS]
+    shown = sorted(gaps, key=lambda gap: gap.groups.is_empty())[:MOST_PANELS]
     several = len({gap.row["model"] for gap in gaps}) > 1
     panels = [_panel(selection, gap, several=several, titled=place == 0) for place, gap in enumerate(shown)]
     notes = omission(len(gaps) - len(shown), "gap", "metrics")
@@ -141,10 +141,8 @@ def _zone(limit: float, domain: tuple[float, float]) -> list[Chart]:
 
 def _finding(title: str, gaps: list[Gap]) -> str:
     """Summary in words: each gap and the groups at its ends."""
-    words = [
-        f"{short(gap.row['metric'], 60)} of {short(gap.row['model'])}: {_gap_text(gap)}" for gap in gaps[:5]
-    ]
-    return f"{title}. {'; '.join(words)}."
+    facts = [f"{short(gap.row['metric'], 60)} of {short(gap.row['model'])}: {_gap_text(gap)}" for gap in gaps]
+    return f"{title}. {first_facts(facts)}."
 
 
 @dataclass(frozen=True, slots=True)

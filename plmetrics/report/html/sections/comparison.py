@@ -6,19 +6,22 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from plmetrics.report.html.blocks import Cell, PageSection, Table, estimate_cell, words
+from plmetrics.report.html.blocks import Cell, PageSection, Table, estimate_cell, rows_cell, words
 from plmetrics.report.html.sections.features import shown_table
-from plmetrics.report.numbers import comparison_estimate, p_value, plural
+from plmetrics.report.numbers import comparison_estimate, omission, p_value, plural
 from plmetrics.report.sections.differences import (
     MOST_PAIRS,
     adjustment,
+    clearest,
     is_tested,
+    on_all_rows,
     reading_counts,
     rival,
     tested_p,
     usual_tests,
 )
 from plmetrics.report.sections.overall import MOST_MODELS, metric_label
+from plmetrics.report.sections.tests import adjustments, effect_text, further_tests, pair_text, slice_counts
 
 if TYPE_CHECKING:
     from plmetrics.report.html.sections.pictures import Gallery
@@ -40,25 +43,51 @@ def changes(summary: Summary) -> PageSection:
 
 def differences(summary: Summary, gallery: Gallery) -> PageSection:
     """Differences of models from the baseline."""
-    tables = _tables(summary, "model")
+    tables = [*_tables(summary, "model"), *_further_tests(summary)]
     return PageSection(
         "Differences of models",
         [*gallery.pictures("differences", "critical_difference"), *tables] if tables else [],
     )
 
 
+def _further_tests(summary: Summary) -> list[Table]:
+    """The tests that the suite asks for beside the usual one."""
+    rows, in_slices = further_tests(summary)
+    every = pl.concat([rows, in_slices])
+    if every.is_empty():
+        return []
+    cells = [
+        [
+            words(row["test"]),
+            words(pair_text(row)),
+            words(metric_label(row)),
+            estimate_cell(effect_text(row), row["difference"]),
+            rows_cell(row["n"]),
+            _p_cell(row),
+        ]
+        for row in rows.head(_MOST_PAIRS).iter_rows(named=True)
+    ]
+    notes = [
+        f"p values are {adjustments(summary, every)}",
+        *omission(rows.height - _MOST_PAIRS, "test", "comparisons"),
+        *slice_counts(summary, in_slices),
+    ]
+    return [Table("Tests", ["test", "models", "metric", "difference", "n", "p"], cells, notes)]
+
+
 def _tables(summary: Summary, contrast: str) -> list[Table]:
     frame = usual_tests(summary.comparisons.filter(contrast=contrast))
     parts = frame.partition_by("model", "baseline", "scale", maintain_order=True)
     if len(parts) > MOST_PAIRS:
-        return _by_metric(summary, frame.filter(slice_set="overall"))
+        return _by_metric(summary, on_all_rows(frame))
     return [table for part in parts if (table := _pair(summary, part)) is not None]
 
 
 def _by_metric(summary: Summary, frame: pl.DataFrame) -> list[Table]:
     """Of many pairs a table a metric, the largest gain first, with the counts of readings."""
     tables = []
-    for part in frame.partition_by("metric", "class", "scale", maintain_order=True)[:_MOST_METRICS]:
+    parts = frame.partition_by("metric", "class", "scale", maintain_order=True)
+    for part in parts[:_MOST_METRICS]:
         first = part.row(0, named=True)
         gain = -pl.col("difference") if summary.directions.get(first["metric"]) == "lower" else "difference"
         rows = part.sort(gain, descending=True, nulls_last=True, maintain_order=True).head(_MOST_PAIRS)
@@ -73,13 +102,15 @@ def _by_metric(summary: Summary, frame: pl.DataFrame) -> list[Table]:
             notes.append(f"{left} in the table comparisons")
         columns = ["model", "against", first["scale"].replace("_", " "), *_columns(tested=tested)]
         caption = words(f"Differences in {metric_label(first)}").text
+        if part is parts[:_MOST_METRICS][-1]:
+            notes += omission(len(parts) - _MOST_METRICS, "metric", "comparisons")
         tables.append(Table(caption, columns, cells, [note for note in notes if note], first=20))
     return tables
 
 
 def _pair(summary: Summary, part: pl.DataFrame) -> Table | None:
     first = part.row(0, named=True)
-    rows = part.filter(slice_set="overall").rows(named=True)
+    rows = on_all_rows(part).rows(named=True)
     if not rows:
         return None
     caption = f"{first['model']} against {rival(first)}"
@@ -97,8 +128,7 @@ def slice_differences(summary: Summary, gallery: Gallery) -> PageSection:
     named = ["slice", "model", "baseline"] if many else ["slice", "baseline"]
     for part in frame.partition_by(*(() if many else ("model",)), "scale", maintain_order=True):
         first = part.row(0, named=True)
-        tested, p = is_tested(part), pl.coalesce("p_adjusted", "p_value")
-        rows = part.filter(pl.col("difference").is_not_null()).sort(p, nulls_last=True, maintain_order=True)
+        tested, rows = is_tested(part), clearest(part)
         cells = [
             [
                 *(words(row[name]) for name in named),
@@ -110,8 +140,10 @@ def slice_differences(summary: Summary, gallery: Gallery) -> PageSection:
         left = rows.height - _MOST_SLICES
         notes = _p_words(summary, tested=tested)
         if left > 0:
-            order = "the smallest p values; " if tested else ""
-            notes.append(f"{order}{plural(left, 'comparison')} more in the table comparisons")
+            order = "the smallest p values" if tested else "the largest"
+            notes.append(f"{order}; {plural(left, 'comparison')} more in the table comparisons")
+        if part.height > rows.height:
+            notes.append(f"{plural(part.height - rows.height, 'comparison')} without a value")
         scale = first["scale"].replace("_", " ")
         columns = [*named[:-1], "against", "metric", scale, *_columns(tested=tested)]
         caption = "Slices of all models" if many else f"Slices of {first['model']}"
@@ -131,12 +163,12 @@ def _difference(row: dict[str, Any], *, tested: bool) -> list[Cell]:
     if not tested:
         return [difference]
     reading = row["reading"] or ""
+    return [difference, _p_cell(row), words(_ARROWS.get(reading, reading), reading)]
+
+
+def _p_cell(row: dict[str, Any]) -> Cell:
     p = tested_p(row)
-    return [
-        difference,
-        Cell("" if p is None else p_value(p), value=p, number=True),
-        words(_ARROWS.get(reading, reading), reading),
-    ]
+    return Cell("" if p is None else p_value(p), value=p, number=True)
 
 
 def _p_words(summary: Summary, *, tested: bool) -> list[str]:

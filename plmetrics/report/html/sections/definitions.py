@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
+from plmetrics.core.names import name_list
 from plmetrics.report.catalogue import description
 from plmetrics.report.charts.texts import clean
 from plmetrics.report.html.blocks import Block, Definitions, PageSection, Table, Words, rows_cell, words
-from plmetrics.report.numbers import plural
+from plmetrics.report.numbers import omission, plural
+from plmetrics.report.sections.gaps import note_counts, reason_counts, without_interval, without_value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    import polars as pl
 
     from plmetrics.catalogue.metric import Metric
     from plmetrics.report.html.sections.pictures import Gallery
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
 
 _MOST = 40
-_MOST_NOTES = 10
+_MOST_NOTES, _MOST_NAMES = 10, 5
 _ROWS = {
     "read": "rows read",
     "zero_weight": "rows of weight 0",
@@ -33,7 +35,8 @@ _QUERIES = {"read": "queries read", "pairs_read": "rows read", "zero_weight": "q
 def definitions(summary: Summary) -> PageSection:
     """The metrics of the report with their definitions, formulas and better sides."""
     pairs = [(clean(metric.text), _definition(metric)) for metric in summary.definitions[:_MOST]]
-    return PageSection("How the numbers are defined", [Definitions(pairs)] if pairs else [])
+    left = Words(omission(len(summary.definitions) - _MOST, "metric", "metrics"), "note")
+    return PageSection("How the numbers are defined", [Definitions(pairs), left] if pairs else [])
 
 
 def _definition(metric: Metric) -> str:
@@ -92,7 +95,8 @@ def data_quality(summary: Summary, gallery: Gallery) -> PageSection:  # noqa: AR
     """Account of the rows, undefined values with reasons, and the most frequent notes."""
     blocks: list[Block] = [
         *_rows(summary.record),
-        *_undefined_values(summary.metrics),
+        *_reasons("Values that are undefined", without_value(summary.metrics), "status"),
+        *_reasons("Values without an interval", without_interval(summary.metrics), "interval_status"),
         *_notes(summary.metrics),
     ]
     return PageSection("Data quality", blocks)
@@ -113,28 +117,14 @@ def _rows(record: Mapping[str, Any]) -> list[Block]:
     return [Table(thing.capitalize(), [thing, "number"], cells)] if cells else []
 
 
-def _undefined_values(metrics: pl.DataFrame) -> list[Block]:
-    frame = metrics.filter(pl.col("value").is_null())
-    if frame.is_empty():
-        return []
-    counted = frame.group_by("status", maintain_order=True).agg(
-        pl.len().alias("values"),
-        pl.col("slice").n_unique().alias("slices"),
-        pl.col("metric").unique(maintain_order=True),
-    )
+def _reasons(caption: str, metrics: pl.DataFrame, reason: str) -> list[Block]:
     cells = [
-        [
-            words(row["status"]),
-            rows_cell(row["values"]),
-            rows_cell(row["slices"]),
-            words(", ".join(row["metric"][:5])),
-        ]
-        for row in counted.iter_rows(named=True)
+        [words(status), rows_cell(values), rows_cell(slices), words(name_list(names, _MOST_NAMES))]
+        for status, values, slices, names in reason_counts(metrics, reason)
     ]
-    return [Table("Values that are undefined", ["reason", "values", "slices", "metrics"], cells)]
+    return [Table(caption, ["reason", "values", "slices", "metrics"], cells)] if cells else []
 
 
 def _notes(metrics: pl.DataFrame) -> list[Block]:
-    notes = metrics["note"].drop_nulls().value_counts(sort=True)
-    lines = [f"{clean(note)} ({times} values)" for note, times in notes.head(_MOST_NOTES).rows()]
+    lines = [clean(line) for line in note_counts(metrics, _MOST_NOTES)]
     return [Words(lines, "note")] if lines else []

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.features.registry import features
-from plmetrics.report.html.blocks import Cell, PageSection, Table, value_cell, words
-from plmetrics.report.numbers import number, omission
+from plmetrics.report.html.blocks import Cell, PageSection, Table, estimate_cell, rows_cell, value_cell, words
+from plmetrics.report.numbers import estimate, omission, p_value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from plmetrics.report.summary import Summary
 
 _MOST = 100
-_BOUNDS = ("value", "difference")
+_BOUNDED = ("difference", "value")
+"""Columns that `lower` and `upper` are of: the first that a table has."""
 
 
 def feature_sections(summary: Summary, gallery: Gallery) -> list[PageSection]:
@@ -43,17 +44,26 @@ def shown_table(caption: str, name: str, frame: pl.DataFrame, columns: Sequence[
     if frame.is_empty():
         return None
     there = [column for column in columns if frame[column].is_not_null().any()]
-    rows = [[_cell(row, column) for column in there] for row in frame.head(_MOST).iter_rows(named=True)]
+    bounded = next((name for name in _BOUNDED if {name, "lower"} <= set(frame.columns)), None)
+    rows = [
+        [_cell(row, column, bounded=column == bounded) for column in there]
+        for row in frame.head(_MOST).iter_rows(named=True)
+    ]
     notes = omission(frame.height - _MOST, "row", name)
     return Table(caption, [column.replace("_", " ") for column in there], rows, notes)
 
 
-def _cell(row: dict[str, Any], column: str) -> Cell:
-    value = row[column]
-    if column in _BOUNDS and "lower" in row:
-        return value_cell(row, column)
+def _cell(row: dict[str, Any], column: str, *, bounded: bool) -> Cell:
+    """Cell of a column; `bounded` is whether the row's interval is of it."""
+    value, signed = row[column], column == "difference" or "part" in row
+    if bounded:
+        return value_cell(row, column, signed=signed)
+    if isinstance(value, bool):
+        return words("yes" if value else "no")
     if isinstance(value, float):
-        return Cell(number(value), value=value, number=True)
-    if isinstance(value, int) and not isinstance(value, bool):
-        return Cell(f"{value:,}", value=value, number=True)
+        if column in {"p_value", "p_adjusted"}:
+            return Cell(p_value(value), value=value, number=True)
+        return estimate_cell(estimate(value, signed=signed), value)
+    if isinstance(value, int):
+        return rows_cell(value)
     return words(value, str(value) if column == "verdict" else "")

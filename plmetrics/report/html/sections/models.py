@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from plmetrics.report.charts.decisions.confusion_counts import counts_of
+from plmetrics.report.charts.decisions.confusion_counts import counts_of, share_words
 from plmetrics.report.charts.selection import NothingToDraw, Selection
 from plmetrics.report.html.blocks import Cell, Footnotes, PageSection, Table, rows_cell, value_cell, words
 from plmetrics.report.leaderboard import BEST, clear_bests, leaderboard, primary_metric
@@ -26,7 +26,7 @@ _ARROWS = {"higher": "↑", "lower": "↓", "zero": "→0"}
 MOST_CLASSES = 12
 _STEPS = (0.05, 0.15, 0.3)
 """Shares of a true class called otherwise where a shade becomes darker."""
-_NOTE = "rows with their share of the true class; shades: more than 5, 15 and 30 % of a class are called so"
+_SHADES = "shades: more than 5, 15 and 30 % of a class are called so"
 
 
 def models(summary: Summary) -> PageSection:
@@ -110,8 +110,10 @@ def _table(counts: pl.DataFrame) -> Table:
     for part in counts.sort("place", "called_place").partition_by("place", maintain_order=True):
         cells = [_cell(row) for row in part.iter_rows(named=True)]
         rows.append([words(f"true {part['true'][0]}"), *cells, rows_cell(int(part["n"].sum()))])
-    columns = ["", *(words(f"called {name}").text for name in called), "rows"]
-    return Table(words(f"Confusion of {counts['model'][0]}").text, columns, rows, [_NOTE])
+    unit = counts["unit"][0]
+    columns = ["", *(words(f"called {name}").text for name in called), unit]
+    notes = [f"{unit} with their {share_words(counts)}; {_SHADES}"]
+    return Table(words(f"Confusion of {counts['model'][0]}").text, columns, rows, notes)
 
 
 def _cell(row: dict[str, float]) -> Cell:

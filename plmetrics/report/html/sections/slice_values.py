@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -18,7 +19,7 @@ from plmetrics.report.html.blocks import (
     words,
 )
 from plmetrics.report.leaderboard import primary_metric, ranked_models
-from plmetrics.report.numbers import plural, row_estimate
+from plmetrics.report.numbers import omission, plural, row_estimate
 from plmetrics.report.sections.worst import distance_to_overall, prevalence_remark, worst_slices
 
 if TYPE_CHECKING:
@@ -82,7 +83,8 @@ def _distance_cell(row: dict[str, Any]) -> Cell:
 
 def _shaded_table(summary: Summary, frame: pl.DataFrame, model: str) -> Table:
     """Slices by metrics; a shade is the distance to the model's overall value in standard errors."""
-    metrics = frame["metric"].unique(maintain_order=True).to_list()[:MOST_METRICS]
+    every = frame["metric"].unique(maintain_order=True).to_list()
+    metrics = every[:MOST_METRICS]
     overall = {
         row["metric"]: row["value"]
         for row in summary.metrics.filter(slice_set="overall", model=model).iter_rows(named=True)
@@ -93,12 +95,15 @@ def _shaded_table(summary: Summary, frame: pl.DataFrame, model: str) -> Table:
     for (place, _), row in values.items():
         sizes[place] = max(sizes.get(place, 0), row["n"] or 0)
     shown, footnotes, rows = _chosen(sizes), Footnotes(), []
+    times = Counter(text for _, text, _ in shown)
     for place in shown:
         cells = [
             _cell(summary, values.get((place, metric)), overall.get(metric), footnotes) for metric in metrics
         ]
-        rows.append([words(place[1]), rows_cell(sizes[place]), *cells])
-    notes = [_SHADES]
+        name = place[1] if times[place[1]] == 1 else f"{place[1]} ({place[0]})"
+        rows.append([words(name), rows_cell(sizes[place]), *cells])
+    shaded = any(cell.kind.startswith(("worse", "better")) for row in rows for cell in row)
+    notes = [*([_SHADES] if shaded else []), *omission(len(every) - len(metrics), "metric", "metrics")]
     if len(sizes) > len(shown):
         slices_words = plural(len(sizes), "slice")
         notes.append(f"the {len(shown)} largest of {slices_words}; the others are in the table metrics")

@@ -113,3 +113,19 @@ def test_of_many_models_the_best_are_drawn():
     values = result.metrics.sort("value", descending=True)["model"].to_list()
     drawn = result.plot.differences().frame["model"].to_list()
     assert drawn == [model for model in values if model != "m0"][:40]
+
+
+def test_columns_are_named_where_the_first_metric_has_no_value():
+    frame = {"y": [1] * 20, "a": [0.7] * 20, "b": [0.6, 0.8] * 10}
+    result = plm.evaluate(
+        frame,
+        label="y",
+        models=["a", "b"],
+        metrics=["roc_auc", "log_loss"],
+        compare="a",
+        uncertainty={"replicates": 20},
+    )
+    figure = result.plot.differences()
+    texts = texts_of(marks_of(figure))
+    assert {"difference [95% interval]", "p", "adjusted p", "reading"} <= set(texts)
+    assert "hollow grey: fewer than 30 rows" in figure.svg()

@@ -178,3 +178,26 @@ def test_classes_have_rows_of_their_own():
     figure = result.plot.forest()
     assert figure.frame.height == 9
     assert {"All rows [a]", "u [b]", "v [c]"} <= set(texts_of(marks_of(figure)))
+
+
+def test_worse_slices_of_several_models_are_named_with_their_model():
+    draw = np.random.default_rng(3)
+    truth, where = draw.random(900) < 0.5, draw.choice(["x", "y", "z"], 900)
+    noise = np.where(where == "x", 4.0, 0.5)
+    frame = {
+        "y": truth,
+        **{name: 1 / (1 + np.exp(-(2.0 * truth - 1 + noise * draw.normal(size=900)))) for name in ("a", "b")},
+        "g": where,
+    }
+    result = plm.evaluate(
+        frame,
+        label="y",
+        models=["a", "b"],
+        metrics=["roc_auc"],
+        slices=["g"],
+        compare={"slices": {"g": "rest"}},
+        uncertainty={"replicates": 50},
+    )
+    description = result.plot.forest().description
+    assert "Worse in 2 of 6 slices: a, g=x: " in description
+    assert "; b, g=x: " in description

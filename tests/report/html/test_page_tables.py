@@ -1,0 +1,190 @@
+"""Tables of the page against the result tables, where columns, rows or metrics are many."""
+
+import re
+
+import numpy as np
+import polars as pl
+import pytest
+from report.html.test_page import Page
+
+import plmetrics as plm
+from plmetrics.report.charts.slices.slice_differences import difference_finding
+from plmetrics.report.html.blocks import MINUS
+from plmetrics.report.html.page import html_text
+from plmetrics.report.html.sections.features import shown_table
+from plmetrics.report.summary import summarise
+
+METRICS = ["roc_auc", "log_loss", "accuracy", "recall", "precision", "f1", "brier", "specificity", "fpr"]
+
+
+def table(rows: int = 600) -> dict[str, object]:
+    draw = np.random.default_rng(5)
+    truth = draw.random(rows) < 0.4
+    scores = {
+        name: 1 / (1 + np.exp(-np.where(truth, 0.6, -0.6) - spread * draw.normal(size=rows)))
+        for name, spread in (("a", 1.0), ("b", 1.6))
+    }
+    return {"y": truth, **scores, "g": draw.choice(list("uvwxyz"), rows)}
+
+
+@pytest.fixture(scope="module")
+def result() -> plm.Result:
+    return plm.evaluate(
+        table(),
+        label="y",
+        models=["a", "b"],
+        metrics=[*METRICS, "mcc", "balanced_accuracy", "disparity(recall, by=g)"],
+        slices={"g": "g"},
+        compare={"baseline": "a", "slices": {"g": "rest"}, "tests": ["delong", "mcnemar"]},
+        uncertainty={"replicates": 50},
+    )
+
+
+@pytest.fixture(scope="module")
+def page(result: plm.Result) -> Page:
+    return Page(html_text(summarise(result)))
+
+
+def number(text: str) -> float:
+    return float(text.replace(MINUS, "-").replace(",", "").split(" ")[0])
+
+
+def test_an_interval_stands_beside_the_number_it_is_of() -> None:
+    row = {"value": 0.4564, "rest": 0.1368, "difference": 0.3196, "lower": 0.291, "upper": 0.348}
+    frame = pl.DataFrame(
+        [{**row, "slice": "a=1", "p_adjusted": 1e-9, "confirmed": True, "status": "ok", "n": 1234}]
+    )
+    columns = ["value", "rest", "difference", "p_adjusted", "confirmed", "n"]
+    shown = shown_table("Slices", "found_slices", frame, columns)
+    assert shown is not None
+    value, rest, difference, p, confirmed, rows = shown.rows[0]
+    assert (value.text, value.interval, value.value) == ("0.4564", "", 0.4564)
+    assert (rest.text, rest.interval) == ("0.1368", "")
+    assert (difference.text, difference.interval) == ("+0.320", "[+0.291, +0.348]")
+    assert (p.text, confirmed.text, rows.text) == ("<0.001", "yes", "1,234")
+    moved = pl.DataFrame([{"part": "mix", "value": 0.0123, "lower": -0.004, "upper": 0.029, "status": "ok"}])
+    part = shown_table("Parts", "decomposition", moved, ["part", "value"])
+    assert part is not None
+    assert (part.rows[0][1].text, part.rows[0][1].interval) == ("+0.012", f"[{MINUS}0.004, +0.029]")
+
+
+def test_further_tests_stand_on_the_page(result: plm.Result, page: Page) -> None:
+    head, *rows = page.tables["Tests"]
+    assert [name for name, _ in head] == ["test", "models", "metric", "difference", "n", "p"]
+    asked = result.comparisons.filter(
+        pl.col("test").is_in(["delong", "mcnemar"]), slice_set="overall", contrast="model"
+    )
+    assert len(rows) == asked.height >= 2
+    for cells, row in zip(rows, asked.rows(named=True), strict=True):
+        assert [text for text, _ in cells[:3]] == [row["test"], "b against a", row["metric"]]
+        if row["status"] == "ok":
+            assert float(cells[3][1]["data-value"] or "") == row["difference"]
+            assert number(cells[3][0]) == pytest.approx(row["difference"], abs=0.005)
+            assert float(cells[5][1]["data-value"] or "") == (
+                row["p_value"] if row["p_adjusted"] is None else row["p_adjusted"]
+            )
+
+
+def test_models_are_compared_by_metrics_across_slices_too(result: plm.Result, page: Page) -> None:
+    cells = {row[0][0]: row for row in page.tables["b against a"][1:]}
+    row = result.comparisons.filter(metric="disparity(recall, by=g)", contrast="model").row(0, named=True)
+    shown = cells["disparity(recall, by=g) over g"]
+    assert float(shown[1][1]["data-value"] or "") == row["difference"]
+
+
+def test_metrics_and_comparisons_beyond_a_table_are_counted(result: plm.Result, page: Page) -> None:
+    assert len(page.tables["Slices by metrics: a"][0]) == 2 + 10
+    texts = [text.strip() for text in page.texts]
+    assert texts.count("1 more metric in the table metrics") == 2
+    contrasts = result.comparisons.filter(contrast="rest", model="a")
+    left = contrasts["difference"].is_not_null().sum() - 20
+    assert f"the smallest p values; {left} comparisons more in the table comparisons" in texts
+    shown = [float(row[4][1]["data-value"] or "nan") for row in page.tables["Slices of a"][1:]]
+    assert shown == sorted(shown)
+
+
+def test_slices_without_a_test_are_those_with_the_largest_differences() -> None:
+    plain = plm.evaluate(
+        table(),
+        label="y",
+        models=["a"],
+        metrics=[*METRICS, "tp"],
+        slices={"g": "g"},
+        compare={"slices": {"g": "rest"}},
+    )
+    page = Page(html_text(summarise(plain)))
+    shown = [abs(float(row[3][1]["data-value"] or "")) for row in page.tables["Slices of a"][1:]]
+    every = plain.comparisons["difference"].drop_nulls().abs().sort(descending=True).to_list()
+    assert shown == every[:20]
+    assert "6 comparisons without a value" in page.texts
+    assert not [text for text in page.texts if text.startswith("shades:")], "nothing is shaded without errors"
+
+
+def test_undefined_values_are_counted_by_slice_set_with_their_metrics() -> None:
+    frame = {**table(40), "y": [True] * 40, "h": ["one"] * 40}
+    result = plm.evaluate(
+        frame, label="y", models=["a"], metrics=["roc_auc", "specificity"], slices={"g": ["g"], "h": ["h"]}
+    )
+    cells = Page(html_text(summarise(result))).tables["Values that are undefined"]
+    undefined = result.metrics.filter(pl.col("value").is_null())
+    places = undefined.select("slice_set", "slice").n_unique()
+    assert [[text for text, _ in row] for row in cells[1:]] == [
+        ["no_negatives", str(undefined.height), str(places), "roc_auc, specificity"]
+    ]
+
+
+def test_a_description_begins_with_what_is_worse_and_counts_the_rest(result: plm.Result) -> None:
+    rows = result.comparisons.filter(contrast="model", slice_set="overall", test="paired_bootstrap")
+    unread = rows.with_columns(reading=pl.when(pl.col("metric") == "roc_auc").then(None).otherwise("reading"))
+    text = difference_finding("Title", unread)
+    worse = unread.filter(reading="worse")
+    assert not worse.is_empty()
+    first = re.split(r"\. (?=b, )", text, maxsplit=1)[1].split(";")[0]
+    assert first.startswith(f"b, {worse['metric'][0]}: ")
+    assert text.endswith(f"; and {rows.height - 5} more.")
+
+
+def test_values_without_an_interval_are_counted_by_reason() -> None:
+    frame = {"y": [1] * 50, "p": [0.5] * 50, "g": ["a", "b"] * 25}
+    result = plm.evaluate(
+        frame, label="y", models="p", metrics=["log_loss", "accuracy"], slices=["g"], uncertainty=True
+    )
+    cells = Page(html_text(summarise(result))).tables["Values without an interval"]
+    degenerate = result.metrics.filter(interval_status="degenerate")
+    assert degenerate.height == 3
+    assert [[text for text, _ in row] for row in cells[1:]] == [["degenerate", "3", "3", "log_loss"]]
+
+
+def test_a_page_of_an_experiment_names_outcomes_and_the_sample_ratio() -> None:
+    draw = np.random.default_rng(2)
+    frame = {
+        "arm": draw.choice(["a", "b"], 400),
+        "bought": draw.integers(0, 2, 400),
+        "spent": draw.random(400),
+    }
+    plan = {"arm": "arm", "control": "a", "outcomes": ["bought", "spent"]}
+    result = plm.evaluate(frame, task="experiment", experiment=plan)
+    page = Page(html_text(summarise(result)))
+    assert any("2 outcomes" in text for text in page.texts)
+    head, *rows = page.tables["Experiment"]
+    columns = [name for name, _ in head]
+    assert [row[0][0] for row in rows] == ["bought", "spent", "sample ratio"]
+    table = result.tables["experiment"]
+    p_values = [float(row[columns.index("p value")][1]["data-value"] or "") for row in rows]
+    assert p_values == table["p_value"].to_list()
+    shown = rows[0][columns.index("difference")]
+    assert float(shown[1]["data-value"] or "") == table["difference"][0]
+    assert "[" in shown[0]
+
+
+def test_a_slice_of_two_sets_is_named_with_its_set_and_is_the_worst_once() -> None:
+    sets = {"g": "g", "both": {"rollup": ["g", "h"]}}
+    frame = {**table(), "h": ["x", "y"] * 300}
+    result = plm.evaluate(frame, label="y", models=["a"], metrics=["roc_auc"], slices=sets)
+    page = Page(html_text(summarise(result)))
+    names = [row[0][0] for row in page.tables["Slices by metrics: a"][1:]]
+    assert {"g=u (g)", "g=u (both)", "g=u, h=x"} <= set(names)
+    assert len(set(names)) == len(names)
+    worst = [row[0][0] for row in page.tables["Worst slices by roc_auc"][1:]]
+    assert worst
+    assert len(set(worst)) == len(worst)
