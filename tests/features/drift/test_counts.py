@@ -113,7 +113,8 @@ def test_a_number_is_as_scipy_says(slice_: str) -> None:
         sides = [side.filter(region=slice_.partition("=")[2]) for side in sides]
     before, now = (values(side, "age") for side in sides)
     said = {measure: row(table, "age", measure, slice_) for measure in [*ALL, "null_share"]}
-    ks = stats.ks_2samp(before, now, method="asymp")
+    few = len(before) * len(now) <= 2500
+    ks = stats.ks_2samp(before, now, method="exact" if few else "asymp")
     assert said["ks_2samp"]["value"] == pytest.approx(ks.statistic, abs=1e-12)
     assert said["ks_2samp"]["p_value"] == pytest.approx(ks.pvalue)
     distance = stats.wasserstein_distance(before, now)
