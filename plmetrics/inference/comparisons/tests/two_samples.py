@@ -191,17 +191,16 @@ def moments(
     with np.errstate(over="ignore", invalid="ignore"):
         masses = weight * values
         mean = (masses if offset is None else masses + offset).total() / safe
-        faint = np.zeros(len(mean), dtype=np.bool_)
+        low, high = _ends(values, weight)
         if offset is None:
-            low, high = _ends(values, weight)
             within = np.clip(mean, low, high)  # So that a constant has exactly its mean, and variance 0.
-            mean, faint = np.where(np.isfinite(mean), within, np.nan), low < high
+            mean = np.where(np.isfinite(mean), within, np.nan)
         apart = values - values.spread(mean)
         squares = weight * apart**2
         if offset is not None and square is not None:
             squares = squares + 2 * apart * offset + square
         variance = np.maximum(squares.total() / safe, 0.0)
-    defined = occupied & np.isfinite(variance) & ~(faint & (variance == 0))
+    defined = occupied & np.isfinite(variance) & ~((low < high) & (variance == 0))
     return SampleMoments(np.where(occupied, mean, np.nan), np.where(defined, variance, np.nan))
 
 

@@ -55,6 +55,12 @@ def test_moments_about_edges_are_those_of_the_values() -> None:
     assert found.variance[0] == pytest.approx(values.var(), rel=1e-9)
 
 
+def test_the_variance_of_tiny_values_in_bins_is_unknown_and_not_0() -> None:
+    edges, none = cut([1e-200, 2e-200]), cut([0, 0])
+    assert np.isnan(moments(edges, cut([3, 4]), none, none).variance[0])
+    assert moments(edges, cut([7, 0]), none, none).variance[0] == 0
+
+
 def test_bins_that_no_row_is_in_do_not_count() -> None:
     before, now = cut([10, 0, 20, 0], [4, 0]), cut([15, 0, 5, 3], [9, 0])
     table = [[10, 20, 0], [15, 5, 3]]
