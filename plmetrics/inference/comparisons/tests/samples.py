@@ -201,8 +201,8 @@ def wasserstein(reference: Any, current: Any, *, scale: str = "unit") -> TestRes
     )
     if scale == "unit" or result.estimate is None:
         return result
-    deviation = float(first.std())
-    if deviation == 0:
+    deviation = float(np.sqrt(two_samples.moments(_segment(values), before).variance[0]))
+    if not deviation > 0:
         return TestResult("wasserstein", n=result.n, status="zero_variance")
     return TestResult("wasserstein", estimate=result.estimate / deviation, n=result.n)
 
