@@ -109,8 +109,8 @@ class Rule:
     def verdict(self, bound: pl.Expr | None = None) -> pl.Expr:
         """pass, fail, inconclusive or skipped, from the columns observed, lower and upper.
 
-        By interval, all of it must hold to pass and none of it to fail, and so with the `bound` on the error of a value. A
-        null never passes.
+        By interval, or within the `bound` on an error, all of it must hold to pass and none of it to fail. A null
+        never passes.
 
         >>> found = pl.DataFrame({"observed": [0.8, 0.7, None], "lower": [0.76, 0.6, None], "upper": [0.9, 0.8, None]})
         >>> found.select(Rule(low=0.75, high=None, by_interval=True).verdict()).to_series().to_list()
