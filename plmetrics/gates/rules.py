@@ -106,16 +106,17 @@ class Rule:
         """Columns of the table `gates` with the limits; the ends of a band are of each row, see `BAND_ENDS`."""
         return {"at_least": self.low, "at_most": self.high}
 
-    def verdict(self) -> pl.Expr:
+    def verdict(self, bound: pl.Expr | None = None) -> pl.Expr:
         """pass, fail, inconclusive or skipped, from the columns observed, lower and upper.
 
-        By interval, all of it must hold to pass and none of it to fail. A null never passes.
+        By interval, or within the `bound` on an error, all of it must hold to pass and none of it to fail. A null
+        never passes.
 
         >>> found = pl.DataFrame({"observed": [0.8, 0.7, None], "lower": [0.76, 0.6, None], "upper": [0.9, 0.8, None]})
         >>> found.select(Rule(low=0.75, high=None, by_interval=True).verdict()).to_series().to_list()
         ['pass', 'inconclusive', 'inconclusive']
         """
-        return verdict_by({name: pl.lit(value) for name, value in self.columns().items()})
+        return verdict_by({name: pl.lit(value) for name, value in self.columns().items()}, bound)
 
     def columns(self) -> dict[str, float | bool | str]:
         """Columns of the rule for `verdict_by`: the limits as far out, or in, as rounding may have moved a number."""

@@ -144,7 +144,7 @@ def _gate_rows(
         level=pl.lit(gate.level),
         metric="measure",
         rule=pl.lit(text),
-        verdict=rule.verdict(),
+        verdict=rule.verdict(None if by_p else pl.col("bound")),
         scale=pl.lit("p_value" if by_p else None),
         **rule.limits(),
     )

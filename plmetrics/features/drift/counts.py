@@ -22,7 +22,7 @@ from plmetrics.engine.inquiry import Question, frames_by_name, gather
 from plmetrics.engine.memory.budget import working_memory
 from plmetrics.engine.prepare.slices import key_codes, list_slices, resolve_keys, slice_plans
 from plmetrics.features.drift.column_counts import ColumnCounts, DriftCounts
-from plmetrics.features.drift.slice_counts import KEY, PLACE, recentre, roll_up_windows
+from plmetrics.features.drift.slice_counts import KEY, PLACE, WIDTH, recentre, roll_up_windows
 from plmetrics.features.drift.windows import (
     BAD,
     VALUE,
@@ -137,7 +137,7 @@ class WindowsCounting:
             return ColumnCounts.of_sets(
                 column.subject,
                 self.sets,
-                roll_up_windows(self.sets, self.cubes, frames),
+                list(map(column.with_width, roll_up_windows(self.sets, self.cubes, frames))),
                 weighted=self.windows.has_weights,
                 binned=column.edges is not None,
                 too_many=column.too_many,
@@ -169,7 +169,7 @@ def _fits_in_memory(windows: Windows, sources: Sequence[Source]) -> bool:
 def _look_ups(windows: Windows, *, estimates: bool) -> dict[str, pl.LazyFrame]:
     """Plans of the constants: rows and values of each window, and the slices of either.
 
-    With `estimates` also how many different values columns of numbers have, and their least.
+    With `estimates` also how many different values columns of numbers have, and their range.
     """
     facts = [pl.len().cast(pl.Int64).alias("rows"), pl.col(BAD).sum().cast(pl.Int64).alias("bad")]
     for number, subject in enumerate(windows.subjects):
@@ -178,7 +178,7 @@ def _look_ups(windows: Windows, *, estimates: bool) -> dict[str, pl.LazyFrame]:
         value = pl.col(f"{VALUE}{number}")
         facts.append(value.approx_n_unique().cast(pl.Int64).alias(f"{number}|values"))
         if subject.of_numbers:
-            facts.append(value.min().alias(f"{number}|least"))
+            facts += [value.min().alias(f"{number}|least"), value.max().alias(f"{number}|most")]
     plans = {"facts": windows.frame.group_by(WINDOW).agg(facts)}
     return plans | slice_plans(windows.view, windows.frame)
 
@@ -277,6 +277,17 @@ class _Column:
         """Counts of a plan, by place."""
         return counted if self.edges is None else recentre(counted, self.edges, self.centre)
 
+    def with_width(self, counts: pl.DataFrame) -> pl.DataFrame:
+        """Counts of the slices of a set, with the width of bins; the last edge is the largest value."""
+        if self.edges is None:
+            return counts
+        place = counts["place"].fill_null(np.inf).to_numpy()
+        ends = np.append(self.edges, self.edges[-1:])
+        end = ends[np.minimum(np.searchsorted(self.edges, place, side="right"), len(self.edges))]
+        apart = pl.col("offset_0") + pl.col("offset_1") > 0
+        width = pl.when(apart).then(pl.Series(end) - pl.col("place")).otherwise(0.0)
+        return counts.with_columns(width.alias(WIDTH))
+
 
 def _key(cube: Cube) -> pl.Expr:
     """The key of each row in a cube, see `KEY`."""
@@ -335,7 +346,7 @@ def _bytes(places: int, rows: int, cells: Sequence[int]) -> int:
 def _edges(
     windows: Windows, facts: pl.DataFrame, numbers: Sequence[int]
 ) -> Question[dict[int, NDArray[np.float64]]]:
-    """Edges between quantiles of every k-th row of each window, from the least value of both on."""
+    """Edges between quantiles of every k-th row of each window, from the least value of both to the largest."""
     rows = dict(facts.select(WINDOW, "rows").iter_rows())
     names = [f"{VALUE}{number}" for number in numbers]
     plans = []
@@ -345,7 +356,8 @@ def _edges(
         plans.append(windows.view.arithmetic.sample(window_rows, step, names))
     shares = np.arange(1, FINE_BINS // 2) / (FINE_BINS // 2)
     edges_of_columns: dict[int, list[Any]] = {
-        number: [facts[f"{number}|least"].drop_nulls().to_numpy()] for number in numbers
+        number: [facts[f"{number}|{end}"].drop_nulls().to_numpy() for end in ("least", "most")]
+        for number in numbers
     }
     for sample in (yield plans):
         for number, name in zip(numbers, names, strict=True):

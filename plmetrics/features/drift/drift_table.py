@@ -12,13 +12,13 @@ from plmetrics.features.drift.drift_measures import NULL_SHARE, Measure, measure
 from plmetrics.features.drift.drift_section import TESTS, Drift
 from plmetrics.features.drift.histogram_table import column_histograms, histogram_table
 from plmetrics.inference.comparisons.correction import adjust_families
+from plmetrics.inference.comparisons.tests import smirnov
 from plmetrics.inference.comparisons.tests.two_samples import (
     Array,
     SampleMoments,
     chi2_homogeneity,
     jensen_shannon,
     ks_distance,
-    ks_p_value,
     psi,
     quantile,
     wasserstein,
@@ -187,7 +187,7 @@ class _Reader:
         """The distance and its p value."""
         counts = self._counts
         distance = ks_distance(*counts.weight)
-        p_value = ks_p_value(distance, counts.known_rows[0], counts.known_rows[1])
+        p_value = smirnov.p_value(distance, counts.known_rows[0], counts.known_rows[1])
         return {"value": distance, "statistic": distance, "p_value": p_value, "bound": counts.largest_share()}
 
     def wasserstein(self, measure: Measure) -> Batch:

@@ -229,7 +229,8 @@ class _Column:
         """Aggregates: estimated number of distinct values; of numbers their correlation with the label, too."""
         aggregates = [self.value.approx_n_unique().alias(f"values|{self.name}")]
         if self.is_number:
-            plain = pl.corr(self.finite, pl.col(LABEL))
+            varies = self.finite.min() < self.finite.max()  # The mean of a constant may not be the constant.
+            plain = pl.when(varies).then(pl.corr(self.finite, pl.col(LABEL)))
             line = plain if self.sums is None else self.sums.correlation(self.name, self.finite)
             aggregates += [line.alias(f"line|{self.name}"), self.finite.count().alias(f"finite|{self.name}")]
         return aggregates

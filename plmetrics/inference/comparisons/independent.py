@@ -140,8 +140,10 @@ def satterthwaite(error: Array, freedom: Array) -> tuple[Array, Array]:
     """The error of a sum of independent numbers `[number, ...]`, and its degrees of freedom: 1 without an error."""
     squares = error * error
     total = squares.sum(axis=0)
-    shares = (squares * squares / np.maximum(freedom, 1.0)).sum(axis=0)
-    return np.sqrt(total), np.divide(total * total, shares, out=np.ones_like(total), where=shares > 0)
+    shares = np.divide(squares, total, out=np.ones_like(squares), where=total > 0)
+    return np.sqrt(total), np.where(
+        total > 0, 1 / (shares * shares / np.maximum(freedom, 1.0)).sum(axis=0), 1.0
+    )
 
 
 def _interval_status(model: Sample, baseline: Sample, ok: NDArray[np.bool_], half: Array) -> Texts:

@@ -94,7 +94,7 @@ def bayesian_signed_rank(
 
     Differences have weights of a Dirichlet distribution, 1 each and `prior` for one more that is 0. Each draw of
     weights says how likely the mean of two of them is below -rope, within and above rope; a probability of the
-    posterior is the share of draws in which that is the likeliest.
+    posterior is the share of draws in which that is the likeliest; sides that are equally likely share it.
 
     Args:
         model: the model's value in each place, such as its mean score on a data set.
@@ -139,7 +139,8 @@ def bayesian_signed_rank(
         weights = random.dirichlet(shape, min(step, samples - start))
         lower, upper = (_mass(weights, side, width) for side in (-means, means))
         shares = np.column_stack([lower, 1.0 - lower - upper, upper])
-        likeliest += np.bincount(shares.argmax(axis=1), minlength=3)
+        largest = shares == shares.max(axis=1, keepdims=True)
+        likeliest += (largest / largest.sum(axis=1, keepdims=True)).sum(axis=0)
     below, within, above = (float(count) / samples for count in likeliest)
     if width == 0:
         below, within, above = below / (below + above), 0.0, above / (below + above)

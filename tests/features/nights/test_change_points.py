@@ -118,6 +118,25 @@ def test_correlated_nights_seldom_seem_to_change() -> None:
     assert share_with_a_change(values) <= not_more_than(0.08)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("rows", "share"), [(20, 0.9), (50, 0.02), (100, 0.99)])
+def test_nights_in_which_every_row_is_right_are_not_certain(rows: int, share: float) -> None:
+    """A share of 1 or 0 has a standard error of 0: of 60 nights up to half of the series had a change."""
+    values = np.random.default_rng(rows).binomial(rows, share, (SERIES, 60)) / rows
+    found = levels(values, np.sqrt(values * (1 - values) / rows))
+    assert (found != found[:, :1]).any(axis=1).mean() <= not_more_than(0.01)
+
+
+@pytest.mark.parametrize("precise", [0.0, 1e-18, 1e-9, 1e-8, 1e-4])
+@pytest.mark.parametrize("scale", [1e-150, 1.0, 1e150])
+def test_levels_are_finite_whatever_the_errors(precise: float, scale: float) -> None:
+    draw = np.random.default_rng(7)
+    values = draw.normal(5, 1, (100, 40))
+    errors = np.where(draw.random(values.shape) < 0.5, precise, 1.0)
+    found = levels(values * scale, errors * scale) / scale
+    assert np.abs(found - 5).max() < 4
+
+
 def test_changes_are_found_where_they_are() -> None:
     draw = np.random.default_rng(1)
     values = draw.normal(0, 0.01, (200, 60)) + 0.8

@@ -45,6 +45,9 @@ def test_edges_of_posteriors() -> None:
     assert plm.tests.correlated_t([2.0, 2.0], [1.0, 1.0], ratio=0.5, rope=0.5).above == 1.0
     assert plm.tests.correlated_t([1.0], [1.0], ratio=0.5).status == "too_few_units"
     assert plm.tests.bayesian_signed_rank([], []).status == "too_few_units"
+    same = plm.tests.bayesian_signed_rank(BASELINE, BASELINE)  # was below the baseline, for certain
+    assert (same.below, same.within, same.above, same.estimate) == (0.5, 0.0, 0.5, 0.0)
+    assert plm.tests.bayesian_signed_rank(BASELINE, BASELINE, rope=0.01).within == 1
     for bad in ({"rope": -1.0}, {"prior": 0.0}, {"samples": 0}):
         with pytest.raises(plm.ConfigError):
             plm.tests.bayesian_signed_rank(MODEL, BASELINE, **bad)

@@ -28,7 +28,7 @@ _OF_EACH = 3
 _MOST_CORRELATED = 0.6
 _RESOLUTION, _TINY = 1e-9, 1e-200
 _NEGLIGIBLE = 1e-9
-"""Factor of the weights of values in segments too short for a level."""
+"""Factor of the weights of values in segments too short for a level, and the least weight beside the largest."""
 _MEAN_TO_SD = np.sqrt(np.pi / 2)
 """The standard deviation of a normal variable by its mean absolute value."""
 
@@ -72,9 +72,10 @@ def levels(values: Array, errors: Array, season: NDArray[np.int64] | None = None
 
 def _levels_of_full(values: Array, errors: Array, *, inflation: float) -> Array:
     """Levels of series without gaps."""
-    variance = _squared_errors(errors)
+    variance = _squared_errors(values, errors)
     clean = without_outliers(values, variance)
     weights = 1 / (noise_variance(clean, variance) * inflation)
+    weights = np.maximum(weights, _NEGLIGIBLE * weights.max(axis=1, keepdims=True))
     penalty = 12 + np.log(values.shape[1])
     number = segments(clean, weights, penalty, 1)
     brief = (_sizes(number) < SHORTEST).any(axis=1)
@@ -98,12 +99,15 @@ def _sizes(number: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.asarray(np.bincount(place.ravel())[place])
 
 
-def _squared_errors(errors: Array) -> Array:
-    """Squares of standard errors; unknown ones are as the others of the series are on average, 0 if none is known."""
-    finite = np.isfinite(errors)
-    squares = np.where(finite, errors, 0.0) ** 2
-    mean = squares.sum(axis=1, keepdims=True) / np.maximum(finite.sum(axis=1, keepdims=True), 1)
-    return np.where(finite, squares, mean)
+def _squared_errors(values: Array, errors: Array) -> Array:
+    """Squares of standard errors; unknown ones are as the others of the series are on average, 0 if none is known.
+
+    One of 0 is unknown: where all of few rows are right, the value is not certain.
+    """
+    known = np.isfinite(errors) & (errors > _RESOLUTION * np.abs(values))
+    squares = np.where(known, errors, 0.0) ** 2
+    mean = squares.sum(axis=1, keepdims=True) / np.maximum(known.sum(axis=1, keepdims=True), 1)
+    return np.where(known, squares, mean)
 
 
 def without_season(values: Array, season: NDArray[np.int64], period: int) -> Array:

@@ -283,8 +283,8 @@ def welch_tests(a: Moments, b: Moments, level: float) -> TestOutcomes:
     variance = a.of_mean + b.of_mean
     flat = variance <= (_ROUNDING * np.maximum(abs(a.mean), abs(b.mean))) ** 2
     safe = np.where(flat, 1.0, variance)
-    parts = a.of_mean**2 / a.freedom + b.of_mean**2 / b.freedom
-    freedom = np.where(flat, 1.0, safe**2 / np.where(flat, 1.0, np.where(parts > 0, parts, 1.0)))
+    parts = ((arm.of_mean / safe) ** 2 / arm.freedom for arm in (a, b))
+    freedom = 1 / np.where(flat, 1.0, sum(parts))
     outcome = _outcomes(a, b, a.mean - b.mean, np.sqrt(safe), too_few, flat)
     p = 2 * stdtr(freedom, -abs(outcome.statistic))
     half = (stdtrit(freedom, (1 + level) / 2) * np.sqrt(safe)).astype(np.float64)

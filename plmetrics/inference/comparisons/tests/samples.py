@@ -10,7 +10,7 @@ import polars as pl
 from plmetrics.core.errors import ConfigError
 from plmetrics.core.segments import Segments
 from plmetrics.core.special import chdtrc
-from plmetrics.inference.comparisons.tests import two_samples
+from plmetrics.inference.comparisons.tests import smirnov, two_samples
 from plmetrics.inference.comparisons.tests.outcome import (
     Array,
     TestResult,
@@ -19,7 +19,6 @@ from plmetrics.inference.comparisons.tests.outcome import (
     positive,
     same_length,
 )
-from plmetrics.inference.comparisons.tests.two_samples import ks_p_value
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -63,37 +62,14 @@ def ks_2samp(a: Any, b: Any, *, method: str = "auto") -> TestResult:
     above_b = np.searchsorted(second, both, side="right")
     apart = int(np.abs(above_a * n_b - above_b * n_a).max())
     exact = method == "exact" or (method == "auto" and n_a * n_b <= _EXACT_UP_TO)
-    p = _exact(apart, n_a, n_b) if exact else _asymptotic(apart / (n_a * n_b), n_a, n_b)
-    return TestResult("ks_2samp", apart / (n_a * n_b), p, n=n_a + n_b)
-
-
-def _exact(apart: int, n_a: int, n_b: int) -> float:
-    """Exact p-value: P(a random order of both samples lies `apart` / (n_a n_b) or more apart at some step).
-
-    The chance to stand at each (i, j) is carried along diagonals i + j, so that it does not overflow. What reaches the
-    distance is added up: 1 less what remains would be rounding where p is small.
-    """
-    chance = np.zeros(n_a + 1)
-    chance[0] = 1.0
-    steps = np.arange(n_a + 1)
-    reached = 0.0
-    for position in range(n_a + n_b):
-        left_a, left_b = n_a - steps, n_b - (position - steps)
-        total = float(n_a + n_b - position)
-        possible = (left_b >= 0) & (position >= steps)
-        move_a = np.where(possible, chance * left_a / total, 0.0)
-        move_b = np.where(possible, chance * left_b / total, 0.0)
-        chance = move_b
-        chance[1:] += move_a[:-1]
-        near = np.abs(steps * n_b - (position + 1 - steps) * n_a) < apart
-        reached += float(chance.sum(where=~near))
-        chance = np.where(near, chance, 0.0)
-    return min(1.0, reached) if apart else 1.0
-
-
-def _asymptotic(distance: float, n_a: int, n_b: int) -> float:
-    distances, *sizes = (np.array([float(part)]) for part in (distance, n_a, n_b))
-    return float(ks_p_value(distances, *sizes)[0])
+    distance = apart / (n_a * n_b)
+    sizes = (np.array([float(size)]) for size in (n_a, n_b))
+    p_value = (
+        smirnov.exact(np.array([apart]), *sizes)
+        if exact
+        else smirnov.asymptotic(np.array([distance]), *sizes)
+    )
+    return TestResult("ks_2samp", distance, float(p_value[0]), n=n_a + n_b)
 
 
 def chi2_2samp(a: Any, b: Any) -> TestResult:
@@ -225,8 +201,8 @@ def wasserstein(reference: Any, current: Any, *, scale: str = "unit") -> TestRes
     )
     if scale == "unit" or result.estimate is None:
         return result
-    deviation = float(first.std())
-    if deviation == 0:
+    deviation = float(np.sqrt(two_samples.moments(_segment(values), before).variance[0]))
+    if not deviation > 0:
         return TestResult("wasserstein", n=result.n, status="zero_variance")
     return TestResult("wasserstein", estimate=result.estimate / deviation, n=result.n)
 

@@ -134,6 +134,8 @@ def test_the_same_and_nothing(name: str) -> None:
 def test_a_reference_that_does_not_vary() -> None:
     found = plm.tests.wasserstein([2, 2], [3, 4], scale="sd")
     assert (found.estimate, found.status) == (None, "zero_variance")
+    rounded = plm.tests.wasserstein([0.1] * 1000, [1.1] * 1000, scale="sd")  # whose mean is not 0.1
+    assert (rounded.estimate, rounded.status) == (None, "zero_variance")
 
 
 @pytest.mark.parametrize(

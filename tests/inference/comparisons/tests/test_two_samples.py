@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import plmetrics as plm
 from plmetrics.core.segments import Segments
+from plmetrics.inference.comparisons.independent import satterthwaite
 from plmetrics.inference.comparisons.tests.two_samples import (
     SampleMoments,
     bin_edges,
@@ -12,7 +14,6 @@ from plmetrics.inference.comparisons.tests.two_samples import (
     chi2_homogeneity,
     jensen_shannon,
     ks_distance,
-    ks_p_value,
     moments,
     psi,
     quantile,
@@ -25,17 +26,6 @@ def cut(*parts: list[float]) -> Segments:
     return Segments(
         np.concatenate([np.asarray(part, dtype=float) for part in parts]), np.cumsum([0, *map(len, parts)])
     )
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("rows", [(2, 2), (7, 300), (1500, 4000), (30_000, 30_000), (400_000, 90_000)])
-@pytest.mark.parametrize("root", [0.0, 0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 4.0])
-def test_ks_p_values(rows: tuple[int, int], root: float) -> None:
-    effective = round(rows[0] * rows[1] / sum(rows))
-    distance = min(root / effective**0.5, 1.0)
-    found = ks_p_value(np.array([distance]), *(np.array([float(count)]) for count in rows))
-    expected = float(stats.kstwo.sf(distance, effective))
-    assert found[0] == pytest.approx(expected, rel=1e-6 if root <= 1 or effective < 20_000 else 1e-3)
 
 
 def test_an_empty_slice_disturbs_no_other() -> None:
@@ -63,6 +53,12 @@ def test_moments_about_edges_are_those_of_the_values() -> None:
     found = moments(*parts)
     assert found.mean[0] == pytest.approx(values.mean(), rel=1e-14)
     assert found.variance[0] == pytest.approx(values.var(), rel=1e-9)
+
+
+def test_the_variance_of_tiny_values_in_bins_is_unknown_and_not_0() -> None:
+    edges, none = cut([1e-200, 2e-200]), cut([0, 0])
+    assert np.isnan(moments(edges, cut([3, 4]), none, none).variance[0])
+    assert moments(edges, cut([7, 0]), none, none).variance[0] == 0
 
 
 def test_bins_that_no_row_is_in_do_not_count() -> None:
@@ -107,3 +103,20 @@ def test_welch_where_it_is_not_defined() -> None:
     assert np.isnan(found.p_value[1:3]).all()
     assert found.constant.tolist() == [False, True, False, False]
     assert (found.statistic[3], found.p_value[3]) == pytest.approx((expected.statistic, expected.pvalue))
+
+
+@pytest.mark.parametrize("scale", [1e-100, 1e-80, 1.0, 1e80, 1e100])
+def test_degrees_of_freedom_have_no_unit(scale: float) -> None:
+    """The squares of variances of tiny values are 0, those of huge ones too large."""
+    draw = np.random.default_rng(2)
+    one, two = draw.normal(5, 1, 6), draw.normal(5.8, 3, 9)
+    expected = stats.ttest_ind(two, one, equal_var=False).pvalue
+    sides = [
+        SampleMoments(np.array([part.mean() * scale]), np.array([part.var() * scale**2]))
+        for part in (one, two)
+    ]
+    assert welch(*sides, np.array([6.0]), np.array([9.0])).p_value[0] == pytest.approx(expected)
+    assert plm.tests.welch_t(two * scale, one * scale).p_value == pytest.approx(expected)
+    errors = np.array([[part.std(ddof=1) / len(part) ** 0.5 * scale] for part in (one, two)])
+    freedom = stats.ttest_ind(two, one, equal_var=False).df
+    assert satterthwaite(errors, np.array([[5.0], [8.0]]))[1][0] == pytest.approx(freedom)
