@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from plmetrics.catalogue.metric import IntervalForm, Metric, Nonzero, Undefined
-from plmetrics.catalogue.needs import Quantiles, Sums
+from plmetrics.catalogue.needs import Kind, Quantiles, Sums
 from plmetrics.core import ops
 from plmetrics.states.sums import Atom, Rows, View, as_tuple
 
@@ -31,6 +31,7 @@ class RowMean(Metric):
     """Base of the means over rows of a per-row value: `row_atom`, or a function of it and of parameters."""
 
     needs = Sums()
+    kind: ClassVar[Kind] = "mean"
     interval_form: ClassVar[IntervalForm | None] = "t"
     row_atom: ClassVar[Atom]
 

@@ -172,9 +172,10 @@ def _with_labels(
 def _sizes(
     metric: Metric, totals: View, equal: tuple[Array, ...], population: Population
 ) -> tuple[Array, ...]:
+    part = metric.behind_cut(totals)
     if population.independent:
-        return tuple(np.asarray(mass, dtype=np.float64) for mass in metric.denominators(totals))
-    return tuple(kish_sizes(each, population.blocks, totals.n) for each in equal)
+        return tuple(part * np.asarray(mass, dtype=np.float64) for mass in metric.denominators(totals))
+    return tuple(part * kish_sizes(each, population.blocks, totals.n) for each in equal)
 
 
 def _notes(metric: Metric, totals: object, status: Texts) -> Texts:

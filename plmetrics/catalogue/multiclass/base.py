@@ -258,6 +258,7 @@ class ClassScoreMetric(Metric):
     finalise = fact_of("inner.finalise")
     undefined = fact_of("inner.undefined")
     denominators = fact_of("inner.denominators")
+    behind_cut = fact_of("inner.behind_cut")
     bound = fact_of("inner.bound")
     cut = fact_of("inner.cut")
     deviation = fact_of("inner.deviation")

@@ -264,8 +264,8 @@ def share_of(value: Array, bounds: Bounds) -> Array:
 
 
 def end_interval(value: Array, sizes: tuple[Array, ...], kind: ValueKind, level: float) -> Ends:
-    """Wilson's interval of a share, or that of Hanley and McNeil of an area; `sizes` are those of the estimate."""
-    if kind.is_share:
+    """Wilson's interval of a share or mean, or that of Hanley and McNeil of an area; `sizes` are the estimate's."""
+    if kind.end_form == "wilson":
         return wilson(share_of(value, (0.0, 1.0)), reduce(np.minimum, sizes), level)
     shares = hanley_mcneil_score(share_of(value, kind.bounds), sizes[0], sizes[-1], level)
     return in_range(shares, kind.bounds)
