@@ -14,7 +14,9 @@ Family = Literal["sums", "scores", "ranks", "derived"]
 Reads = Literal["area", "curve", "order", "scores", "ranks"]
 
 
-Kind = Literal["proportion", "mean", "roc_area", "pr_area", "norm", "maximum", "minimum", "ratio", "extreme", "other"]
+Kind = Literal[
+    "proportion", "mean", "roc_area", "pr_area", "norm", "maximum", "minimum", "ratio", "extreme", "other"
+]
 Bounds = tuple[float, float]
 _SHARES = ("wilson", "clopper_pearson", "normal")
 _AREAS = ("delong_logit", "delong", "hanley_mcneil", "hanley_mcneil_score")
