@@ -78,6 +78,18 @@ class Quotient(Metric):
         return (self.terms(state)[1],)
 
 
+class OfRates(Metric):
+    """Base of the functions of rates. Where one of these is 0 or 1, no replicate shows what it adds to the spread."""
+
+    def rates(self, state: Any) -> tuple[Any, Any] | None:
+        """Parts and wholes of the rates, which are the last axis; None where replicates show all."""
+        raise NotImplementedError
+
+    def changes(self, state: Any, rates: Any, moved: Any) -> Any:
+        """Changes of the value by each rate that moves alone."""
+        raise NotImplementedError
+
+
 class Norm(Metric):
     """Norm of a vector of linear estimates, such as the gaps of a reliability diagram.
 
