@@ -252,7 +252,7 @@ def _power_columns(
     experiment: ExperimentSums, arm: Moments, control: Moments, mde: float | None, *, binary: bool, plan: Plan
 ) -> dict[str, Array]:
     """Detectable effect, required size of the arm beside a control of its planned share, and the power as it is."""
-    planned = _planned(experiment, plan)
+    planned = _arm_shares(experiment, plan)
     ratio = np.tile(planned[0] / planned[1:], len(experiment.slices))
     plannable = np.minimum(arm.n, control.n) >= (1 if binary else 2)
     effect = (
@@ -327,7 +327,7 @@ def _to_frame(columns: Mapping[str, Any], height: int) -> pl.DataFrame:
     return frame.select(column(name, dtype) for name, dtype in EXPERIMENT_SCHEMA.items())
 
 
-def _planned(experiment: ExperimentSums, plan: Plan) -> Array:
+def _arm_shares(experiment: ExperimentSums, plan: Plan) -> Array:
     """Planned share of each arm, the control first, in units of any one of them."""
     return np.array([1.0 if plan.shares is None else plan.shares[arm] for arm in experiment.arms])
 
@@ -335,7 +335,7 @@ def _planned(experiment: ExperimentSums, plan: Plan) -> Array:
 def _sample_ratio(experiment: ExperimentSums, plan: Plan) -> pl.DataFrame:
     """One row: the chi-square test of the arms' sizes against their shares."""
     sizes = experiment.sizes
-    shares = _planned(experiment, plan)
+    shares = _arm_shares(experiment, plan)
     expected = sizes.sum() * shares / shares.sum()
     p = float(chdtrc(len(sizes) - 1, ((sizes - expected) ** 2 / expected).sum()))
     sizes_text = ", ".join(
