@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import reduce
 from operator import or_
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeGuard
 
 import numpy as np
 import polars as pl
@@ -88,6 +88,11 @@ class OfRates(Metric):
     def changes(self, state: Any, rates: Any, moved: Any) -> Any:
         """Changes of the value by each rate that moves alone."""
         raise NotImplementedError
+
+
+def is_of_rates(metric: Metric) -> TypeGuard[OfRates]:
+    """Whether a metric is a function of rates."""
+    return isinstance(metric, OfRates)
 
 
 class Norm(Metric):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from plmetrics.catalogue.bases import OfRates
+from plmetrics.catalogue.bases import is_of_rates
 from plmetrics.catalogue.composite_metrics import is_derived
 from plmetrics.catalogue.metric import UNREACHABLE_ON_GRID, Metric
 from plmetrics.inference.chunks import Chunk, EstimateColumns, Population
@@ -22,6 +22,7 @@ from plmetrics.states.sums import DEFAULT_THRESHOLD, View
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from plmetrics.catalogue.bases import OfRates
     from plmetrics.inference.subject import Analysis
     from plmetrics.inference.sums import ModelSums
 
@@ -69,7 +70,7 @@ def estimate(
     equal = chunk.sums.equal_blocks(metric.denominators(by_block))
     value, sizes = np.where(status == "ok", values.value, np.nan), _sizes(metric, totals, equal, population)
     hidden = None
-    if isinstance(metric, OfRates) and values.replicates is not None:
+    if is_of_rates(metric) and values.replicates is not None:
         hidden = _hidden(metric, totals, by_block, chunk.sums, population, level)
     plausible = _plausible(values, value, sizes, metric, level) if hidden is None else _farther(value, hidden)
     point_estimate = Estimate(
