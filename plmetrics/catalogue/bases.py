@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from functools import reduce
 from operator import or_
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeGuard
 
 import numpy as np
 import polars as pl
 
 from plmetrics.catalogue.metric import IntervalForm, Metric, Nonzero, Undefined
-from plmetrics.catalogue.needs import Quantiles, Sums
+from plmetrics.catalogue.needs import Kind, Quantiles, Sums
 from plmetrics.core import ops
 from plmetrics.states.sums import Atom, Rows, View, as_tuple
 
@@ -31,6 +31,7 @@ class RowMean(Metric):
     """Base of the means over rows of a per-row value: `row_atom`, or a function of it and of parameters."""
 
     needs = Sums()
+    kind: ClassVar[Kind] = "mean"
     interval_form: ClassVar[IntervalForm | None] = "t"
     row_atom: ClassVar[Atom]
 
@@ -75,6 +76,23 @@ class Quotient(Metric):
 
     def denominators(self, state: Any) -> tuple[Any, ...]:
         return (self.terms(state)[1],)
+
+
+class OfRates(Metric):
+    """Base of the functions of rates. Where one of these is 0 or 1, no replicate shows what it adds to the spread."""
+
+    def rates(self, state: Any) -> tuple[Any, Any] | None:
+        """Parts and wholes of the rates, which are the last axis; None where replicates show all."""
+        raise NotImplementedError
+
+    def changes(self, state: Any, rates: Any, moved: Any) -> Any:
+        """Changes of the value by each rate that moves alone."""
+        raise NotImplementedError
+
+
+def is_of_rates(metric: Metric) -> TypeGuard[OfRates]:
+    """Whether a metric is a function of rates."""
+    return isinstance(metric, OfRates)
 
 
 class Norm(Metric):

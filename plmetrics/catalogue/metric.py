@@ -58,16 +58,14 @@ class Metric:
     """A named estimator with parameters. Two metrics are the same when their canonical texts are.
 
     A subclass sets the class facts, declares its parameters as dataclass fields in the order of the catalogue page, and
-    writes `finalise` and `undefined` in operators and `plmetrics.core.ops`, so that the same lines serve slices,
-    replicates and Polars expressions. `presets` are aliases that stand for the metric with parameters set, such as
-    `mce` for `ece(norm=max)`.
+    writes `finalise` and `undefined` in operators and `plmetrics.core.ops`: the same lines serve slices, replicates and
+    Polars expressions. `presets` are aliases with parameters set, as `mce` is `ece(norm=max)`.
 
     Facts that a class must state: `name`, `task`, `range`, `direction` (which side is better), and what it reads of the
     rows: `needs` (one of `plmetrics.catalogue.needs`), or in short its `family`: `sums` of rows, which `atoms` name, or
     `scores`, the weight of each class along the score, of which `reads` names the part: `area` is the area under the
-    ROC curve and the size of the classes; `curve` the ROC curve, where neighbouring scores without positives may be one
-    point; `order` (the default) the weights at every distinct score; `scores` these and `state.score` as well, which
-    grids do not have.
+    ROC curve and the size of the classes; `curve` the ROC curve, where neighbours without positives may be one point;
+    `order` (the default) the weights at every distinct score; `scores` these and `state.score`, which grids lack.
 
     Facts with a default: `kind` (which interval suits it), `interval_form` (the interval in place of the bootstrap
     under `uncertainty: {method: auto}`: `t` for a mean over rows, `delta` or `logit`), `mean` (slices make up the whole
@@ -78,10 +76,9 @@ class Metric:
     total: replicates are scaled to the table's size), `size_free` (all rows twice leave it as it is), `compares_groups`
     (it is a gap between the slices of a set), `samples` (means of the samples that it contrasts, with factors of their
     errors: rows that are all alike vary as all do), `probability` (scores must lie in [0, 1]), `needs_score` (hard
-    predictions do not do). For warnings: `chance` (the value of uninformative predictions), `rises_with_prevalence`,
-    `rewards` (the decisions that raise it, whatever the scores), `saturation` (the rank at which any order is best),
-    `weighs_arms`. For readers: `threshold_free`, `handles_imbalance`, `proper`, `interpretable`, `use_when`, `beware`,
-    `formula`, `reference`.
+    predictions do not do). For warnings: `chance` (the value without skill), `rises_with_prevalence`, `rewards` (the
+    decisions that raise it, whatever the scores), `saturation` (the rank at which any order is best), `weighs_arms`.
+    For readers: `threshold_free`, `handles_imbalance`, `proper`, `interpretable`, `use_when`, `formula`, sources.
 
     >>> import polars as pl, plmetrics as plm
     >>> class MeanAmountAtRisk(plm.Metric):
@@ -311,6 +308,10 @@ class Metric:
     def denominators(self, state: Any) -> tuple[Any, ...]:
         """Masses for the effective number of independent units, by their spread over blocks."""
         return tuple(getattr(state, name) for name in self.masses)
+
+    def behind_cut(self, state: Any) -> Any:  # noqa: ARG002
+        """Share of the rows of `denominators` that the value is a mean of: those behind a cut of the scores."""
+        return 1.0
 
     def bound(self, state: Any) -> Any:  # noqa: ARG002
         """Largest possible error of the value on binned scores, given the counts."""

@@ -14,7 +14,9 @@ Family = Literal["sums", "scores", "ranks", "derived"]
 Reads = Literal["area", "curve", "order", "scores", "ranks"]
 
 
-Kind = Literal["proportion", "roc_area", "pr_area", "norm", "maximum", "minimum", "ratio", "extreme", "other"]
+Kind = Literal[
+    "proportion", "mean", "roc_area", "pr_area", "norm", "maximum", "minimum", "ratio", "extreme", "other"
+]
 Bounds = tuple[float, float]
 _SHARES = ("wilson", "clopper_pearson", "normal")
 _AREAS = ("delong_logit", "delong", "hanley_mcneil", "hanley_mcneil_score")
@@ -154,6 +156,9 @@ def need_of(family: Family, reads: Reads) -> Need:
 class ValueKind:
     """Kind of value by its name, and the range of such a metric, a limit for intervals.
 
+    A `mean` is one of numbers within the range, of all rows or of those behind a cut: where it is 0 or 1 they all are,
+    and so many more than Wilson's interval of a share allows cannot be otherwise.
+
     >>> ValueKind("proportion", (0.0, 1.0)).closed_forms[0], ValueKind("norm").resampling_form
     ('wilson', 'centred')
     """
@@ -194,7 +199,8 @@ class ValueKind:
     @property
     def end_form(self) -> str | None:
         """The interval of a value at an end of its range, where replicates are all the same; None without one."""
-        return "wilson" if self.is_share else "hanley_mcneil_score" if self.is_area else None
+        of_rows = self.is_share or (self.name == "mean" and self.bounds == (0.0, 1.0))
+        return "wilson" if of_rows else "hanley_mcneil_score" if self.is_area else None
 
     @property
     def resampling_form(self) -> str:

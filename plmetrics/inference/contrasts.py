@@ -31,7 +31,7 @@ from plmetrics.inference.comparisons.paired_bootstrap import (
     without_spread,
 )
 from plmetrics.inference.estimate import Estimate, ReplicateKind, of_other_rows
-from plmetrics.inference.intervals.spread import DEGENERATE
+from plmetrics.inference.intervals.spread import DEGENERATE, without_difference
 from plmetrics.inference.records import entries_of
 from plmetrics.inference.tables import TESTS, comparison_columns, comparison_rows
 
@@ -117,12 +117,11 @@ class Contrasts:
         equal = np.concatenate(
             [part.equal[pair] & self._same_threshold(place.metric, pair) for pair in pairs]
         )
+        both = of_other_rows(*(stack([estimates[pair[side]].estimate for pair in pairs]) for side in (0, 1)))
+        same_n = np.concatenate([estimates[model].n == estimates[baseline].n for model, baseline in pairs])
         sides = ContrastSides(
-            *of_other_rows(
-                stack([estimates[model].estimate for model, _ in pairs]),
-                stack([estimates[baseline].estimate for _, baseline in pairs]),
-            ),
-            equal,
+            *both,
+            equal | (same_n & without_difference(*both)),
             n.reshape(-1),
             np.concatenate([same_size(estimates[model], estimates[baseline]) for model, baseline in pairs]),
         )

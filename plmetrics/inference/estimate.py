@@ -38,7 +38,8 @@ class Estimate:
     variances of the positives' and of the negatives' mean placement. `row_error` is the standard error that the sums of
     independent rows say, NaN where they do not, and `rows` their effective numbers; None where blocks alone do.
     `plausible` are, of shares and areas, the other ends of the intervals of values at an end of their range, which no
-    replicate moves, and the values elsewhere.
+    replicate moves, and the values elsewhere. `hidden` is, of functions of rates, how far below and above they may
+    be beside what replicates show, for some of the rates are 0 or 1.
     """
 
     value: Array
@@ -53,6 +54,7 @@ class Estimate:
     row_error: Array | None = None
     rows: NDArray[np.int64] | None = None
     plausible: Array | None = None
+    hidden: tuple[Array, Array] | None = None
 
     @property
     def reach(self) -> Array | None:

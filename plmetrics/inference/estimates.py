@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.catalogue.bases import is_of_rates
 from plmetrics.catalogue.composite_metrics import is_derived
 from plmetrics.catalogue.metric import UNREACHABLE_ON_GRID, Metric
 from plmetrics.inference.chunks import Chunk, EstimateColumns, Population
@@ -21,6 +22,7 @@ from plmetrics.states.sums import DEFAULT_THRESHOLD, View
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from plmetrics.catalogue.bases import OfRates
     from plmetrics.inference.subject import Analysis
     from plmetrics.inference.sums import ModelSums
 
@@ -64,8 +66,13 @@ def estimate(
     threshold = population.threshold(metric, model)
     if threshold is not None and np.isnan(threshold):
         status[status == "ok"] = "unreachable"
-    equal = chunk.sums.equal_blocks(metric.denominators(chunk.sums.by_block(metric, model, prefix)))
+    by_block = chunk.sums.by_block(metric, model, prefix)
+    equal = chunk.sums.equal_blocks(metric.denominators(by_block))
     value, sizes = np.where(status == "ok", values.value, np.nan), _sizes(metric, totals, equal, population)
+    hidden = None
+    if is_of_rates(metric) and values.replicates is not None:
+        hidden = _hidden(metric, totals, by_block, chunk.sums, population, level)
+    plausible = _plausible(values, value, sizes, metric, level) if hidden is None else _farther(value, hidden)
     point_estimate = Estimate(
         value,
         status,
@@ -76,7 +83,8 @@ def estimate(
         weights.kind if isinstance(weights, Nudges) else "bootstrap",
         chunk.sums.occupied_blocks(f"{prefix}n") if isinstance(weights, Nudges) else None,
         values.placements,
-        plausible=_plausible(values, value, sizes, metric, level),
+        plausible=plausible,
+        hidden=hidden,
     )
     bounded = (status == "ok") | (status == UNREACHABLE_ON_GRID)
     bound = None if values.bound is None else np.where(bounded, values.bound, np.nan)
@@ -105,6 +113,33 @@ def _plausible(
     from plmetrics.inference.intervals.closed_forms import plausible_end
 
     return plausible_end(value, sizes, metric.value_kind, level)
+
+
+def _hidden(
+    metric: OfRates, totals: View, by_block: View, sums: ModelSums, population: Population, level: float
+) -> tuple[Array, Array] | None:
+    """How far below and above the value the rates of 0 or 1 among its parts leave it."""
+    from plmetrics.inference.intervals.closed_forms import reach_of_rates, share_of, wilson
+
+    rates, masses = metric.rates(totals), metric.rates(by_block)
+    if rates is None or masses is None:
+        return None
+    part, size = (np.asarray(sums_of_rates, dtype=np.float64) for sums_of_rates in rates)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rate = share_of(part / size, (0.0, 1.0))
+        if not population.independent:
+            equal = sums.equal_blocks(tuple(np.moveaxis(masses[1], -1, 0)))
+            size = np.stack([kish_sizes(each, population.blocks, totals.n) for each in equal], axis=-1)
+        lower, upper = wilson(rate, size, level)
+        away = np.where(rate == 1.0, lower, np.where(rate == 0.0, upper, rate))
+        slope = np.nan_to_num(metric.changes(totals, rate, away) / np.abs(away - rate), posinf=0, neginf=0)
+    return reach_of_rates(-slope, size, level), reach_of_rates(slope, size, level)
+
+
+def _farther(value: Array, hidden: tuple[Array, Array]) -> Array:
+    """The end that is farther away."""
+    below, above = hidden
+    return value + np.where(above > below, above, -below)
 
 
 def _of_sums(
@@ -172,9 +207,10 @@ def _with_labels(
 def _sizes(
     metric: Metric, totals: View, equal: tuple[Array, ...], population: Population
 ) -> tuple[Array, ...]:
+    part = metric.behind_cut(totals)
     if population.independent:
-        return tuple(np.asarray(mass, dtype=np.float64) for mass in metric.denominators(totals))
-    return tuple(kish_sizes(each, population.blocks, totals.n) for each in equal)
+        return tuple(part * np.asarray(mass, dtype=np.float64) for mass in metric.denominators(totals))
+    return tuple(part * kish_sizes(each, population.blocks, totals.n) for each in equal)
 
 
 def _notes(metric: Metric, totals: object, status: Texts) -> Texts:

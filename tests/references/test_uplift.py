@@ -474,3 +474,19 @@ def test_what_orders_of_effects_are_counted_on_is_the_same_to_the_last_bit() -> 
         frame.sample(fraction=1.0, shuffle=True, seed=1), ORDERED, weight="w", **settings
     ).metrics
     assert once.equals(again)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_an_e_value_of_equal_means_is_1_whatever_their_order(seed: int) -> None:
+    """The root of a rounding of 1e-16 is 1e-8: 1.000000015 was read as a faint confounder."""
+    rng = np.random.default_rng(seed)
+    outcomes = rng.random(rng.integers(3, 200)) * 10.0 ** rng.integers(-3, 4)
+    treated = np.repeat([True, False], len(outcomes))
+    frame = pl.DataFrame({"y": [*outcomes, *rng.permutation(outcomes)], "t": treated})
+    asked: dict[str, Any] = {"task": "uplift", "label": "y", "treatment": "t", "models": "y"}
+    asked |= {"metrics": ["e_value"]}
+    assert plm.evaluate(frame, **asked).metrics["value"].item() == 1.0
+    larger = frame.with_columns(pl.col("y") * pl.when("t").then(1.0 + 1e-9).otherwise(1.0))
+    ratio = 1.0 + 1e-9
+    expected = ratio + (ratio * (ratio - 1)) ** 0.5
+    assert plm.evaluate(larger, **asked).metrics["value"].item() == pytest.approx(expected, rel=1e-9)

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.catalogue.bases import BothClasses, Quotient
+import numpy as np
+
+from plmetrics.catalogue.bases import BothClasses, OfRates, Quotient
 from plmetrics.catalogue.binary.counts import AtThreshold
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
@@ -36,7 +38,26 @@ def _markedness(state: Any) -> Any:
     return ops.ratio(_determinant(state), (state.tp + state.fp) * (state.tn + state.fn))
 
 
-class OverClasses(BothClasses, AtThreshold):
+class OfTwoRates(OfRates):
+    """Base of the functions of two rates: by default recall and specificity."""
+
+    def rates(self, state: Any) -> tuple[Any, Any] | None:
+        """Right calls of each class, and its rows."""
+        whole = (state.tp + state.fn, state.tn + state.fp)
+        return np.stack((state.tp, state.tn), axis=-1), np.stack(whole, axis=-1)
+
+    def of_rates(self, first: Any, second: Any) -> Any:
+        """The value."""
+        raise NotImplementedError
+
+    def changes(self, state: Any, rates: Any, moved: Any) -> Any:  # noqa: ARG002
+        first, second = np.moveaxis(rates, -1, 0)
+        value = self.of_rates(first, second)
+        each = (self.of_rates(moved[..., 0], second), self.of_rates(first, moved[..., 1]))
+        return np.stack(each, axis=-1) - value[..., None]
+
+
+class OverClasses(BothClasses, OfTwoRates, AtThreshold):
     """Base of the functions of both class-conditional rates, undefined without either class."""
 
 
@@ -60,7 +81,10 @@ class BalancedAccuracy(OverClasses):
     reference = "Brodersen and others (2010), The balanced accuracy and its posterior distribution, ICPR"
 
     def finalise(self, state: Any) -> Any:
-        return (_sensitivity(state) + _specificity(state)) / 2.0
+        return self.of_rates(_sensitivity(state), _specificity(state))
+
+    def of_rates(self, first: Any, second: Any) -> Any:
+        return (first + second) / 2.0
 
 
 @register
@@ -87,6 +111,9 @@ class BalancedErrorRate(OverClasses):
         missed = ops.ratio(state.fn, state.tp + state.fn)
         return (missed + ops.ratio(state.fp, state.tn + state.fp)) / 2.0
 
+    def of_rates(self, first: Any, second: Any) -> Any:
+        return 1.0 - (first + second) / 2.0
+
 
 @register
 class YoudenJ(OverClasses):
@@ -112,6 +139,9 @@ class YoudenJ(OverClasses):
         """Value from the determinant of the table, an exact 0 without skill."""
         return _informedness(state)
 
+    def of_rates(self, first: Any, second: Any) -> Any:
+        return first + second - 1.0
+
 
 @register
 class GMean(OverClasses):
@@ -134,11 +164,14 @@ class GMean(OverClasses):
     reference = "Kubat and Matwin (1997), Addressing the curse of imbalanced training sets, ICML"
 
     def finalise(self, state: Any) -> Any:
-        return ops.sqrt(_sensitivity(state) * _specificity(state))
+        return self.of_rates(_sensitivity(state), _specificity(state))
+
+    def of_rates(self, first: Any, second: Any) -> Any:
+        return ops.sqrt(first * second)
 
 
 @register
-class Markedness(AtThreshold):
+class Markedness(OfTwoRates, AtThreshold):
     """Precision + negative predictive value - 1: (TP TN - FP FN) / ((TP + FP)(TN + FN)).
 
     Weighted by row; in [-1, 1], 0 for any decision made without looking; undefined (`zero_denominator`) when
@@ -163,6 +196,14 @@ class Markedness(AtThreshold):
     def finalise(self, state: Any) -> Any:
         """Value from the determinant of the table, an exact 0 without skill."""
         return _markedness(state)
+
+    def rates(self, state: Any) -> tuple[Any, Any]:
+        """Right calls of each kind, and all of it."""
+        whole = (state.tp + state.fp, state.tn + state.fn)
+        return np.stack((state.tp, state.tn), axis=-1), np.stack(whole, axis=-1)
+
+    def of_rates(self, first: Any, second: Any) -> Any:
+        return first + second - 1.0
 
     def undefined(self, state: Any) -> Undefined:
         """One of the two calls is never made."""

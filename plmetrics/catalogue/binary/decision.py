@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.catalogue.bases import BOTH_CLASSES, BothClasses, Quotient
+from plmetrics.catalogue.binary.agreement import OfTwoRates
 from plmetrics.catalogue.binary.counts import (
     INFINITY,
     QUADRANTS,
@@ -114,7 +115,7 @@ class DiagnosticOddsRatio(DiagnosticRatio):
 
 @register
 @dataclass(frozen=True)
-class ExpectedCost(OfCells):
+class ExpectedCost(OfTwoRates, OfCells):
     """Mean cost of the errors per row: (c_fp FP + c_fn FN) / n, or at a stated prevalence.
 
     With `prevalence` pi: c_fp (1 - pi) FPR + c_fn pi FNR. Weighted by row; 0 or more, in the unit of the
@@ -167,6 +168,15 @@ class ExpectedCost(OfCells):
         alarmed = ops.ratio(state.fp, state.tn + state.fp)
         return self.cost_fp * (1.0 - self.prevalence) * alarmed + self.cost_fn * self.prevalence * missed
 
+    def rates(self, state: Any) -> tuple[Any, Any] | None:
+        """Recall and specificity; none where the cost is a mean over rows."""
+        return None if isinstance(self.prevalence, str) else super().rates(state)
+
+    def of_rates(self, first: Any, second: Any) -> Any:
+        assert isinstance(self.prevalence, float)
+        alarmed, missed = 1.0 - second, 1.0 - first
+        return self.cost_fp * (1.0 - self.prevalence) * alarmed + self.cost_fn * self.prevalence * missed
+
     @property
     def nonzero(self) -> Nonzero:  # type: ignore[override]
         return () if isinstance(self.prevalence, str) else BOTH_CLASSES
@@ -177,7 +187,7 @@ class ExpectedCost(OfCells):
 
 @register
 @dataclass(frozen=True)
-class PpvAtPrevalence(BothClasses, OfCells):
+class PpvAtPrevalence(BothClasses, OfTwoRates, OfCells):
     """Precision at another prevalence and the same TPR and FPR: pi TPR / (pi TPR + (1 - pi) FPR).
 
     Weighted by row within each class; in [0, 1]; undefined (`no_positives`, `no_negatives`) where a class is
@@ -208,6 +218,10 @@ class PpvAtPrevalence(BothClasses, OfCells):
         hits = self.prevalence * ops.ratio(state.tp, state.tp + state.fn)
         alarms = (1.0 - self.prevalence) * ops.ratio(state.fp, state.tn + state.fp)
         return ops.ratio(hits, hits + alarms)
+
+    def of_rates(self, first: Any, second: Any) -> Any:
+        hits = self.prevalence * first
+        return ops.ratio(hits, hits + (1.0 - self.prevalence) * (1.0 - second))
 
     def undefined(self, state: Any) -> Undefined:
         return [*super().undefined(state), ("zero_denominator", state.tp + state.fp == 0)]

@@ -8,7 +8,7 @@ scores: what is called there is then the fraction of the bin that reaches the li
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from plmetrics.catalogue.metric import UNREACHABLE_ON_GRID, Undefined
 from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
+
+if TYPE_CHECKING:
+    from plmetrics.catalogue.needs import Kind
 
 _TIE = 1e-12
 _FAWCETT = "Fawcett (2006), An introduction to ROC analysis, Pattern Recognition Letters 27(8)"
@@ -32,6 +35,7 @@ def limit_parameter(doc: str) -> Any:
 class OperatingPoint(Positives, OnCurve):
     """Base of the metrics at a threshold found from the scores."""
 
+    kind: ClassVar[Kind] = "mean"
     smooth = False
     threshold_free = False
 
@@ -136,6 +140,9 @@ class PrecisionAtRecall(AtRecall):
         hits, alarms = self._hits_and_alarms(state)
         return ops.ratio(hits, hits + alarms)
 
+    def behind_cut(self, state: Any) -> Any:  # noqa: ARG002
+        return self.recall
+
     def bound(self, state: Any) -> Any:
         """Distance to the best and the worst order within the bin of the cut."""
         cut = self._cut(state)
@@ -200,6 +207,9 @@ class PrecisionAtVolume(OperatingPoint):
     def _cut(self, state: Any) -> Cut:
         points = running_totals(state)
         return cut_at(state, points, self._reaches(state, points))
+
+    def behind_cut(self, state: Any) -> Any:  # noqa: ARG002
+        return self.volume
 
     def _reaches(self, state: Any, points: RunningTotals) -> Any:
         return ops.ratio(points.calls, ops.broadcast(state.weight, points.calls)) >= self.volume - _TIE

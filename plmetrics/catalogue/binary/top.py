@@ -34,6 +34,7 @@ def top_parameter() -> Any:
 class AtTop(OnCurve):
     """Base of the metrics of the top k."""
 
+    kind = "mean"
     smooth = False
     threshold_free = False
     reference = _RETRIEVAL
@@ -119,6 +120,9 @@ class PrecisionAtK(AtTop):
 
     def _of_hits(self, state: Any, hits: Any) -> Any:
         return ops.ratio(hits, self._size(state))
+
+    def behind_cut(self, state: Any) -> Any:
+        return ops.ratio(self._size(state), state.weight)
 
 
 @register

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from plmetrics.catalogue.bases import OfRates
 from plmetrics.catalogue.multiclass.base import MEASURES, Multiclass, class_atoms, hits_of, without_value
 from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.parameters import parameter
@@ -128,7 +129,7 @@ class DefaultAccuracy(_Agreement):
 
 
 @register
-class BalancedAccuracy(_Agreement):
+class BalancedAccuracy(OfRates, _Agreement):
     """Mean recall over the present classes.
 
     Weighted by row; in [0, 1]; undefined (`no_rows`) without rows. Classes without rows are named in the note. This is
@@ -156,6 +157,13 @@ class BalancedAccuracy(_Agreement):
         present = state.actual > 0
         recalls = ops.ratio(state.hit, state.actual, otherwise=0.0)
         return ops.ratio(ops.total(recalls), np.sum(present, axis=-1))
+
+    def rates(self, state: Any) -> tuple[Any, Any]:
+        """Recalls."""
+        return state.hit, state.actual
+
+    def changes(self, state: Any, rates: Any, moved: Any) -> Any:
+        return (moved - rates) / np.sum(state.actual > 0, axis=-1, keepdims=True)
 
     def remark(self, state: Any) -> Any:
         """Classes without rows."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 import polars as pl
 
-from plmetrics.catalogue.bases import Quotient
+from plmetrics.catalogue.bases import OfRates, Quotient
 from plmetrics.catalogue.metric import Facts, Metric, Undefined, fact_of
 from plmetrics.catalogue.needs import OrderedRows, Sums
 from plmetrics.catalogue.parameters import parameter
@@ -166,7 +166,7 @@ class OfClass(Quotient):
 
 
 @dataclass(frozen=True)
-class ClassRate(Multiclass):
+class ClassRate(OfRates, Multiclass):
     """Base of the rates of each class against the rest: a part over a whole of sums of the class.
 
     `terms` read `hit`, `called`, `actual` and `weight`, with any axes.
@@ -211,6 +211,15 @@ class ClassRate(Multiclass):
         """Weight of a class in the average: 0 for a class without a value, unless that counts as 0."""
         present = np.ones_like(total) if self._zero else np.where(total > 0, 1.0, 0.0)
         return present * state.actual if self.average == "weighted" else present
+
+    def rates(self, state: Any) -> tuple[Any, Any] | None:
+        """Those of the classes, where they are shares of rows and count alike."""
+        shares = self.average == "macro" and self.kind_of_class == "proportion"
+        return self.terms(_Wide(state)) if shares else None
+
+    def changes(self, state: Any, rates: Any, moved: Any) -> Any:
+        weight = self._class_weight(state, self.terms(_Wide(state))[1])
+        return ops.ratio((moved - rates) * weight, np.sum(weight, axis=-1, keepdims=True), otherwise=0.0)
 
     @property
     def _zero(self) -> bool:
@@ -258,6 +267,7 @@ class ClassScoreMetric(Metric):
     finalise = fact_of("inner.finalise")
     undefined = fact_of("inner.undefined")
     denominators = fact_of("inner.denominators")
+    behind_cut = fact_of("inner.behind_cut")
     bound = fact_of("inner.bound")
     cut = fact_of("inner.cut")
     deviation = fact_of("inner.deviation")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from plmetrics.catalogue.metric import Direction, Metric, Nonzero
-from plmetrics.catalogue.needs import Queries
+from plmetrics.catalogue.needs import Kind, Queries
 from plmetrics.catalogue.parameters import parameter
 from plmetrics.core import ops
 from plmetrics.states.queries import EVERY_RANK, Array, QueryValue, RankedRows, query_column
@@ -80,6 +80,7 @@ class QueryMetric(Metric):
     task = "ranking"
     family = "sums"
     range = (0.0, 1.0)
+    kind: ClassVar[Kind] = "mean"
     interval_form = "t"
     mean = "mass"
     direction: ClassVar[Direction] = "higher"

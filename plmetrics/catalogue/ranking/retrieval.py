@@ -122,6 +122,7 @@ class GeometricMeanAveragePrecision(QueryMetric):
     """
 
     name = "gmap"
+    kind = "other"
     interval_form = "delta"  # type: ignore[assignment]
     mean = None  # type: ignore[assignment]
     formula = "exp of the mean over queries of ln max(AP, 0.00001)"

@@ -18,6 +18,7 @@ from plmetrics.catalogue.registry import register
 from plmetrics.catalogue.uplift.arm_means import Samples, arm_means, inverse_means
 from plmetrics.catalogue.uplift.errors import EffectError, WeightedArmsError, WeightedEffectError
 from plmetrics.catalogue.uplift.propensity import OUTCOME, ByPropensity, OfArms, centred_moment, of_arm
+from plmetrics.catalogue.variation import explained_share
 from plmetrics.core import ops
 from plmetrics.states.sums import Atom, Distances, Rows, RowValue
 from plmetrics.table.checks import Requirement
@@ -114,9 +115,11 @@ class EValue(OfArms):
         return {**super().atoms(), "treated_outcome": _TREATED_OUTCOME, "control_outcome": _CONTROL_OUTCOME}
 
     def finalise(self, state: Any) -> Any:
+        """R (1 + sqrt(1 - 1 / R)), whose root would make a rounding of 1e-16 in the means one of 1e-8."""
         treated, control = self._means(state)
-        ratio = ops.ratio(ops.larger(treated, control), ops.smaller(treated, control))
-        return ratio + ops.sqrt(ratio * (ratio - 1.0))
+        larger, smaller = ops.larger(treated, control), ops.smaller(treated, control)
+        excess = explained_share(larger, smaller, larger, state.n)
+        return ops.where(excess == 0, 1.0, ops.ratio(larger, smaller) * (1.0 + ops.sqrt(excess)))
 
     def undefined(self, state: Any) -> Undefined:
         """Conditions, with a mean not above 0 among them."""

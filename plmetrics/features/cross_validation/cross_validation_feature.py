@@ -90,5 +90,6 @@ class CrossValidationFeature(Feature):
         from plmetrics.features.cross_validation.repeated_models import repeated_sums
 
         assert run.analysis is not None
-        folds, summaries = cross_validation_tables(run.analysis, run.ordered, repeated_sums(run.analysis))
-        return Outputs({"folds": folds, self.key: summaries})
+        repeated = repeated_sums(run.analysis)
+        folds, summaries, warnings = cross_validation_tables(run.analysis, run.ordered, repeated)
+        return Outputs({"folds": folds, self.key: summaries}, warnings=warnings)

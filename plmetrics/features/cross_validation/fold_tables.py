@@ -70,15 +70,15 @@ KINDS = (
 
 def cross_validation_tables(
     analysis: Analysis, ordered: Ordered, repeated: Sequence[RepeatedSums] = ()
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The tables `folds` and `cross_validation`, without rows where nothing asks for them.
+) -> tuple[pl.DataFrame, pl.DataFrame, list[str]]:
+    """The tables `folds` and `cross_validation`, without rows where nothing asks for them, and warnings.
 
     More than 200 folds are not listed one by one: the summaries count them, and their note says so.
     """
     spec = folds_of(analysis.suite)
     parts = bias_and_variance(repeated, analysis.suite.task)
     if spec is None or not spec.axes(analysis.suite.columns.fold):
-        return FOLDS_SCHEMA.to_frame(), parts
+        return FOLDS_SCHEMA.to_frame(), parts, []
     folds = Folds.of(analysis, ordered, spec)
     names = KeyNames.of(analysis)
     frames = [frame.with_columns(pl.lit(kind).alias("kind")) for kind, frame in folds.summaries()]
@@ -88,7 +88,8 @@ def cross_validation_tables(
         complete = named.with_columns(pl.col("interval_status").fill_null("not_requested"))
         parts = pl.concat([complete, parts])
     listed = folds.fold_rows()
-    return FOLDS_SCHEMA.to_frame() if listed is None else names.restore(listed, FOLDS_SCHEMA), parts
+    table_of_folds = FOLDS_SCHEMA.to_frame() if listed is None else names.restore(listed, FOLDS_SCHEMA)
+    return table_of_folds, parts, folds.warnings()
 
 
 def _in_order(parts: Sequence[pl.DataFrame]) -> pl.DataFrame | None:
@@ -146,21 +147,30 @@ class Folds:
         words = []
         if self.number > MOST_LISTED:
             words.append(f"{self.number:,} folds are not listed one by one")
-        lost = 0 if self.values is None else self._without_fold(self.values)
-        if lost:
-            words.append(f"{lost:,} rows have no fold" if lost > 1 else "1 row has no fold")
+        if lost := self._rows_without_fold():
+            words.append(lost)
         if not words:
             return table
         both = pl.concat_str(["note", pl.lit("; ".join(words))], separator="; ", ignore_nulls=True)
         folded = pl.col("kind").is_in(["folds", "repeats", "nested"])
         return table.with_columns(pl.when(folded).then(both).otherwise("note").alias("note"))
 
-    def _without_fold(self, values: pl.DataFrame) -> int:
-        first = values.filter(pl.col("@set") == 0).filter(
+    def warnings(self) -> list[str]:
+        """Words of caution on rows without a fold beside others."""
+        lost = self._rows_without_fold() if self.number else ""
+        column = self.analysis.suite.columns.fold
+        return [f"column '{column}' (fold): {lost}: counted overall, but in no fold"] if lost else []
+
+    def _rows_without_fold(self) -> str:
+        """Number of rows without a fold, in words; empty without any."""
+        if self.values is None:
+            return ""
+        first = self.values.filter(pl.col("@set") == 0).filter(
             pl.col("@metric") == pl.col("@metric").min(), pl.col("@class") == pl.col("@class").min()
         )
         counted = first.filter(pl.col("fold").is_null()).group_by("@model").agg(pl.col("n").sum())
-        return int(counted["n"].max() or 0)  # type: ignore[arg-type]
+        lost = int(counted["n"].max() or 0)  # type: ignore[arg-type]
+        return "" if not lost else "1 row has no fold" if lost == 1 else f"{lost:,} rows have no fold"
 
     def summaries(self) -> Iterator[tuple[str, pl.DataFrame]]:
         """The rows of each kind."""

@@ -111,7 +111,8 @@ class ExperimentPlan(Section):
         description="The difference of means to find, also by outcome; the observed one if not given.",
     )
     shares: dict[str, Positive] | None = Field(
-        default=None, description="Planned share of each arm; equal ones if not given."
+        default=None,
+        description="Planned share of each arm, for sample_ratio and required_n; equal ones if not given.",
     )
     correction: Correction = Field(
         default="holm", description="Correction of p values for all outcomes, arms and slices of a set."

@@ -75,7 +75,7 @@ def readout(
             mapping. Without it, the one observed: then `power` says no more than the p value does.
         mixture: about how large effects are expected to be, for `always_valid_p`: fix it before the first look.
             `mde` without it, and a tenth of the control's standard deviation without that.
-        shares: the planned share of each arm, for the sample ratio; equal ones, if not given.
+        shares: the planned share of each arm, for the sample ratio and `required_n`; equal ones, if not given.
         correction: how `p_adjusted` counts the tests of all outcomes, arms and slices of one slice set.
         missing: drop leaves out a row without an arm or unit, and for each outcome the rows without it.
         ranks: False leaves out `mann_whitney_p` and `superiority`, which count every value of an outcome.
@@ -87,11 +87,11 @@ def readout(
     Returns:
         A row per outcome, slice and arm: sizes, means, `difference` (arm minus control) with interval, p values,
         `lift` (relative change, delta method), `cohen_d`, the `effect` that units are counted for with the
-        `required_n` of each arm (units), the `power` of this table, and `minimum_effect`, the smallest difference
-        that so many units find with the `power` asked for (a rise, of a share). `superiority` is the chance that a
-        value of the arm lies above one of the control, ties half. Null is what cannot be said; `status` says why. The
-        last row, `sample_ratio`, tests the arms' sizes against `shares`: below 0.001 it is a mismatch, and nothing else
-        should be trusted.
+        `required_n` of the arm (units, beside a control of its planned share), the `power` of this table, and
+        `minimum_effect`, the smallest difference that so many units find with the `power` asked for (a rise, of a
+        share). `superiority` is the chance that a value of the arm lies above one of the control, ties half. Null is
+        what cannot be said; `status` says why. The last row, `sample_ratio`, tests the arms' sizes against `shares`:
+        below 0.001 it is a mismatch, and nothing else should be trusted.
 
     Raises:
         ConfigError: the control is none of the arms, or an argument is out of range.

@@ -122,7 +122,9 @@ def _of_outcome(experiment: ExperimentSums, sums: ArmSums, plan: Plan) -> pl.Dat
         "lift_lower": change.lower,
         "lift_upper": change.upper,
         "cohen_d": effect.estimate if is_plain and not plan.clustered else np.full(len(n), np.nan),
-        **_power_columns(arm, control, _outcome_value(plan.mde, name, None), binary=binary, plan=plan),
+        **_power_columns(
+            experiment, arm, control, _outcome_value(plan.mde, name, None), binary=binary, plan=plan
+        ),
         "status": _status(sums, test, plan),
         "note": _notes(experiment, sums, plan),
     }
@@ -247,9 +249,11 @@ def _shift_columns(sums: ArmSums, arms: int, level: float) -> dict[str, Array]:
 
 
 def _power_columns(
-    arm: Moments, control: Moments, mde: float | None, *, binary: bool, plan: Plan
+    experiment: ExperimentSums, arm: Moments, control: Moments, mde: float | None, *, binary: bool, plan: Plan
 ) -> dict[str, Array]:
-    """Detectable effect, required size of each arm, and the power of the current size."""
+    """Detectable effect, required size of the arm beside a control of its planned share, and the power as it is."""
+    planned = _arm_shares(experiment, plan)
+    ratio = np.tile(planned[0] / planned[1:], len(experiment.slices))
     plannable = np.minimum(arm.n, control.n) >= (1 if binary else 2)
     effect = (
         np.where(plannable, arm.mean - control.mean, np.nan) if mde is None else np.full(arm.n.shape, mde)
@@ -259,7 +263,7 @@ def _power_columns(
         sound = (target >= 0) & (target <= 1)
         goal = np.where(sound, target, control.mean)
         power = power_of_proportions(goal, control.mean, arm.n, control.n, plan.level)
-        needed = required_for_proportions(goal, control.mean, plan.power, plan.level)
+        needed = required_for_proportions(goal, control.mean, plan.power, plan.level, ratio)
         return {
             "effect": effect,
             "required_n": needed,
@@ -274,7 +278,7 @@ def _power_columns(
     size = effect / np.where(spread > 0, spread, np.nan)
     return {
         "effect": effect,
-        "required_n": required_for_means(size, plan.power, plan.level),
+        "required_n": required_for_means(size, plan.power, plan.level, ratio),
         "power": power_of_means(size, arm.n, control.n, plan.level),
         "minimum_effect": np.where(spread > 0, spread, np.nan)
         * detectable_effect(arm.n, control.n, plan.power, plan.level),
@@ -323,10 +327,15 @@ def _to_frame(columns: Mapping[str, Any], height: int) -> pl.DataFrame:
     return frame.select(column(name, dtype) for name, dtype in EXPERIMENT_SCHEMA.items())
 
 
+def _arm_shares(experiment: ExperimentSums, plan: Plan) -> Array:
+    """Planned share of each arm, the control first, in units of any one of them."""
+    return np.array([1.0 if plan.shares is None else plan.shares[arm] for arm in experiment.arms])
+
+
 def _sample_ratio(experiment: ExperimentSums, plan: Plan) -> pl.DataFrame:
     """One row: the chi-square test of the arms' sizes against their shares."""
     sizes = experiment.sizes
-    shares = np.array([1.0 if plan.shares is None else plan.shares[arm] for arm in experiment.arms])
+    shares = _arm_shares(experiment, plan)
     expected = sizes.sum() * shares / shares.sum()
     p = float(chdtrc(len(sizes) - 1, ((sizes - expected) ** 2 / expected).sum()))
     sizes_text = ", ".join(

@@ -129,7 +129,8 @@ def _interval(
     """The interval of the difference, from the influences of blocks (delta method).
 
     Degrees of freedom are Satterthwaite's, and a side of few blocks has its error moderated by the other's spread: a
-    handful of scores that are near each other by chance are not certain.
+    handful of scores that are near each other by chance are not certain. A side of one block has
+    no interval: the spread of the others does not say how far a single score may lie.
     """
     nothing = np.full(difference.shape, np.nan)
     requested = analysis.suite.uncertainty is not None
@@ -138,7 +139,8 @@ def _interval(
     out |= {"method": np.full(difference.shape, None, dtype=object), "interval_status": reason.astype(object)}
     if not requested or any(side.score is None for side in sides):
         return out
-    ok, several = status == "ok", np.count_nonzero(sides[0].n + sides[1].n, axis=1) > 1
+    ok = status == "ok"
+    several = np.min([np.count_nonzero(side.n, axis=1) for side in sides], axis=0) > 1
     error, freedom = _error(sides, independent=analysis.population.independent)
     size = np.fmax(np.abs(sides[0].total().mean), np.abs(sides[1].total().mean))
     certain = error <= _CERTAIN * size
@@ -190,7 +192,8 @@ def _ratio(above: Array, below: Array) -> Array:
 
 def labelling_warnings(table: pl.DataFrame) -> Iterator[str]:
     """Words where rows with a label clearly have other scores than the others, of all rows together."""
-    for row in table.filter(slice_set="overall", status="ok").iter_rows(named=True):
+    known = pl.col("interval_status") != "too_few_units"
+    for row in table.filter(known, slice_set="overall", status="ok").iter_rows(named=True):
         distance, ends = row["standardised"], (row["lower"], row["upper"])
         if distance is None or abs(distance) < SMALL or (None not in ends and ends[0] <= 0.0 <= ends[1]):
             continue

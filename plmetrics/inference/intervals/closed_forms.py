@@ -264,8 +264,8 @@ def share_of(value: Array, bounds: Bounds) -> Array:
 
 
 def end_interval(value: Array, sizes: tuple[Array, ...], kind: ValueKind, level: float) -> Ends:
-    """Wilson's interval of a share, or that of Hanley and McNeil of an area; `sizes` are those of the estimate."""
-    if kind.is_share:
+    """Wilson's interval of a share or mean, or that of Hanley and McNeil of an area; `sizes` are the estimate's."""
+    if kind.end_form == "wilson":
         return wilson(share_of(value, (0.0, 1.0)), reduce(np.minimum, sizes), level)
     shares = hanley_mcneil_score(share_of(value, kind.bounds), sizes[0], sizes[-1], level)
     return in_range(shares, kind.bounds)
@@ -292,6 +292,38 @@ def plausible_end(value: Array, sizes: tuple[Array, ...], kind: ValueKind, level
     return ends
 
 
+def reach_of_rates(slopes: Array, sizes: Array, level: float) -> Array:
+    """How far a value may move, had rates of 0 or 1 among its parts met some rows of the other kind.
+
+    They may be z^2 in all, as in Wilson's interval: z^2 of n + z^2 where one rate alone has them. They lie where they
+    move the value most: in proportion to the roots of slope and size, beyond what each rate has (water filling).
+
+    Args:
+        slopes: `[slice, rate]`, change of the value by that of the rate, 0 for rates that vary.
+        sizes: numbers of independent rows.
+        level: two-sided confidence level, such as 0.95.
+
+    >>> one, six = np.array([[0.5, 0.0]]), np.full((1, 6), 1 / 6)
+    >>> reach_of_rates(one, np.array([[8.0, 200.0]]), 0.95).round(3).tolist()
+    [0.162]
+    >>> reach_of_rates(six, np.full((1, 6), 4.0), 0.95).round(3).tolist(), wilson(np.ones(1), 24.0, 0.95)[0].round(3)
+    ([0.138], array([0.862]))
+    """
+    budget, usable = ndtri((1 + level) / 2) ** 2, (slopes > 0) & (sizes > 0)
+    size = np.where(usable, sizes, 1.0)
+    root = np.sqrt(np.where(usable, slopes, 0.0) * size)
+    with np.errstate(divide="ignore"):
+        low, high = (np.min(part / root, axis=-1, initial=np.inf) for part in (size, size + budget))
+    low, high = (np.where(np.isfinite(end), end, 0.0) for end in (low, high))
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        enough = np.maximum(root * middle[..., None] - size, 0.0).sum(axis=-1) >= budget
+        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+    rows = np.maximum(root * high[..., None] - size, 0.0)
+    reach: Array = (np.where(usable, slopes, 0.0) * rows / (size + rows)).sum(axis=-1)
+    return reach
+
+
 def hidden_error(reaches: tuple[Array | None, ...], blocks: NDArray[np.int64], level: float) -> Array:
     """Standard error that replicates of several estimates hide, each with its `reach` to the end of its interval.
 
@@ -308,7 +340,7 @@ def hidden_error(reaches: tuple[Array | None, ...], blocks: NDArray[np.int64], l
 
 
 def plausible_replicates(replicates: Array, value: Array, ends: Array | None, level: float) -> Array:
-    """Replicates `[replicate, slice]`, drawn anew between value and plausible end where these differ.
+    """Replicates `[replicate, slice]`, moved from the value to its plausible end where these differ.
 
     Distances from the value are exponential, as those of a share without a miss nearly are, and at most 1. They exceed
     the length of the interval with the probability of one of its tails. The draws depend on the numbers of replicate
@@ -329,5 +361,5 @@ def plausible_replicates(replicates: Array, value: Array, ends: Array | None, le
     drawn = replicates.copy()
     reach = (ends - value)[index]
     distance = np.minimum(np.log(uniform) / np.log((1 - level) / 2) * np.abs(reach), 1.0)
-    drawn[:, index] = value[index] + np.sign(reach) * distance
+    drawn[:, index] += np.sign(reach) * distance
     return drawn

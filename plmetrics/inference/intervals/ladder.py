@@ -20,6 +20,7 @@ from plmetrics.inference.intervals.closed_forms import (
     end_interval,
     hanley_mcneil,
     hanley_mcneil_score,
+    hidden_error,
     in_range,
     logit,
     normal,
@@ -59,6 +60,9 @@ Of 6,000 tables of 100 clusters of 8 rows, percentiles of rates, F1, Brier, log 
 
 FEW_BLOCKS_OF_JUMPS = 50
 """The same for metrics that jump: replicates heap up on few values there, which a standard error does not tell."""
+
+OF_RATES = "wilson"
+"""Of values whose rates are all 0 or 1, Wilson's interval of these."""
 
 _CENTRED = {"ratio": centred_ratio, "minimum": centred_minimum}
 _CLIPPED = ("basic", "normal", "bca")
@@ -137,7 +141,7 @@ def interval(
             return _bca_ends(part, acceleration[index], level, method, index)
         return _ends(name, part, described.std_error[index], kind, level, centre)
 
-    return on_rungs(estimate, described, kind, method, ends)
+    return on_rungs(estimate, described, kind, method, level, ends)
 
 
 def on_rungs(
@@ -145,17 +149,22 @@ def on_rungs(
     described: Spread,
     kind: ValueKind,
     method: Texts,
+    level: float,
     ends: Callable[[str, NDArray[np.int64]], Ends],
 ) -> Intervals:
     """Intervals by the method of each slice, where no rung before it decides: 3 first, so that 1 has the last word.
 
-    `ends` gives those of a method in some slices; it may change their method.
+    `ends` gives those of a method in some slices; it may change their method. What rates of 0 or 1 hide is put together
+    with them as ends of independent estimates are: root of the sum of squares (Zou and Donner, 2008, MOVER).
     """
     value, blocks = estimate.value, estimate.blocks
     status = np.full(value.shape, "ok", dtype=object)
     flat = described.constant | at_end(value, kind)
+    below, above = estimate.hidden or np.zeros((2, *value.shape))
+    reach = np.maximum(below, above)
     if kind.end_form is None:
-        status[flat] = DEGENERATE
+        status[flat & (reach == 0)] = DEGENERATE
+        method[flat & (reach > 0)] = OF_RATES
     else:
         method[flat & (method != "clopper_pearson")] = kind.end_form
     status[described.too_many_undefined] = "undefined_replicates"
@@ -164,13 +173,18 @@ def on_rungs(
     lower, upper = np.full((2, *value.shape), np.nan)
     for name in dict.fromkeys(method[status == "ok"]):
         index = np.flatnonzero((method == name) & (status == "ok"))
-        lower[index], upper[index] = (np.clip(end, *kind.bounds) for end in ends(name, index))
+        of_rates = name == OF_RATES and kind.end_form is None
+        low, high = (value[index],) * 2 if of_rates else ends(name, index)
+        lower[index], upper[index] = (np.clip(end, *kind.bounds) for end in (low, high))
+    lower = np.where(below > 0, np.maximum(value - np.hypot(value - lower, below), kind.bounds[0]), lower)
+    upper = np.where(above > 0, np.minimum(value + np.hypot(upper - value, above), kind.bounds[1]), upper)
     lost = ~(np.isfinite(lower) & np.isfinite(upper))
     lost |= np.isin(method.astype(str), _CLIPPED) & ~(lower < upper)
     status[lost & (status == "ok")] = DEGENERATE
     none = status != "ok"
     lower[none], upper[none], method[none] = np.nan, np.nan, None
-    std_error = np.where((blocks < 2) | ~np.isfinite(value), np.nan, described.std_error)
+    error = np.hypot(described.std_error, hidden_error((reach,), blocks, level))
+    std_error = np.where((blocks < 2) | ~np.isfinite(value), np.nan, error)
     return Intervals(lower, upper, std_error, method, status, described.undefined)
 
 
@@ -305,7 +319,7 @@ class _Analytic:
     def interval(self) -> Intervals:
         """The interval of each slice."""
         method = np.full(self._estimate.value.shape, self._form, dtype=object)
-        return on_rungs(self._estimate, self._described, self._kind, method, self._ends)
+        return on_rungs(self._estimate, self._described, self._kind, method, self._level, self._ends)
 
     def _ends(self, name: str, index: NDArray[np.int64]) -> Ends:
         estimate, error = self._estimate.take(index), self._described.std_error[index]

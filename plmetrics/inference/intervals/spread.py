@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.inference.estimate import most_groups
 from plmetrics.inference.weights import TILT
 
 if TYPE_CHECKING:
-    from plmetrics.inference.estimate import ReplicateKind
+    from plmetrics.inference.estimate import Estimate, ReplicateKind
 
 Array = NDArray[np.float64]
 
@@ -26,6 +27,10 @@ _NEAR = 1 << 15
 
 _ROUNDING = {"bootstrap": 1e-12, "jackknife": 1e-13, "influence": 1e-14}
 """By what share of their size replicates of each kind differ through rounding alone."""
+
+
+_ROUNDING_OF_VALUES = 1e-12
+"""The same of values."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -169,6 +174,32 @@ def _finite_deviation(replicates: Array) -> Array:
             deviations = stretch - stretch.mean(axis=0)
             squares[first : first + step] = np.square(deviations, out=deviations).sum(axis=0)
     return np.sqrt(squares / (len(replicates) - 1))
+
+
+def without_difference(model: Estimate, baseline: Estimate) -> NDArray[np.bool_]:
+    """Mask of slices whose values are equal in all replicates: no row of them tells the estimates apart.
+
+    >>> from plmetrics.inference.estimate import Estimate
+    >>> def of(drawn):
+    ...     return Estimate(np.ones(2), np.full(2, "ok", dtype=object), np.array([9, 9]), np.array(drawn), ())
+    >>> without_difference(of([[0.9, 0.8], [1.0, 0.9]]), of([[0.9, 0.8], [1.0, 1.0]])).tolist()
+    [True, False]
+    """
+    alike = np.zeros(model.value.shape, dtype=np.bool_)
+    if model.replicates is None or baseline.replicates is None:
+        return alike
+    size = np.maximum(np.abs(model.value), np.abs(baseline.value))
+    near = np.abs(model.value - baseline.value) <= _ROUNDING_OF_VALUES * size
+    index = np.flatnonzero(near & (model.blocks == baseline.blocks) & (model.blocks >= 2))
+    first, second = model.take(index), baseline.take(index)
+    assert first.replicates is not None
+    assert second.replicates is not None
+    with np.errstate(invalid="ignore"):
+        moves = first.replicates - second.replicates
+    groups = most_groups([first, second])
+    spread = replicate_spread(moves, size[index], first.kind, np.zeros(len(index)), groups)
+    alike[index] = spread.constant & ~spread.too_many_undefined
+    return alike
 
 
 def block_factor(blocks: NDArray[np.int64]) -> Array:

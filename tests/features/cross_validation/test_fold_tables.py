@@ -136,6 +136,8 @@ def test_rows_without_a_fold_are_counted() -> None:
     assert (row["folds"], row["n"], row["note"]) == (3, 300, "100 rows have no fold")
     assert result.folds["fold"].to_list() == ["0", "1", "2"]
     assert result.metrics["n"].item() == 400
+    (warning,) = result.warnings
+    assert warning == "column 'fold' (fold): 100 rows have no fold: counted overall, but in no fold"
 
 
 def test_models_with_missing_rows() -> None:

@@ -7,7 +7,8 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 from scipy import stats
-from statsmodels.stats.proportion import proportions_ztest
+from statsmodels.stats.power import TTestIndPower
+from statsmodels.stats.proportion import power_proportions_2indep, proportions_ztest
 
 import plmetrics as plm
 from plmetrics.core.results import EXPERIMENT_SCHEMA
@@ -301,6 +302,25 @@ def test_mde_says_what_units_are_counted_for() -> None:
     assert row["effect"] == 1.5
     assert row["required_n"] == plm.tests.required_n_means(1.5, pooled)
     assert readout(outcome="bought", mde=2.0)["power"][0] is None
+
+
+def test_required_units_are_those_of_the_planned_shares() -> None:
+    """Of an arm that gets one row of ten: beside nine times, and for another arm four times, as many controls."""
+    planned: dict[str, Any] = {"shares": {"B": 0.08, "C": 0.2, "A": 0.72}, "mde": 0.1}
+    for row in readout(outcome=["spent", "bought"], **planned)[:-1].rows(named=True):
+        a, b = arms_of(row)
+        ratio = {"B": 9, "C": 3.6}[row["arm"]]
+        if row["outcome"] == "spent":
+            freedom = len(a) + len(b) - 2
+            pooled = np.sqrt(((len(a) - 1) * a.var(ddof=1) + (len(b) - 1) * b.var(ddof=1)) / freedom)
+            asked = {"alpha": 0.05, "power": 0.8, "ratio": ratio}
+            assert row["required_n"] == np.ceil(TTestIndPower().solve_power(0.1 / pooled, **asked))
+            continue
+
+        def power(n: float, share: float = float(b.mean()), ratio: float = ratio) -> float:
+            return float(power_proportions_2indep(0.1, share, n, ratio=ratio).power)
+
+        assert power(row["required_n"] - 1) < 0.8 <= power(row["required_n"])
 
 
 def test_looks_at_any_time_are_more_careful() -> None:

@@ -80,7 +80,7 @@ def test_slices_may_begin_with_one_that_has_no_interval() -> None:
     assert rows.select("slice", "method").rows()[1:] == [("g=0", None), ("g=a", "delta"), ("g=b", "delta")]
 
 
-@pytest.mark.parametrize(("labels", "calls"), [(1, False), (3, False), (3, True), (10, True)])
+@pytest.mark.parametrize(("labels", "calls"), [(2, False), (2, True), (3, False), (3, True), (10, True)])
 def test_a_few_labels_are_not_certain(labels: int, calls: bool) -> None:
     """Rows with a label differ from the others in no slice: intervals at 95 % exclude 0 in some 5 % of them."""
     slices, rows = 400, 100 + labels
@@ -95,9 +95,21 @@ def test_a_few_labels_are_not_certain(labels: int, calls: bool) -> None:
     )
     options = {"uncertainty": {"replicates": 2}, "max_slices": slices, "metrics": ["selection_rate"]}
     found = evaluated(frame, **options).others["labelling"].filter(slice_set="g")
-    assert found["interval_status"].to_list() == ["ok"] * slices
-    excluded = ((found["lower"] > 0) | (found["upper"] < 0)).mean()
+    known = found.filter(interval_status="ok")  # two rows may share a block, which is one unit then
+    assert known.height > 0.99 * slices
+    excluded = ((known["lower"] > 0) | (known["upper"] < 0)).mean()
     assert excluded < 0.08
+
+
+def test_one_row_on_a_side_has_no_interval() -> None:
+    """A call of 1 among others of 10 % would be 2.8 standard deviations away."""
+    frame = pl.DataFrame({"p": [1.0] * 11 + [0.0] * 90, "y": [1, *[None] * 100], "g": ["a"] * 101})
+    for side in (frame, frame.with_columns(y=pl.when(pl.col("y").is_null()).then(1))):
+        result = evaluated(side, uncertainty=True, metrics=["selection_rate"])
+        assert not [text for text in result.warnings if "rows with a label" in text]
+        row = result.others["labelling"].row(0, named=True)
+        assert abs(row["difference"]) == pytest.approx(0.9)
+        assert (row["lower"], row["std_error"], row["interval_status"]) == (None, None, "too_few_units")
 
 
 def test_sides_without_any_spread_have_no_interval() -> None:

@@ -51,9 +51,9 @@ def power_of_t(shift: Array, freedom: Array, level: float) -> Array:
 
 
 def required_for_proportions(
-    share_a: Array, share_b: Array, power: float, level: float, ratio: float = 1.0
+    share_a: Array, share_b: Array, power: float, level: float, ratio: float | Array = 1.0
 ) -> Array:
-    """Required size of the arm `a` to tell two shares apart; NaN for equal or invalid shares."""
+    """Required size of the arm `a`, beside `ratio` times as many, to tell two shares apart; NaN for equal shares."""
     sound = (share_a != share_b) & (np.minimum(share_a, share_b) >= 0) & (np.maximum(share_a, share_b) <= 1)
     first, second = np.where(sound, share_a, 0.25), np.where(sound, share_b, 0.5)
     pooled = share_variance((first + ratio * second) / (1 + ratio))
@@ -62,8 +62,8 @@ def required_for_proportions(
     return where(sound, np.ceil(root**2 / (first - second) ** 2))
 
 
-def required_for_means(effect: Array, power: float, level: float, ratio: float = 1.0) -> Array:
-    """Required size of the arm `a` for `effect` standard deviations; NaN for 0 or above 2^48 units."""
+def required_for_means(effect: Array, power: float, level: float, ratio: float | Array = 1.0) -> Array:
+    """Required size of the arm `a`, beside `ratio` times as many; NaN for an effect of 0 or above 2^48 units."""
     sound = np.isfinite(effect) & (effect != 0)
     size = np.where(sound, effect, 1.0)
 

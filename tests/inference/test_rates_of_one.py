@@ -1,0 +1,127 @@
+"""Functions of rates of which one is 0 or 1: it has no spread in replicates, and is no certainty."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from conftest import THOROUGH
+from scipy.optimize import minimize
+from statsmodels.stats.proportion import proportion_confint
+
+import plmetrics as plm
+from plmetrics.inference.intervals.closed_forms import reach_of_rates
+
+TABLES = 600 if THOROUGH else 150
+Z = 1.959963984540054
+ASKED: dict[str, Any] = {"label": "y", "models": "p", "uncertainty": {"replicates": 200}}
+
+
+def binary(sizes: tuple[int, int], right: tuple[int, int]) -> pl.DataFrame:
+    """Positives and negatives, so many of which are called rightly."""
+    label = np.repeat([1, 0], sizes)
+    called = np.concatenate([np.arange(sizes[0]) < right[0], np.arange(sizes[1]) >= right[1]])
+    return pl.DataFrame({"y": label, "p": np.where(called, 0.9, 0.1)})
+
+
+def several(sizes: tuple[int, ...], right: tuple[int, ...]) -> pl.DataFrame:
+    names = np.array(list("abcdef"))
+    label = np.repeat(np.arange(len(sizes)), sizes)
+    hit = np.concatenate([np.arange(size) < number for size, number in zip(sizes, right, strict=True)])
+    return pl.DataFrame({"y": names[label], "p": names[np.where(hit, label, (label + 1) % len(sizes))]})
+
+
+def of(frame: pl.DataFrame, metric: str, **keywords: Any) -> tuple[float, float, float, float]:
+    found = plm.evaluate(frame, metrics=[metric], **ASKED | keywords).metrics
+    return found.select("value", "lower", "upper", "std_error").row(0)
+
+
+def reach(n: int) -> float:
+    """Distance of Wilson's end from a share of 1."""
+    return 1 - float(proportion_confint(n, n, method="wilson")[0])
+
+
+@pytest.mark.parametrize(
+    ("metric", "value_of"),
+    [
+        ("balanced_accuracy", lambda recall, specificity: (recall + specificity) / 2),
+        ("balanced_error_rate", lambda recall, specificity: 1 - (recall + specificity) / 2),
+        ("youden_j", lambda recall, specificity: recall + specificity - 1),
+        ("g_mean", lambda recall, specificity: (recall * specificity) ** 0.5),
+        ("expected_cost(cost_fp=1, cost_fn=5, prevalence=0.2)", lambda r, s: 0.8 * (1 - s) + (1 - r)),
+        ("ppv_at_prevalence(prevalence=0.3)", lambda r, s: 0.3 * r / (0.3 * r + 0.7 * (1 - s))),
+    ],
+)
+def test_an_end_reaches_as_far_as_that_of_the_rate(metric: str, value_of: Any) -> None:
+    """The spread of 20,000 negatives moves it hardly any farther."""
+    value, lower, upper, _ = of(binary((8, 20_000), (8, 18_000)), metric)
+    farthest = value_of(1 - reach(8), 0.9)
+    assert value == pytest.approx(value_of(1.0, 0.9))
+    end = lower if farthest < value else upper
+    assert abs(end - value) == pytest.approx(abs(farthest - value), rel=0.02)
+
+
+def test_all_rates_of_one_have_the_interval_of_their_rows() -> None:
+    """Three classes of six rows without an error are 18 rows without one."""
+    frame = several((6, 6, 6), (6, 6, 6))
+    for metric in ("recall", "balanced_accuracy", "precision"):
+        value, lower, upper, error = of(frame, metric, task="multiclass")
+        assert (value, upper) == (1.0, 1.0)
+        assert lower == pytest.approx(1 - reach(18))
+        assert error > 0
+
+
+def test_units_count_once() -> None:
+    frame = binary((32, 20_000), (32, 18_000)).with_columns(unit=pl.int_range(pl.len()) // 4)
+    _, lower, _, _ = of(frame, "balanced_accuracy", unit="unit")
+    assert 0.95 - lower == pytest.approx(reach(8) / 2, rel=0.05)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_rows_lie_where_they_move_the_value_most(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    slopes, sizes = rng.random(5), rng.integers(2, 60, 5).astype(float)
+
+    def moved(rows: Any) -> float:
+        return -float((slopes * np.abs(rows) / (sizes + np.abs(rows))).sum())
+
+    budget: Any = {"type": "eq", "fun": lambda rows: np.abs(rows).sum() - Z**2}
+    best = min(minimize(moved, start, constraints=[budget], tol=1e-12).fun for start in np.eye(5) * 3 + 0.15)
+    assert reach_of_rates(slopes[None], sizes[None], 0.95).item() == pytest.approx(-best, rel=1e-4)
+
+
+def test_models_on_the_same_rows_are_as_sure_as_before() -> None:
+    """Replicates show all: the other model is wrong in rows where this one is right."""
+    frame = binary((8, 1000), (8, 900)).with_columns(other=binary((8, 1000), (8, 500))["p"])
+    found = plm.evaluate(
+        frame, **ASKED | {"models": ["p", "other"]}, metrics=["balanced_accuracy"], compare="other"
+    ).comparisons
+    assert found["std_error"].item() == pytest.approx(0.5 * (0.4 * 0.6 / 1000) ** 0.5, rel=0.15)
+
+
+def test_slices_are_not() -> None:
+    frame = pl.concat(
+        [binary((8, 1000), (8, 900)).with_columns(g=1), binary((100, 1000), (85, 900)).with_columns(g=2)]
+    )
+    found = plm.evaluate(
+        frame, **ASKED, metrics=["balanced_accuracy"], slices=["g"], compare={"slices": {"g": "rest"}}
+    ).comparisons
+    assert found["difference"].abs().min() > 0.07
+    assert found["p_value"].min() > 0.1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sizes", [(100, 30, 6), (6,) * 6])
+def test_macro_recall_holds_the_truth(sizes: tuple[int, ...]) -> None:
+    """Where classes of some rows vary as they should nothing is needed, and little is added."""
+    rng, rate = np.random.default_rng(6), 0.8
+    made = []
+    for _ in range(TABLES):
+        frame = several(sizes, tuple(rng.binomial(sizes, rate)))
+        made.append(of(frame, "recall", task="multiclass")[1:3])
+    lower, upper = np.array(made).T
+    assert np.mean((lower <= rate) & (rate <= upper)) > 0.95 - 3 * (0.95 * 0.05 / TABLES) ** 0.5
+    ideal = 2 * Z * (rate * (1 - rate) * np.mean(1 / np.array(sizes)) / len(sizes)) ** 0.5
+    assert np.mean(upper - lower) < 1.2 * ideal
