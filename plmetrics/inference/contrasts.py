@@ -31,7 +31,7 @@ from plmetrics.inference.comparisons.paired_bootstrap import (
     without_spread,
 )
 from plmetrics.inference.estimate import Estimate, ReplicateKind, of_other_rows
-from plmetrics.inference.intervals.spread import DEGENERATE, without_difference
+from plmetrics.inference.intervals.spread import DEGENERATE, of_tied_rows, without_difference
 from plmetrics.inference.records import entries_of
 from plmetrics.inference.tables import TESTS, comparison_columns, comparison_rows
 
@@ -118,19 +118,20 @@ class Contrasts:
             [part.equal[pair] & self._same_threshold(place.metric, pair) for pair in pairs]
         )
         both = of_other_rows(*(stack([estimates[pair[side]].estimate for pair in pairs]) for side in (0, 1)))
-        same_n = np.concatenate([estimates[model].n == estimates[baseline].n for model, baseline in pairs])
-        sides = ContrastSides(
-            *both,
-            equal | (same_n & without_difference(*both)),
-            n.reshape(-1),
-            np.concatenate([same_size(estimates[model], estimates[baseline]) for model, baseline in pairs]),
-        )
+        same = np.concatenate([same_size(estimates[model], estimates[baseline]) for model, baseline in pairs])
+        tied = np.zeros_like(equal)
+        if place.metric.value_kind.end_form == "wilson":
+            tied = same & ~equal & without_difference(*both)
+            both = of_tied_rows(*both, tied, self._analysis.level)
+        sides = ContrastSides(*both, equal, n.reshape(-1), same)
         tolerance = None
         if scale != "difference":
             for name in (name for pair in pairs for name in pair):
                 if name not in logs:
                     logs[name] = log_estimate(estimates[name].estimate)
             tolerance = of_other_rows(*(stack([logs[pair[side]] for pair in pairs]) for side in (0, 1)))
+            if tied.any():
+                tolerance = log_estimate(sides.model), log_estimate(sides.baseline)
         difference = self._contrast(sides, scale, place.metric, tolerance, other_rows=False)
         pair = sides.model, sides.baseline
         difference = bounded_by_noise(difference, pair, place.metric, sides.n, scale, self._analysis.level)

@@ -110,7 +110,7 @@ def paired_difference(
     The interval is d -+ t sqrt(G / (G - 1)) SE(d) with G - 1 degrees of freedom, G the smaller number of
     effective blocks, and the p value is that of the same t: below 1 - level exactly where the interval
     excludes 0. A share or an area at an end of its range, which no replicate moves, adds the `reach` to its plausible
-    end to t SE(d), as of an independent sample.
+    end to t SE(d), as of an independent sample; so do means that no row tells apart (`of_tied_rows`).
 
     There is no interval, with the reason as status, where the difference is undefined (`undefined_value`),
     with fewer than 2 blocks (`too_few_units`), with more than 5 % undefined replicates

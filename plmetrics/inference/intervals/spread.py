@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.inference.estimate import most_groups
+from plmetrics.inference.intervals.closed_forms import wilson
 from plmetrics.inference.weights import TILT
 
 if TYPE_CHECKING:
@@ -200,6 +202,23 @@ def without_difference(model: Estimate, baseline: Estimate) -> NDArray[np.bool_]
     spread = replicate_spread(moves, size[index], first.kind, np.zeros(len(index)), groups)
     alike[index] = spread.constant & ~spread.too_many_undefined
     return alike
+
+
+def of_tied_rows(
+    model: Estimate, baseline: Estimate, tied: NDArray[np.bool_], level: float
+) -> tuple[Estimate, Estimate]:
+    """Two means of the same rows, with a plausible end where no row tells them apart.
+
+    Of n rows on which both agree, so many more of the population may tell them apart as Wilson's interval of 0 of n
+    allows: the interval of the difference is -+ z^2 / (n + z^2). Source: Tango (1998), Equivalence test and confidence
+    interval for the difference in proportions for the paired-sample design, Statistics in Medicine 17(8).
+    """
+    if not tied.any():
+        return model, baseline
+    size = reduce(np.minimum, model.sizes)
+    farthest = model.value + wilson(np.zeros(size.shape), size, level)[1]
+    plausible = model.value if model.plausible is None else model.plausible
+    return replace(model, plausible=np.where(tied, farthest, plausible)), baseline
 
 
 def block_factor(blocks: NDArray[np.int64]) -> Array:

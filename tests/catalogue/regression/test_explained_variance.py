@@ -154,5 +154,4 @@ def test_constant_predictions_explain_exactly_nothing(
     )
     assert found.metrics["value"].unique().to_list() == [0.0]
     assert found.metrics["interval_status"].unique().to_list() == ["degenerate"]
-    equal = found.comparisons.select("difference", "lower", "upper", "p_value", "reading").unique()
-    assert equal.rows() == [(0.0, 0.0, 0.0, 1.0, "equal")]
+    assert found.comparisons["p_value"].null_count() == found.comparisons.height

@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 from conftest import THOROUGH
+from scipy import stats
 from sklearn.metrics import average_precision_score, roc_auc_score, roc_curve
 
 import plmetrics as plm
@@ -130,7 +131,7 @@ def test_intervals_at_operating_points_cover(monkeypatch, kind):
 
 
 def test_models_that_part_all_rows_do_not_differ_by_rounding_in_single_precision():
-    """Recall is 1 in every replicate: no interval stands where weights in single precision do not add up to it."""
+    """Recall is 1 in every replicate, where weights in single precision do not add up to it: models are tied."""
     rng = np.random.default_rng(2)
     label = rng.random(300) < 0.5
     rows = pl.DataFrame({"y": label, "w": rng.exponential(size=300), "unit": range(300)}).with_columns(
@@ -148,11 +149,11 @@ def test_models_that_part_all_rows_do_not_differ_by_rounding_in_single_precision
     )
     merged = plm.merge(state)
     assert merged.metrics["std_error"].to_list() == [0.0, 0.0]
-    assert merged.comparisons.select("std_error", "lower", "interval_status").row(0) == (
-        0.0,
-        None,
-        "degenerate",
-    )
+    difference, lower, upper, p = merged.comparisons.select("difference", "lower", "upper", "p_value").row(0)
+    assert (difference, lower, p) == (0.0, -upper, 1.0)
+    positives, z2 = rows.filter("y")["w"], stats.norm.ppf(0.975) ** 2
+    size = positives.sum() ** 2 / positives.pow(2).sum()
+    assert upper == pytest.approx(z2 / (size + z2), rel=0.05)
 
 
 @pytest.mark.exhaustive
