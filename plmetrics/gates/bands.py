@@ -4,8 +4,10 @@ Values of earlier intervals say in what range the next one is to be expected; wh
 rule. With x_1..x_n the earlier values, m their mean and s their standard deviation, the next value of the same normal
 distribution differs from m by a t variable of n - 1 degrees of freedom, times s sqrt(1 + 1/n). The variance s^2 has the
 sampling noise of the earlier values in it; where the value that is judged is noisier than they are on average, as that
-of a short day, the difference of the squared standard errors is added. By weekday, m and n are those of the same
-weekday, and s^2 is pooled over all, with a degree of freedom less for each weekday.
+of a short day, the difference of the squared standard errors is added. A value v in [0, 1] has another error than m by
+being another value: its square is taken times m (1 - m) / (v (1 - v)), which is what a share would have at m, and not
+what widens the band where v is far from it. By weekday, m and n are those of the same weekday, and s^2 is pooled over
+all, with a degree of freedom less for each weekday.
 
 Source: Hahn and Meeker (1991), Statistical Intervals, section 4.7 (prediction interval for one future observation).
 """
@@ -89,7 +91,7 @@ def with_bands(rows: pl.DataFrame, gate: Gate, band: Band, values: pl.DataFrame 
     insufficient = pl.col("@all") < band.min_intervals
     if band.season is not None:
         insufficient |= (pl.col("@in_season") < _LEAST_OF_A_WEEKDAY) | (pl.col("@freedom") < 1)
-    noise = (pl.col("std_error").cast(pl.Float64) ** 2 - pl.col("@noise")).fill_nan(None).clip(0).fill_null(0)
+    noise = (_squared_error(gate) - pl.col("@noise")).fill_nan(None).clip(0).fill_null(0)
     half = band.sd * (pl.col("@variance") * (1 + 1 / pl.col("@in_season")) + noise).sqrt()
     defined = pl.when(pl.col("observed").is_not_null() & ~insufficient)
     spread = spread.with_columns(
@@ -120,6 +122,15 @@ def _spreads(earlier: pl.DataFrame, *, by_weekday: bool) -> pl.DataFrame:
         (pl.col("@residual").pow(2).sum() / freedom).alias("@variance"),
         pl.col("std_error").pow(2).mean().alias("@noise"),
     )
+
+
+def _squared_error(gate: Gate) -> pl.Expr:
+    """The squared standard error that the value would have, were it the mean of the earlier ones."""
+    own = pl.col("std_error").cast(pl.Float64) ** 2
+    if gate.subject.range != (0.0, 1.0):
+        return own
+    here, there = (value * (1 - value) for value in (pl.col("observed"), pl.col("@mean")))
+    return pl.when((here > 0) & (there > 0)).then(own * there / here).otherwise(own)
 
 
 def _share_outside(freedom: pl.Series, band: Band) -> Array:

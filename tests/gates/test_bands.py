@@ -69,9 +69,34 @@ def test_the_band_is_a_prediction_interval(table: Table) -> None:
 
 def test_noise_beyond_that_of_the_earlier_values_widens_the_band(table: Table) -> None:
     nights = [of_night(value, std_error=0.01) for value in HISTORY]
-    lower, upper = ends(one_row(std_error=0.04), table, Band(sd=2, last=10), nights)
+    lower, upper = ends(one_row(fmean(HISTORY), 0.04), table, Band(sd=2, last=10), nights)
     half = 2 * (variance(HISTORY) * 1.1 + 0.04**2 - 0.01**2) ** 0.5
     assert (upper - lower) / 2 == pytest.approx(half)
+
+
+def shares(calls: int, chance: float, seed: int) -> pl.DataFrame:
+    """The table `metrics` with shares of right calls in 400 slices."""
+    drawn = np.random.default_rng(seed).binomial(calls, chance, 400) / calls
+    usual = {"model": "a", "slice_set": "region", "metric": "score", "status": "ok"}
+    rows = [
+        usual | {"slice": str(number), "value": share, "std_error": (share * (1 - share) / calls) ** 0.5}
+        for number, share in enumerate(drawn.tolist())
+    ]
+    return pl.DataFrame(rows, schema=METRICS_SCHEMA)
+
+
+@pytest.mark.parametrize(("calls", "chance", "seen"), [(50, 0.95, False), (15, 0.95, False), (50, 0.8, True)])
+def test_shares_are_held_against_the_error_of_their_mean(
+    table: Table, calls: int, chance: float, *, seen: bool
+) -> None:
+    """Of 50 calls a night 95 % are right: 80 % are an alarm, and short nights are none more often than others."""
+    nights = [(0, shares(50, 0.95, seed)) for seed in range(40)]
+    rows = shares(calls, chance, 99).rename({"value": "observed"})
+    gate = table.gate(within=Band(sd=3, last=40)).gates[0]
+    banded = with_bands(rows, gate, Band(sd=3, last=40), values_of(nights, ["score"]))
+    below = (rows["observed"] < banded[BAND_ENDS[0]]).mean()
+    assert (rows["observed"] <= banded[BAND_ENDS[1]]).all()
+    assert below > 0.75 if seen else below < 0.03
 
 
 def test_less_noise_than_earlier_does_not_narrow_the_band(table: Table, new_table: type[Table]) -> None:
