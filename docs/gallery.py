@@ -76,6 +76,7 @@ def results(replicates: int = 500) -> Iterator[tuple[str, plm.Result]]:
             yield name, plm.run(CONFIGS / f"{name}.yaml", output=Path(folder) / name, set=changes)
         yield "nightly", _nights(Path(folder), min(replicates, 100))
     yield "ranking", _rankings(replicates)
+    yield "experiment", _experiment()
     yield "cross_validation", _folds("train_size", [100, 200, 400, 800])
     yield "cross_validation", _folds("parameter", [1.0, 2.0, 3.0, 4.0])
 
@@ -97,6 +98,21 @@ def _rankings(replicates: int) -> plm.Result:
         compare="model",
         curves=[{"curve": "query_differences", "metric": "ndcg"}],
     )
+
+
+def _experiment() -> plm.Result:
+    """Three invented arms, of which one sells more and one is slower, in two countries."""
+    draw, rows = np.random.default_rng(4), 6000
+    arm = draw.choice(["old", "new", "short"], rows)
+    sells, slower = (arm == "new") * 0.06, (arm == "short") * 0.15
+    table = {
+        "arm": arm,
+        "country": draw.choice(["de", "fr"], rows),
+        "bought": draw.random(rows) < 0.2 + sells,
+        "seconds": draw.gamma(4, 8, rows) * (1 + slower),
+    }
+    plan: Any = {"arm": "arm", "control": "old", "outcomes": ["bought", "seconds"]}
+    return plm.evaluate(pl.DataFrame(table), task="experiment", experiment=plan, slices=["country"])
 
 
 def _folds(key: str, places: list[float]) -> plm.Result:

@@ -76,12 +76,12 @@ class Metric:
     about a constant), `smooth` (a little more weight of a row moves it a little: the jackknife and the delta method
     need that), `needs_label` (whether it excludes rows without a label; by default if it reads labels), `additive` (a
     total: replicates are scaled to the table's size), `size_free` (all rows twice leave it as it is), `compares_groups`
-    (it is a gap between the slices of a set), `samples` (means of the samples that it contrasts, with factors of their
-    errors: rows that are all alike vary as all do), `probability` (scores must lie in [0, 1]), `needs_score` (hard
-    predictions do not do). For warnings: `chance` (the value of uninformative predictions), `rises_with_prevalence`,
-    `rewards` (the decisions that raise it, whatever the scores), `saturation` (the rank at which any order is best),
-    `weighs_arms`. For readers: `threshold_free`, `handles_imbalance`, `proper`, `interpretable`, `use_when`, `beware`,
-    `formula`, `reference`.
+    (it is a gap between the slices of a set), `unit_by_model` (models have units of their own), `samples` (means of the
+    samples that it contrasts, with factors of their errors: rows that are all alike vary as all do), `probability`
+    (scores must lie in [0, 1]), `needs_score` (hard predictions do not do). For warnings: `chance` (the value of
+    uninformative predictions), `rises_with_prevalence`, `rewards` (the decisions that raise it, whatever the scores),
+    `saturation` (the rank at which any order is best), `weighs_arms`. For readers: `threshold_free`,
+    `handles_imbalance`, `proper`, `interpretable`, `use_when`, `beware`, `formula`, `reference`.
 
     >>> import polars as pl, plmetrics as plm
     >>> class MeanAmountAtRisk(plm.Metric):
@@ -122,6 +122,7 @@ class Metric:
     saturation: ClassVar[int | None] = None
     weighs_arms: ClassVar[bool] = False
     compares_groups: ClassVar[bool] = False
+    unit_by_model: ClassVar[bool] = False
     samples: ClassVar[tuple[tuple[Metric, float], ...]] = ()
     needs_label: ClassVar[bool | None] = None
     noise: ClassVar[Noise] = "full"

@@ -108,6 +108,15 @@ def number_or_missing(value: float | None, *, signed: bool = False) -> str:
     return MISSING if value is None else number(value, signed=signed)
 
 
+def level_text(level: float) -> str:
+    """Level of intervals as a percentage.
+
+    >>> level_text(0.95), level_text(0.57), level_text(0.999)
+    ('95%', '57%', '99.9%')
+    """
+    return f"{number(round(100 * level, 6))}%"
+
+
 def count(value: int) -> str:
     """A number of rows, with thousands apart.
 

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plmetrics.core.results import TABLES, ResultTables, first_rows
+from plmetrics.features.registry import FEATURES, feature
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
     from plmetrics.runs.outcome import Outcome
+    from plmetrics.suite.sections.section import Section
     from plmetrics.table.storage.places import Place
 
 
@@ -24,7 +26,7 @@ class Summary(ResultTables):
     grow with the number of rows, so that slices of different sizes are not compared by them, and `rising` those that
     rise with the share of positives; `record` is that of the run; `tests` are the names of those that were asked for;
     `query_metric` is that in which queries are compared; `place` is the run folder as it should be shown, `folder` that
-    folder.
+    folder; `sections` are those of features in the suite.
     """
 
     name: str
@@ -40,6 +42,7 @@ class Summary(ResultTables):
     query_metric: str | None = None
     place: str | None = None
     folder: Place | None = None
+    sections: Mapping[str, Section] = field(default_factory=dict)
 
     @property
     def overall(self) -> pl.DataFrame:
@@ -67,8 +70,19 @@ def summarise(result: Outcome, place: str | None = None) -> Summary:
         query_metric=next((_text(curve.metric) for curve in suite.curves if curve.metric), None),
         place=place,
         folder=result.folder,
+        sections=suite.sections or _stored_sections(result.record),
         **tables,
     )
+
+
+def _stored_sections(record: Mapping[str, Any]) -> dict[str, Section]:
+    """Sections of features in the record of a stored run, unchecked."""
+    content = record.get("suite") or {}
+    return {
+        key: feature(key).section.model_construct(**content[key])
+        for key in FEATURES
+        if isinstance(content.get(key), Mapping)
+    }
 
 
 def _text(metric: Any) -> str:

@@ -172,6 +172,10 @@ class Plot:
         """Slices of a search, by their excess over the rest, from the table `found_slices`."""
         return self._draw("found_slices", models=models)
 
+    def experiment(self, models: Names = None, slice_set: Name = None, slices: Names = None) -> Figure:
+        """Differences of arms from the control by outcome, in slices too, from the table `experiment`."""
+        return self._draw("experiment", models=models, slice_set=slice_set, slices=slices)
+
     def history(
         self, metric: Name = None, models: Names = None, slice_set: Name = None, slices: Names = None
     ) -> Figure:

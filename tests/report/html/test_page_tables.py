@@ -55,8 +55,9 @@ def test_an_interval_stands_beside_the_number_it_is_of() -> None:
         [{**row, "slice": "a=1", "p_adjusted": 1e-9, "confirmed": True, "status": "ok", "n": 1234}]
     )
     columns = ["value", "rest", "difference", "p_adjusted", "confirmed", "n"]
-    shown = shown_table("Slices", "found_slices", frame, columns)
+    shown = shown_table("Slices", "found_slices", frame, columns, 0.9)
     assert shown is not None
+    assert list(shown.columns)[1:3] == ["rest", "difference [90% interval]"]
     value, rest, difference, p, confirmed, rows = shown.rows[0]
     assert (value.text, value.interval, value.value) == ("0.4564", "", 0.4564)
     assert (rest.text, rest.interval) == ("0.1368", "")
@@ -162,18 +163,18 @@ def test_a_page_of_an_experiment_names_outcomes_and_the_sample_ratio() -> None:
         "bought": draw.integers(0, 2, 400),
         "spent": draw.random(400),
     }
-    plan = {"arm": "arm", "control": "a", "outcomes": ["bought", "spent"]}
+    plan = {"arm": "arm", "control": "a", "outcomes": ["bought", "spent"], "level": 0.9}
     result = plm.evaluate(frame, task="experiment", experiment=plan)
     page = Page(html_text(summarise(result)))
-    assert any("2 outcomes" in text for text in page.texts)
+    assert any("2 outcomes" in text and "90% intervals" in text for text in page.texts)
     head, *rows = page.tables["Experiment"]
     columns = [name for name, _ in head]
-    assert [row[0][0] for row in rows] == ["bought", "spent", "sample ratio"]
-    table = result.tables["experiment"]
+    assert [row[0][0] for row in rows] == ["sample ratio", "bought", "spent"]
+    table = result.tables["experiment"][[2, 0, 1]]
     p_values = [float(row[columns.index("p value")][1]["data-value"] or "") for row in rows]
     assert p_values == table["p_value"].to_list()
-    shown = rows[0][columns.index("difference")]
-    assert float(shown[1]["data-value"] or "") == table["difference"][0]
+    shown = rows[1][columns.index("difference [90% interval]")]
+    assert float(shown[1]["data-value"] or "") == table["difference"][1]
     assert "[" in shown[0]
 
 

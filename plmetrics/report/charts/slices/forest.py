@@ -122,8 +122,14 @@ def _chart(selection: Selection, metric: str, shown: Sequence[str], parts: Seque
         Texts("c0", "n", 52, common=len({tuple(part["c0"]) for part in parts}) == 1),
         Texts("c1", f"value [{level}]" if intervals else "value", _room(parts), "left"),
     )
+    one_unit = not any(one.unit_by_model for one in selection.summary.definitions if one.text == metric)
     return side_by_side(
-        panels, f"{name}{better}" + (f", {level}" if intervals else ""), texts, short_axis=name, reasons="c1"
+        panels,
+        f"{name}{better}" + (f", {level}" if intervals else ""),
+        texts,
+        short_axis=name,
+        reasons="c1",
+        one_unit=one_unit,
     )
 
 
