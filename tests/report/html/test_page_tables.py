@@ -189,3 +189,26 @@ def test_a_slice_of_two_sets_is_named_with_its_set_and_is_the_worst_once() -> No
     worst = [row[0][0] for row in page.tables["Worst slices by roc_auc"][1:]]
     assert worst
     assert len(set(worst)) == len(worst)
+
+
+def test_what_is_best_at_0_is_shaded_by_its_distance_to_it() -> None:
+    draw = np.random.default_rng(6)
+    group = np.repeat(["far below", "near", "far above", "alike"], 300)
+    bias = np.repeat([-1.6, 0.0, 1.6, -0.4], 300)
+    label = draw.normal(size=1200)
+    frame = {"y": label, "p": label + bias - 0.3 + draw.normal(size=1200) / 4, "g": group}
+    result = plm.evaluate(
+        frame, task="regression", label="y", models="p", metrics="mean_error", slices=["g"], uncertainty=True
+    )
+    page = Page(html_text(summarise(result)))
+    rows = {
+        row[0][0]: (row[2][1].get("class") or "").split()[1:]
+        for row in page.tables["Slices by metrics: p"][1:]
+    }
+    values = dict(result.metrics.filter(slice_set="g").select("slice", "value").rows())
+    overall = abs(result.metrics.filter(slice_set="overall")["value"].item())
+    assert {name: classes[0].split("-")[0] for name, classes in rows.items() if classes} == {
+        name: "better" if abs(value) < overall else "worse" for name, value in values.items()
+    }
+    assert {rows["g=far below"][0], rows["g=far above"][0]} == {"worse-3"}
+    assert any("nearer where 0 is best" in text for text in page.texts)
