@@ -166,7 +166,7 @@ def _omission_words(parts: Sequence[pl.DataFrame], tests: pl.DataFrame, slices: 
     """Number of worse slices not among the largest."""
     keys = ["model", *KEYS]
     worse = tests.filter(pl.col("reading") == "worse").join(slices, on=keys, how="semi", nulls_equal=True)
-    hidden = worse.join(pl.concat(parts), on=keys, how="anti", nulls_equal=True).height
+    hidden = worse.join(pl.concat(parts), on=keys, how="anti", nulls_equal=True).select(KEYS).n_unique()
     return (
         f"{plural(hidden, 'slice')} more {'is' if hidden == 1 else 'are'} worse and not shown"
         if hidden
@@ -184,9 +184,9 @@ def _finding(title: str, drawn: pl.DataFrame, tests: pl.DataFrame) -> str:
     whole = drawn.filter(look="overall")
     words = [f"{title}."]
     words += [f"All rows of {short(row['model'])}: {row['c1']}." for row in whole.iter_rows(named=True)]
-    worse = drawn.filter(look="worse")
-    slices = drawn.height - whole.height
-    several = drawn["model"].n_unique() > 1
+    worse, slices = drawn.filter(look="worse"), drawn.filter(pl.col("look") != "overall")
+    models = drawn["model"].n_unique()
+    several = models > 1
     if not tests.is_empty():
         names = first_facts(
             [
@@ -194,7 +194,7 @@ def _finding(title: str, drawn: pl.DataFrame, tests: pl.DataFrame) -> str:
                 for row in worse.iter_rows(named=True)
             ]
         )
-        words.append(
-            f"Worse in {worse.height} of {plural(slices, 'slice')}" + (f": {names}." if names else ".")
-        )
+        each = plural(slices.select(KEYS).n_unique(), "slice")
+        of = f"{count(slices.height)} values, {each} by {models} models" if several else each
+        words.append(f"Worse in {worse.height} of {of}" + (f": {names}." if names else "."))
     return " ".join(words)
