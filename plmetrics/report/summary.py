@@ -10,6 +10,7 @@ import polars as pl
 
 from plmetrics.core.results import TABLES, ResultTables, first_rows
 from plmetrics.features.registry import FEATURES, feature
+from plmetrics.report.slice_names import SliceNames
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
@@ -26,7 +27,7 @@ class Summary(ResultTables):
     grow with the number of rows, so that slices of different sizes are not compared by them, and `rising` those that
     rise with the share of positives; `record` is that of the run; `tests` are the names of those that were asked for;
     `query_metric` is that in which queries are compared; `place` is the run folder as it should be shown, `folder` that
-    folder; `sections` are those of features in the suite.
+    folder; `sections` are those of features in the suite; `slice_names` are the names of its slices by their texts.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Summary(ResultTables):
     place: str | None = None
     folder: Place | None = None
     sections: Mapping[str, Section] = field(default_factory=dict)
+    slice_names: SliceNames = field(default_factory=SliceNames)
 
     @property
     def overall(self) -> pl.DataFrame:
@@ -51,11 +53,12 @@ class Summary(ResultTables):
 
 
 def summarise(result: Outcome, place: str | None = None) -> Summary:
-    """The summary of a result for reports."""
+    """The summary of a result for reports, with names of slices for readers."""
     suite = result.suite
-    tables: dict[str, Any] = {name: result.tables[name] for name in TABLES}
-    tables["others"] = {name: table for name, table in result.tables.items() if name not in TABLES}
+    tables = {name: result.tables[name] for name in TABLES}
+    others = {name: table for name, table in result.tables.items() if name not in TABLES}
     tables["metrics"] = first_rows(result.metrics)
+    names = SliceNames.of([*tables.values(), *others.values()])
     return Summary(
         name=" ".join(filter(None, (suite.name, (result.record.get("interval") or {}).get("key")))),
         verdict=result.verdict,
@@ -71,7 +74,9 @@ def summarise(result: Outcome, place: str | None = None) -> Summary:
         place=place,
         folder=result.folder,
         sections=suite.sections or _stored_sections(result.record),
-        **tables,
+        slice_names=names,
+        **{name: names.rename(table) for name, table in tables.items()},
+        others={name: names.rename(table) for name, table in others.items()},
     )
 
 

@@ -18,6 +18,7 @@ from plmetrics.report.charts.slices.rows import add_heading, look_where, with_ma
 from plmetrics.report.charts.texts import short
 from plmetrics.report.charts.words import first_facts
 from plmetrics.report.numbers import count, level_text, number, p_value, plural
+from plmetrics.report.slice_names import with_slice_names
 
 if TYPE_CHECKING:
     from plmetrics.report.charts.selection import Selection
@@ -72,14 +73,15 @@ def readout_chart(readout: pl.DataFrame, *, level: float = 0.95) -> Figure:
     if rows.is_empty():
         raise NothingToDraw(Problem("the readout has no effect"))
     shown = _first_of_outcomes(rows)
-    parts = shown.partition_by("outcome", maintain_order=True)
+    (named,) = with_slice_names(shown)
+    parts = named.partition_by("outcome", maintain_order=True)
     panels = [_panel(part, level, titled=place == 0) for place, part in enumerate(parts)]
     more = rows.height - shown.height
     notes = (f"{plural(more, 'more row')} in the table",) if more else ()
     title = f"Effects against {short(str(rows['control'][0]), 60)}"
     subtitle = (_ratio(readout), f"hollow grey: adjusted p of {number(round(1 - level, 9))} or more", *notes)
     chart = column_of_panels(panels)
-    return Figure(add_heading(chart, title, subtitle), shown, title, _finding(title, shown), notes)
+    return Figure(add_heading(chart, title, subtitle), shown, title, _finding(title, named), notes)
 
 
 def _first_of_outcomes(rows: pl.DataFrame) -> pl.DataFrame:

@@ -20,6 +20,7 @@ from plmetrics.report.layout import (
     wrap,
 )
 from plmetrics.report.numbers import MISSING, count, level_text, number_or_missing, p_value, row_estimate
+from plmetrics.report.slice_names import with_slice_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +33,8 @@ _LONGEST = 30
 
 def readout_text(readout: pl.DataFrame, width: int, level: float, *, color: bool = False) -> str:
     """A table per outcome: each arm against the control, overall and in every slice; the sample ratio first."""
-    lines = readout_lines(readout, width, level, "more: --format csv lists all")
+    (readable,) = with_slice_names(readout)
+    lines = readout_lines(readable, width, level, "more: --format csv lists all")
     return to_text(lines, width, color=color)
 
 

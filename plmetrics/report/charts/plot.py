@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -185,7 +186,12 @@ class Plot:
     def _draw(
         self, name: str, options: Mapping[str, object] = MappingProxyType({}), **chosen: object
     ) -> Figure:
-        return draw(name, Selection(summary=self._summary, **chosen), **options)  # type: ignore[arg-type]
+        names, asked = self._summary.slice_names, chosen.get("slices")
+        if isinstance(asked, (str, list, tuple)) and not charts()[name].entry:
+            texts = [asked] if isinstance(asked, str) else asked
+            chosen["slices"] = [names.names.get(text, text) for text in texts]
+        figure = draw(name, Selection(summary=self._summary, **chosen), **options)  # type: ignore[arg-type]
+        return replace(figure, frame=names.texts.rename(figure.frame))
 
     def __dir__(self) -> list[str]:
         return drawable(self._summary)
