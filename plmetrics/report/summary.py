@@ -73,14 +73,14 @@ def summarise(result: Outcome, place: str | None = None) -> Summary:
         query_metric=next((_text(curve.metric) for curve in suite.curves if curve.metric), None),
         place=place,
         folder=result.folder,
-        sections=suite.sections or _stored_sections(result.record),
+        sections=suite.sections or _sections_of_record(result.record),
         slice_names=names,
         **{name: names.rename(table) for name, table in tables.items()},
         others={name: names.rename(table) for name, table in others.items()},
     )
 
 
-def _stored_sections(record: Mapping[str, Any]) -> dict[str, Section]:
+def _sections_of_record(record: Mapping[str, Any]) -> dict[str, Section]:
     """Sections of features in the record of a stored run, unchecked."""
     content = record.get("suite") or {}
     return {
