@@ -83,6 +83,6 @@ def _edge_names(edges: Iterable[str]) -> dict[str, str]:
     values = [float("-inf"), *map(float, ordered), float("inf")]
     between = [(low + high) / 2 for low, high in pairwise(values)]
     return {
-        edge: number(float(edge), limits=limits) if "." in edge else edge
+        edge: number(float(edge), limits=limits).replace(",", "") if "." in edge else edge
         for edge, limits in zip(ordered, pairwise(between), strict=True)
     }
