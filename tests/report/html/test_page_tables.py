@@ -12,7 +12,7 @@ from plmetrics.report.charts.slices.slice_differences import difference_finding
 from plmetrics.report.html.blocks import MINUS
 from plmetrics.report.html.page import html_text
 from plmetrics.report.html.sections.features import shown_table
-from plmetrics.report.summary import summarise
+from plmetrics.report.summary import Summary, summarise
 
 METRICS = ["roc_auc", "log_loss", "accuracy", "recall", "precision", "f1", "brier", "specificity", "fpr"]
 
@@ -212,3 +212,31 @@ def test_what_is_best_at_0_is_shaded_by_its_distance_to_it() -> None:
     }
     assert {rows["g=far below"][0], rows["g=far above"][0]} == {"worse-3"}
     assert any("nearer where 0 is best" in text for text in page.texts)
+
+
+def test_slices_of_a_search_that_were_not_confirmed_stand_below_in_grey() -> None:
+    frame = pl.DataFrame(
+        {
+            "slice": ["a=1", "a=2", "b=1", "b=2"],
+            "model": ["p"] * 4,
+            "metric": ["brier"] * 4,
+            "value": [0.3, 0.31, 0.5, 0.29],
+            "difference": [0.05, 0.06, 0.3, None],
+            "confirmed": [False, True, True, False],
+            "n": [100, 200, 300, 400],
+        }
+    )
+    found = plm.evaluate({"y": [0, 1], "p": [0.2, 0.6]}, label="y", models="p", metrics="brier").found_slices
+    whole = pl.concat([found, frame.cast({"n": found.schema["n"]})], how="diagonal")
+    page = Page(html_text(Summary(name="s", verdict="none", found_slices=whole)))
+    head, *rows = page.tables["Slices of the search"]
+    assert [row[0][0] for row in rows] == ["a=2", "b=1", "a=1", "b=2"]
+    grey = ["mute" in (row[0][1].get("class") or "").split() for row in rows]
+    assert grey == [False, False, True, True]
+    assert [row[[name for name, _ in head].index("confirmed")][0] for row in rows] == [
+        "yes",
+        "yes",
+        "no",
+        "no",
+    ]
+    assert sum("grey: not confirmed" in text for text in page.texts) == 1

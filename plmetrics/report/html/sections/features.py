@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.features.registry import features
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 _MOST = 100
 _BOUNDED = ("difference", "value")
 """Columns that `lower` and `upper` are of: the first that a table has."""
+_UNCONFIRMED = "grey: not confirmed by rows that had no part in the search"
 
 
 def feature_sections(summary: Summary, gallery: Gallery) -> list[PageSection]:
@@ -49,11 +51,18 @@ def shown_table(
         return None
     there = [column for column in columns if frame[column].is_not_null().any()]
     bounded = next((name for name in _BOUNDED if {name, "lower"} <= set(frame.columns)), None)
+    shown = frame.head(_MOST)
     rows = [
         [_cell(row, column, bounded=column == bounded) for column in there]
-        for row in frame.head(_MOST).iter_rows(named=True)
+        for row in shown.iter_rows(named=True)
     ]
     notes = omission(frame.height - _MOST, "row", name)
+    if "confirmed" in there:
+        rows = [
+            cells if confirmed else [replace(cell, kind=f"{cell.kind} mute".strip()) for cell in cells]
+            for cells, confirmed in zip(rows, shown["confirmed"], strict=True)
+        ]
+        notes = (*notes, *([_UNCONFIRMED] if not shown["confirmed"].all() else []))
     titles = [column.replace("_", " ") for column in there]
     if bounded in there and frame["lower"].is_not_null().any():
         titles[there.index(bounded)] += f" [{level_text(level or 0.95)} interval]"
