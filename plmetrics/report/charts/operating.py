@@ -76,7 +76,7 @@ def points_with_texts(panel: Panel, places: pl.DataFrame, canvas: Canvas) -> lis
         canvas.marker(x, y)
     sides = [canvas.side(*word) for word in words]
     labels = zip(words, sides, strict=True)
-    return [drawn, *(point_label(*word, side) for word, side in labels if side is not None)]
+    return [drawn, *(point_label(x, y, text, side) for (x, y, text), side in labels if side is not None)]
 
 
 def _points(panel: Panel, places: pl.DataFrame) -> Chart:
