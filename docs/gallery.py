@@ -60,6 +60,8 @@ SUITES: dict[str, dict[str, Any]] = {
     "find_slices": {},
 }
 """The example suites, each with what it is asked for beside its own keys."""
+REPRODUCIBLE: dict[str, Any] = {"reproducible": True}
+"""Last bits of sums would be others in each run, and with them places of marks in the images."""
 INTRODUCTION = """\
 # Gallery
 
@@ -72,10 +74,11 @@ def results(replicates: int = 500) -> Iterator[tuple[str, plm.Result]]:
     """The example suites with their results, and two models of the rankings."""
     with tempfile.TemporaryDirectory() as folder:
         for name, keys in SUITES.items():
-            changes = {"output.report": False, "uncertainty.replicates": replicates, **keys}
+            changes = {"output.report": False, "uncertainty.replicates": replicates, **REPRODUCIBLE, **keys}
             yield name, plm.run(CONFIGS / f"{name}.yaml", output=Path(folder) / name, set=changes)
         yield "nightly", _nights(Path(folder), min(replicates, 100))
     yield "ranking", _rankings(replicates)
+    yield "experiment", _experiment()
     yield "cross_validation", _folds("train_size", [100, 200, 400, 800])
     yield "cross_validation", _folds("parameter", [1.0, 2.0, 3.0, 4.0])
 
@@ -96,6 +99,24 @@ def _rankings(replicates: int) -> plm.Result:
         uncertainty={"replicates": replicates},
         compare="model",
         curves=[{"curve": "query_differences", "metric": "ndcg"}],
+        **REPRODUCIBLE,
+    )
+
+
+def _experiment() -> plm.Result:
+    """Three invented arms, of which one sells more and one is slower, in two countries."""
+    draw, rows = np.random.default_rng(4), 6000
+    arm = draw.choice(["old", "new", "short"], rows)
+    sells, slower = (arm == "new") * 0.06, (arm == "short") * 0.15
+    table = {
+        "arm": arm,
+        "country": draw.choice(["de", "fr"], rows),
+        "bought": draw.random(rows) < 0.2 + sells,
+        "seconds": draw.gamma(4, 8, rows) * (1 + slower),
+    }
+    plan: Any = {"arm": "arm", "control": "old", "outcomes": ["bought", "seconds"]}
+    return plm.evaluate(
+        pl.DataFrame(table), task="experiment", experiment=plan, slices=["country"], **REPRODUCIBLE
     )
 
 
@@ -112,7 +133,7 @@ def _folds(key: str, places: list[float]) -> plm.Result:
     table = pl.concat(parts)
     keys: Any = {key: key}
     asked: Any = {"metrics": ["roc_auc"], "fold": "fold", "unit": "row", "uncertainty": {"replicates": 20}}
-    return plm.evaluate(table, label="y", models="p", cross_validation=keys, **asked)
+    return plm.evaluate(table, label="y", models="p", cross_validation=keys, **asked, **REPRODUCIBLE)
 
 
 def _nights(folder: Path, replicates: int) -> plm.Result:
@@ -125,6 +146,7 @@ def _nights(folder: Path, replicates: int) -> plm.Result:
         "metrics": ["roc_auc", "brier"],
         "uncertainty": {"replicates": replicates},
         "gates": [{"metric": "roc_auc", "at_least": 0.8}],
+        **REPRODUCIBLE,
     }
     suite = folder / "nightly.yaml"
     suite.write_text(json.dumps(keys), encoding="utf-8")

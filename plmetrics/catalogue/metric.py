@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from operator import attrgetter
 from types import MappingProxyType
@@ -67,18 +66,19 @@ class Metric:
     ROC curve and the size of the classes; `curve` the ROC curve, where neighbours without positives may be one point;
     `order` (the default) the weights at every distinct score; `scores` these and `state.score`, which grids lack.
 
-    Facts with a default: `kind` (which interval suits it), `interval_form` (the interval in place of the bootstrap
-    under `uncertainty: {method: auto}`: `t` for a mean over rows, `delta` or `logit`), `mean` (slices make up the whole
-    by their shares: of all `rows`, as with `t`, or of the `mass` that `denominators` gives), `masses` (the sums that
-    are its denominators), `nonzero` (statuses, each with the sum that is 0 then), `centred` (numbers whose moments are
-    about a constant), `smooth` (a little more weight of a row moves it a little: the jackknife and the delta method
-    need that), `needs_label` (whether it excludes rows without a label; by default if it reads labels), `additive` (a
-    total: replicates are scaled to the table's size), `size_free` (all rows twice leave it as it is), `compares_groups`
-    (it is a gap between the slices of a set), `samples` (means of the samples that it contrasts, with factors of their
-    errors: rows that are all alike vary as all do), `probability` (scores must lie in [0, 1]), `needs_score` (hard
+    Facts with a default: `kind` (which interval suits it), `interval_form` (the interval under `method: auto`: `t` for
+    a mean over rows, `delta` or `logit`), `mean` (slices make up the whole by their shares: of all `rows`, as with `t`,
+    or of the `mass` that `denominators` gives), `masses` (the sums that are its denominators), `nonzero` (statuses,
+    each with the sum that is 0 then), `centred` (numbers whose moments are about a constant), `smooth` (a little more
+    weight of a row moves it a little: the jackknife and the delta method need that), `needs_label` (whether it excludes
+    rows without a label; by default if it reads labels), `additive` (a total: replicates are scaled to the table's
+    size), `size_free` (all rows twice leave it as it is), `compares_groups` (it is a gap between the slices of a set),
+    `unit_by_model` (models have units of their own), `samples` (means of the samples that it contrasts, with factors of
+    their errors: rows that are all alike vary), `probability` (scores must lie in [0, 1]), `needs_score` (hard
     predictions do not do). For warnings: `chance` (the value without skill), `rises_with_prevalence`, `rewards` (the
     decisions that raise it, whatever the scores), `saturation` (the rank at which any order is best), `weighs_arms`.
-    For readers: `threshold_free`, `handles_imbalance`, `proper`, `interpretable`, `use_when`, `formula`, sources.
+    For readers: `threshold_free`, `handles_imbalance`, `proper`, `interpretable`, `use_when`, `beware`, `formula`,
+    `reference`.
 
     >>> import polars as pl, plmetrics as plm
     >>> class MeanAmountAtRisk(plm.Metric):
@@ -119,6 +119,7 @@ class Metric:
     saturation: ClassVar[int | None] = None
     weighs_arms: ClassVar[bool] = False
     compares_groups: ClassVar[bool] = False
+    unit_by_model: ClassVar[bool] = False
     samples: ClassVar[tuple[tuple[Metric, float], ...]] = ()
     needs_label: ClassVar[bool | None] = None
     noise: ClassVar[Noise] = "full"
@@ -171,9 +172,9 @@ class Metric:
 
     def with_facts(self, facts: Facts) -> Metric:
         """The metric, and those it is made from, with the facts of the run filled in."""
-        values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
         inner = {name: value.with_facts(facts) for name, value in values.items() if isinstance(value, Metric)}
-        return dataclasses.replace(self, **inner) if inner else self
+        return replace(self, **inner) if inner else self
 
     def per_class(self) -> tuple[tuple[str, Metric], ...]:
         """Metrics with a result row of their own under this one's name, each with its class."""

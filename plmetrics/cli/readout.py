@@ -142,12 +142,12 @@ def readout(
                 shifts=shifts,
                 reproducible=reproducible,
             )
-        write_result(_output(table, form))
+        write_result(_output(table, level, form))
         in_report = _MISMATCH if form == "text" else ()
         say_warnings(text for text in words if not text.startswith(in_report))
 
 
-def _output(table: pl.DataFrame, form: TableFormat) -> str:
+def _output(table: pl.DataFrame, level: float, form: TableFormat) -> str:
     from plmetrics.features.experiment.readout_report import readout_text
     from plmetrics.report.export import indented_json
 
@@ -156,7 +156,7 @@ def _output(table: pl.DataFrame, form: TableFormat) -> str:
             return indented_json(table.to_dicts())
         case "csv":
             return table.write_csv()
-    return readout_text(table, width(), color=wants_color(sys.stdout))
+    return readout_text(table, width(), level, color=wants_color(sys.stdout))
 
 
 def _ratio(text: str) -> tuple[str, list[str]]:

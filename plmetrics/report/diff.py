@@ -24,6 +24,7 @@ from plmetrics.report.layout import (
 )
 from plmetrics.report.numbers import MISSING, ValueText, count, estimate, plural
 from plmetrics.report.sections.overall import metric_label
+from plmetrics.report.slice_names import with_slice_names
 from plmetrics.report.terminal import NARROWEST
 
 if TYPE_CHECKING:
@@ -49,13 +50,9 @@ SIDES = tuple(_OPPOSITE)
 def diff_text(diff: Diff, width: int = 100, *, color: bool = False) -> str:
     """The changes in lines of at most `width` cells (40 at the least)."""
     width = max(width, NARROWEST)
-    sections = [
-        _head(diff, width),
-        _notes(diff.notes, width),
-        _gates(diff.gates, width),
-        _values(diff.metrics, width),
-    ]
-    return to_text(join_blocks([*sections, _remaining_changes(diff.metrics, width)]), width, color=color)
+    metrics, gates = with_slice_names(diff.metrics, diff.gates)
+    sections = [_head(diff, width), _notes(diff.notes, width), _gates(gates, width), _values(metrics, width)]
+    return to_text(join_blocks([*sections, _remaining_changes(metrics, width)]), width, color=color)
 
 
 def diff_json(diff: Diff, exit_code: int = 0) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import operator
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -13,7 +14,7 @@ from plmetrics.report.sections.differences import leading_scale, on_all_rows, us
 from plmetrics.report.sections.overall import metric_label
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from plmetrics.report.summary import Summary
 
@@ -25,6 +26,13 @@ COLUMNS = [
 
 BEST = "bold: read as better than every other model"
 """Legend of reports that set values of `clear_bests` in bold."""
+
+MERITS: Mapping[str, Callable[[Any], Any]] = {
+    "higher": operator.pos,
+    "lower": operator.neg,
+    "zero": lambda value: -abs(value),
+}
+"""By direction what is higher for a better value, of numbers and of expressions."""
 
 _OPPOSITE = {"better": "worse", "worse": "better", "higher": "lower", "lower": "higher"}
 _PLACE = ["slice_set", "slice"]
@@ -46,9 +54,7 @@ def leaderboard(
         A row per model and slice, slices in their order; models without a value come last, without a rank.
     """
     rows = _rows(first_rows(tables.metrics), metric, slice_set, slice)
-    merit = {"higher": pl.col("value"), "lower": -pl.col("value"), "zero": -pl.col("value").abs()}.get(
-        direction, pl.lit(None, pl.Float64)
-    )
+    merit = MERITS[direction](pl.col("value")) if direction in MERITS else pl.lit(None, pl.Float64)
     places = rows.select(_PLACE).unique(maintain_order=True).with_row_index("@place")
     ordered = (
         rows.join(places, on=_PLACE, how="left", maintain_order="left")

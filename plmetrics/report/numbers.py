@@ -15,6 +15,7 @@ MISSING = "-"
 _DEFAULT_DIGITS = 4
 _MOST_DECIMALS = 8
 _EXACT_DIGITS = 18
+_APART = 5
 _NOISE = 1e-6
 _LEVELS = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2)
 """Levels that p values are compared with."""
@@ -90,8 +91,8 @@ def comparison_estimate(row: Mapping[str, Any]) -> ValueText:
 def number(value: float, *, signed: bool = False, limits: Sequence[float] = ()) -> str:
     """One number without an interval: whole numbers in full, others to at most four digits, or as limits need.
 
-    >>> number(48842.0), number(0.92713), number(-0.00002, signed=True)
-    ('48842', '0.9271', '-2e-05')
+    >>> number(48842.0), number(0.92713), number(-0.00002, signed=True), number(-12345.678, limits=[-12345.7])
+    ('48,842', '0.9271', '-2e-05', '-12,345.68')
     """
     if math.isinf(value):
         return "-inf" if value < 0 else "+inf" if signed else "inf"
@@ -108,6 +109,15 @@ def number_or_missing(value: float | None, *, signed: bool = False) -> str:
     return MISSING if value is None else number(value, signed=signed)
 
 
+def level_text(level: float) -> str:
+    """Level of intervals as a percentage.
+
+    >>> level_text(0.95), level_text(0.57), level_text(0.999)
+    ('95%', '57%', '99.9%')
+    """
+    return f"{number(round(100 * level, 6))}%"
+
+
 def count(value: int) -> str:
     """A number of rows, with thousands apart.
 
@@ -115,6 +125,19 @@ def count(value: int) -> str:
     '48,842'
     """
     return f"{value:,}"
+
+
+def with_thousands(text: str) -> str:
+    """A number's text with thousands apart, from five digits before the point on.
+
+    >>> with_thousands("-12345.67"), with_thousands("+9999"), with_thousands("1.234e+09")
+    ('-12,345.67', '+9999', '1.234e+09')
+    """
+    whole, point, decimals = text.partition(".")
+    digits = whole.lstrip("+-")
+    if len(digits) < _APART or not digits.isdigit():
+        return text
+    return f"{whole.removesuffix(digits)}{int(digits):,}{point}{decimals}"
 
 
 def plural(how_many: int, thing: str) -> str:
@@ -181,4 +204,5 @@ def _write(value: float, style: str, *, signed: bool) -> str:
 
 
 def _with_sign(text: str, value: float, *, signed: bool) -> str:
+    text = with_thousands(text)
     return f"+{text}" if signed and value > 0 else text

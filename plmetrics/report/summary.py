@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plmetrics.core.results import TABLES, ResultTables, first_rows
+from plmetrics.features.registry import FEATURES, feature
+from plmetrics.report.slice_names import SliceNames
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
     from plmetrics.runs.outcome import Outcome
+    from plmetrics.suite.sections.section import Section
     from plmetrics.table.storage.places import Place
 
 
@@ -24,7 +27,7 @@ class Summary(ResultTables):
     grow with the number of rows, so that slices of different sizes are not compared by them, and `rising` those that
     rise with the share of positives; `record` is that of the run; `tests` are the names of those that were asked for;
     `query_metric` is that in which queries are compared; `place` is the run folder as it should be shown, `folder` that
-    folder.
+    folder; `sections` are those of features in the suite; `slice_names` are the names of its slices by their texts.
     """
 
     name: str
@@ -40,6 +43,8 @@ class Summary(ResultTables):
     query_metric: str | None = None
     place: str | None = None
     folder: Place | None = None
+    sections: Mapping[str, Section] = field(default_factory=dict)
+    slice_names: SliceNames = field(default_factory=SliceNames)
 
     @property
     def overall(self) -> pl.DataFrame:
@@ -48,11 +53,12 @@ class Summary(ResultTables):
 
 
 def summarise(result: Outcome, place: str | None = None) -> Summary:
-    """The summary of a result for reports."""
+    """The summary of a result for reports, with names of slices for readers."""
     suite = result.suite
-    tables: dict[str, Any] = {name: result.tables[name] for name in TABLES}
-    tables["others"] = {name: table for name, table in result.tables.items() if name not in TABLES}
+    tables = {name: result.tables[name] for name in TABLES}
+    others = {name: table for name, table in result.tables.items() if name not in TABLES}
     tables["metrics"] = first_rows(result.metrics)
+    names = SliceNames.of([*tables.values(), *others.values()])
     return Summary(
         name=" ".join(filter(None, (suite.name, (result.record.get("interval") or {}).get("key")))),
         verdict=result.verdict,
@@ -67,8 +73,21 @@ def summarise(result: Outcome, place: str | None = None) -> Summary:
         query_metric=next((_text(curve.metric) for curve in suite.curves if curve.metric), None),
         place=place,
         folder=result.folder,
-        **tables,
+        sections=suite.sections or _sections_of_record(result.record),
+        slice_names=names,
+        **{name: names.rename(table) for name, table in tables.items()},
+        others={name: names.rename(table) for name, table in others.items()},
     )
+
+
+def _sections_of_record(record: Mapping[str, Any]) -> dict[str, Section]:
+    """Sections of features in the record of a stored run, unchecked."""
+    content = record.get("suite") or {}
+    return {
+        key: feature(key).section.model_construct(**content[key])
+        for key in FEATURES
+        if isinstance(content.get(key), Mapping)
+    }
 
 
 def _text(metric: Any) -> str:

@@ -32,7 +32,7 @@ def test_text_is_for_people(invoke: Any, data: str) -> None:
     outcome = invoke("readout", data, *ASKED, "--outcome", "spent", "--by", "country")
     assert (outcome.code, outcome.err) == (0, "")
     assert outcome.out.startswith("sample ratio (p 1.00): arms as expected: A 300 of 300, B 300 of 300")
-    assert "bought (two_proportion_z)" in outcome.out
+    assert "bought (two_proportion_z, 95% intervals)" in outcome.out
     line = next(line for line in outcome.out.splitlines() if line.split()[:2] == ["overall", "B"])
     assert line.split()[2:6] == ["300", "0.15", "300", "0.1"]
     assert line.split()[6:] == ["+0.050", "[-0.003,", "+0.103]", "+50.0%", "0.0641", "0.13"]

@@ -245,7 +245,9 @@ def suites(draw: Any) -> tuple[dict[str, Any], pl.DataFrame]:
                 },
             }
         )
-        second = draw(st.sampled_from([text for text in texts if not re.search("average=none|support", text)]))
+        second = draw(
+            st.sampled_from([text for text in texts if not re.search("average=none|support", text)])
+        )
         metrics.append({"name": "formula", "formula": f'2 * "{first}" + "{second}" / 3'})
     suite: dict[str, Any] = {
         "name": "random",

@@ -34,6 +34,7 @@ class MeanOutcome(RowMean):
     needs_label = False
     range = (-INFINITY, INFINITY)
     direction = "none"
+    unit_by_model = True
     formula = "sum of y / n"
     use_when = "You want the level of an outcome, and whether it moved since an earlier run."
     beware = "It mixes the arms: it says nothing of their difference, which the table `experiment` has."

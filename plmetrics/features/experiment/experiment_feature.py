@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -10,6 +11,7 @@ from plmetrics.engine.step import Step
 from plmetrics.features.experiment.experiment_section import ExperimentPlan, experiment_defaults
 from plmetrics.features.experiment.outcomes import check_columns
 from plmetrics.features.protocol import Feature, FeatureTable, Outputs, Run
+from plmetrics.report.charts.entry import Entry
 from plmetrics.table.checks import Requirement
 
 if TYPE_CHECKING:
@@ -36,6 +38,13 @@ class ExperimentFeature(Feature):
         "experiment",
         "outcome slice arm units units_control mean mean_control difference p_value p_adjusted lift "
         "required_n minimum_effect status note",
+    )
+    charts = MappingProxyType(
+        {
+            "experiment": Entry(
+                "plmetrics.features.experiment.readout_chart", "experiment", where="test != 'sample_ratio'"
+            )
+        }
     )
 
     def fill(self, raw: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -75,16 +84,19 @@ class ExperimentFeature(Feature):
         return experiment_outputs(run)
 
     def page_rows(self, summary: Summary) -> pl.DataFrame | None:
-        """The table, with a name for the comparison of the arms' sizes, which is of no outcome."""
+        """The table in the order of reading: sample ratio, which is of no outcome, all rows, and slices."""
         rows = super().page_rows(summary)
+        if rows is None:
+            return None
+        order = [pl.col("test") != "sample_ratio", pl.col("slice_set") != "overall"]
         name = pl.col("test").str.replace_all("_", " ", literal=True)
-        return None if rows is None else rows.with_columns(outcome=pl.coalesce("outcome", name))
+        return rows.sort(order, maintain_order=True).with_columns(outcome=pl.coalesce("outcome", name))
 
     def report(self, summary: Summary, width: int) -> list[Text]:
         """A table per outcome: each arm against the control."""
         from plmetrics.features.experiment.readout_report import readout_lines
 
-        return readout_lines(summary.tables[self.key], width)
+        return readout_lines(summary.tables[self.key], width, ExperimentPlan.of(summary).level)
 
 
 def _is_no_number(value: pl.Expr) -> pl.Expr:

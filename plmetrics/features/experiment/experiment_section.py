@@ -132,6 +132,11 @@ class ExperimentPlan(Section):
     )
 
     @property
+    def interval_level(self) -> float:
+        """Level of the intervals of differences."""
+        return self.level
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The outcomes, columns, ratios and quantiles, by name."""
         return (*self.outcomes, *self.ratios, *self.quantiles)

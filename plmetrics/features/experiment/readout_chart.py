@@ -2,23 +2,46 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from plmetrics.core.errors import Problem
+from plmetrics.features.experiment.experiment_section import TASK, ExperimentPlan
 from plmetrics.report.charts.figure import Figure
 from plmetrics.report.charts.panels import column_of_panels
 from plmetrics.report.charts.rendering import require
-from plmetrics.report.charts.selection import NothingToDraw
+from plmetrics.report.charts.selection import NothingToDraw, check_names
 from plmetrics.report.charts.slices.estimate_texts import estimate_texts, minus
 from plmetrics.report.charts.slices.panels import Texts, headed_panel
 from plmetrics.report.charts.slices.rows import add_heading, look_where, with_marks
 from plmetrics.report.charts.texts import short
-from plmetrics.report.numbers import count, number, p_value, plural
+from plmetrics.report.charts.words import first_facts
+from plmetrics.report.numbers import count, level_text, number, p_value, plural
+from plmetrics.report.slice_names import with_slice_names
+
+if TYPE_CHECKING:
+    from plmetrics.report.charts.selection import Selection
 
 MOST_ROWS = 60
 _MISMATCH = "sample_ratio_mismatch"
+
+
+def draw(selection: Selection) -> Figure:
+    """The readout of a run: of all slice sets, or of one; outcomes stand in the place of models."""
+    summary = selection.summary
+    table = summary.tables[TASK]
+    for column, asked in (
+        ("outcome", selection.models),
+        ("slice_set", selection.slice_set),
+        ("slice", selection.slices),
+    ):
+        if asked is not None:
+            names = [asked] if isinstance(asked, str) else list(asked)
+            check_names(column, names, table[column])
+            ratio = pl.col("test") == "sample_ratio"
+            table = table.filter(ratio | pl.col(column).is_in(names))
+    return readout_chart(table, level=ExperimentPlan.of(summary).level)
 
 
 def readout_chart(readout: pl.DataFrame, *, level: float = 0.95) -> Figure:
@@ -49,15 +72,23 @@ def readout_chart(readout: pl.DataFrame, *, level: float = 0.95) -> Figure:
     rows = readout.filter(pl.col("test") != "sample_ratio")
     if rows.is_empty():
         raise NothingToDraw(Problem("the readout has no effect"))
-    shown = rows.head(MOST_ROWS)
-    parts = shown.partition_by("outcome", maintain_order=True)
+    shown = _first_of_outcomes(rows)
+    (named,) = with_slice_names(shown)
+    parts = named.partition_by("outcome", maintain_order=True)
     panels = [_panel(part, level, titled=place == 0) for place, part in enumerate(parts)]
     more = rows.height - shown.height
     notes = (f"{plural(more, 'more row')} in the table",) if more else ()
     title = f"Effects against {short(str(rows['control'][0]), 60)}"
     subtitle = (_ratio(readout), f"hollow grey: adjusted p of {number(round(1 - level, 9))} or more", *notes)
     chart = column_of_panels(panels)
-    return Figure(add_heading(chart, title, subtitle), shown, title, _finding(title, shown), notes)
+    return Figure(add_heading(chart, title, subtitle), shown, title, _finding(title, named), notes)
+
+
+def _first_of_outcomes(rows: pl.DataFrame) -> pl.DataFrame:
+    """As many rows as there is room for: all rows of every outcome before any slice, then as many slices of each."""
+    place = pl.int_range(pl.len()).over("outcome") // pl.col("arm").n_unique()
+    first = rows.with_row_index("@row").sort(place, "@row").head(MOST_ROWS)
+    return first.sort("@row").drop("@row")
 
 
 def _ratio(readout: pl.DataFrame) -> str:
@@ -85,7 +116,7 @@ def _panel(part: pl.DataFrame, level: float, *, titled: bool) -> Any:
     drawn = with_marks(part, "difference", look_where("difference", clear, "plain", "unclear"), texts)
     columns = (
         Texts("c0", "n / control", 110),
-        Texts("c1", f"difference [{number(100 * level)}% interval]", 172, "left"),
+        Texts("c1", f"difference [{level_text(level)} interval]", 172, "left"),
         Texts("c2", "lift", 52),
         Texts("c3", "p", 46),
         Texts("c4", "adjusted p", 64),
@@ -102,10 +133,12 @@ def _label(row: dict[str, Any]) -> str:
 
 
 def _finding(title: str, rows: pl.DataFrame) -> str:
-    """Summary in words: the first effects with their p values."""
+    """Summary in words: the effects on all rows, if these are drawn, with their adjusted p values."""
+    whole = rows.filter(slice_set="overall")
     words = [
-        f"{row['outcome']}, {_label(row)}: {number(row['difference'], signed=True)} (p {p_value(row['p_adjusted'])})"
-        for row in rows.head(8).rows(named=True)
+        f"{row['outcome']}, {_label(row)}: {number(row['difference'], signed=True)} "
+        f"(adjusted p {p_value(row['p_adjusted'])})"
+        for row in (rows if whole.is_empty() else whole).rows(named=True)
         if row["difference"] is not None
     ]
-    return f"{title}. {'; '.join(words)}."
+    return f"{title}. {first_facts(words)}."

@@ -19,7 +19,8 @@ from plmetrics.report.layout import (
     to_text,
     wrap,
 )
-from plmetrics.report.numbers import MISSING, count, number_or_missing, p_value, row_estimate
+from plmetrics.report.numbers import MISSING, count, level_text, number_or_missing, p_value, row_estimate
+from plmetrics.report.slice_names import with_slice_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,16 +31,22 @@ _SHOWN = 40
 _LONGEST = 30
 
 
-def readout_text(readout: pl.DataFrame, width: int, *, color: bool = False) -> str:
+def readout_text(readout: pl.DataFrame, width: int, level: float, *, color: bool = False) -> str:
     """A table per outcome: each arm against the control, overall and in every slice; the sample ratio first."""
-    return to_text(readout_lines(readout, width, "more: --format csv lists all"), width, color=color)
+    (readable,) = with_slice_names(readout)
+    lines = readout_lines(readable, width, level, "more: --format csv lists all")
+    return to_text(lines, width, color=color)
 
 
-def readout_lines(readout: pl.DataFrame, width: int, rest: str = "more in experiment.parquet") -> list[Text]:
-    """Lines of the report of a readout; `rest` says where rows beyond those shown are."""
+def readout_lines(
+    readout: pl.DataFrame, width: int, level: float, rest: str = "more in experiment.parquet"
+) -> list[Text]:
+    """Lines of the report of a readout at a level; `rest` says where rows beyond those shown are."""
     ratio = readout.filter(test="sample_ratio").row(0, named=True)
     outcomes = readout.filter(pl.col("test") != "sample_ratio")
-    parts = [_of_outcome(part.rows(named=True), width, rest) for part in outcomes.partition_by("outcome")]
+    parts = [
+        _of_outcome(part.rows(named=True), width, level, rest) for part in outcomes.partition_by("outcome")
+    ]
     return join_blocks([_ratio(ratio, width), *parts])
 
 
@@ -50,7 +57,7 @@ def _ratio(row: Row, width: int) -> list[Text]:
     return wrap(text.append(printable(row["note"] or ""), "not bold"), width, indent=0)
 
 
-def _of_outcome(rows: Sequence[Row], width: int, rest: str) -> list[Text]:
+def _of_outcome(rows: Sequence[Row], width: int, level: float, rest: str) -> list[Text]:
     first = rows[:_SHOWN]
     control = printable(rows[0]["control"])
     columns = [
@@ -61,7 +68,8 @@ def _of_outcome(rows: Sequence[Row], width: int, rest: str) -> list[Text]:
     ]
     differences = align([row_estimate(row, "difference", signed=True) for row in first])
     cells = [_cells(row, difference) for row, difference in zip(first, differences, strict=True)]
-    lines = heading(printable(rows[0]["outcome"]), rows[0]["test"], width)
+    remark = f"{rows[0]['test']}, {level_text(level)} intervals"
+    lines = heading(printable(rows[0]["outcome"]), remark, width)
     longest = min(max(row[0].cell_len for row in cells), _LONGEST)
     lines += table(columns, cells, width, least=longest) or table_or_stack(columns, cells, width)
     if len(rows) > _SHOWN:

@@ -83,7 +83,7 @@ def _of_outcome(experiment: ExperimentSums, sums: ArmSums, plan: Plan) -> pl.Dat
     arm, control = _arm(sums, slice(1, None), arms), _arm(sums, slice(0, 1), arms)
     name, is_plain = sums.outcome.name, sums.outcome.is_plain and not plan.stratified
     binary = sums.binary and is_plain and not plan.clustered
-    alike = _alike(sums, arm, control)
+    alike = _alike(sums, arm, control, binary=binary)
     varying = _with_spread(arm, control, alike)
     test = (proportion_tests if binary else welch_tests)(*varying, plan.level)
     n, n_control = (_flat(sums.n, part, arms) for part in (slice(1, None), slice(0, 1)))
@@ -173,13 +173,19 @@ def _arm(sums: ArmSums, part: slice, arms: int) -> Moments:
     return Moments.of(units, mean, np.sqrt(variance * units), freedom)
 
 
-def _alike(sums: ArmSums, arm: Moments, control: Moments) -> NDArray[np.bool_]:
-    """Mask of arms, and of controls, whose values are all alike beside others that vary; quantiles have ranks."""
+def _alike(sums: ArmSums, arm: Moments, control: Moments, *, binary: bool) -> NDArray[np.bool_]:
+    """Mask of arms, and of controls, whose values are all alike beside others that vary; quantiles have ranks.
+
+    So is a single unit of a share, which a test of means has too few of.
+    """
     if sums.outcome.quantile is not None:
         return np.zeros((2, *arm.n.shape), dtype=np.bool_)
     parts = (slice(1, None), arm), (slice(0, 1), control)
     arms = sums.n.shape[1] - 1
-    alike = [_flat(sums.unadjusted, part, arms) <= (_ALIKE * moments.mean) ** 2 for part, moments in parts]
+    alike = [
+        (_flat(sums.unadjusted, part, arms) <= (_ALIKE * moments.mean) ** 2) | (binary & (moments.n == 1))
+        for part, moments in parts
+    ]
     return np.array([alike[0] & ~alike[1], alike[1] & ~alike[0]])
 
 

@@ -68,4 +68,6 @@ def _finding(title: str, rows: pl.DataFrame) -> str:
     """Summary in words: the number of confirmed slices, and the worst of them."""
     confirmed = rows.filter(look="worse")
     first = first_facts([f"{short(row['slice'], 60)}: {row['c1']}" for row in confirmed.rows(named=True)])
-    return f"{title}. {confirmed.height} of {plural(rows.height, 'slice')} confirmed{': ' + first if first else ''}."
+    models, slices = rows["model"].n_unique(), plural(rows["slice"].n_unique(), "slice")
+    of = slices if models == 1 else f"{count(rows.height)} differences, {slices} by {models} models,"
+    return f"{title}. {confirmed.height} of {of} confirmed{': ' + first if first else ''}."

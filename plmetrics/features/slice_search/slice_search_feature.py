@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from plmetrics.engine.request import Request
     from plmetrics.engine.step import Step
     from plmetrics.features.stored.alignment import AlignedStates
+    from plmetrics.report.summary import Summary
     from plmetrics.states.state_format import Builder
     from plmetrics.suite.model import Suite
     from plmetrics.table.source import Source
@@ -45,6 +46,11 @@ class SliceSearchFeature(Feature):
         {"found_slices": Entry("plmetrics.features.slice_search.search_chart", "found_slices")}
     )
     of_sums = shares_constants = divides_units = True
+
+    def page_rows(self, summary: Summary) -> pl.DataFrame | None:
+        """The slices found, confirmed ones first."""
+        rows = super().page_rows(summary)
+        return None if rows is None else rows.sort("confirmed", descending=True, maintain_order=True)
 
     def columns(self, suite: Suite) -> tuple[str, ...]:
         """Searched columns."""

@@ -63,10 +63,23 @@ def dots(panel: Panel, chosen: pl.DataFrame, canvas: Canvas) -> list[Chart]:
     places = panel.series.rows(chosen)
     if places.is_empty():
         return []
-    return [points_of(panel, places), *_values(places, canvas)]
+    return points_with_texts(panel, places, canvas)
 
 
-def points_of(panel: Panel, places: pl.DataFrame) -> Chart:
+def points_with_texts(panel: Panel, places: pl.DataFrame, canvas: Canvas) -> list[Chart]:
+    """Points with texts `t` beside them, where there is room for these between lines, points and other texts."""
+    drawn = _points(panel, places)
+    if places.height > _MOST_WORDS:
+        return [drawn]
+    words = places.select("x", "y", "t").rows()
+    for x, y, _ in words:
+        canvas.marker(x, y)
+    sides = [canvas.side(*word) for word in words]
+    labels = zip(words, sides, strict=True)
+    return [drawn, *(point_label(x, y, text, side) for (x, y, text), side in labels if side is not None)]
+
+
+def _points(panel: Panel, places: pl.DataFrame) -> Chart:
     """Points in the colours and shapes of their series."""
     painted_places = places.join(series_paint(panel.series.labels), on="s", maintain_order="left")
     marks = base(painted_places.select("x", "y", "fill", "p")).mark(
@@ -78,21 +91,6 @@ def points_of(panel: Panel, places: pl.DataFrame) -> Chart:
         shape=channel("p:N", legend=None, scale=None),
         fill=channel("fill:N", legend=None, scale=None),
     )
-
-
-def _values(places: pl.DataFrame, canvas: Canvas) -> list[Chart]:
-    if places.height > _MOST_WORDS:
-        return []
-    words = (word(row["x"], row["y"], row["t"], canvas) for row in places.iter_rows(named=True))
-    return [chart for chart in words if chart is not None]
-
-
-def word(x: float, y: float, text: str, canvas: Canvas) -> Chart | None:
-    """A text beside a point, on the side where most room is; None where it would lie over another one."""
-    side = canvas.side(x, y, text)
-    if side is None:
-        return None
-    return point_label(x, y, text, side)
 
 
 def rules(panel: Panel, chosen: pl.DataFrame, top: float) -> list[Chart]:

@@ -20,6 +20,9 @@ _STEP = 2.0
 _SIZE = 10.5
 """Of words, in pixels."""
 
+_MARKER = 5.0
+"""Half the side of a marker, in pixels."""
+
 Side = tuple[str, float, float]
 """Alignment of a word, and how far it stands from its point, to the right and downwards."""
 
@@ -86,6 +89,11 @@ class Canvas:
         """Take a rectangle."""
         self._boxes.append(box)
 
+    def marker(self, x: float, y: float) -> None:
+        """Take the place of a point's marker."""
+        across, down = self.pixels(np.array([x]), np.array([y]))[0]
+        self.take(Box(across - _MARKER, down - _MARKER, across + _MARKER, down + _MARKER))
+
     def cost(self, box: Box) -> float:
         """Cost of covering a rectangle: 0 where it is free."""
         outside = (
@@ -110,7 +118,7 @@ class Canvas:
         return None
 
     def side(self, x: float, y: float, text: str) -> Side | None:
-        """Take a free side of a point for a word; None if each would cover another word."""
+        """Take a free side of a point for a word; None if each would cover another word or a marker."""
         place = self.pixels(np.array([x]), np.array([y]))[0]
         boxes = {side: _word(place, side, text) for side in SIDES}
         side = min(boxes, key=lambda side: self.cost(boxes[side]))

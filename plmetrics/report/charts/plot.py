@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -172,6 +173,10 @@ class Plot:
         """Slices of a search, by their excess over the rest, from the table `found_slices`."""
         return self._draw("found_slices", models=models)
 
+    def experiment(self, models: Names = None, slice_set: Name = None, slices: Names = None) -> Figure:
+        """Differences of arms from the control by outcome, in slices too, from the table `experiment`."""
+        return self._draw("experiment", models=models, slice_set=slice_set, slices=slices)
+
     def history(
         self, metric: Name = None, models: Names = None, slice_set: Name = None, slices: Names = None
     ) -> Figure:
@@ -181,7 +186,12 @@ class Plot:
     def _draw(
         self, name: str, options: Mapping[str, object] = MappingProxyType({}), **chosen: object
     ) -> Figure:
-        return draw(name, Selection(summary=self._summary, **chosen), **options)  # type: ignore[arg-type]
+        names, asked = self._summary.slice_names, chosen.get("slices")
+        if isinstance(asked, (str, list, tuple)) and not charts()[name].entry:
+            texts = [asked] if isinstance(asked, str) else asked
+            chosen["slices"] = [names.names.get(text, text) for text in texts]
+        figure = draw(name, Selection(summary=self._summary, **chosen), **options)  # type: ignore[arg-type]
+        return replace(figure, frame=names.texts.rename(figure.frame))
 
     def __dir__(self) -> list[str]:
         return drawable(self._summary)

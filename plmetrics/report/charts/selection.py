@@ -36,12 +36,15 @@ class Selection:
         """Rows of a table of the requested models and slices; an `optional` table may have none.
 
         Raises:
+            NothingToDraw: no row is of all rows, where no slice set is asked for.
             ConfigError: no row is of a model, slice set or slice; the nearest name is given.
         """
         if optional and table.is_empty():
             return table
         table = self.of_models(table)
         slice_set = self.slice_set or "overall"
+        if self.slice_set is None and slice_set not in table["slice_set"]:
+            raise NothingToDraw(Problem("the result has no value of all rows", hint="name a slice_set"))
         check_names("slice_set", [slice_set], table["slice_set"])
         table = table.filter(slice_set=slice_set)
         if self.slices is not None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from plmetrics.report.numbers import count, number
+from plmetrics.report.numbers import count, level_text, number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -53,7 +53,7 @@ def band_words(selection: Selection, series: Series, of: str) -> str:
 def level_words(selection: Selection) -> str:
     """The level of intervals, such as 95%."""
     level = selection.summary.level
-    return "95%" if level is None else f"{number(100 * level)}%"
+    return level_text(0.95 if level is None else level)
 
 
 def heading_of(selection: Selection, series: Series, metric: str) -> str | None:

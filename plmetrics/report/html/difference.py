@@ -12,6 +12,7 @@ from plmetrics.report.html.blocks import Cell, PageHead, PageSection, Table, est
 from plmetrics.report.html.rendering import page_text
 from plmetrics.report.numbers import count, plural
 from plmetrics.report.sections.overall import metric_label
+from plmetrics.report.slice_names import with_slice_names
 
 if TYPE_CHECKING:
     from plmetrics.runs.history.diff import Diff
@@ -21,12 +22,11 @@ MOST = 500
 
 def diff_html(diff: Diff) -> str:
     """The changes as one HTML file: gate checks, then values by kind of change."""
+    metrics, gates = with_slice_names(diff.metrics, diff.gates)
     tables = [
-        table
-        for change, text in CHANGES.items()
-        if (table := _values(diff.metrics, change, text)) is not None
+        table for change, text in CHANGES.items() if (table := _values(metrics, change, text)) is not None
     ]
-    return page_text(_head(diff), [_gates(diff.gates), PageSection("Values", tables)])
+    return page_text(_head(diff), [_gates(gates), PageSection("Values", tables)])
 
 
 def _head(diff: Diff) -> PageHead:

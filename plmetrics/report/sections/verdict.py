@@ -9,7 +9,7 @@ from rich.text import Text
 
 from plmetrics.core.names import printable
 from plmetrics.report.layout import FAINT, flow, remarks
-from plmetrics.report.numbers import count, number, plural
+from plmetrics.report.numbers import count, level_text, plural
 from plmetrics.report.sections.gates import outcome_counts
 
 if TYPE_CHECKING:
@@ -86,8 +86,10 @@ def sizes(summary: Summary) -> list[str]:
     texts.append(plural(frame["model"].n_unique(), model))
     texts.append(plural(frame["metric"].n_unique(), "metric"))
     texts.append(plural(slices, "slice"))
-    if summary.level is not None:
-        texts.append(f"{number(round(summary.level * 100, 6))}% intervals")
+    levels = {summary.level, *(section.interval_level for section in summary.sections.values())}
+    known = sorted(level for level in levels if level is not None)
+    if known:
+        texts.append(f"{' and '.join(map(level_text, known))} intervals")
     return texts
 
 

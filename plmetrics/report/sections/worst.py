@@ -13,7 +13,7 @@ from rich.text import Text
 from plmetrics.core.names import printable
 from plmetrics.report.layout import Column, align, heading, remarks, table_or_stack
 from plmetrics.report.leaderboard import primary_metric
-from plmetrics.report.numbers import count, number, row_estimate
+from plmetrics.report.numbers import count, number, row_estimate, with_thousands
 
 if TYPE_CHECKING:
     from plmetrics.report.summary import Summary
@@ -112,10 +112,10 @@ def distance_to_overall(row: Row) -> tuple[str, str]:
     distance = row["value"] - row["whole"]
     shown = row_estimate(row)
     _, point, decimals = shown.value.partition(".")
-    plain = point and decimals.isdigit() and ("," in shown.interval or float(shown.value) != row["value"])
+    exact = "," not in shown.interval and float(shown.value.replace(",", "")) == row["value"]
+    plain = point and decimals.isdigit() and not exact
     text = f"{distance:+.{len(decimals)}f}" if plain else ""
-    if not text or float(text) == 0:
-        text = number(distance, signed=True)
+    text = with_thousands(text) if text and float(text) else number(distance, signed=True)
     return text, "" if row["errors"] is None else f" ({row['errors']:.1f} SE)"
 
 

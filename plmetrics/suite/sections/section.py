@@ -173,6 +173,11 @@ class Section(Strict):
     example: ClassVar[str | None] = None
     switch: ClassVar[bool] = False
 
+    @property
+    def interval_level(self) -> float | None:
+        """Level of its intervals, where that is its own and not that of `uncertainty`."""
+        return None
+
     @classmethod
     def of(cls, suite: SectionHolder) -> Self:
         """Section of this kind of a suite."""

@@ -253,17 +253,21 @@ def test_an_experiment_leaves_a_run_folder(tmp_path: Path, monkeypatch: pytest.M
     VISITS.write_parquet("visits.parquet")
     gates = [{"outcome": "bought", "at_least": 0.3, "name": "more buyers"}]
     suite = {"task": "experiment", "data": {"path": "visits.parquet"}, "experiment": {**PLAN, "gates": gates}}
+    suite["experiment"]["level"] = 0.9
     (tmp_path / "checkout.yaml").write_text(yaml.safe_dump(suite))
     outcome = CliRunner().invoke(app, ["run", "checkout.yaml"])
     assert outcome.exit_code == 3, outcome.output
     assert "more buyers [B]" in outcome.output
     assert "1 gate)" in CliRunner().invoke(app, ["validate", "checkout.yaml"]).output
-    assert "bought (two_proportion_z)" in outcome.output
+    assert "bought (two_proportion_z, 90% intervals)" in outcome.output
     folder = next(path for path in (tmp_path / "runs" / "checkout").iterdir() if path.is_dir())
     assert pl.read_parquet(folder / "experiment.parquet").height == 3
     for command in (["report", str(folder)], ["history", "runs/checkout"], ["explain", "checkout.yaml"]):
         again = CliRunner().invoke(app, command)
         assert again.exit_code == 0, (command, again.output)
+    assert (
+        "bought (two_proportion_z, 90% intervals)" in CliRunner().invoke(app, ["report", str(folder)]).output
+    )
 
 
 def test_an_outcome_that_is_its_own_covariate_is_told_at_its_key() -> None:

@@ -468,3 +468,18 @@ def test_no_outcome_is_its_own_covariate(options: dict[str, Any]) -> None:
 def test_an_outcome_may_be_the_covariate_of_another() -> None:
     found = readout(TABLE, ["bought", "spent"], covariate={"spent": "bought"})
     assert set(found.filter(outcome="spent")["test"]) == {"cuped_t"}
+
+
+def test_a_single_unit_of_a_share_is_not_certain() -> None:
+    def read(last: list[int]) -> tuple[float, float, float]:
+        frame = {"arm": ["A"] * 50 + ["B"] * len(last), "y": [0, 1] * 25 + last}
+        with pytest.warns(plm.PlmetricsWarning, match="sample ratio"):
+            table = plm.readout(frame, outcome="y", arm="arm", control="A")
+        return table.select("lower", "upper", "p_value").row(0)
+
+    (one_lower, one_upper, p), (two_lower, two_upper, _) = read([1]), read([1, 1])
+    assert p > 0.3
+    assert one_lower < 0 < one_upper
+    assert one_upper - one_lower > two_upper - two_lower
+    mirrored = read([0])
+    assert mirrored == pytest.approx((-one_upper, -one_lower, p))

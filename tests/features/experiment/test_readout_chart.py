@@ -60,6 +60,48 @@ def test_a_sample_ratio_mismatch_stands_above():
     assert "nothing else should be trusted" in title
 
 
+def test_a_result_draws_the_readout_at_the_level_of_its_suite():
+    frame = rows({"A": 300, "B <i>": 300})
+    plan = {"arm": "arm", "control": "A", "outcomes": ["bought", "spent"], "level": 0.8}
+    result = plm.evaluate(frame, task="experiment", experiment=plan, slices=["region"])
+    figure = result.plot.experiment()
+    assert figure.frame.equals(result.tables["experiment"].filter(pl.col("test") != "sample_ratio"))
+    texts = texts_of(marks_of(figure))
+    assert "difference [80% interval]" in texts
+    of_region = result.plot.experiment(models="spent", slice_set="region").frame
+    assert of_region["outcome"].unique().to_list() == ["spent"]
+    assert of_region["slice"].to_list() == ["region=north", "region=south"]
+
+
+def test_all_rows_of_every_outcome_stand_before_slices_take_the_room():
+    draw = np.random.default_rng(3)
+    outcomes = [f"outcome {number}" for number in range(9)]
+    frame = pl.DataFrame(
+        {"arm": ["A", "B", "c.d"] * 400, "g": np.arange(1200) // 3 % 40}
+        | {name: draw.normal(size=1200) for name in outcomes}
+    )
+    table = plm.readout(frame, outcome=outcomes, arm="arm", control="A", by=["g"])
+    shown = plm.readout_chart(table).frame
+    assert shown.height == 60
+    assert shown.filter(slice="all").select("outcome", "arm").rows() == [
+        (name, arm) for name in outcomes for arm in ("B", "c.d")
+    ]
+    assert shown.group_by("outcome").len()["len"].max() <= 8
+
+
+def test_outcomes_have_axes_of_their_own_in_a_forest():
+    frame = rows({"A": 300, "B <i>": 300}).with_columns(spent=pl.col("spent") * 1e6)
+    plan = {"arm": "arm", "control": "A", "outcomes": ["bought", "spent"]}
+    result = plm.evaluate(frame, task="experiment", experiment=plan, slices=["region"])
+    marks = marks_of(result.plot.forest())
+    dots = [
+        mark.x for mark in marks if mark.kind == "symbol" and mark.attributes.get("stroke-width") == "1.2"
+    ]
+    bought, spent = sorted(dots)[:3], sorted(dots)[3:]
+    assert len(spent) == 3
+    assert min(max(places) - min(places) for places in (bought, spent)) > 100, "each fills an axis of its own"
+
+
 def test_another_table_is_refused():
     with pytest.raises(plm.ConfigError, match=r"not one of plmetrics.readout"):
         plm.readout_chart(pl.DataFrame({"a": [1]}))

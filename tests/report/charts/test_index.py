@@ -24,6 +24,7 @@ def test_charts_of_features_lie_with_their_features():
     places = {entry.path for entry in charts().values() if ".features." in entry.path}
     assert {place.split(".")[2] for place in places} == {
         "drift",
+        "experiment",
         "cross_validation",
         "slice_search",
         "nights",

@@ -54,3 +54,17 @@ def test_a_word_takes_the_side_without_a_line():
     assert panel.side(0.5, 5, "label") != SIDES[0]
     assert Box(0, 0, 10, 10).overlaps(Box(9, 9, 12, 12))
     assert not Box(0, 0, 10, 10).overlaps(Box(10, 0, 12, 12))
+
+
+def test_a_word_stands_beside_its_marker_and_keeps_off_others():
+    canvas = Canvas(400, 400, (0, 1), (0, 1))
+    canvas.marker(0.5, 0.5)
+    alone = canvas.side(0.5, 0.5, "0.5")
+    assert alone == SIDES[0], "its own marker leaves room for it"
+    canvas = Canvas(400, 400, (0, 1), (0, 1))
+    across, down = SIDES[0][1:]
+    canvas.marker(0.5, 0.5)
+    canvas.marker(0.5 + (across + 4) / 400, 0.5 - down / 400)
+    side = canvas.side(0.5, 0.5, "0.5")
+    assert side is not None
+    assert side != SIDES[0]

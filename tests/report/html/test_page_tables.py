@@ -12,7 +12,7 @@ from plmetrics.report.charts.slices.slice_differences import difference_finding
 from plmetrics.report.html.blocks import MINUS
 from plmetrics.report.html.page import html_text
 from plmetrics.report.html.sections.features import shown_table
-from plmetrics.report.summary import summarise
+from plmetrics.report.summary import Summary, summarise
 
 METRICS = ["roc_auc", "log_loss", "accuracy", "recall", "precision", "f1", "brier", "specificity", "fpr"]
 
@@ -55,8 +55,9 @@ def test_an_interval_stands_beside_the_number_it_is_of() -> None:
         [{**row, "slice": "a=1", "p_adjusted": 1e-9, "confirmed": True, "status": "ok", "n": 1234}]
     )
     columns = ["value", "rest", "difference", "p_adjusted", "confirmed", "n"]
-    shown = shown_table("Slices", "found_slices", frame, columns)
+    shown = shown_table("Slices", "found_slices", frame, columns, 0.9)
     assert shown is not None
+    assert list(shown.columns)[1:3] == ["rest", "difference [90% interval]"]
     value, rest, difference, p, confirmed, rows = shown.rows[0]
     assert (value.text, value.interval, value.value) == ("0.4564", "", 0.4564)
     assert (rest.text, rest.interval) == ("0.1368", "")
@@ -162,18 +163,18 @@ def test_a_page_of_an_experiment_names_outcomes_and_the_sample_ratio() -> None:
         "bought": draw.integers(0, 2, 400),
         "spent": draw.random(400),
     }
-    plan = {"arm": "arm", "control": "a", "outcomes": ["bought", "spent"]}
+    plan = {"arm": "arm", "control": "a", "outcomes": ["bought", "spent"], "level": 0.9}
     result = plm.evaluate(frame, task="experiment", experiment=plan)
     page = Page(html_text(summarise(result)))
-    assert any("2 outcomes" in text for text in page.texts)
+    assert any("2 outcomes" in text and "90% intervals" in text for text in page.texts)
     head, *rows = page.tables["Experiment"]
     columns = [name for name, _ in head]
-    assert [row[0][0] for row in rows] == ["bought", "spent", "sample ratio"]
-    table = result.tables["experiment"]
+    assert [row[0][0] for row in rows] == ["sample ratio", "bought", "spent"]
+    table = result.tables["experiment"][[2, 0, 1]]
     p_values = [float(row[columns.index("p value")][1]["data-value"] or "") for row in rows]
     assert p_values == table["p_value"].to_list()
-    shown = rows[0][columns.index("difference")]
-    assert float(shown[1]["data-value"] or "") == table["difference"][0]
+    shown = rows[1][columns.index("difference [90% interval]")]
+    assert float(shown[1]["data-value"] or "") == table["difference"][1]
     assert "[" in shown[0]
 
 
@@ -188,3 +189,54 @@ def test_a_slice_of_two_sets_is_named_with_its_set_and_is_the_worst_once() -> No
     worst = [row[0][0] for row in page.tables["Worst slices by roc_auc"][1:]]
     assert worst
     assert len(set(worst)) == len(worst)
+
+
+def test_what_is_best_at_0_is_shaded_by_its_distance_to_it() -> None:
+    draw = np.random.default_rng(6)
+    group = np.repeat(["far below", "near", "far above", "alike"], 300)
+    bias = np.repeat([-1.6, 0.0, 1.6, -0.4], 300)
+    label = draw.normal(size=1200)
+    frame = {"y": label, "p": label + bias - 0.3 + draw.normal(size=1200) / 4, "g": group}
+    result = plm.evaluate(
+        frame, task="regression", label="y", models="p", metrics="mean_error", slices=["g"], uncertainty=True
+    )
+    page = Page(html_text(summarise(result)))
+    rows = {
+        row[0][0]: (row[2][1].get("class") or "").split()[1:]
+        for row in page.tables["Slices by metrics: p"][1:]
+    }
+    values = dict(result.metrics.filter(slice_set="g").select("slice", "value").rows())
+    overall = abs(result.metrics.filter(slice_set="overall")["value"].item())
+    assert {name: classes[0].split("-")[0] for name, classes in rows.items() if classes} == {
+        name: "better" if abs(value) < overall else "worse" for name, value in values.items()
+    }
+    assert {rows["g=far below"][0], rows["g=far above"][0]} == {"worse-3"}
+    assert any("nearer where 0 is best" in text for text in page.texts)
+
+
+def test_slices_of_a_search_that_were_not_confirmed_stand_below_in_grey() -> None:
+    frame = pl.DataFrame(
+        {
+            "slice": ["a=1", "a=2", "b=1", "b=2"],
+            "model": ["p"] * 4,
+            "metric": ["brier"] * 4,
+            "value": [0.3, 0.31, 0.5, 0.29],
+            "difference": [0.05, 0.06, 0.3, None],
+            "confirmed": [False, True, True, False],
+            "n": [100, 200, 300, 400],
+        }
+    )
+    found = plm.evaluate({"y": [0, 1], "p": [0.2, 0.6]}, label="y", models="p", metrics="brier").found_slices
+    whole = pl.concat([found, frame.cast({"n": found.schema["n"]})], how="diagonal")
+    page = Page(html_text(Summary(name="s", verdict="none", found_slices=whole)))
+    head, *rows = page.tables["Slices of the search"]
+    assert [row[0][0] for row in rows] == ["a=2", "b=1", "a=1", "b=2"]
+    grey = ["mute" in (row[0][1].get("class") or "").split() for row in rows]
+    assert grey == [False, False, True, True]
+    assert [row[[name for name, _ in head].index("confirmed")][0] for row in rows] == [
+        "yes",
+        "yes",
+        "no",
+        "no",
+    ]
+    assert sum("grey: not confirmed" in text for text in page.texts) == 1

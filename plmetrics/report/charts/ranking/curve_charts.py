@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.report.charts.marks import axis, reference, remark, span, unit
-from plmetrics.report.charts.operating import points_of, threshold_axis, word
+from plmetrics.report.charts.operating import points_with_texts, threshold_axis
 from plmetrics.report.charts.ranking.line_chart import LineChart, prevalence_of
 from plmetrics.report.charts.series import series_of
 from plmetrics.report.charts.words import at_a_tenth, three_digits
@@ -125,8 +125,5 @@ def _lowest(panel: Panel, canvas: Canvas) -> list[Chart]:
     """The lowest point of each line, with its cost and threshold where there is room."""
     frame = panel.series.frame.filter(pl.col("y").is_not_null())
     lowest = frame.sort("y", "k").group_by("s", maintain_order=True).first()
-    words = [
-        word(x, y, f"{three_digits(y)} at {three_digits(x)}", canvas)
-        for x, y in lowest.select("x", "y").iter_rows()
-    ]
-    return [points_of(panel, lowest), *(chart for chart in words if chart is not None)]
+    texts = [f"{three_digits(y)} at {three_digits(x)}" for x, y in lowest.select("x", "y").iter_rows()]
+    return points_with_texts(panel, lowest.with_columns(t=pl.Series(texts, dtype=pl.String)), canvas)

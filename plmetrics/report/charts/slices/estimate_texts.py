@@ -6,14 +6,14 @@ import re
 from statistics import median_high
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.report.numbers import estimate
+from plmetrics.report.numbers import estimate, with_thousands
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 MINUS = "\N{MINUS SIGN}"
 _SIGN = re.compile(r"(?<![\w.])-(?=[\d.])|(?<=e)-(?=\d)")
-_PLAIN = re.compile(r"[-+]?\d+(\.\d+)?(?![\w.])")
+_PLAIN = re.compile(r"[-+]?[\d,]+(\.\d+)?(?![\w.])")
 
 
 def minus(text: str) -> str:
@@ -69,4 +69,4 @@ def _pad(row: Mapping[str, Any], text: str, column: str, decimals: int, *, signe
 
 def _fixed_decimals(number: float, decimals: int, *, signed: bool) -> str:
     text = f"{number:+.{decimals}f}" if signed else f"{number:.{decimals}f}"
-    return text if float(text) else text.lstrip("+-")
+    return with_thousands(text) if float(text) else text.lstrip("+-")

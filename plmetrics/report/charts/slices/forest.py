@@ -122,8 +122,14 @@ def _chart(selection: Selection, metric: str, shown: Sequence[str], parts: Seque
         Texts("c0", "n", 52, common=len({tuple(part["c0"]) for part in parts}) == 1),
         Texts("c1", f"value [{level}]" if intervals else "value", _room(parts), "left"),
     )
+    one_unit = not any(one.unit_by_model for one in selection.summary.definitions if one.text == metric)
     return side_by_side(
-        panels, f"{name}{better}" + (f", {level}" if intervals else ""), texts, short_axis=name, reasons="c1"
+        panels,
+        f"{name}{better}" + (f", {level}" if intervals else ""),
+        texts,
+        short_axis=name,
+        reasons="c1",
+        one_unit=one_unit,
     )
 
 
@@ -160,7 +166,7 @@ def _omission_words(parts: Sequence[pl.DataFrame], tests: pl.DataFrame, slices: 
     """Number of worse slices not among the largest."""
     keys = ["model", *KEYS]
     worse = tests.filter(pl.col("reading") == "worse").join(slices, on=keys, how="semi", nulls_equal=True)
-    hidden = worse.join(pl.concat(parts), on=keys, how="anti", nulls_equal=True).height
+    hidden = worse.join(pl.concat(parts), on=keys, how="anti", nulls_equal=True).select(KEYS).n_unique()
     return (
         f"{plural(hidden, 'slice')} more {'is' if hidden == 1 else 'are'} worse and not shown"
         if hidden
@@ -178,9 +184,9 @@ def _finding(title: str, drawn: pl.DataFrame, tests: pl.DataFrame) -> str:
     whole = drawn.filter(look="overall")
     words = [f"{title}."]
     words += [f"All rows of {short(row['model'])}: {row['c1']}." for row in whole.iter_rows(named=True)]
-    worse = drawn.filter(look="worse")
-    slices = drawn.height - whole.height
-    several = drawn["model"].n_unique() > 1
+    worse, slices = drawn.filter(look="worse"), drawn.filter(pl.col("look") != "overall")
+    models = drawn["model"].n_unique()
+    several = models > 1
     if not tests.is_empty():
         names = first_facts(
             [
@@ -188,7 +194,7 @@ def _finding(title: str, drawn: pl.DataFrame, tests: pl.DataFrame) -> str:
                 for row in worse.iter_rows(named=True)
             ]
         )
-        words.append(
-            f"Worse in {worse.height} of {plural(slices, 'slice')}" + (f": {names}." if names else ".")
-        )
+        each = plural(slices.select(KEYS).n_unique(), "slice")
+        of = f"{count(slices.height)} values, {each} by {models} models" if several else each
+        words.append(f"Worse in {worse.height} of {of}" + (f": {names}." if names else "."))
     return " ".join(words)

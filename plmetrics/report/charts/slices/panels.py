@@ -60,12 +60,13 @@ def side_by_side(
     include: Sequence[float | None] = (),
     short_axis: str = "",
     reasons: str | None = None,
+    one_unit: bool = True,
 ) -> Chart:
-    """Panels with one range; from three on they have no texts but the common ones, at the right of the last.
+    """Panels with one range, unless their units differ; from three on they have no texts but the common ones.
 
-    `reasons` is the field of the texts that then stand in place of points.
+    Common ones stand at the right of the last. `reasons` is the field of the texts that then stand in place of points.
     """
-    domain = forest_domain(pl.concat([part.rows for part in panels], how="diagonal"), include)
+    whole = pl.concat([part.rows for part in panels], how="diagonal")
     width = _WIDTHS[len(panels)]
     many = len(panels) > 2
     parts = []
@@ -74,6 +75,7 @@ def side_by_side(
         last = index == len(panels) - 1
         asked = [text for text in texts if (last if text.common else not many)]
         columns, end = columns_of(asked, width)
+        domain = forest_domain(whole if one_unit else part.rows, include)
         parts.append(
             panel(
                 part.rows,

@@ -33,6 +33,8 @@ from plmetrics.report.charts.words import first_facts, level_words
 from plmetrics.report.numbers import count, omission, plural
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from plmetrics.catalogue.fairness.base import GroupMetric
     from plmetrics.report.charts.grammar import Chart
     from plmetrics.report.summary import Summary
@@ -51,10 +53,14 @@ def draw(selection: Selection) -> Figure:
     if not gaps:
         hint = "name one when you evaluate: 'disparity(recall, by=region)', and recall beside it"
         raise NothingToDraw(Problem("the result has no gap between groups", hint=hint))
-    shown = sorted(gaps, key=lambda gap: gap.groups.is_empty())[:MOST_PANELS]
+    drawable = [gap for gap in gaps if not gap.groups.is_empty()]
+    absent = _absent_rates([gap for gap in gaps if gap.groups.is_empty()])
+    if not drawable:
+        raise NothingToDraw(Problem(absent, hint="name what they need as metrics of the suite"))
+    shown = drawable[:MOST_PANELS]
     several = len({gap.row["model"] for gap in gaps}) > 1
     panels = [_panel(selection, gap, several=several, titled=place == 0) for place, gap in enumerate(shown)]
-    notes = omission(len(gaps) - len(shown), "gap", "metrics")
+    notes = (*omission(len(drawable) - len(shown), "gap", "metrics"), *([absent] if absent else []))
     title = "Gaps between groups" + ("" if several else f": {short(gaps[0].row['model'], 60)}")
     subtitle = (
         "dark bar: from the one to the other group of the gap; hollow grey: too small to be judged, or undefined",
@@ -68,6 +74,16 @@ def draw(selection: Selection) -> Figure:
         [part for gap, row in zip(shown, frames, strict=True) for part in (row, gap.groups.select(columns))]
     )
     return Figure(add_heading(chart, title, subtitle), drawn, title, _finding(title, shown), notes)
+
+
+def _absent_rates(gaps: Sequence[Gap]) -> str:
+    """Gaps that cannot be drawn, with what they lack, in words; empty without any."""
+    reasons = {
+        gap.row["metric"]: f"needs {short(gap.rate, 40)} in slices" if gap.rate else "of several rates"
+        for gap in gaps
+    }
+    facts = [f"{short(metric, 60)} ({reason})" for metric, reason in reasons.items()]
+    return f"not drawn: {first_facts(facts)}" if facts else ""
 
 
 def _panel(selection: Selection, gap: Gap, *, several: bool, titled: bool) -> Chart:
@@ -100,10 +116,6 @@ def _panel(selection: Selection, gap: Gap, *, several: bool, titled: bool) -> Ch
 
 def _groups(gap: Gap) -> pl.DataFrame:
     """Groups at the ends of the gap and the largest others, by value."""
-    if gap.groups.is_empty():
-        name = f"no groups: the result lacks {short(gap.rate, 24)}"
-        row = {"t": [name], "look": ["undefined"], "c0": [""], "x": [None]}
-        return pl.DataFrame(row, schema_overrides={"x": pl.Float64})
     ends = [end[0] for end in (gap.low, gap.high) if end is not None]
     order = gap.groups.sort(pl.col("t").is_in(ends).not_(), pl.col("n"), descending=[False, True])
     rows = order.head(MOST_GROUPS).sort("value", descending=True, nulls_last=True)
@@ -149,7 +161,8 @@ def _finding(title: str, gaps: list[Gap]) -> str:
 class Gap:
     """Row of a fairness metric of a model, the values of its groups, and the two ends of the gap.
 
-    `judged` tells the groups that take part. Without the rate in the table there are no groups.
+    `judged` tells the groups that take part. Without the rate in the table there are no groups; a gap of several rates
+    has neither.
     """
 
     row: dict[str, Any]
@@ -173,7 +186,7 @@ def gaps_of(summary: Summary, table: pl.DataFrame) -> list[Gap]:
 def _gap(metrics: pl.DataFrame, metric: GroupMetric, row: dict[str, Any]) -> Gap:
     rates = list(dict.fromkeys(leaf.text for leaf in leaves(metric)))
     if len(rates) != 1:
-        return Gap(row, ", ".join(rates), metrics.clear(), None, None, metric.is_ratio)
+        return Gap(row, "", metrics.clear(), None, None, metric.is_ratio)
     rates_of_model = metrics.filter(
         pl.col("model") == row["model"],
         pl.col("metric") == rates[0],

@@ -35,7 +35,7 @@ _PARTS = ("model", "baseline", "metric", "slice", "part", "value", "bound", "sam
 
 def changes(summary: Summary) -> PageSection:
     """Changes against an earlier run."""
-    parts = shown_table("Parts of the change", "decomposition", summary.decomposition, _PARTS)
+    parts = shown_table("Parts of the change", "decomposition", summary.decomposition, _PARTS, summary.level)
     return PageSection(
         "Against the reference run", [*_tables(summary, "run"), *([] if parts is None else [parts])]
     )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.features.registry import features
 from plmetrics.report.html.blocks import Cell, PageSection, Table, estimate_cell, rows_cell, value_cell, words
-from plmetrics.report.numbers import estimate, omission, p_value
+from plmetrics.report.numbers import estimate, level_text, omission, p_value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 _MOST = 100
 _BOUNDED = ("difference", "value")
 """Columns that `lower` and `upper` are of: the first that a table has."""
+_UNCONFIRMED = "grey: not confirmed by rows that had no part in the search"
 
 
 def feature_sections(summary: Summary, gallery: Gallery) -> list[PageSection]:
@@ -35,22 +37,36 @@ def _section(summary: Summary, gallery: Gallery, feature: Feature, page: Feature
     frame = feature.page_rows(summary)
     if frame is None:
         return PageSection(page.title, [])
-    table = shown_table(page.title, page.table, frame, page.columns.split())
+    plan = summary.sections.get(feature.key)
+    level = (plan.interval_level if plan else None) or summary.level
+    table = shown_table(page.title, page.table, frame, page.columns.split(), level)
     return PageSection(page.title, [] if table is None else [*gallery.pictures(*feature.charts), table])
 
 
-def shown_table(caption: str, name: str, frame: pl.DataFrame, columns: Sequence[str]) -> Table | None:
-    """First rows of a result table, in the nonempty ones of these columns."""
+def shown_table(
+    caption: str, name: str, frame: pl.DataFrame, columns: Sequence[str], level: float | None = None
+) -> Table | None:
+    """First rows of a result table, in the nonempty ones of these columns; `level` is that of its intervals."""
     if frame.is_empty():
         return None
     there = [column for column in columns if frame[column].is_not_null().any()]
     bounded = next((name for name in _BOUNDED if {name, "lower"} <= set(frame.columns)), None)
+    shown = frame.head(_MOST)
     rows = [
         [_cell(row, column, bounded=column == bounded) for column in there]
-        for row in frame.head(_MOST).iter_rows(named=True)
+        for row in shown.iter_rows(named=True)
     ]
     notes = omission(frame.height - _MOST, "row", name)
-    return Table(caption, [column.replace("_", " ") for column in there], rows, notes)
+    if "confirmed" in there:
+        rows = [
+            cells if confirmed else [replace(cell, kind=f"{cell.kind} mute".strip()) for cell in cells]
+            for cells, confirmed in zip(rows, shown["confirmed"], strict=True)
+        ]
+        notes = (*notes, *([_UNCONFIRMED] if not shown["confirmed"].all() else []))
+    titles = [column.replace("_", " ") for column in there]
+    if bounded in there and frame["lower"].is_not_null().any():
+        titles[there.index(bounded)] += f" [{level_text(level or 0.95)} interval]"
+    return Table(caption, titles, rows, notes)
 
 
 def _cell(row: dict[str, Any], column: str, *, bounded: bool) -> Cell:

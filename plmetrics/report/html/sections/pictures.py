@@ -11,6 +11,7 @@ from plmetrics.report.charts.index import draw, drawable
 from plmetrics.report.charts.rendering import RENDERER, is_installed
 from plmetrics.report.charts.selection import Selection
 from plmetrics.report.charts.svg import add_description, with_variables
+from plmetrics.report.charts.texts import clean
 from plmetrics.report.html.blocks import Block, PageSection, Picture, Words
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ TABLES = frozenset({"heatmap", "confusion"})
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """Pending chart, or the words in its place; neither without rows."""
+    """Pending chart, or the words in its place."""
 
     figure: Figure | None = None
     image: Future[bytes] | None = None
@@ -76,8 +77,9 @@ class Gallery:
         try:
             figure = draw(name, Selection(summary=self._summary))
             specification = figure.specification(background="transparent")
-        except ConfigError:
-            return Draft()
+        except ConfigError as nothing:
+            reasons = ", ".join(filter(None, (nothing.problems[0].message, nothing.problems[0].hint)))
+            return Draft(words=_missing(name, f": {clean(reasons)}"))
         except Exception as error:
             # A fault of a chart costs the chart, never the report.
             return Draft(words=_missing(name, f", which is a fault of plmetrics: {error!r}"))

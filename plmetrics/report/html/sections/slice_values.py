@@ -18,7 +18,7 @@ from plmetrics.report.html.blocks import (
     value_cell,
     words,
 )
-from plmetrics.report.leaderboard import primary_metric, ranked_models
+from plmetrics.report.leaderboard import MERITS, primary_metric, ranked_models
 from plmetrics.report.numbers import omission, plural, row_estimate
 from plmetrics.report.sections.worst import distance_to_overall, prevalence_remark, worst_slices
 
@@ -31,6 +31,7 @@ MOST, MOST_METRICS, MOST_MODELS = 50, 10, 5
 _STEPS = (1.0, 2.0, 3.0)
 """Differences in standard errors where a shade becomes darker."""
 _SHADES = "shades: by how many standard errors of the slice (1, 2, 3) a value is worse or better than overall"
+_BEST_AT_ZERO = ", or farther from 0 or nearer where 0 is best"
 
 Place = tuple[str, str, str]
 
@@ -103,7 +104,8 @@ def _shaded_table(summary: Summary, frame: pl.DataFrame, model: str) -> Table:
         name = place[1] if times[place[1]] == 1 else f"{place[1]} ({place[0]})"
         rows.append([words(name), rows_cell(sizes[place]), *cells])
     shaded = any(cell.kind.startswith(("worse", "better")) for row in rows for cell in row)
-    notes = [*([_SHADES] if shaded else []), *omission(len(every) - len(metrics), "metric", "metrics")]
+    zero = _BEST_AT_ZERO if "zero" in map(summary.directions.get, metrics) else ""
+    notes = [*([_SHADES + zero] if shaded else []), *omission(len(every) - len(metrics), "metric", "metrics")]
     if len(sizes) > len(shown):
         slices_words = plural(len(sizes), "slice")
         notes.append(f"the {len(shown)} largest of {slices_words}; the others are in the table metrics")
@@ -138,15 +140,10 @@ def _cell(summary: Summary, row: dict[str, Any] | None, overall: float | None, f
 
 
 def _shade(summary: Summary, row: dict[str, Any], overall: float | None) -> str:
-    """The class of a shade: better or worse by 1, 2 or 3 standard errors; totals have none."""
-    direction, error = summary.directions.get(row["metric"], "none"), row["std_error"]
-    if (
-        overall is None
-        or not error
-        or row["metric"] in summary.totals
-        or direction not in {"higher", "lower"}
-    ):
+    """The class of a shade: better or worse by 1, 2 or 3 standard errors, of what is best at 0 by its size."""
+    merit, error = MERITS.get(summary.directions.get(row["metric"], "none")), row["std_error"]
+    if overall is None or not error or merit is None or row["metric"] in summary.totals:
         return ""
-    away = (row["value"] - overall) / error * (1 if direction == "higher" else -1)
+    away = (merit(row["value"]) - merit(overall)) / error
     steps = sum(abs(away) >= step for step in _STEPS)
     return f"{'better' if away > 0 else 'worse'}-{steps}" if steps else ""

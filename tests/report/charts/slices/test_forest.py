@@ -199,5 +199,5 @@ def test_worse_slices_of_several_models_are_named_with_their_model():
         uncertainty={"replicates": 50},
     )
     description = result.plot.forest().description
-    assert "Worse in 2 of 6 slices: a, g=x: " in description
+    assert "Worse in 2 of 6 values, 3 slices by 2 models: a, g=x: " in description
     assert "; b, g=x: " in description

@@ -6,6 +6,8 @@ import pytest
 from references.svg_marks import axis_scale, marks_of, texts_of
 
 import plmetrics as plm
+from plmetrics.report.html.page import html_text
+from plmetrics.report.summary import summarise
 
 pytest.importorskip("altair", reason="charts need the extra report")
 pytest.importorskip("vl_convert", reason="charts need the extra report")
@@ -61,6 +63,24 @@ def test_of_a_ratio_four_fifths_of_the_largest_are_marked(result):
     assert np.allclose([start + slope * mark.x for mark in dashed], [0.72], atol=0.5 * slope)
     orange = [mark for mark in marks if mark.kind == "symbol" and mark.attributes.get("fill") == "#d55e00"]
     assert np.allclose([start + slope * mark.x for mark in orange], [0.5], atol=0.5 * slope)
+
+
+def test_gaps_without_their_groups_have_words_in_place_of_a_panel():
+    draw = np.random.default_rng(1)
+    frame = {"y": draw.integers(0, 2, 300), "p": draw.random(300), "g": draw.choice(["a", "b"], 300)}
+    gaps = ["disparity(recall, by=g)", "disparity(precision, by=g)", "equalized_odds_difference(by=g)"]
+    result = plm.evaluate(frame, label="y", models="p", metrics=["recall", *gaps], slices=["g"])
+    figure = result.plot.fairness()
+    assert set(figure.frame["metric"]) == {"recall", gaps[0]}
+    assert figure.notes == (
+        f"not drawn: {gaps[1]} (needs precision in slices); {gaps[2]} (of several rates)",
+    )
+    result = plm.evaluate(frame, label="y", models="p", metrics=gaps[:2], slices=["g"])
+    with pytest.raises(plm.ConfigError, match="needs recall in slices"):
+        result.plot.fairness()
+    assert "The chart fairness is missing: not drawn: disparity(recall, by=g) (needs recall" in html_text(
+        summarise(result)
+    )
 
 
 def test_without_a_gap_there_is_nothing_to_draw():
