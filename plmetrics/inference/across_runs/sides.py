@@ -22,7 +22,7 @@ from plmetrics.inference.comparisons.paired_bootstrap import (
     paired_difference,
     paired_ratio,
 )
-from plmetrics.inference.estimate import Estimate, ReplicateKind, of_other_rows
+from plmetrics.inference.estimate import Estimate, ReplicateKind
 from plmetrics.inference.intervals.closed_forms import hidden_error
 from plmetrics.inference.records import entries_of
 from plmetrics.inference.tables import TESTS
@@ -314,7 +314,7 @@ class PairedRuns:
             )
             for value, status, blocks, replicates, groups, plausible in sides
         )
-        return of_other_rows(model, baseline)
+        return model, baseline
 
     def _equal_rows(self) -> NDArray[np.bool_]:
         """Rows of models with equal numbers in both runs, in each replicate."""
