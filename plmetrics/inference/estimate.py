@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import reduce
+from operator import and_
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.core.hashing import mix
 from plmetrics.inference.records import entries_of
 
 if TYPE_CHECKING:
@@ -19,7 +21,7 @@ Array = NDArray[np.float64]
 ReplicateKind = Literal["bootstrap", "jackknife", "influence"]
 """How replicates were made: blocks drawn, one block left out, or one block counted a little more and a little less."""
 
-_BELOW_INTEGER = 1e-9
+_BELOW_INTEGER, _NEAR = 1e-9, 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,7 +41,8 @@ class Estimate:
     independent rows say, NaN where they do not, and `rows` their effective numbers; None where blocks alone do.
     `plausible` are, of shares and areas, the other ends of the intervals of values at an end of their range, which no
     replicate moves, and the values elsewhere. `hidden` is, of functions of rates, how far below and above they may
-    be beside what replicates show, for some of the rates are 0 or 1.
+    be beside what replicates show, for some of the rates are 0 or 1. `fingerprints` are those of the rows that
+    denominators count, equal where two models count the same; NaN where these lie behind a cut of scores.
     """
 
     value: Array
@@ -55,6 +58,7 @@ class Estimate:
     rows: NDArray[np.int64] | None = None
     plausible: Array | None = None
     hidden: tuple[Array, Array] | None = None
+    fingerprints: tuple[Array, ...] = ()
 
     @property
     def reach(self) -> Array | None:
@@ -72,13 +76,14 @@ class Estimate:
 
 
 def of_other_rows(first: Estimate, second: Estimate) -> tuple[Estimate, Estimate]:
-    """Two estimates of the same rows, with plausible ends where they count other ones of these, as calls of models.
+    """Two estimates of the same units, with plausible ends where they count other rows of these, as calls of models.
 
-    Of equal blocks replicates show all that there is: rows that one hits and the other misses.
+    Of the same rows replicates show all that there is: rows that one hits and the other misses.
     """
     if first.plausible is None or second.plausible is None:
         return first, second
-    same = first.blocks == second.blocks
+    pairs = zip(first.fingerprints, second.fingerprints, strict=True)
+    same = reduce(and_, (np.isclose(*pair, rtol=_NEAR, atol=0.0) for pair in pairs), np.isfinite(first.value))
     return (
         replace(first, plausible=np.where(same, first.value, first.plausible)),
         replace(second, plausible=np.where(same, second.value, second.plausible)),
@@ -112,6 +117,17 @@ def equal_blocks(mass: Array) -> Array:
         np.sum(share, axis=-1) ** 2, squares, out=np.zeros_like(squares), where=squares > 0
     )
     return number
+
+
+def fingerprint(mass: Array) -> Array:
+    """Sum of masses `[..., block]`, each times a factor of its block: equal sums of other masses are hardly alike.
+
+    >>> fingerprint(np.array([[1.0, 0.0, 1.0], [1.0, 1.0, 0.0]])).round(3).tolist()
+    [2.457, 3.197]
+    """
+    factors = mix(np.arange(1, mass.shape[-1] + 1, dtype=np.uint64)).astype(np.float64) * 2.0**-64 + 1.0
+    total: Array = mass @ factors
+    return total
 
 
 def kish_sizes(equal: Array, blocks: int | None, rows: Array) -> Array:

@@ -85,6 +85,7 @@ def estimate(
         values.placements,
         plausible=plausible,
         hidden=hidden,
+        fingerprints=() if plausible is None else _fingerprints(metric, totals, by_block, chunk.sums),
     )
     bounded = (status == "ok") | (status == UNREACHABLE_ON_GRID)
     bound = None if values.bound is None else np.where(bounded, values.bound, np.nan)
@@ -134,6 +135,14 @@ def _hidden(
         away = np.where(rate == 1.0, lower, np.where(rate == 0.0, upper, rate))
         slope = np.nan_to_num(metric.changes(totals, rate, away) / np.abs(away - rate), posinf=0, neginf=0)
     return reach_of_rates(-slope, size, level), reach_of_rates(slope, size, level)
+
+
+def _fingerprints(metric: Metric, totals: View, by_block: View, sums: ModelSums) -> tuple[Array, ...]:
+    """Fingerprints of the rows that the metric's denominators count, or those of its rates."""
+    rates = metric.rates(by_block) if is_of_rates(metric) else None
+    masses = metric.denominators(by_block) if rates is None else tuple(np.moveaxis(rates[1], -1, 0))
+    whole = metric.behind_cut(totals) == 1.0
+    return tuple(np.where(whole, each, np.nan) for each in sums.fingerprints(masses))
 
 
 def _farther(value: Array, hidden: tuple[Array, Array]) -> Array:

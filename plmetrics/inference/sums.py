@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from plmetrics.core.exact_sums import product
 from plmetrics.core.hashing import mix
-from plmetrics.inference.estimate import equal_blocks
+from plmetrics.inference.estimate import equal_blocks, fingerprint
 from plmetrics.inference.weights import Nudges, ResamplingWeights, exact_in_single
 from plmetrics.states.moments import centre_name
 from plmetrics.states.sums import View, as_tuple, sum_column
@@ -57,7 +57,7 @@ class ModelSums:
         self._weights = weights
         self._totals: dict[str, Array] = {}
         self._resampled: dict[str, Array] = {}
-        self._equal: dict[int, Array] = {}
+        self._found: dict[tuple[str, int], Array] = {}
         self._lock = Lock()
 
     def totals(self, metric: Metric, model: str, population: str) -> View:
@@ -82,14 +82,19 @@ class ModelSums:
 
     def equal_blocks(self, masses: tuple[Array, ...]) -> tuple[Array, ...]:
         """`[slice]` effective numbers of blocks of each mass `[slice, block]`; those of a column are found once."""
-        return tuple(self._equal_blocks_of(np.asarray(mass)) for mass in masses)
+        return tuple(self._of_blocks(equal_blocks, np.asarray(mass)) for mass in masses)
 
-    def _equal_blocks_of(self, mass: Array) -> Array:
+    def fingerprints(self, masses: tuple[Array, ...]) -> tuple[Array, ...]:
+        """`[slice]` fingerprints of each mass `[slice, block]`; those of a column are found once."""
+        return tuple(self._of_blocks(fingerprint, np.asarray(mass)) for mass in masses)
+
+    def _of_blocks(self, function: Callable[[Array], Array], mass: Array) -> Array:
         if id(mass) not in self._columns:
-            return equal_blocks(mass)
-        if id(mass) not in self._equal:
-            self._equal[id(mass)] = equal_blocks(mass)
-        return self._equal[id(mass)]
+            return function(mass)
+        key = function.__name__, id(mass)
+        if key not in self._found:
+            self._found[key] = function(mass)
+        return self._found[key]
 
     def occupied_blocks(self, column: str) -> NDArray[np.int64]:
         """Numbers `[slice]` of blocks with a nonzero entry of a column."""

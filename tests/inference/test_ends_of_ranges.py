@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 from conftest import THOROUGH
+from scipy import stats
 
 import plmetrics as plm
 from plmetrics.catalogue.needs import ValueKind
@@ -164,6 +165,37 @@ def test_precision_of_a_few_calls_is_no_proof() -> None:
     few = found.filter(metric="precision")
     assert few["difference"].item() == pytest.approx(0.1)
     assert few["p_value"].item() > 0.3
+
+
+@pytest.mark.parametrize("metric", ["precision", "false_discovery_rate"])
+@pytest.mark.parametrize("hits", [7, 10])
+def test_equally_many_calls_of_other_rows_are_not_the_same_rows(metric: str, hits: int) -> None:
+    """Ten hits of ten calls against some of ten others, by Wilson's interval and Student's t."""
+    label = [*[True] * 10, *[True] * hits, *[False] * (10 - hits), *[False] * 40]
+    scores = {"a": [1.0] * 10 + [0.0] * 50, "b": [0.0] * 10 + [1.0] * 10 + [0.0] * 40}
+    frame = pl.DataFrame({"y": label, **scores}).with_columns(pl.col("a", "b") + pl.int_range(60) * 1e-4)
+    asked: dict[str, Any] = {"models": ["a", "b"], "metrics": [metric], "compare": "b"}
+    found = compared(frame, **asked, uncertainty={"replicates": 2000}).row(0, named=True)
+    reach = 1 - wilson(np.array([1.0]), np.array([10.0]), 0.95)[0].item()
+    share = hits / 10
+    spread = stats.t.ppf(0.975, 9) * (share * (1 - share) / 9) ** 0.5
+    half = np.hypot(reach, spread if hits < 10 else reach)
+    assert abs(found["difference"]) == pytest.approx(1 - share)
+    assert (found["upper"] - found["lower"]) / 2 == pytest.approx(half, rel=0.1)
+
+
+def test_positives_are_the_same_rows_for_each_model() -> None:
+    """Recall of 1 against 0.8: replicates show the rows that one model misses."""
+    frame = pl.DataFrame(
+        {"y": [1] * 50 + [0] * 50, "a": [0.9] * 50 + [0.1] * 50, "w": np.arange(100) % 3 + 0.1}
+    )
+    frame = frame.with_columns(b=pl.when(pl.int_range(100) < 10).then(0.2).otherwise("a"))
+    asked: dict[str, Any] = {"models": ["a", "b"], "metrics": ["recall", "accuracy"], "compare": "b"}
+    found = compared(frame, **asked, uncertainty={"replicates": 2000}).sort("metric")
+    error = [(share * (1 - share) / rows) ** 0.5 for share, rows in ((0.1, 100), (0.2, 50))]
+    assert found["std_error"].to_list() == pytest.approx(error, rel=0.1)
+    weighted = compared(frame, **asked, weight="w").sort("metric")
+    assert weighted["std_error"].to_numpy() == pytest.approx(error, rel=0.5)
 
 
 @pytest.mark.parametrize("keep", [True, False])

@@ -5,7 +5,7 @@ Where they are not, values are independent samples. Pairs hold the replicates of
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -21,9 +21,11 @@ from plmetrics.inference.comparisons.paired_bootstrap import (
     log_estimate,
     paired_difference,
     paired_ratio,
+    without_spread,
 )
 from plmetrics.inference.estimate import Estimate, ReplicateKind, of_other_rows
 from plmetrics.inference.intervals.closed_forms import hidden_error
+from plmetrics.inference.intervals.spread import of_tied_rows, without_difference
 from plmetrics.inference.records import entries_of
 from plmetrics.inference.tables import TESTS
 
@@ -229,12 +231,13 @@ class PairedRuns:
             scale: what is compared.
             level: of the intervals.
             absolute: whether distances from 0 are compared.
-            metrics: those of the suite, of which norms hold without their noise.
+            metrics: those of the suite, of which norms hold without their noise, and ties of shares have intervals.
         """
         fields = {name: np.array(getattr(independent, name)) for name in Difference.__slots__}
         for kind, part in self._parts():
             sides, rows = self._sides(kind, part), kind.rows[part]
-            paired = self._contrast(sides, rows, scale, level, absolute=absolute)
+            shares = self._shares(sides, rows, metrics, level)
+            paired = self._contrast(shares, rows, scale, level, absolute=absolute)
             for index, bounded in self._norms(paired, sides, rows, metrics, scale, level):
                 for name in fields:
                     getattr(paired, name)[index] = getattr(bounded, name)
@@ -254,6 +257,25 @@ class PairedRuns:
             step = max(1, _AT_ONCE // replicates)
             for first in range(0, len(kind.rows), step):
                 yield kind, slice(first, first + step)
+
+    def _shares(
+        self, sides: tuple[Estimate, Estimate], rows: Places, metrics: Sequence[Metric], level: float
+    ) -> tuple[Estimate, Estimate]:
+        """Sides whose shares and means in [0, 1] have the plausible ends that pairs leave: none, or those of ties.
+
+        Which rows a run counts is not kept: those of means over all rows are the same where they are as many.
+        """
+        both = self._both[rows]
+        shares = [metric.text for metric in metrics if metric.value_kind.end_form == "wilson"]
+        whole = both["metric"].is_in([metric.text for metric in metrics if metric.mean == "rows"]).to_numpy()
+        pair = of_other_rows(
+            *(
+                replace(side, fingerprints=(np.where(whole, _numbers(both[f"n{suffix}"]), np.nan),))
+                for side, (suffix, _) in zip(sides, self._runs, strict=True)
+            )
+        )
+        tied = both["metric"].is_in(shares).to_numpy() & ~self._equal[rows] & without_difference(*pair)
+        return of_tied_rows(*pair, tied, level)
 
     def _norms(
         self,
@@ -310,20 +332,29 @@ class PairedRuns:
         least = min(len(side[3]) for side in sides)
         model, baseline = (
             Estimate(
-                value, status, blocks, replicates[:least], (), None, kind.kind, groups, plausible=plausible
+                value,
+                status,
+                blocks,
+                replicates[:least],
+                (blocks.astype(np.float64),),
+                kind=kind.kind,
+                groups=groups,
+                plausible=plausible,
             )
             for value, status, blocks, replicates, groups, plausible in sides
         )
-        return of_other_rows(model, baseline)
+        return model, baseline
 
     def _equal_rows(self) -> NDArray[np.bool_]:
-        """Rows of models with equal numbers in both runs, in each replicate."""
-        same = self._same_values()
+        """Rows of models with equal numbers in both runs, in each replicate; values that none moves prove nothing."""
+        same, moves = self._same_values(), np.zeros(self._both.height, dtype=np.bool_)
         for kind, part in self._parts():
             model, baseline = self._sides(kind, part)
             same[kind.rows[part]] &= _same_replicates(model, baseline)
-        flags = pl.DataFrame({"model": self._both["model"], "same": same})
-        return flags.select(pl.col("same").all().over("model")).to_series().to_numpy()
+            moves[kind.rows[part]] = ~without_spread(replace(model, plausible=None))
+        flags = pl.DataFrame({"model": self._both["model"], "same": same, "moves": moves})
+        equal = pl.col("same").all().over("model") & pl.col("moves").any().over("model")
+        return flags.select(equal).to_series().to_numpy()
 
     def _same_values(self) -> NDArray[np.bool_]:
         """Mask of equal values of two runs up to rounding, true also without a value on either side."""

@@ -212,11 +212,17 @@ def log_estimate(estimate: Estimate) -> Estimate:
     """The logarithm of an estimate: NaN where it is not positive."""
     replicates = None if estimate.replicates is None else _log(estimate.replicates)
     value = _log(estimate.value)
-    blocks, sizes = estimate.blocks, estimate.sizes
     plausible = None if estimate.plausible is None else _log(estimate.plausible)
-    kind, groups = estimate.kind, estimate.groups
     return Estimate(
-        value, estimate.status, blocks, replicates, sizes, None, kind, groups, plausible=plausible
+        value,
+        estimate.status,
+        estimate.blocks,
+        replicates,
+        estimate.sizes,
+        kind=estimate.kind,
+        groups=estimate.groups,
+        plausible=plausible,
+        fingerprints=estimate.fingerprints,
     )
 
 

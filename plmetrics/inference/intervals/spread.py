@@ -213,6 +213,8 @@ def of_tied_rows(
     allows: the interval of the difference is -+ z^2 / (n + z^2). Source: Tango (1998), Equivalence test and confidence
     interval for the difference in proportions for the paired-sample design, Statistics in Medicine 17(8).
     """
+    if model.reach is not None:
+        tied = tied & (model.reach == 0)  # ends of other rows stand
     if not tied.any():
         return model, baseline
     size = reduce(np.minimum, model.sizes)

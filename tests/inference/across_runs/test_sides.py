@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
+from scipy import stats
 
 import plmetrics as plm
 from plmetrics.inference.across_runs.sides import align
@@ -147,15 +148,36 @@ def test_the_same_model_again_is_equal() -> None:
     assert numbers.unique().rows() == [(0.0, 0.0, 0.0, 0.0, 1.0)]
 
 
-def test_equal_in_one_metric_alone_is_degenerate() -> None:
+def test_equal_calls_leave_open_what_their_rows_can() -> None:
+    """By Tango's (1998) interval; what is no share or mean in [0, 1] has no interval."""
     frame = run_pairs_table(400).with_columns(half=pl.when(pl.col("old") >= 0.5).then(0.9).otherwise(0.1))
-    before = evaluated(frame, {"m": "old"})
-    found = evaluated(frame, {"m": "half"}, compare={"run": before}).comparisons
-    by_metric = {
-        text: set(found.filter(metric=text, slice_set="overall")["interval_status"])
-        for text in ("precision", "log_loss")
-    }
-    assert by_metric == {"precision": {"degenerate"}, "log_loss": {"ok"}}
+    metrics = ["accuracy", "precision", "f1", "log_loss"]
+    before = evaluated(frame, {"m": "old"}, metrics=metrics)
+    found = evaluated(frame, {"m": "half"}, metrics=metrics, compare={"run": before}).comparisons
+    overall = {row["metric"]: row for row in found.filter(slice_set="overall").to_dicts()}
+    statuses = {name: row["interval_status"] for name, row in overall.items()}
+    assert statuses == {"accuracy": "ok", "precision": "ok", "f1": "degenerate", "log_loss": "ok"}
+    z2 = stats.norm.ppf(0.975) ** 2
+    for name, rows in (("accuracy", 400), ("precision", (frame["old"] >= 0.5).sum())):
+        assert overall[name]["upper"] == -overall[name]["lower"] == pytest.approx(z2 / (rows + z2), rel=0.35)
+        assert overall[name]["p_value"] == 1
+
+
+@pytest.mark.parametrize("again", ["rows", "units"])
+def test_five_rows_without_an_error_in_either_run_prove_nothing(again: str) -> None:
+    """Rows that both runs call rightly, or other rows of the same units."""
+    frame = pl.DataFrame({"y": [0, 1, 0, 1, 1], "p": [0.1, 0.8, 0.2, 0.9, 0.6], "customer": range(5)})
+    other = frame.with_columns(y=1 - pl.col("y"), p=1 - pl.col("p")) if again == "units" else frame
+    unit = {"unit": "customer"} if again == "units" else {}
+    gate = {"metric": "accuracy", "against": {"run": True}, "no_worse_than": 0.1, "using": "interval"}
+    asked: dict[str, Any] = {"metrics": ["accuracy", "f1"], "slices": [], **unit}
+    before = evaluated(frame, {"m": "p"}, **asked)
+    result = evaluated(other, {"m": "p"}, compare={"run": before}, gates=[gate], **asked)
+    found = {row["metric"]: row for row in result.comparisons.to_dicts()}
+    z2 = stats.norm.ppf(0.975) ** 2
+    assert found["accuracy"]["upper"] == -found["accuracy"]["lower"] == pytest.approx(z2 / (5 + z2))
+    assert found["f1"]["interval_status"] != "ok"
+    assert result.gates["verdict"].to_list() == ["inconclusive"]
 
 
 @pytest.mark.exhaustive
