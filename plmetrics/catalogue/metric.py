@@ -72,13 +72,12 @@ class Metric:
     each with the sum that is 0 then), `centred` (numbers whose moments are about a constant), `smooth` (a little more
     weight of a row moves it a little: the jackknife and the delta method need that), `needs_label` (whether it excludes
     rows without a label; by default if it reads labels), `additive` (a total: replicates are scaled to the table's
-    size), `size_free` (all rows twice leave it as it is), `compares_groups` (it is a gap between the slices of a set),
+    size), `size_free` (all rows twice leave it as it is), `compares_groups` (it is a gap between slices),
     `unit_by_model` (models have units of their own), `samples` (means of the samples that it contrasts, with factors of
-    their errors: rows that are all alike vary), `probability` (scores must lie in [0, 1]), `needs_score` (hard
-    predictions do not do). For warnings: `chance` (the value without skill), `rises_with_prevalence`, `rewards` (the
-    decisions that raise it, whatever the scores), `saturation` (the rank at which any order is best), `weighs_arms`.
-    For readers: `threshold_free`, `handles_imbalance`, `proper`, `interpretable`, `use_when`, `beware`, `formula`,
-    `reference`.
+    their errors: rows that are all alike vary), `probability` (scores must lie in [0, 1]), `needs_score` (hard calls do
+    not do). For warnings: `chance` (the value without skill), `rises_with_prevalence`, `rewards` (the decisions that
+    raise it, whatever the scores), `saturation` (the rank at which any order is best), `weighs_arms`. For readers:
+    `threshold_free`, `handles_imbalance`, `proper`, `interpretable`, `use_when`, `beware`, `formula`, `reference`.
 
     >>> import polars as pl, plmetrics as plm
     >>> class MeanAmountAtRisk(plm.Metric):
