@@ -267,7 +267,7 @@ def _groups(batches: Iterator[pa.RecordBatch], most: int | None) -> Iterator[lis
 def _state(plan: UnitPlan, table: pa.Table) -> tuple[int, bytes]:
     suite, variables, constants = open_plan(plan)
     schema = frame_of(plan.table["columns"]).schema
-    frame = pl.DataFrame(pl.from_arrow(table.rename_columns(list(schema)))).cast(dict(schema))
+    frame = pl.DataFrame(pl.from_arrow(table.rename_columns(list(schema)))).cast(schema)
     try:
         head, rows = count_rows(suite, replace(open_source(frame), kind="spark"), constants)
     except BaseException as error:
