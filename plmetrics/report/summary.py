@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plmetrics.core.results import TABLES, ResultTables, first_rows
-from plmetrics.features.registry import FEATURES, feature
 from plmetrics.report.slice_names import SliceNames
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
     from plmetrics.runs.outcome import Outcome
-    from plmetrics.suite.sections.section import Section
+    from plmetrics.suite.model import Suite
     from plmetrics.table.storage.places import Place
+
+EXPERIMENT = "experiment"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +28,7 @@ class Summary(ResultTables):
     grow with the number of rows, so that slices of different sizes are not compared by them, and `rising` those that
     rise with the share of positives; `record` is that of the run; `tests` are the names of those that were asked for;
     `query_metric` is that in which queries are compared; `place` is the run folder as it should be shown, `folder` that
-    folder; `sections` are those of features in the suite; `slice_names` are the names of its slices by their texts.
+    folder; `levels` are those of intervals of features, by key; `slice_names` are the names of slices for readers.
     """
 
     name: str
@@ -43,7 +44,7 @@ class Summary(ResultTables):
     query_metric: str | None = None
     place: str | None = None
     folder: Place | None = None
-    sections: Mapping[str, Section] = field(default_factory=dict)
+    levels: Mapping[str, float] = field(default_factory=dict)
     slice_names: SliceNames = field(default_factory=SliceNames)
 
     @property
@@ -73,21 +74,19 @@ def summarise(result: Outcome, place: str | None = None) -> Summary:
         query_metric=next((_text(curve.metric) for curve in suite.curves if curve.metric), None),
         place=place,
         folder=result.folder,
-        sections=suite.sections or _sections_of_record(result.record),
+        levels=_levels(suite, result.record),
         slice_names=names,
         **{name: names.rename(table) for name, table in tables.items()},
         others={name: names.rename(table) for name, table in others.items()},
     )
 
 
-def _sections_of_record(record: Mapping[str, Any]) -> dict[str, Section]:
-    """Sections of features in the record of a stored run, unchecked."""
-    content = record.get("suite") or {}
-    return {
-        key: feature(key).section.model_construct(**content[key])
-        for key in FEATURES
-        if isinstance(content.get(key), Mapping)
-    }
+def _levels(suite: Suite, record: Mapping[str, Any]) -> dict[str, float]:
+    """Levels of sections of a suite; one that was stored has its sections in the record alone, without defaults."""
+    plan = (record.get("suite") or {}).get(EXPERIMENT)
+    stored = {EXPERIMENT: plan.get("level", 0.95)} if isinstance(plan, Mapping) else {}
+    levels = {key: section.interval_level for key, section in suite.sections.items()}
+    return stored | {key: level for key, level in levels.items() if level is not None}
 
 
 def _text(metric: Any) -> str:

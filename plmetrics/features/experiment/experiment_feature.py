@@ -96,7 +96,7 @@ class ExperimentFeature(Feature):
         """A table per outcome: each arm against the control."""
         from plmetrics.features.experiment.readout_report import readout_lines
 
-        return readout_lines(summary.tables[self.key], width, ExperimentPlan.of(summary).level)
+        return readout_lines(summary.tables[self.key], width, summary.levels[self.key])
 
 
 def _is_no_number(value: pl.Expr) -> pl.Expr:

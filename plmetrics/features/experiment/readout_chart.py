@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plmetrics.core.errors import Problem
-from plmetrics.features.experiment.experiment_section import TASK, ExperimentPlan
+from plmetrics.features.experiment.experiment_section import TASK
 from plmetrics.report.charts.figure import Figure
 from plmetrics.report.charts.panels import column_of_panels
 from plmetrics.report.charts.rendering import require
@@ -41,7 +41,7 @@ def draw(selection: Selection) -> Figure:
             check_names(column, names, table[column])
             ratio = pl.col("test") == "sample_ratio"
             table = table.filter(ratio | pl.col(column).is_in(names))
-    return readout_chart(table, level=ExperimentPlan.of(summary).level)
+    return readout_chart(table, level=summary.levels[TASK])
 
 
 def readout_chart(readout: pl.DataFrame, *, level: float = 0.95) -> Figure:

@@ -63,8 +63,9 @@ def _of_outcome(rows: Sequence[Row], width: int, level: float, rest: str) -> lis
     columns = [
         *(Column("slice"), Column("arm"), Column("units", "right"), Column("mean", "right")),
         *(Column(f"{control} units", "right", optional=True), Column(f"{control} mean", "right")),
-        *(Column("difference"), Column("lift", "right", optional=True), Column("p", "right")),
-        *(Column(title, "right", optional=True) for title in ("adjusted", "needed", "detectable")),
+        *(Column("difference"), Column("lift", "right", optional=True)),
+        *(Column(title, "right") for title in ("p", "adjusted")),
+        *(Column(title, "right", optional=True) for title in ("needed", "detectable")),
     ]
     differences = align([row_estimate(row, "difference", signed=True) for row in first])
     cells = [_cells(row, difference) for row, difference in zip(first, differences, strict=True)]

@@ -86,7 +86,7 @@ def sizes(summary: Summary) -> list[str]:
     texts.append(plural(frame["model"].n_unique(), model))
     texts.append(plural(frame["metric"].n_unique(), "metric"))
     texts.append(plural(slices, "slice"))
-    levels = {summary.level, *(section.interval_level for section in summary.sections.values())}
+    levels = {summary.level, *summary.levels.values()}
     known = sorted(level for level in levels if level is not None)
     if known:
         texts.append(f"{' and '.join(map(level_text, known))} intervals")

@@ -37,8 +37,7 @@ def _section(summary: Summary, gallery: Gallery, feature: Feature, page: Feature
     frame = feature.page_rows(summary)
     if frame is None:
         return PageSection(page.title, [])
-    plan = summary.sections.get(feature.key)
-    level = (plan.interval_level if plan else None) or summary.level
+    level = summary.levels.get(feature.key, summary.level)
     table = shown_table(page.title, page.table, frame, page.columns.split(), level)
     return PageSection(page.title, [] if table is None else [*gallery.pictures(*feature.charts), table])
 
