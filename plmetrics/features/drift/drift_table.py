@@ -36,7 +36,7 @@ Batch = dict[str, Any]
 _UNITS = {"days": "in days", "seconds": "in seconds"}
 _WEIGHTED = "no p value: rows have weights"
 _CLUSTERED = "the p value takes rows for independent, which those of a unit are not"
-_FEW_EXPECTED = "some bins are expected to hold fewer than 5 rows"
+_FEW_EXPECTED = "some bins are expected to hold fewer than 5 rows: p is approximate"
 _SHIFTED = frozenset({"mean", "variance", "quantile", NULL_SHARE})
 
 

@@ -67,6 +67,10 @@ OF_RATES = "wilson"
 _CENTRED = {"ratio": centred_ratio, "minimum": centred_minimum}
 _CLIPPED = ("basic", "normal", "bca")
 """Forms whose ends may both lie beyond an end of the range: nothing is left of such an interval."""
+
+_ROUNDING = 1e-9
+"""Sizes of exactly 0 whose replicates differ by less are 0 in these, too."""
+
 _ONE_NUMBER = 1e-10
 """Rows whose numbers differ by less than this share of their mean are one number in double precision."""
 
@@ -102,7 +106,7 @@ def interval(
     1. value undefined: `undefined_value`; fewer than 2 blocks: `too_few_units`;
     2. more than 5 % of the replicates undefined: `undefined_replicates`;
     3. value at an end of its range, or all replicates equal: `wilson` for proportions, for ROC areas and Gini
-       `hanley_mcneil_score`, else none, `degenerate`;
+       `hanley_mcneil_score`, else none, `degenerate`, but for gaps of 0 (ratios: 1) that replicates move;
     4. the form that was asked for; with `auto`, `centred` for norm-type metrics, maxima, minima and smallest
        ratios, `t` for ROC and PR areas and below 400 blocks (50 for metrics that jump), else `percentile`. Where
        `bca` has no correction it is `percentile`.
@@ -159,7 +163,8 @@ def on_rungs(
     """
     value, blocks = estimate.value, estimate.blocks
     status = np.full(value.shape, "ok", dtype=object)
-    flat = described.constant | at_end(value, kind)
+    without_gap = (method == "centred") & (described.std_error > _ROUNDING) & _is_without_gap(value, kind)
+    flat = described.constant | (at_end(value, kind) & ~without_gap)
     below, above = estimate.hidden or np.zeros((2, *value.shape))
     reach = np.maximum(below, above)
     if kind.end_form is None:
@@ -186,6 +191,12 @@ def on_rungs(
     error = np.hypot(described.std_error, hidden_error((reach,), blocks, level))
     std_error = np.where((blocks < 2) | ~np.isfinite(value), np.nan, error)
     return Intervals(lower, upper, std_error, method, status, described.undefined)
+
+
+def _is_without_gap(value: Array, kind: ValueKind) -> NDArray[np.bool_]:
+    """Mask of sizes of gaps near 0, and ratios near 1, which those of replicates may leave."""
+    from_low, from_high = value - kind.bounds[0], kind.bounds[1] - value
+    return (from_low < from_high) & kind.is_norm | (from_low > from_high) & (kind.name == "ratio")
 
 
 def without(shape: tuple[int, ...], reason: str) -> Intervals:

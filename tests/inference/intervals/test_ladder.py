@@ -95,7 +95,8 @@ LOWEST = {"proportion": "wilson", "roc_area": "hanley_mcneil_score"}
 class TestFirstRungsHoldForEveryForm:
     @pytest.mark.parametrize("value", [0.0, 1.0, 1 - 1e-15])
     def test_at_an_end_of_the_range(self, kind: str, form: str, value: float) -> None:
-        method = LOWEST.get(kind)
+        gap_of_nothing = kind == "norm" and value == 0 and form in {"auto", "centred"}
+        method = "centred" if gap_of_nothing else LOWEST.get(kind)
         assert said(found(one(value), kind, form=form)) == (method, "ok" if method else "degenerate")
 
     def test_all_replicates_equal(self, kind: str, form: str) -> None:
@@ -190,6 +191,15 @@ def test_norm_type_metrics_use_their_deviations() -> None:
     made = found(one(0.3, deviations=np.linspace(0, 0.1, 1000)), "norm")
     assert made.lower[0] == pytest.approx(0.3 - 0.1 * (0.975 * 1001 - 1) / 999)
     assert made.upper[0] == pytest.approx(0.2 + 0.2 * (0.975 * 1001 - 1) / 999)
+
+
+def test_a_gap_of_0_that_replicates_move_reaches_as_far_as_they_do() -> None:
+    """As by shrinkage to a common rate, or less the noise; rounding is no move."""
+    drawn = np.maximum(np.linspace(-0.2, 0.2, 1001), 0.0)
+    made = found(one(0.0, replicates=drawn), "norm", (0, INFINITY))
+    assert said(made) == ("centred", "ok")
+    assert (made.lower[0], made.upper[0]) == (0.0, pytest.approx(np.quantile(drawn, 0.975), rel=0.005))
+    assert said(found(one(0.0, replicates=drawn * 1e-12), "norm", (0, INFINITY))) == (None, "degenerate")
 
 
 def test_slices_are_judged_one_by_one() -> None:

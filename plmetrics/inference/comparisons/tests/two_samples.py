@@ -92,7 +92,12 @@ class Homogeneity:
 def chi2_homogeneity(reference: Segments, current: Segments) -> Homogeneity:
     """Pearson's chi2 of a table of two rows, over nonempty bins, without a continuity correction.
 
-    With one bin the samples are the same: statistic 0, p 1.
+    With one bin the samples are the same: statistic 0, p 1. Where an expected count is below 5, p is that of the gamma
+    distribution with the mean and the variance that the statistic has among all tables of these totals: rare bins of
+    uneven samples make it far larger than that of chi2, and pooled they would hide what is new.
+
+    Source: Haldane (1940), The mean and variance of chi2, when used as a test of homogeneity, when expectations are
+    small, Biometrika 31(3/4).
     """
     from scipy.special import chdtrc
 
@@ -110,8 +115,25 @@ def chi2_homogeneity(reference: Segments, current: Segments) -> Homogeneity:
         least = np.minimum(least, -Segments(least_expected, both.offsets).largest())
     degrees = Segments((both.values > 0).astype(np.float64), both.offsets).total() - 1
     tested = degrees > 0
-    p_value = np.where(tested, chdtrc(np.maximum(degrees, 1.0), statistic), 1.0)
-    return Homogeneity(np.where(tested, statistic, 0.0), p_value, tested & (least < _FEW_EXPECTED))
+    few_rows = tested & (least < _FEW_EXPECTED)
+    mean, variance = _chi2_moments((reference.total(), current.total()), both, degrees + 1)
+    by_moments = few_rows & (variance > 0)
+    scale = np.where(by_moments, 2 * mean / np.where(by_moments, variance, 1.0), 1.0)
+    freedom = np.where(by_moments, mean * scale, np.maximum(degrees, 1.0))
+    p_value = np.where(tested, chdtrc(freedom, statistic * scale), 1.0)
+    return Homogeneity(np.where(tested, statistic, 0.0), p_value, few_rows)
+
+
+def _chi2_moments(sizes: tuple[Array, Array], both: Segments, bins: Array) -> tuple[Array, Array]:
+    """Mean and variance of Pearson's chi2 among all tables of the same totals; variance 0 below 4 rows."""
+    n = np.maximum(sum(sizes), 4.0)
+    inverse = np.divide(1.0, both.values, out=np.zeros_like(both.values), where=both.values > 0)
+    of_rows = (n * sum(1 / np.maximum(size, 1.0) for size in sizes) - 4) / (n - 2)
+    of_bins = (n * Segments(inverse, both.offsets).total() - bins**2) / (n - 2)
+    even_rows, even_bins = (n - 2) / (n - 1), (bins - 1) * (n - bins) / (n - 1)
+    variance = 2 * n / (n - 3) * (even_rows - of_rows) * (even_bins - of_bins)
+    variance += n**2 / (n - 1) * of_rows * of_bins
+    return n * (bins - 1) / (n - 1), np.where(sum(sizes) >= 4, variance, 0.0)
 
 
 def ks_distance(reference: Segments, current: Segments) -> Array:

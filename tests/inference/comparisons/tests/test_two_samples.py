@@ -67,10 +67,49 @@ def test_bins_that_no_row_is_in_do_not_count() -> None:
     expected = stats.chi2_contingency(table, correction=False)
     found = chi2_homogeneity(before, now)
     assert found.statistic == pytest.approx([expected.statistic, 0])
-    assert found.p_value == pytest.approx([expected.pvalue, 1])
+    assert found.p_value == pytest.approx([0.0016, 1], abs=5e-4)  # of all tables of these totals
     assert found.few_rows.tolist() == [True, False]
     assert jensen_shannon(cut([1, 0]), cut([0, 5])) == pytest.approx([1])
     assert psi(cut([1, 0, 0]), cut([1, 0, 0]), 1e-4) == pytest.approx([0])
+
+
+RARE = np.array([0.5, 0.3, 0.1, 0.05, *[0.005] * 10])
+
+
+@pytest.mark.parametrize(("before", "now"), [(2000, 50), (100, 100), (20_000, 60)])
+def test_rare_bins_are_no_change(before: int, now: int) -> None:
+    """By the chi2 distribution 10 % of 50 rows against 2,000 were below 0.05, and 5 % below 0.01."""
+    random, tables = np.random.default_rng(3), 4000
+    drawn = (random.multinomial(rows, RARE, tables) for rows in (before, now))
+    found = chi2_homogeneity(*(cut(*sample.tolist()) for sample in drawn))
+    assert found.few_rows.mean() > 0.99
+    assert np.mean(found.p_value < 0.05) == pytest.approx(0.05, abs=0.012)
+    assert 0.005 < np.mean(found.p_value < 0.01) < 0.02
+
+
+def test_a_new_bin_is_a_change() -> None:
+    """Bins that are pooled until 5 rows are expected hide it among the others."""
+    random, tables = np.random.default_rng(4), 300
+    before, now = (
+        random.multinomial(2000, [*RARE, 0], tables),
+        random.multinomial(50, [*(RARE * 0.9), 0.1], tables),
+    )
+    found = chi2_homogeneity(*(cut(*sample.tolist()) for sample in (before, now)))
+    assert np.mean(found.p_value < 0.01) > 0.9
+
+
+@pytest.mark.parametrize("now", [[2, 2, 0, 2, 0, 1], [3, 2, 1, 1, 0, 1]])
+def test_chance_of_rare_bins_is_that_of_all_tables_of_these_totals(now: list[int]) -> None:
+    """The chi2 distribution says less than a tenth of it."""
+    before = np.array([300, 150, 40, 9, 1, 2])
+    found = chi2_homogeneity(cut(before.tolist()), cut(now))
+    totals = before + now
+    drawn = stats.multivariate_hypergeom.rvs(totals, sum(now), size=100_000, random_state=1)
+    expected = np.outer([sum(now), before.sum()], totals) / totals.sum()
+    deviations = (drawn - expected[0]) ** 2 / expected[0] + (totals - drawn - expected[1]) ** 2 / expected[1]
+    exact = np.mean(deviations.sum(axis=1) >= found.statistic[0] - 1e-9)
+    assert exact / 2 < found.p_value[0] < exact * 2
+    assert stats.chi2.sf(found.statistic[0], len(now) - 1) < exact / 10
 
 
 @pytest.mark.parametrize(
