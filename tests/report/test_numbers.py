@@ -98,7 +98,8 @@ def test_no_number_is_shown_at_a_limit_that_it_is_not_at(
     low, high = beside.interval.strip("[]").split(", ")
     shown = [alone.value, beside.value, low, high]
     for text, exact in zip([text.replace(",", "") for text in shown], (value, value, *ends), strict=True):
-        assert (float(text) > limit, float(text) < limit) == (exact > limit, exact < limit)
+        if exact != limit or limit == round(limit, 2):
+            assert (float(text) > limit, float(text) < limit) == (exact > limit, exact < limit)
 
 
 @pytest.mark.parametrize(
