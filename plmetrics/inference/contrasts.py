@@ -125,13 +125,11 @@ class Contrasts:
             both = of_tied_rows(*both, tied, self._analysis.level)
         sides = ContrastSides(*both, equal, n.reshape(-1), same)
         tolerance = None
-        if scale != "difference":
+        if scale != "difference" and not tied.any():
             for name in (name for pair in pairs for name in pair):
                 if name not in logs:
                     logs[name] = log_estimate(estimates[name].estimate)
             tolerance = of_other_rows(*(stack([logs[pair[side]] for pair in pairs]) for side in (0, 1)))
-            if tied.any():
-                tolerance = log_estimate(sides.model), log_estimate(sides.baseline)
         difference = self._contrast(sides, scale, place.metric, tolerance, other_rows=False)
         pair = sides.model, sides.baseline
         difference = bounded_by_noise(difference, pair, place.metric, sides.n, scale, self._analysis.level)

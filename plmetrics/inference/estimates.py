@@ -67,11 +67,14 @@ def estimate(
     if threshold is not None and np.isnan(threshold):
         status[status == "ok"] = "unreachable"
     by_block = chunk.sums.by_block(metric, model, prefix)
-    equal = chunk.sums.equal_blocks(metric.denominators(by_block))
+    masses = metric.denominators(by_block)
+    equal = chunk.sums.equal_blocks(masses)
     value, sizes = np.where(status == "ok", values.value, np.nan), _sizes(metric, totals, equal, population)
     hidden = None
-    if is_of_rates(metric) and values.replicates is not None:
-        hidden = _hidden(metric, totals, by_block, chunk.sums, population, level)
+    if is_of_rates(metric) and (rates := metric.rates(by_block)) is not None:
+        masses = tuple(np.moveaxis(rates[1], -1, 0))
+        if values.replicates is not None:
+            hidden = _hidden(metric, totals, masses, chunk.sums, population, level)
     plausible = _plausible(values, value, sizes, metric, level) if hidden is None else _farther(value, hidden)
     point_estimate = Estimate(
         value,
@@ -85,24 +88,28 @@ def estimate(
         values.placements,
         plausible=plausible,
         hidden=hidden,
-        fingerprints=() if plausible is None else _fingerprints(metric, totals, by_block, chunk.sums),
+        fingerprints=() if plausible is None else _fingerprints(metric, totals, masses, chunk.sums),
     )
     bounded = (status == "ok") | (status == UNREACHABLE_ON_GRID)
     bound = None if values.bound is None else np.where(bounded, values.bound, np.nan)
-    cut: Array | None
-    if values.threshold is not None:
-        cut = np.where(status == "ok", values.threshold, np.nan)
-    elif threshold is not None:
-        cut = np.full(status.shape, threshold)
-    else:
-        different = metric.fixed_threshold == DEFAULT_THRESHOLD and population.thresholds_by_class(
-            metric, model
-        )
-        cut = np.full(status.shape, np.nan) if different else None
+    cut = _cut(values, status, metric, model, population)
     columns = EstimateColumns(
         point_estimate, totals.n, totals.weight, bound, _notes(metric, totals, status), cut
     )
     return _with_labels(columns, metric, model, chunk.sums, population)
+
+
+def _cut(
+    values: MetricValues, status: Texts, metric: Metric, model: str, population: Population
+) -> Array | None:
+    """The threshold behind each value; None where it is the usual one."""
+    if values.threshold is not None:
+        return np.where(status == "ok", values.threshold, np.nan)
+    threshold = population.threshold(metric, model)
+    if threshold is not None:
+        return np.full(status.shape, threshold)
+    different = metric.fixed_threshold == DEFAULT_THRESHOLD and population.thresholds_by_class(metric, model)
+    return np.full(status.shape, np.nan) if different else None
 
 
 def _plausible(
@@ -117,19 +124,24 @@ def _plausible(
 
 
 def _hidden(
-    metric: OfRates, totals: View, by_block: View, sums: ModelSums, population: Population, level: float
+    metric: OfRates,
+    totals: View,
+    masses: tuple[Array, ...],
+    sums: ModelSums,
+    population: Population,
+    level: float,
 ) -> tuple[Array, Array] | None:
     """How far below and above the value the rates of 0 or 1 among its parts leave it."""
     from plmetrics.inference.intervals.closed_forms import reach_of_rates, share_of, wilson
 
-    rates, masses = metric.rates(totals), metric.rates(by_block)
-    if rates is None or masses is None:
+    rates = metric.rates(totals)
+    if rates is None:
         return None
     part, size = (np.asarray(sums_of_rates, dtype=np.float64) for sums_of_rates in rates)
     with np.errstate(divide="ignore", invalid="ignore"):
         rate = share_of(part / size, (0.0, 1.0))
         if not population.independent:
-            equal = sums.equal_blocks(tuple(np.moveaxis(masses[1], -1, 0)))
+            equal = sums.equal_blocks(masses)
             size = np.stack([kish_sizes(each, population.blocks, totals.n) for each in equal], axis=-1)
         lower, upper = wilson(rate, size, level)
         away = np.where(rate == 1.0, lower, np.where(rate == 0.0, upper, rate))
@@ -137,10 +149,10 @@ def _hidden(
     return reach_of_rates(-slope, size, level), reach_of_rates(slope, size, level)
 
 
-def _fingerprints(metric: Metric, totals: View, by_block: View, sums: ModelSums) -> tuple[Array, ...]:
+def _fingerprints(
+    metric: Metric, totals: View, masses: tuple[Array, ...], sums: ModelSums
+) -> tuple[Array, ...]:
     """Fingerprints of the rows that the metric's denominators count, or those of its rates."""
-    rates = metric.rates(by_block) if is_of_rates(metric) else None
-    masses = metric.denominators(by_block) if rates is None else tuple(np.moveaxis(rates[1], -1, 0))
     whole = metric.behind_cut(totals) == 1.0
     return tuple(np.where(whole, each, np.nan) for each in sums.fingerprints(masses))
 
