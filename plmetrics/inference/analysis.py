@@ -177,10 +177,10 @@ class _Tables:
         self._keeper = keeper
         slices, unlabelled = [states.slices for states in analysis.sets], bool(analysis.population.scored)
         self._metrics = metrics_rows(slices, unlabelled=unlabelled)
-        self._contrasts = _contrasts(analysis)
         self._kinds = analysis.metric_numbers
         (chunk,) = chunks(analysis.sets[0].sums, analysis.weights)
         self._overall = self._estimates(0, chunk)
+        self._contrasts = _contrasts(analysis, self._overall)
 
     def frames(self) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Both tables."""
@@ -274,13 +274,13 @@ class _Tables:
             self._keeper.add(place.index, metric, part, place.class_name)
 
 
-def _contrasts(analysis: Analysis) -> Contrasts | None:
+def _contrasts(analysis: Analysis, overall: Estimates) -> Contrasts | None:
     """Builder of the rows of `comparisons`; None where nothing is compared."""
     if analysis.suite.compare is None and not analysis.pairs:
         return None
     from plmetrics.inference.contrasts import Contrasts
 
-    return Contrasts(analysis)
+    return Contrasts(analysis, overall)
 
 
 def correct_comparisons(analysis: Analysis, comparisons: pl.DataFrame) -> pl.DataFrame:

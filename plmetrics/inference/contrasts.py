@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.catalogue.metric import TOTAL, Metric
+from plmetrics.catalogue.needs import Points, Ranks
 from plmetrics.core.threads import batches
 from plmetrics.inference.comparisons.inflation import (
     NOISE_NOTE,
@@ -31,6 +32,7 @@ from plmetrics.inference.comparisons.paired_bootstrap import (
     without_spread,
 )
 from plmetrics.inference.estimate import Estimate, ReplicateKind, of_other_rows
+from plmetrics.inference.intervals.closed_forms import at_end
 from plmetrics.inference.intervals.spread import DEGENERATE, of_tied_rows, without_difference
 from plmetrics.inference.records import entries_of
 from plmetrics.inference.tables import TESTS, comparison_columns, comparison_rows
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from plmetrics.inference.chunks import EstimateColumns
+    from plmetrics.inference.estimates import Estimates
     from plmetrics.inference.subject import Analysis, MetricPlace, SliceEstimates
     from plmetrics.suite.model import Suite
 
@@ -57,6 +60,10 @@ _OTHER_WEIGHTS = "the models weigh the same rows differently: a total is larger 
 _NOTES = np.array([None, OTHER_ROWS, _OTHER_WEIGHTS, NOISE_NOTE], dtype=object)
 _OF_SIZES = np.array([None, f"it {TOTAL}", NOISE_NOTE], dtype=object)
 _ROUNDING = 1e-9
+_OF_ORDER = {"roc_area", "pr_area"}
+"""Kinds of values that each change of the order changes."""
+_FEW_UNITS = 30
+"""Fewer rows of a class may stand in the same order by chance."""
 _AT_ONCE = 1 << 22
 """How many replicates are held against others at a time."""
 
@@ -83,8 +90,9 @@ class ContrastSides:
 class Contrasts:
     """The rows of `comparisons`, made chunk by chunk from the estimates of a run."""
 
-    def __init__(self, analysis: Analysis) -> None:
+    def __init__(self, analysis: Analysis, overall: Estimates) -> None:
         self._analysis = analysis
+        self._same_order = pairs_of_one_order(analysis, overall)
         self._rows = comparison_rows([states.slices for states in analysis.sets])
         self._numbers = analysis.metric_numbers
         compare = analysis.suite.compare
@@ -120,8 +128,12 @@ class Contrasts:
         both = of_other_rows(*(stack([estimates[pair[side]].estimate for pair in pairs]) for side in (0, 1)))
         same = np.concatenate([same_size(estimates[model], estimates[baseline]) for model, baseline in pairs])
         tied = np.zeros_like(equal)
+        one_order = np.repeat([reads_order(place.metric) and pair in self._same_order for pair in pairs], slices)
+        if one_order.any() or place.metric.value_kind.end_form == "wilson":
+            alike = same & ~equal & without_difference(*both)
+            equal |= alike & one_order
         if place.metric.value_kind.end_form == "wilson":
-            tied = same & ~equal & without_difference(*both)
+            tied = alike & ~equal
             both = of_tied_rows(*both, tied, self._analysis.level)
         sides = ContrastSides(*both, equal, n.reshape(-1), same)
         tolerance = None
@@ -260,6 +272,33 @@ class Contrasts:
     def frame(self) -> pl.DataFrame:
         """All rows, in result order."""
         return self._rows.frame()
+
+
+def reads_order(metric: Metric) -> bool:
+    """Whether a metric reads the order of the scores, and not the scores."""
+    need = metric.needs
+    return isinstance(need, Ranks) or (isinstance(need, Points) and need.by is None and not need.scores)
+
+
+def pairs_of_one_order(analysis: Analysis, overall: Estimates) -> set[tuple[str, str]]:
+    """Pairs of models that order all rows alike, as a model and its Platt scaling do.
+
+    An area or a rank correlation of theirs is the same in all replicates. Of few rows, or at an end of its range, it
+    may be the same for other orders.
+    """
+    telling = [
+        metric
+        for metric in analysis.suite.state_metrics("overall")
+        if reads_order(metric) and (metric.value_kind.name in _OF_ORDER or isinstance(metric.needs, Ranks))
+    ]
+    return {pair for metric in telling for pair in analysis.pairs if _one_order(metric, overall, *pair)}
+
+
+def _one_order(metric: Metric, overall: Estimates, model: str, baseline: str) -> bool:
+    first, second = (overall.of_model(metric, name) for name in (model, baseline))
+    blocks, value = first.estimate.blocks, first.estimate.value
+    inner = ~at_end(value, metric.value_kind) & (blocks >= _FEW_UNITS)
+    return bool((inner & same_size(first, second) & without_difference(first.estimate, second.estimate)).all())
 
 
 def pairs_by_scale(suite: Suite, pairs: Sequence[tuple[str, str]]) -> dict[str, set[tuple[str, str]]]:

@@ -215,3 +215,34 @@ def test_models_that_no_row_tells_apart_are_equal_up_to_what_the_rows_leave_open
     assert errs["difference"].to_list() == pytest.approx([0.0] * 3, abs=1e-12)
     assert errs["std_error"].min() > 1e-3
     assert set(errs["reading"]) == {"unclear"}
+
+
+def test_a_model_and_its_scaling_are_equal_to_metrics_of_the_order() -> None:
+    """Platt's scaling keeps the order of all rows. Equal areas of few rows, or of 1, may be of other orders."""
+    rng = np.random.default_rng(5)
+    label = (rng.random(400) < 0.3).astype(int)
+    score = 1 / (1 + np.exp(-rng.normal(label * 1.3, 1.0)))
+    swapped = score.copy()
+    order = np.argsort(score)
+    near = order[np.flatnonzero(np.diff(label[order]))[50] + np.array([0, 1])]  # a positive beside a negative
+    swapped[near] = score[near[::-1]]
+    group = np.where(np.arange(400) < 12, "few", "most")
+    frame = pl.DataFrame({"y": label, "p": score, "platt": score**2, "swapped": swapped, "g": group})
+    asked: dict[str, Any] = {"label": "y", "compare": {"baseline": "p", "scales": ["difference", "ratio"]}}
+    asked |= {"uncertainty": {"replicates": 100}, "slices": {"g": "g"}, "models": ["p", "platt", "swapped"]}
+    metrics = ["recall_at_fpr(fpr=0.1)", "ks", "roc_auc", "average_precision", "brier"]
+    found = plm.evaluate(frame, **asked, metrics=metrics).comparisons
+    scaled = found.filter(pl.col("model") == "platt", pl.col("metric") != "brier")
+    assert scaled.height == 2 * 3 * 4
+    sure = pl.col("scale").replace_strict({"difference": 0.0, "ratio": 1.0})
+    assert scaled.select(((pl.col("lower") == sure) & (pl.col("upper") == sure)).all()).item()
+    assert set(scaled["reading"]) == {"equal"}
+    assert found.filter(model="platt", metric="brier")["std_error"].min() > 0
+    other = found.filter(model="swapped", metric="roc_auc", scale="difference", slice="all")
+    assert other["std_error"].item() > 0
+
+    few = plm.evaluate(frame[:60], **asked, metrics=["roc_auc"]).comparisons
+    assert set(few.filter(model="platt")["interval_status"]) == {"degenerate"}
+    sides = frame.with_columns(p=pl.col("y") * 0.5 + 0.3 + pl.col("p") / 10, platt=pl.col("y") * 0.5 + pl.col("p") / 4)
+    ends = plm.evaluate(sides, **asked, metrics=["roc_auc", "average_precision"]).comparisons
+    assert ends.filter(model="platt", reading="equal").is_empty()
