@@ -128,7 +128,9 @@ class Contrasts:
         both = of_other_rows(*(stack([estimates[pair[side]].estimate for pair in pairs]) for side in (0, 1)))
         same = np.concatenate([same_size(estimates[model], estimates[baseline]) for model, baseline in pairs])
         tied = np.zeros_like(equal)
-        one_order = np.repeat([reads_order(place.metric) and pair in self._same_order for pair in pairs], slices)
+        one_order = np.repeat(
+            [reads_order(place.metric) and pair in self._same_order for pair in pairs], slices
+        )
         if one_order.any() or place.metric.value_kind.end_form == "wilson":
             alike = same & ~equal & without_difference(*both)
             equal |= alike & one_order
@@ -298,7 +300,9 @@ def _one_order(metric: Metric, overall: Estimates, model: str, baseline: str) ->
     first, second = (overall.of_model(metric, name) for name in (model, baseline))
     blocks, value = first.estimate.blocks, first.estimate.value
     inner = ~at_end(value, metric.value_kind) & (blocks >= _FEW_UNITS)
-    return bool((inner & same_size(first, second) & without_difference(first.estimate, second.estimate)).all())
+    return bool(
+        (inner & same_size(first, second) & without_difference(first.estimate, second.estimate)).all()
+    )
 
 
 def pairs_by_scale(suite: Suite, pairs: Sequence[tuple[str, str]]) -> dict[str, set[tuple[str, str]]]:

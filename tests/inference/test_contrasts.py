@@ -243,6 +243,8 @@ def test_a_model_and_its_scaling_are_equal_to_metrics_of_the_order() -> None:
 
     few = plm.evaluate(frame[:60], **asked, metrics=["roc_auc"]).comparisons
     assert set(few.filter(model="platt")["interval_status"]) == {"degenerate"}
-    sides = frame.with_columns(p=pl.col("y") * 0.5 + 0.3 + pl.col("p") / 10, platt=pl.col("y") * 0.5 + pl.col("p") / 4)
+    sides = frame.with_columns(
+        p=pl.col("y") * 0.5 + 0.3 + pl.col("p") / 10, platt=pl.col("y") * 0.5 + pl.col("p") / 4
+    )
     ends = plm.evaluate(sides, **asked, metrics=["roc_auc", "average_precision"]).comparisons
     assert ends.filter(model="platt", reading="equal").is_empty()
