@@ -37,6 +37,17 @@ def test_an_area_below_chance_is_told(uncertainty: Any) -> None:
     assert "which class scores are of" in text
 
 
+@pytest.mark.parametrize("uncertainty", [None, True])
+@pytest.mark.parametrize("away", [0.0, 0.01])
+def test_the_prevalence_for_all_rows_is_no_worse_than_nothing(uncertainty: Any, away: float) -> None:
+    """The skill of a constant is 0 up to rounding, or that of another sample's prevalence."""
+    constant = FRAME.with_columns(p=pl.lit(LABEL.mean() + away))
+    assert warnings_of(constant, label="y", models="p", metrics=["brier_skill"], uncertainty=uncertainty) == []
+    wrong = FRAME.with_columns(p=pl.lit(0.5))
+    (text,) = warnings_of(wrong, label="y", models="p", metrics=["brier_skill"], uncertainty=uncertainty)
+    assert text.startswith("model 'p': brier_skill -0.")
+
+
 def test_a_few_rows_are_no_evidence() -> None:
     rows = pl.DataFrame({"y": [1, 0, 1, 0], "p": [0.1, 0.9, 0.2, 0.8], "q": [1.0, 5.0, 2.0, 0.0]})
     assert warnings_of(rows, label="y", models="p", metrics=["roc_auc"]) == []
