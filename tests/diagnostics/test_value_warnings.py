@@ -42,7 +42,9 @@ def test_an_area_below_chance_is_told(uncertainty: Any) -> None:
 def test_the_prevalence_for_all_rows_is_no_worse_than_nothing(uncertainty: Any, away: float) -> None:
     """The skill of a constant is 0 up to rounding, or that of another sample's prevalence."""
     constant = FRAME.with_columns(p=pl.lit(LABEL.mean() + away))
-    assert warnings_of(constant, label="y", models="p", metrics=["brier_skill"], uncertainty=uncertainty) == []
+    assert (
+        warnings_of(constant, label="y", models="p", metrics=["brier_skill"], uncertainty=uncertainty) == []
+    )
     wrong = FRAME.with_columns(p=pl.lit(0.5))
     (text,) = warnings_of(wrong, label="y", models="p", metrics=["brier_skill"], uncertainty=uncertainty)
     assert text.startswith("model 'p': brier_skill -0.")

@@ -218,6 +218,10 @@ def test_drop_per_model_chooses_on_the_rows_of_each_model():
         ("fbeta(beta=max(f1))", "beta cannot be max(f1)"),
         ({"metric": "recall", "select_on": "g = 'a'"}, "select_on needs a threshold that is chosen"),
         ({"metric": "recall(threshold=max(f1))", "select_on": 3}, "select_on must be an SQL condition"),
+        (
+            {"metric": "recall(threshold=max(f1))", "select_on": ""},
+            "select_on must be an SQL condition, not ''",
+        ),
     ],
 )
 def test_what_is_wrong_is_said(metric, words):

@@ -41,7 +41,7 @@ def slice_keys(name: str, spec: SliceSpec, schema: pl.Schema) -> list[list[Slice
 
 
 def crossed_sets(suite: Suite, sets: Sequence[SliceSet]) -> list[SliceSet]:
-    """Sets of groups crossed with the levels of within-level comparisons.
+    """Sets of groups crossed with the levels of within-level comparisons; none of sets with a problem of their own.
 
     Raises:
         ConfigError: one of them is of tags, of which a row may have many.
@@ -51,6 +51,8 @@ def crossed_sets(suite: Suite, sets: Sequence[SliceSet]) -> list[SliceSet]:
     for name, metrics in suite.crossings.items():
         index = next(n for n, metric in enumerate(suite.metrics) if metric.text == metrics[0].text)
         _, *crossing = name.split("|")
+        if not by_name.keys() >= set(crossing):
+            continue
         for part in crossing:
             if by_name[part].is_tagged:
                 msg = f"slice set '{part}' is of tags, and a row may have many: it cannot be crossed"

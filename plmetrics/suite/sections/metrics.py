@@ -116,11 +116,17 @@ class MetricReader:
             hint = "such as max(f1), min(expected_cost(cost_fp=1, cost_fn=5)) or at(recall=0.9)"
             self._findings.add("select_on needs a threshold that is chosen from rows", path, hint)
             return None
-        if not isinstance(condition, str):
-            self._findings.add(f"select_on must be an SQL condition, not {message_text(condition)}", path)
+        if not self._is_selection(condition, path):
             return None
-        check_predicate(condition, path, self._findings)
         return dataclasses.replace(metric, threshold=dataclasses.replace(rule, select_on=condition))  # type: ignore[call-arg]
+
+    def _is_selection(self, condition: Any, path: SuitePath) -> bool:
+        """Whether rows can be selected by a condition; its problems are noted."""
+        if isinstance(condition, str) and condition:
+            check_predicate(condition, path, self._findings)
+            return True
+        self._findings.add(f"select_on must be an SQL condition, not {message_text(condition)}", path)
+        return False
 
     def read(self, value: Any, path: SuitePath) -> Metric | None:
         """One metric; None, with the problem noted, if there is no such metric."""
@@ -243,7 +249,7 @@ class MetricReader:
 
         rule = read_rule(call, metric_of)
         if rule.select_on is not None:
-            check_predicate(rule.select_on, path, self._findings)
+            self._is_selection(rule.select_on, path)
         return rule
 
 
