@@ -76,10 +76,10 @@ def settings(summary: Summary) -> PageSection:
 
 
 def _file_parts(file: Mapping[str, Any]) -> list[str]:
-    """A file's path, its rows where they were counted, and its digest."""
-    rows = file.get("rows")
+    """A file's path, and its rows and digest where they are recorded."""
+    rows, digest = file.get("rows"), file.get("digest")
     counted = [] if rows is None else [plural(rows, "row")]
-    return [str(file["path"]), *counted, f"digest {file['digest']}"]
+    return [str(file["path"]), *counted, *([] if digest is None else [f"digest {digest}"])]
 
 
 def _plain(value: object) -> object:
