@@ -131,10 +131,11 @@ class Contrasts:
         one_order = np.repeat(
             [reads_order(place.metric) and pair in self._same_order for pair in pairs], slices
         )
-        if one_order.any() or place.metric.value_kind.end_form == "wilson":
+        of_rates = place.metric.value_kind.end_form == "wilson" or both[0].tie is not None
+        if of_rates or one_order.any():
             alike = same & ~equal & without_difference(*both)
             equal |= alike & one_order
-        if place.metric.value_kind.end_form == "wilson":
+        if of_rates:
             tied = alike & ~equal
             both = of_tied_rows(*both, tied, self._analysis.level)
         sides = ContrastSides(*both, equal, n.reshape(-1), same)

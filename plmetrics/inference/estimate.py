@@ -41,7 +41,8 @@ class Estimate:
     independent rows say, NaN where they do not, and `rows` their effective numbers; None where blocks alone do.
     `plausible` are, of shares and areas, the other ends of the intervals of values at an end of their range, which no
     replicate moves, and the values elsewhere. `hidden` is, of functions of rates, how far below and above they may
-    be beside what replicates show, for some of the rates are 0 or 1. `fingerprints` are those of the rows that
+    be beside what replicates show, for some of the rates are 0 or 1; `tie` is how far two models may differ whose rates
+    are the same. `fingerprints` are those of the rows that
     denominators count, equal where two models count the same; NaN where these lie behind a cut of scores.
     """
 
@@ -58,6 +59,7 @@ class Estimate:
     rows: NDArray[np.int64] | None = None
     plausible: Array | None = None
     hidden: tuple[Array, Array] | None = None
+    tie: Array | None = None
     fingerprints: tuple[Array, ...] = ()
 
     @property

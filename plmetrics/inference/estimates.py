@@ -70,11 +70,12 @@ def estimate(
     masses = metric.denominators(by_block)
     equal = chunk.sums.equal_blocks(masses)
     value, sizes = np.where(status == "ok", values.value, np.nan), _sizes(metric, totals, equal, population)
-    hidden = None
+    hidden = tie = None
     if is_of_rates(metric) and (rates := metric.rates(by_block)) is not None:
         masses = tuple(np.moveaxis(rates[1], -1, 0))
         if values.replicates is not None:
-            hidden = _hidden(metric, totals, masses, chunk.sums, population, level)
+            *ends, tie = _reaches(metric, totals, masses, chunk.sums, population, level)
+            hidden = ends[0], ends[1]
     plausible = _plausible(values, value, sizes, metric, level) if hidden is None else _farther(value, hidden)
     point_estimate = Estimate(
         value,
@@ -88,6 +89,7 @@ def estimate(
         values.placements,
         plausible=plausible,
         hidden=hidden,
+        tie=tie,
         fingerprints=() if plausible is None else _fingerprints(metric, totals, masses, chunk.sums),
     )
     bounded = (status == "ok") | (status == UNREACHABLE_ON_GRID)
@@ -123,20 +125,19 @@ def _plausible(
     return plausible_end(value, sizes, metric.value_kind, level)
 
 
-def _hidden(
+def _reaches(
     metric: OfRates,
     totals: View,
     masses: tuple[Array, ...],
     sums: ModelSums,
     population: Population,
     level: float,
-) -> tuple[Array, Array] | None:
-    """How far below and above the value the rates of 0 or 1 among its parts leave it."""
+) -> tuple[Array, Array, Array]:
+    """How far below and above the value the rates of 0 or 1 among its parts leave it, and how far all of them do."""
     from plmetrics.inference.intervals.closed_forms import reach_of_rates, share_of, wilson
 
     rates = metric.rates(totals)
-    if rates is None:
-        return None
+    assert rates is not None
     part, size = (np.asarray(sums_of_rates, dtype=np.float64) for sums_of_rates in rates)
     with np.errstate(divide="ignore", invalid="ignore"):
         rate = share_of(part / size, (0.0, 1.0))
@@ -144,9 +145,11 @@ def _hidden(
             equal = sums.equal_blocks(masses)
             size = np.stack([kish_sizes(each, population.blocks, totals.n) for each in equal], axis=-1)
         lower, upper = wilson(rate, size, level)
-        away = np.where(rate == 1.0, lower, np.where(rate == 0.0, upper, rate))
+        away = np.where(rate >= 0.5, lower, upper)
         slope = np.nan_to_num(metric.changes(totals, rate, away) / np.abs(away - rate), posinf=0, neginf=0)
-    return reach_of_rates(-slope, size, level), reach_of_rates(slope, size, level)
+    at_end = np.where((rate == 0.0) | (rate == 1.0), slope, 0.0)
+    below, above, either = (reach_of_rates(each, size, level) for each in (-at_end, at_end, np.abs(slope)))
+    return below, above, either
 
 
 def _fingerprints(

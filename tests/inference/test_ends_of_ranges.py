@@ -91,7 +91,7 @@ def test_a_value_that_no_replicate_moves_is_not_held_against_other_rows(scale: s
     """It has no interval, so that nothing says how sure it is; shares and areas have one that stands in for it."""
     found = compared(
         perfect_slice(),
-        metrics=["f1", "mcc", "average_precision", "accuracy"],
+        metrics=["cohen_kappa", "mcc", "average_precision", "accuracy"],
         slices=["g"],
         compare={"slices": {"g": ["rest", "all"]}, "scales": [scale]},
         uncertainty={"replicates": 200, "method": method},
@@ -107,21 +107,21 @@ def test_a_value_that_no_replicate_moves_is_not_held_against_other_rows(scale: s
 
 def test_a_gate_on_a_value_that_no_replicate_moves_is_inconclusive() -> None:
     gate = {
-        "metric": "f1",
+        "metric": "mcc",
         "slices": "g",
         "against": {"slice": "rest"},
         "better_than": 0.0,
         "using": "interval",
     }
     asked: dict[str, Any] = {"slices": ["g"], "compare": {"slices": {"g": "rest"}}} | ASKED
-    made = plm.evaluate(perfect_slice(), label="y", models="p", metrics=["f1"], gates=[gate], **asked).gates
+    made = plm.evaluate(perfect_slice(), label="y", models="p", metrics=["mcc"], gates=[gate], **asked).gates
     assert made.filter(slice="g=b")["verdict"].to_list() == ["inconclusive"]
 
 
 @pytest.mark.parametrize("kind", ["difference", "ratio"])
 def test_a_gap_to_a_value_that_no_replicate_moves_has_no_interval(kind: str) -> None:
-    """A gap is as sure as its groups; F1 of 1 and 0.8 were always told apart."""
-    metrics = [f"disparity({name}, by=g, kind={kind})" for name in ("f1", "accuracy")]
+    """A gap is as sure as its groups; MCC of 1 and 0.6 were always told apart."""
+    metrics = [f"disparity({name}, by=g, kind={kind})" for name in ("mcc", "accuracy")]
     asked: dict[str, Any] = {"slices": ["g"], "metrics": metrics} | ASKED
     made = plm.evaluate(perfect_slice(), label="y", models="p", **asked).metrics.sort("metric")
     assert made["interval_status"].to_list() == ["ok", "undefined_replicates"]

@@ -125,3 +125,30 @@ def test_macro_recall_holds_the_truth(sizes: tuple[int, ...]) -> None:
     assert np.mean((lower <= rate) & (rate <= upper)) > 0.95 - 3 * (0.95 * 0.05 / TABLES) ** 0.5
     ideal = 2 * Z * (rate * (1 - rate) * np.mean(1 / np.array(sizes)) / len(sizes)) ** 0.5
     assert np.mean(upper - lower) < 1.2 * ideal
+
+
+def test_an_f_score_of_one_is_as_sure_as_its_hits() -> None:
+    """Of all positives and no others called; a class that is one stands in a macro average with its interval."""
+    for metric in ("f1", "fbeta(beta=2)"):
+        value, lower, upper, _ = of(binary((12, 200), (12, 200)), metric)
+        assert (value, upper) == (1.0, 1.0)
+        assert lower == pytest.approx(1 - reach(12))
+    macro = several((12, 4000, 4000), (12, 3600, 4000))
+    value, lower, _, _ = of(macro, "f1", task="multiclass")
+    assert value - lower > reach(12) / 3
+
+
+@pytest.mark.slow
+def test_f_scores_of_few_hits_hold_the_truth() -> None:
+    """Half of the tables had no interval, for their F1 was 1."""
+    rng = np.random.default_rng(6)
+    recall, fpr, prevalence = 0.97, 0.01, 0.15
+    truth = 2 * recall * prevalence / (prevalence * (1 + recall) + (1 - prevalence) * fpr)
+    found = []
+    for _ in range(TABLES):
+        label = rng.random(60) < prevalence
+        call = rng.random(60) < np.where(label, recall, fpr)
+        found.append(of(pl.DataFrame({"y": label.astype(int), "p": np.where(call, 0.9, 0.1)}), "f1")[1:3])
+    lower, upper = np.array(found, dtype=float).T
+    assert np.isfinite(lower).all()
+    assert ((lower <= truth) & (truth <= upper)).mean() >= 0.93

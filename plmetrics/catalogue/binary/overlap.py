@@ -8,7 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.catalogue.bases import Positives, Quotient
+import numpy as np
+
+from plmetrics.catalogue.bases import OfRates, Positives, Quotient
 from plmetrics.catalogue.binary.counts import AtThreshold, OfCells, threshold_parameter
 from plmetrics.catalogue.parameters import ThresholdRule, parameter, squarable
 from plmetrics.catalogue.registry import register
@@ -21,8 +23,11 @@ _RETRIEVAL = "van Rijsbergen (1979), Information Retrieval, 2nd edition, chapter
 _F_CELLS = ("tp", "fp", "fn")
 
 
-class _FScore(Quotient, OfCells):
-    """Base of the F scores: from counts, so that they are 0 and not undefined where precision is undefined."""
+class _FScore(OfRates, Quotient, OfCells):
+    """Base of the F scores: from counts, so that they are 0 and not undefined where precision is undefined.
+
+    Of rows that count 1 + beta^2 times at most they are a rate.
+    """
 
     mean = "mass"
     cells = _F_CELLS
@@ -34,6 +39,13 @@ class _FScore(Quotient, OfCells):
     def terms(self, state: Any) -> tuple[Any, Any]:
         hits = (1.0 + self.beta**2) * state.tp
         return hits, hits + self.beta**2 * state.fn + state.fp
+
+    def rates(self, state: Any) -> tuple[Any, Any]:
+        hits, rows = (np.asarray(term)[..., None] / (1.0 + self.beta**2) for term in self.terms(state))
+        return hits, rows
+
+    def changes(self, state: Any, rates: Any, moved: Any) -> Any:  # noqa: ARG002
+        return moved - rates
 
 
 @register

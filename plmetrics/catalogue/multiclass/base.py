@@ -213,9 +213,16 @@ class ClassRate(OfRates, Multiclass):
         return present * state.actual if self.average == "weighted" else present
 
     def rates(self, state: Any) -> tuple[Any, Any] | None:
-        """Those of the classes, where they are shares of rows and count alike."""
-        shares = self.average == "macro" and self.kind_of_class == "proportion"
-        return self.terms(_Wide(state)) if shares else None
+        """Those of the classes, where they count alike: of rows that count once at most."""
+        if self.average != "macro":
+            return None
+        part, whole = (np.asarray(term) / self.most for term in self.terms(_Wide(state)))
+        return part, whole
+
+    @property
+    def most(self) -> float:
+        """How often a row counts at most."""
+        return 1.0
 
     def changes(self, state: Any, rates: Any, moved: Any) -> Any:
         weight = self._class_weight(state, self.terms(_Wide(state))[1])

@@ -200,6 +200,11 @@ class F1(_Overlap, _Rate):
     beware = "The macro average of F1 is not the F1 of macro precision and recall, which some papers report."
     reference = _RETRIEVAL
 
+    @property
+    def most(self) -> float:
+        """Twice: a hit is a row of the class, and a call."""
+        return 2.0
+
     def terms(self, state: Any) -> tuple[Any, Any]:
         """Twice the hits, over rows of the class, and calls."""
         return 2.0 * state.hit, state.actual + state.called
@@ -233,6 +238,11 @@ class FBeta(_Overlap):
         domain="above 0 and at most 1e100",
     )
     undefined_as: str = undefined_parameter()
+
+    @property
+    def most(self) -> float:
+        """As a hit counts."""
+        return 1.0 + self.beta**2
 
     def terms(self, state: Any) -> tuple[Any, Any]:
         """Hits, scaled, over rows of the class, scaled, and calls."""

@@ -207,20 +207,22 @@ def without_difference(model: Estimate, baseline: Estimate) -> NDArray[np.bool_]
 def of_tied_rows(
     model: Estimate, baseline: Estimate, tied: NDArray[np.bool_], level: float
 ) -> tuple[Estimate, Estimate]:
-    """Two means of the same rows, with a plausible end where no row tells them apart.
+    """Two means of the same rows, or functions of rates, with a plausible end where no row tells them apart.
 
     Of n rows on which both agree, so many more of the population may tell them apart as Wilson's interval of 0 of n
-    allows: the interval of the difference is -+ z^2 / (n + z^2). Source: Tango (1998), Equivalence test and confidence
-    interval for the difference in proportions for the paired-sample design, Statistics in Medicine 17(8).
+    allows: the interval of the difference is -+ z^2 / (n + z^2), or the `tie` of the rates. Source: Tango (1998),
+    Equivalence test and confidence interval for the difference in proportions for the paired-sample design,
+    Statistics in Medicine 17(8).
     """
     if model.reach is not None:
         tied = tied & (model.reach == 0)  # ends of other rows stand
     if not tied.any():
         return model, baseline
-    size = reduce(np.minimum, model.sizes)
-    farthest = model.value + wilson(np.zeros(size.shape), size, level)[1]
+    if (reach := model.tie) is None:
+        size = reduce(np.minimum, model.sizes)
+        reach = wilson(np.zeros(size.shape), size, level)[1]
     plausible = model.value if model.plausible is None else model.plausible
-    return replace(model, plausible=np.where(tied, farthest, plausible)), baseline
+    return replace(model, plausible=np.where(tied, model.value + reach, plausible)), baseline
 
 
 def block_factor(blocks: NDArray[np.int64]) -> Array:
