@@ -114,8 +114,8 @@ def without_dependence(squares: Array, values: Array) -> Array:
     """Squared errors without the part that goes with the values, of the same mean.
 
     Of skew rows small values have small errors: weights by these pull levels down, and runs of small values look like
-    levels. So the logarithms of the squares are regressed on the ranks of the distances from the running median, and of
-    the residuals the share counts that the ranks do not explain: none where they explain all.
+    levels. So the logarithms of the squares are regressed on the ranks of the values, both as distances from running
+    medians, and of the residuals the share counts that the ranks do not explain: none where they explain all.
 
     Args:
         squares: (series, intervals), 0 in series where no error is known.
@@ -129,9 +129,10 @@ def without_dependence(squares: Array, values: Array) -> Array:
     mean = squares.mean(axis=1, keepdims=True)
     logs = np.log(np.maximum(squares / np.where(mean > 0, mean, 1.0), _TINY))
     ranks = (values - _running_medians(values)).argsort(axis=1, kind="stable").argsort(axis=1).astype(np.float64)
-    logs, ranks = (part - part.mean(axis=1, keepdims=True) for part in (logs, ranks))
-    explained = ranks * ((ranks * logs).sum(axis=1) / (ranks**2).sum(axis=1))[:, None]
-    total = (logs**2).sum(axis=1, keepdims=True)
+    local = logs - _running_medians(logs)
+    ranks, local = (part - part.mean(axis=1, keepdims=True) for part in (ranks, local))
+    explained = ranks * ((ranks * local).sum(axis=1) / (ranks**2).sum(axis=1))[:, None]
+    total = (local**2).sum(axis=1, keepdims=True)
     share = (explained**2).sum(axis=1, keepdims=True) / np.where(total > 0, total, 1.0)
     free = np.exp((logs - explained) * (1 - share))
     return np.asarray(free * (mean / free.mean(axis=1, keepdims=True)))
