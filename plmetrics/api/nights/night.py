@@ -74,7 +74,8 @@ def evaluate_night(evaluation: IntervalEvaluation) -> Result:
         )
         accepted = None if evaluation.current is None else evaluation.current.accepted
         if accepted is not None:
-            words += f"; {accepted.by} accepted it because {accepted.because!r}: its verdict stays, and --next goes on after it"
+            reason = f"{accepted.by} accepted it because {accepted.because!r}"
+            words += f"; {reason}: its verdict stays, and --next goes on after it"
         result = replace(result, record={**result.record, "warnings": [*result.warnings, words]})
     return result
 

@@ -143,7 +143,8 @@ def test_where_the_latest_run_was_removed_the_last_results_are_read(nights: Nigh
         plm.run(nights.suite, interval=day(50))
     age(nights.home)
     (removal,) = collect_garbage(nights.suite)
-    with pytest.warns(plm.PlmetricsWarning, match=f"{removal.path.name}, was removed: these are the results of {kept.name}"):
+    words = f"{removal.path.name}, was removed: these are the results of {kept.name}"
+    with pytest.warns(plm.PlmetricsWarning, match=words):
         assert plm.load(nights.home).record["run_id"] == kept.name
     with pytest.warns(plm.PlmetricsWarning, match="was removed"):
         assert plm.load(nights.home / "latest.json").record["run_id"] == kept.name
