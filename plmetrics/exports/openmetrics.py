@@ -38,7 +38,9 @@ def is_of_later(document: str, run: EndedRun) -> bool:
     """Whether a document is of a later interval of the suite than a run, one that had ended when it was written."""
     if run.interval is None:
         return False
-    facts = dict(re.findall(rf'^plmetrics_(\w+){{suite="{re.escape(run.name)}"}} (\S+)$', document, re.MULTILINE))
+    facts = dict(
+        re.findall(rf'^plmetrics_(\w+){{suite="{re.escape(run.name)}"}} (\S+)$', document, re.MULTILINE)
+    )
     with suppress(KeyError, ValueError):
         end, written = (float(facts[name]) for name in ("interval_end_seconds", "run_timestamp_seconds"))
         return run.interval[1].timestamp() < end <= written

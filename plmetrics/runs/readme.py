@@ -64,7 +64,10 @@ def readme_text(record: Mapping[str, Any], gates: pl.DataFrame | None, files: Se
 
 
 def _facts(record: Mapping[str, Any]) -> list[str]:
-    pairs = [("interval", (record.get("interval") or {}).get("key")), *(record.get("run_labels") or {}).items()]
+    pairs = [
+        ("interval", (record.get("interval") or {}).get("key")),
+        *(record.get("run_labels") or {}).items(),
+    ]
     words = [f"{_line(key)}: {_line(value)}" for key, value in pairs if isinstance(value, str)]
     return [", ".join(words)] if words else []
 

@@ -10,7 +10,9 @@ import plmetrics as plm
 @pytest.mark.parametrize("name", ["my suite", "é", "[a]", "a$b", "-x", "a" * 101, "a/b", ".a"])
 def test_a_suite_whose_name_is_refused_leaves_no_folder(tmp_path: Path, name: str) -> None:
     suite = tmp_path / "s.yaml"
-    suite.write_text(f"{{name: '{name}', data: {{path: d.parquet}}, columns: {{label: y}}, models: {{a: a}}}}")
+    suite.write_text(
+        f"{{name: '{name}', data: {{path: d.parquet}}, columns: {{label: y}}, models: {{a: a}}}}"
+    )
     with pytest.raises(plm.ConfigError, match="name must be usable as a folder's name"):
         plm.run(suite)
     assert list(tmp_path.iterdir()) == [suite]

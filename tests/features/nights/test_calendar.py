@@ -162,7 +162,9 @@ def test_days_of_some_hours_have_all_parts_of_a_day_where_clocks_are_changed(
     every: int, zone: str, month: int, days: int
 ) -> None:
     hourly = calendar(f"{every}h", zone)
-    for interval in hourly.between(datetime(2026, month, 1, tzinfo=UTC), datetime(2026, month + 2, 1, tzinfo=UTC)):
+    for interval in hourly.between(
+        datetime(2026, month, 1, tzinfo=UTC), datetime(2026, month + 2, 1, tzinfo=UTC)
+    ):
         window = hourly.before(interval, Duration(days, "d"))
         assert len(window) == days * 24 // every
         assert window[-1].end - window[0].start == timedelta(days=days)

@@ -128,7 +128,9 @@ def without_dependence(squares: Array, values: Array) -> Array:
     """
     mean = squares.mean(axis=1, keepdims=True)
     logs = np.log(np.maximum(squares / np.where(mean > 0, mean, 1.0), _TINY))
-    ranks = (values - _running_medians(values)).argsort(axis=1, kind="stable").argsort(axis=1).astype(np.float64)
+    ranks = (
+        (values - _running_medians(values)).argsort(axis=1, kind="stable").argsort(axis=1).astype(np.float64)
+    )
     local = logs - _running_medians(logs)
     ranks, local = (part - part.mean(axis=1, keepdims=True) for part in (ranks, local))
     explained = ranks * ((ranks * local).sum(axis=1) / (ranks**2).sum(axis=1))[:, None]
