@@ -19,4 +19,4 @@ def markdown_text(run: EndedRun) -> str:
         return to_markdown(summarise(run.result, place))
     message = escape(str(run.record.get("message", "")), 2000)
     name = " ".join(filter(None, (run.name, (run.record.get("interval") or {}).get("key"))))
-    return f"## ERROR {escape(name)}\n\n{message}\n\nRun folder: {escape(place, 2000)}\n"
+    return f"## {run.verdict.upper()} {escape(name)}\n\n{message}\n\nRun folder: {escape(place, 2000)}\n"

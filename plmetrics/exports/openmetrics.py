@@ -23,7 +23,7 @@ _NUMBERS = {
     "n": "Rows that a metric is made of.",
 }
 _GATE_VERDICTS = ("pass", "fail", "inconclusive", "skipped")
-_RUN_VERDICTS = ("pass", "fail", "inconclusive", "none", "error")
+_RUN_VERDICTS = ("pass", "fail", "inconclusive", "none", "error", "skipped")
 
 
 def openmetrics_text(run: EndedRun) -> str:

@@ -211,6 +211,20 @@ def test_a_run_that_fails_has_its_documents(suite_file: Callable[..., Path], tmp
     assert not (tmp_path / "lake").exists()
 
 
+def test_documents_of_a_skipped_run_tell_of_no_error(suite_file: Callable[..., Path], tmp_path: Path) -> None:
+    file = suite_file({"also": NAMES}, data={"path": "absent.parquet"})
+    assert command("run", file, "--skip-if-empty", folder=tmp_path).returncode == 99
+    (folder,) = [path for path in (tmp_path / "runs" / "credit").iterdir() if path.is_dir()]
+    texts = {path.name: path.read_text() for path in folder.iterdir()}
+    assert 'errors="0" skipped="1"' in texts["junit.xml"]
+    assert '<skipped message="there is no data for what is asked: ' in texts["junit.xml"]
+    assert 'plmetrics_run_verdict{suite="credit",verdict="skipped"} 1' in texts["metrics.prom"]
+    assert 'plmetrics_run_verdict{suite="credit",verdict="error"} 0' in texts["metrics.prom"]
+    assert texts["summary.md"].startswith("## SKIPPED credit\n")
+    events = [json.loads(line) for line in texts["openlineage.ndjson"].splitlines()]
+    assert [event["eventType"] for event in events] == ["START", "ABORT"]
+
+
 @pytest.mark.slow
 def test_a_run_loads_what_it_asks_for(suite_file: Callable[..., Path], tmp_path: Path) -> None:
     others = "('sqlalchemy', 'deltalake', 'mlflow')"
