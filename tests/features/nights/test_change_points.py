@@ -259,3 +259,11 @@ def test_the_pattern_of_the_week_or_of_the_day_is_no_change(every: str, period: 
     changes = changes_of(frame(every, values))
     assert changes["run_id"].to_list() == [f"r{change}"]
     assert (changes["level"] - changes["level_before"]).item() == pytest.approx(0.1, abs=0.02)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 6, 8, 12])
+def test_day_and_night_are_no_change_in_the_first_days(count: int) -> None:
+    place = np.arange(96 // count)
+    values = 1.0 + np.random.default_rng(count).normal(0, 0.01, place.size) + 0.2 * (place * count % 24 >= 12)
+    for length in range(2, place.size + 1):
+        assert changes_of(frame(f"{count}h", values[:length])).is_empty()
