@@ -49,7 +49,7 @@ class EndedRun:
 
     @property
     def verdict(self) -> str:
-        """Verdict of the gates together; `error` where the run failed, `skipped` for want of data if that is no error."""
+        """Verdict of the gates together, `error` where the run failed, `skipped` where it was passed over without data."""
         if self.result is not None:
             return self.result.verdict
         return "skipped" if self.record.get("exit_code") == SKIPPED else "error"
