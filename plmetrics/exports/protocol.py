@@ -49,7 +49,7 @@ class EndedRun:
 
     @property
     def verdict(self) -> str:
-        """Verdict of the gates together, `error` where the run failed, `skipped` where it was passed over without data."""
+        """Verdict of the gates together, `error` where the run failed, `skipped` where there was no data."""
         if self.result is not None:
             return self.result.verdict
         return "skipped" if self.record.get("exit_code") == SKIPPED else "error"
