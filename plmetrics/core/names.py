@@ -18,6 +18,9 @@ SuitePath: TypeAlias = tuple[str | int, ...]
 _LONGEST_PATH, _LONGEST_PART = 4000, 255
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:(/|$)")
 _DIGITS = re.compile(r"[0-9]{1,100}")
+_SUITE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
+SUITE_NAMES = "it names a folder: use letters, digits, dots, hyphens and underscores, at most 100"
+"""Hint at the form of a suite's name."""
 
 RESERVED_PREFIX = "@@"
 """Beginning of the names of columns that are added beside those of the data, which no column of the data may have."""
@@ -86,6 +89,11 @@ def is_path(text: str) -> bool:
     """
     parts = text.encode(errors="replace").split(b"/")
     return "\0" not in text and max(map(len, parts)) <= _LONGEST_PART and len(text) <= _LONGEST_PATH
+
+
+def is_suite_name(text: str) -> bool:
+    """Whether a text can be the name of a suite, and so of its folders and states."""
+    return _SUITE_NAME.fullmatch(text) is not None
 
 
 def is_address(path: object) -> bool:

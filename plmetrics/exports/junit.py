@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 def junit_text(run: EndedRun) -> str:
     """The gates of a run: a failed one is a failure, an undecided or skipped one is skipped.
 
-    A failed gate of level warn passes and is named in `system-out`. A run that failed has one case, with its error.
+    A failed gate of level warn passes and is named in `system-out`. A run that failed has one case, with its error,
+    or skipped.
     """
     root = ET.Element("testsuites")
     suite = ET.SubElement(root, "testsuite")
@@ -80,6 +81,9 @@ def _facts(run: EndedRun) -> dict[str, Any]:
 def _error_case(suite: ET.Element, run: EndedRun) -> dict[str, int]:
     case = ET.SubElement(suite, "testcase", name="run", classname=xml_text(run.name), time="0")
     message = xml_text(str(run.record.get("message", "")))
+    if run.verdict == "skipped":
+        ET.SubElement(case, "skipped", message=message)
+        return {"tests": 1, "failures": 0, "errors": 0, "skipped": 1}
     error = ET.SubElement(case, "error", type=str(run.record.get("error") or "error"), message=message)
     error.text = xml_text("\n".join(_problem(problem) for problem in run.record.get("problems", ())))
     return {"tests": 1, "failures": 0, "errors": 1, "skipped": 0}

@@ -18,4 +18,5 @@ def markdown_text(run: EndedRun) -> str:
     if run.result is not None:
         return to_markdown(summarise(run.result, place))
     message = escape(str(run.record.get("message", "")), 2000)
-    return f"## ERROR {escape(run.name)}\n\n{message}\n\nRun folder: {escape(place, 2000)}\n"
+    name = " ".join(filter(None, (run.name, (run.record.get("interval") or {}).get("key"))))
+    return f"## {run.verdict.upper()} {escape(name)}\n\n{message}\n\nRun folder: {escape(place, 2000)}\n"

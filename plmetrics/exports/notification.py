@@ -23,7 +23,7 @@ from plmetrics.runs.failure import SKIPPED as WITHOUT_DATA
 from plmetrics.runs.failure import Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     import polars as pl
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 SECONDS = 10.0
 ERROR, SKIPPED = "error", "skipped"
 _MOST_GATES = 10
+_OF_SLACK = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+"""Characters that Slack takes for markup: it would read `<= 0.2, auc >` as a link."""
 _UNTOLD = (None, "pass", "none")
 """Verdicts that are no change after no run at all."""
 
@@ -56,20 +58,18 @@ class Message:
         reasons = self.error or ", ".join(self.gates)
         return f"{head}{f' ({reasons})' if reasons else ''}{f', see {self.folder}' if self.folder else ''}"
 
-    def fill(self, template: str | None) -> str:
-        """Text from a template; its own without one."""
-        if template is None:
-            return self.text
-        return template.format_map(
-            {
-                "suite": self.suite,
-                "verdict": self.status,
-                "interval": self.interval,
-                "folder": self.folder,
-                "gates": ", ".join(self.gates),
-                "text": self.text,
-            }
-        )
+    def fill(self, template: str | None, escapes: Mapping[int, str] | None = None) -> str:
+        """Text from a template, with `escapes` for characters of the values; its own without a template."""
+        values = {
+            "suite": self.suite,
+            "verdict": self.status,
+            "interval": self.interval,
+            "folder": self.folder,
+            "gates": ", ".join(self.gates),
+            "text": self.text,
+        }
+        escaped = {name: value.translate(escapes or {}) for name, value in values.items()}
+        return ("{text}" if template is None else template).format_map(escaped)
 
 
 def message_of_result(
@@ -115,12 +115,11 @@ def _is_due(on: str, message: Message, previous: str | None) -> bool:
 
 
 def _sender(spec: Notify, message: Message, folder: Path) -> Callable[[], str | None]:
-    text = message.fill(spec.template)
     if spec.webhook is not None:
-        url = spec.webhook
+        url, text = spec.webhook, message.fill(spec.template, _OF_SLACK)
         return lambda: _post(url, {"text": text})
     content = {
-        "text": text,
+        "text": message.fill(spec.template),
         "suite": message.suite,
         "verdict": message.status,
         "exit_code": message.exit_code,

@@ -1,4 +1,4 @@
-"""OpenLineage events of a run, as lines of JSON: START, and COMPLETE or FAIL."""
+"""OpenLineage events of a run, as lines of JSON: START, and COMPLETE, FAIL or ABORT."""
 
 from __future__ import annotations
 
@@ -25,8 +25,11 @@ _EVENT = f"{_SPEC}/2-0-2/OpenLineage.json#/$defs/RunEvent"
 
 
 def openlineage_text(run: EndedRun) -> str:
-    """Two events. A failing gate is a failed assertion of a complete run; FAIL is a run without results."""
-    end = "FAIL" if run.result is None else "COMPLETE"
+    """Two events. A failing gate is a failed assertion of a complete run; FAIL is a run without results.
+
+    ABORT is a run that was skipped for want of data.
+    """
+    end = {"error": "FAIL", "skipped": "ABORT"}.get(run.verdict, "COMPLETE")
     events = [_event(run, "START", run.start, gates=()), _event(run, end, run.end, gates=_gates(run))]
     return "".join(f"{json.dumps(event, ensure_ascii=False, allow_nan=False)}\n" for event in events)
 

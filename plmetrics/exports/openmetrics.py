@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.exports.tidy import headline_values, worst_verdicts
@@ -21,7 +23,7 @@ _NUMBERS = {
     "n": "Rows that a metric is made of.",
 }
 _GATE_VERDICTS = ("pass", "fail", "inconclusive", "skipped")
-_RUN_VERDICTS = ("pass", "fail", "inconclusive", "none", "error")
+_RUN_VERDICTS = ("pass", "fail", "inconclusive", "none", "error", "skipped")
 
 
 def openmetrics_text(run: EndedRun) -> str:
@@ -30,6 +32,19 @@ def openmetrics_text(run: EndedRun) -> str:
         line for name, text, samples in _families(run) for line in _family(run.name, name, text, samples)
     ]
     return "\n".join([*lines, "# EOF"]) + "\n"
+
+
+def is_of_later(document: str, run: EndedRun) -> bool:
+    """Whether a document is of a later interval of the suite than a run, one that had ended when it was written."""
+    if run.interval is None:
+        return False
+    facts = dict(
+        re.findall(rf'^plmetrics_(\w+){{suite="{re.escape(run.name)}"}} (\S+)$', document, re.MULTILINE)
+    )
+    with suppress(KeyError, ValueError):
+        end, written = (float(facts[name]) for name in ("interval_end_seconds", "run_timestamp_seconds"))
+        return run.interval[1].timestamp() < end <= written
+    return False
 
 
 def _families(run: EndedRun) -> Iterator[tuple[str, str, Iterable[Sample]]]:

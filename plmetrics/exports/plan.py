@@ -93,7 +93,8 @@ class Exports:
             try:
                 with environment_faults("it cannot be written"):
                     path.parent.mkdir(parents=True, exist_ok=True)
-                    write_atomic(path, DOCUMENTS[name].content(run))
+                    if not DOCUMENTS[name].stays(path, run):
+                        write_atomic(path, DOCUMENTS[name].content(run))
             except EnvironmentFault as fault:
                 yield from (
                     _delivery_problem(run, shown_path(path), place, problem) for problem in fault.problems
@@ -154,19 +155,33 @@ def _delivery_problem(run: EndedRun, target: str, path: SuitePath, problem: Prob
 
 @dataclass(frozen=True, slots=True)
 class ExportDocument:
-    """Document about a run, failed or not: its file in the run folder, and its writer."""
+    """Document about a run, failed or not: its file in the run folder, and its writer.
+
+    `later` tells whether a text at a fixed path is of a later interval than a run, for documents about the present.
+    """
 
     file: str
     function: str
+    later: str | None = None
 
     def content(self, run: EndedRun) -> bytes:
         """The document of a run."""
         return str(function_of(self.function)(run)).encode()
 
+    def stays(self, path: Path, run: EndedRun) -> bool:
+        """Whether the file at a fixed path is to stay."""
+        if self.later is None or not path.is_file():
+            return False
+        return bool(function_of(self.later)(path.read_text(errors="replace"), run))
+
 
 DOCUMENTS = {
     "junit": ExportDocument("junit.xml", "plmetrics.exports.junit:junit_text"),
-    "openmetrics": ExportDocument("metrics.prom", "plmetrics.exports.openmetrics:openmetrics_text"),
+    "openmetrics": ExportDocument(
+        "metrics.prom",
+        "plmetrics.exports.openmetrics:openmetrics_text",
+        "plmetrics.exports.openmetrics:is_of_later",
+    ),
     "markdown": ExportDocument("summary.md", "plmetrics.exports.markdown:markdown_text"),
     "openlineage": ExportDocument("openlineage.ndjson", "plmetrics.exports.openlineage:openlineage_text"),
 }

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.core.names import SuitePath, is_path
+from plmetrics.runs.failure import SKIPPED
 from plmetrics.runs.folder import moment_of
 
 if TYPE_CHECKING:
@@ -48,8 +49,10 @@ class EndedRun:
 
     @property
     def verdict(self) -> str:
-        """Verdict of the gates together, or `error` where the run failed."""
-        return "error" if self.result is None else self.result.verdict
+        """Verdict of the gates together, `error` where the run failed, `skipped` where there was no data."""
+        if self.result is not None:
+            return self.result.verdict
+        return "skipped" if self.record.get("exit_code") == SKIPPED else "error"
 
     @cached_property
     def interval(self) -> tuple[datetime, datetime] | None:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypedDict, cast
 
 from plmetrics.core.errors import ConfigError, EnvironmentFault, Problem
-from plmetrics.core.names import is_address, is_path
+from plmetrics.core.names import SUITE_NAMES, is_address, is_path, is_suite_name
 from plmetrics.core.results import TABLES, RunRecord
 from plmetrics.runs.exit_policy import ExitPolicy
 from plmetrics.runs.failure import attach_folder, failure_of, os_message, problem_entry
@@ -49,8 +49,6 @@ if TYPE_CHECKING:
     """Further files by name, made of the final record and the result, None of a run that failed."""
 
 LATEST = "latest.json"
-
-_LONGEST_NAME = 150
 
 
 class FileFacts(TypedDict):
@@ -276,17 +274,14 @@ def table_file(name: str) -> str:
 
 
 def check_name(name: str) -> None:
-    """Refuse a suite name other than the plain name of one folder.
+    """Check that a text can be the name of a suite, and so the plain name of one folder.
 
     Raises:
         ConfigError: located at `name`.
     """
-    separators = any(character in '/\\:*?"<>|' or not character.isprintable() for character in name)
-    too_long = len(name.encode(errors="replace")) > _LONGEST_NAME
-    if not name or name.startswith(".") or name != name.strip() or separators or too_long:
-        hint = f"use letters, digits, blanks, '-' and '_', at most {_LONGEST_NAME} bytes, no dot in front"
+    if not is_suite_name(name):
         message = f"the name {name!r} cannot be the name of a folder"
-        raise ConfigError(Problem(message, path=("name",), hint=hint))
+        raise ConfigError(Problem(message, path=("name",), hint=SUITE_NAMES))
 
 
 def resolve_output(folder: Path, directory: str, name: str, override: str | Path | None = None) -> Place:

@@ -203,7 +203,7 @@ def open_run(path: Place) -> StoredRun:
         siblings = names_in(folder.parent) if folder.parent.is_dir() else ()
         raise AbsentRun(Problem(f"{folder}: no such folder", hint=file_hint(folder.name, siblings) or _WHERE))
     if path.name != RECORD and (folder / LATEST).is_file():
-        folder = _pointer_target(folder / LATEST)
+        folder = latest_folder(folder / LATEST)
     if not (folder / RECORD).is_file():
         names = names_in(folder) if folder.is_dir() else []
         if any(name.startswith(".") and name.endswith(".partial") for name in names):
@@ -218,6 +218,22 @@ def open_run(path: Place) -> StoredRun:
             table = shown_path(folder / table_file(name))
             raise RunFault(Problem(f"{table} is absent or not as it was written"))
     return StoredRun(folder, record)
+
+
+def latest_folder(pointer: Place) -> Place:
+    """Run folder beside latest.json, by its name there; it may have been removed.
+
+    Raises:
+        RunFault: it names none.
+    """
+    content = _json(pointer)
+    _check(pointer, content, POINTER)
+    name = str(content["folder"])
+    try:
+        check_name(name)
+    except ConfigError as error:
+        raise RunFault(Problem(f"{pointer} names no run beside it: {name[:_SHOWN]!r}")) from error
+    return pointer.parent / name
 
 
 def _suites_in(folder: Place, names: Iterable[str]) -> str:
@@ -271,18 +287,6 @@ def ended_at(record: Mapping[str, Any]) -> datetime:
         ValueError: it says no such moment.
     """
     return moment_of(record["finished"])
-
-
-def _pointer_target(pointer: Place) -> Place:
-    """Run folder beside latest.json, by its name there."""
-    content = _json(pointer)
-    _check(pointer, content, POINTER)
-    name = str(content["folder"])
-    try:
-        check_name(name)
-    except ConfigError as error:
-        raise RunFault(Problem(f"{pointer} names no run beside it: {name[:_SHOWN]!r}")) from error
-    return pointer.parent / name
 
 
 def _check(path: Place, content: Mapping[str, Any], shape: Shape) -> None:

@@ -43,7 +43,10 @@ def readme_text(record: Mapping[str, Any], gates: pl.DataFrame | None, files: Se
     name = str(record["name"])
     head = [f"# {_line(name)}, run {record['run_id']}", ""]
     if record["status"] == "failed":
-        head.append(f"The run failed (exit code {record['exit_code']}): {_line(record.get('message', ''))}")
+        head += [
+            f"The run failed (exit code {record['exit_code']}): {_line(record.get('message', ''))}",
+            *_facts(record),
+        ]
         return "\n".join([*head, "", "There are no results. What to correct: `problems` in run.json.", ""])
     rows = record.get("rows", {}).get("read")
     count = "" if rows is None else f", {rows:,} rows"
@@ -61,7 +64,10 @@ def readme_text(record: Mapping[str, Any], gates: pl.DataFrame | None, files: Se
 
 
 def _facts(record: Mapping[str, Any]) -> list[str]:
-    pairs = [("interval", record.get("interval")), *(record.get("run_labels") or {}).items()]
+    pairs = [
+        ("interval", (record.get("interval") or {}).get("key")),
+        *(record.get("run_labels") or {}).items(),
+    ]
     words = [f"{_line(key)}: {_line(value)}" for key, value in pairs if isinstance(value, str)]
     return [", ".join(words)] if words else []
 

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from plmetrics.catalogue import registry
 from plmetrics.core.errors import ConfigError, Problem
-from plmetrics.core.names import SuitePath, did_you_mean, plain_text
+from plmetrics.core.names import SUITE_NAMES, SuitePath, did_you_mean, is_suite_name, plain_text
 from plmetrics.features.registry import FEATURES, feature
 from plmetrics.suite import crosschecks
 from plmetrics.suite.mentions import SuiteMentions
@@ -47,7 +47,6 @@ _BESIDE_FOUR_FIFTHS = (
 _DATA_FORM = "write data: {path: scores/*.parquet}"
 _OUTPUT_FORM = "write output: {directory: runs}"
 _RULE = re.compile(r"(?P<metric>[^\s<>][^<>]*?)\s*=?(?P<sign>[<>])=?\s*(?P<limit>-?[0-9]*\.?[0-9]+)")
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(B|KB|MB|GB|TB|KiB|MiB|GiB|TiB)?", re.IGNORECASE)
 _UNITS = {"b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
 _UNITS |= {"kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}
@@ -245,10 +244,9 @@ def _name(raw: Mapping[str, Any], default: str | None, findings: Findings) -> st
     value = default if raw.get("name") is None else raw["name"]
     if value is None:
         return "evaluation"
-    if not isinstance(value, str) or not _NAME.fullmatch(value) or len(value) > 100:
-        hint = "it names a folder: use letters, digits, dots, hyphens and underscores"
-        if raw.get("name") is None:
-            hint = "this is the name of the suite's file; add name: some-name"
+    if not isinstance(value, str) or not is_suite_name(value):
+        of_file = raw.get("name") is None
+        hint = "this is the name of the suite's file; add name: some-name" if of_file else SUITE_NAMES
         findings.add(f"name must be usable as a folder's name, not {message_text(value)}", ("name",), hint)
         return "evaluation"
     return value

@@ -120,7 +120,7 @@ def test_one_message_per_change_of_status(folder: Path, server: Server) -> None:
         "nightly: error",
         "nightly: pass",
     ]
-    assert "roc_auc >= 0.99" in texts[0]
+    assert "roc_auc &gt;= 0.99" in texts[0]
     assert "absent.parquet: no such file or folder" in texts[1]
     assert {path for path, _ in server.requests} == {f"/{CANARY}"}
     without_secrets(folder)
@@ -137,10 +137,12 @@ def test_when_a_message_is_due(folder: Path, server: Server, on: str, counts: li
 
 
 def test_a_template(folder: Path, server: Server) -> None:
-    template = "{suite}|{verdict}|{interval}|{gates}|{{x}}|{folder}"
+    template = "<!here> {suite}|{verdict}|{interval}|{gates}|{{x}}|{folder}"
     write(f'  - {{webhook: "${{HOOK}}", on: always, template: "{template}"}}\n')
     result = run(**FAILING)
-    assert server.requests[0][1] == {"text": f"nightly|fail||roc_auc >= 0.99|{{x}}|{result.folder}"}
+    assert server.requests[0][1] == {
+        "text": f"<!here> nightly|fail||roc_auc &gt;= 0.99|{{x}}|{result.folder}"
+    }
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from prometheus_client import parser as prometheus
 from prometheus_client.openmetrics import parser as openmetrics
 
 from plmetrics.core.results import first_rows, gate_table
-from plmetrics.exports.openmetrics import openmetrics_text
+from plmetrics.exports.openmetrics import is_of_later, openmetrics_text
 from plmetrics.exports.protocol import EndedRun
 
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
@@ -108,3 +108,17 @@ def test_what_is_not_finite_is_left_out(ended: EndedRun) -> None:
     }
     assert "plmetrics_metric_n" in names
     assert not names & {"plmetrics_metric_value", "plmetrics_metric_lower", "plmetrics_metric_upper"}
+
+
+def test_a_later_interval_counts_if_it_had_ended(ended: EndedRun) -> None:
+    first, second = (of_interval(ended, day, finished="2026-11-25T02:00:00.000Z") for day in (20, 21))
+    document = openmetrics_text(second)
+    assert is_of_later(document, first)
+    assert not is_of_later(document, second)
+    assert not is_of_later(openmetrics_text(first), second)
+    assert not is_of_later(document, ended)
+    assert not is_of_later(openmetrics_text(ended), first)
+    assert not is_of_later("anything", first)
+    assert not is_of_later(document, dataclasses.replace(first, name="other"))
+    mistyped = of_interval(ended, 26, finished="2026-11-25T02:00:00.000Z")
+    assert not is_of_later(openmetrics_text(mistyped), first)

@@ -211,6 +211,20 @@ def test_a_run_that_fails_has_its_documents(suite_file: Callable[..., Path], tmp
     assert not (tmp_path / "lake").exists()
 
 
+def test_documents_of_a_skipped_run_tell_of_no_error(suite_file: Callable[..., Path], tmp_path: Path) -> None:
+    file = suite_file({"also": NAMES}, data={"path": "absent.parquet"})
+    assert command("run", file, "--skip-if-empty", folder=tmp_path).returncode == 99
+    (folder,) = [path for path in (tmp_path / "runs" / "credit").iterdir() if path.is_dir()]
+    texts = {path.name: path.read_text() for path in folder.iterdir()}
+    assert 'errors="0" skipped="1"' in texts["junit.xml"]
+    assert '<skipped message="there is no data for what is asked: ' in texts["junit.xml"]
+    assert 'plmetrics_run_verdict{suite="credit",verdict="skipped"} 1' in texts["metrics.prom"]
+    assert 'plmetrics_run_verdict{suite="credit",verdict="error"} 0' in texts["metrics.prom"]
+    assert texts["summary.md"].startswith("## SKIPPED credit\n")
+    events = [json.loads(line) for line in texts["openlineage.ndjson"].splitlines()]
+    assert [event["eventType"] for event in events] == ["START", "ABORT"]
+
+
 @pytest.mark.slow
 def test_a_run_loads_what_it_asks_for(suite_file: Callable[..., Path], tmp_path: Path) -> None:
     others = "('sqlalchemy', 'deltalake', 'mlflow')"
@@ -227,6 +241,33 @@ print(*(name for name in sys.modules if name.startswith('plmetrics.exports') or 
         )
         loaded = {name.removeprefix("plmetrics.exports.") for name in done.stdout.split()}
         assert loaded - {"plmetrics.exports"} == modules, done.stderr
+
+
+def test_a_file_that_prometheus_reads_is_of_the_last_interval_also_after_a_backfill(tmp_path: Path) -> None:
+    for day in (20, 21):
+        (tmp_path / "scores" / f"day=2025-11-{day}").mkdir(parents=True)
+        write_rows(tmp_path / "scores" / f"day=2025-11-{day}")
+    output = {"also": [{"openmetrics": "credit.prom"}, {"markdown": "summary.md"}]}
+    suite = SUITE | {"data": {"path": "scores"}, "interval": {"partition": "day"}, "output": output}
+    file, document = tmp_path / "suite.yaml", tmp_path / "credit.prom"
+    file.write_text(yaml.safe_dump(suite))
+    runs = []
+    for day in (20, 21, 21):
+        folder = plm.run(file, interval=f"2025-11-{day}", force=True).folder
+        assert folder is not None
+        assert document.read_bytes() == (folder / "metrics.prom").read_bytes()
+        runs.append(folder.name)
+    earlier = plm.run(file, interval="2025-11-20", force=True)
+    (tmp_path / "scores" / "day=2025-11-20" / "s.parquet").write_bytes(b"PAR1 and then nothing")
+    with pytest.raises(plm.DataError):
+        plm.run(file, interval="2025-11-20")
+    assert 'plmetrics_interval_start_seconds{suite="credit"} 1763683200.0' in document.read_text()
+    assert (tmp_path / "summary.md").read_text().startswith("## ERROR credit 2025-11-20")
+    assert earlier.folder is not None
+    assert (earlier.folder / "metrics.prom").is_file()
+    with pytest.raises(plm.AbsentDataError):
+        plm.run(file, interval="2025-11-22")
+    assert 'plmetrics_run_exit_code{suite="credit"} 5' in document.read_text()
 
 
 @pytest.mark.slow

@@ -137,6 +137,21 @@ def test_a_readme_says_what_each_file_is_for() -> None:
     assert all(": " in line and not line.endswith("a table") for line in files)
 
 
+@pytest.mark.parametrize("status", ["complete", "failed"])
+def test_a_readme_says_which_interval_a_run_is_of(status: str) -> None:
+    interval = {"key": "2026-03-07", "start": "", "end": "", "timezone": "UTC"}
+    record = {
+        "name": "nightly",
+        "run_id": "1",
+        "status": status,
+        "verdict": "pass",
+        "exit_code": 4,
+        "finished": "",
+    }
+    text = readme_text(record | {"interval": interval, "run_labels": {"git": "abc"}}, None)
+    assert "\ninterval: 2026-03-07, git: abc\n" in text
+
+
 def test_old_folders_with_empty_tables_are_read(folder: Path) -> None:
     """Versions before this one wrote every table."""
     result = plm.run("nightly.yaml")

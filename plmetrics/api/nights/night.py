@@ -72,6 +72,10 @@ def evaluate_night(evaluation: IntervalEvaluation) -> Result:
             f"{evaluation.interval} was evaluated already, of the same files, suite and references; "
             "--force does it again"
         )
+        accepted = None if evaluation.current is None else evaluation.current.accepted
+        if accepted is not None:
+            reason = f"{accepted.by} accepted it because {accepted.because!r}"
+            words += f"; {reason}: its verdict stays, and --next goes on after it"
         result = replace(result, record={**result.record, "warnings": [*result.warnings, words]})
     return result
 

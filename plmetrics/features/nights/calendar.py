@@ -117,8 +117,15 @@ class Calendar:
             interval = self.next(interval)
 
     def before(self, interval: Interval, span: Duration) -> list[Interval]:
-        """Intervals within a span before one, the first one first."""
-        earliest = span.before(interval.start, self.zone)
+        """Intervals within a span before one, the first one first.
+
+        Intervals of hours do not move with the clock: days of them begin with the one that `shift` finds, so that they
+        have all parts of a day where clocks are put forward, too.
+        """
+        if self.every.unit == "h" and span.unit != "h":
+            earliest = self.shift(interval, span, -1).start
+        else:
+            earliest = span.before(interval.start, self.zone)
         inside = (other for other in self.between(earliest, interval.start) if other.start >= earliest)
         return [other for other in inside if other.end <= interval.start]
 

@@ -9,7 +9,12 @@ from rich.text import Text
 
 from plmetrics.core.errors import PlmetricsError
 from plmetrics.core.names import printable
-from plmetrics.features.nights.change_points.history_levels import change_lines, changes_of, with_levels
+from plmetrics.features.nights.change_points.history_levels import (
+    change_lines,
+    changes_of,
+    last_places,
+    with_levels,
+)
 from plmetrics.features.nights.history_selection import OVERALL, select
 from plmetrics.features.nights.interval_history import (
     CURRENT,
@@ -285,6 +290,7 @@ def _recent(summary: Summary) -> pl.DataFrame | None:
         rows = with_levels(select(history.frame, _metrics(history), None, [OVERALL]), history.calendar)
     except (PlmetricsError, OSError):
         return None
+    rows = last_places(rows, _READ)
     current = rows.filter(pl.col("status") == CURRENT)["start"].n_unique()
     return rows if current > 1 else None
 

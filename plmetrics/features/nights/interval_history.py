@@ -62,6 +62,9 @@ _VALUES = (
     "std_error",
     "bound",
 )
+_HOURS = 4 * 24
+"""The hours that are read at least."""
+
 _FACTS = ("interval", "start", "end", "verdict", "accepted", "run_id")
 _NEEDED = frozenset({"model", "slice_set", "slice", "metric", "value", "n", "status", "verdict", "level"})
 _PART = "part"
@@ -104,7 +107,8 @@ def read_history(
 ) -> History:
     """The values of a suite's intervals in their order; without intervals those of its complete runs, by time.
 
-    `last` counts those without a result in; `superseded` reads also results that others have replaced.
+    `last` counts those without a result in; of hours four days are read at least, by which the pattern of the day is
+    known. `superseded` reads also results that others have replaced.
 
     Raises:
         AbsentRun: there is no result.
@@ -118,6 +122,8 @@ def read_history(
     keys = [key for key in keys if until is None or key <= until]
     if not keys:
         raise AbsentRun(Problem(f"{home}: no interval up to {until} has a result"))
+    if last is not None and calendar.every.unit == "h":
+        last = max(last, _HOURS // calendar.every.count)
     intervals = _intervals(calendar, keys, last)
     there = set(keys)
     parts = _parts(manifests, [each.key for each in intervals if each.key in there], superseded)

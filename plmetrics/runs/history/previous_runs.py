@@ -16,7 +16,15 @@ from plmetrics.runs.failure import SKIPPED
 from plmetrics.runs.files import modified_below
 from plmetrics.runs.folder import LATEST
 from plmetrics.runs.history.data import RunData, data_of
-from plmetrics.runs.reading import RunFault, StoredResult, StoredRun, ended_at, open_run, read_record
+from plmetrics.runs.reading import (
+    RunFault,
+    StoredResult,
+    StoredRun,
+    ended_at,
+    latest_folder,
+    open_run,
+    read_record,
+)
 from plmetrics.runs.work_folder import RECORD, RUN_ID
 
 if TYPE_CHECKING:
@@ -124,17 +132,20 @@ def results_of(run: StoredRun) -> StoredResult:
 
 
 def last_results(path: Place) -> StoredResult:
-    """The results of a run; of a folder of runs those of the last complete one, with a note if a later one failed."""
-    run = open_run(path)
-    if run.record["status"] != "failed" or run.folder in (path, path.parent):
-        return run.results()
-    last = next(complete_runs(run.folder.parent, []), None)
+    """The results of a run; of a folder of runs those of the last complete one, with a note if a later one has none."""
+    pointer = path if path.name == LATEST else path / LATEST
+    folder = latest_folder(pointer) if pointer.is_file() else path
+    if folder.is_dir() or folder == path:
+        run = open_run(path)
+        if run.record["status"] != "failed" or run.folder in (path, path.parent):
+            return run.results()
+        fault = f"failed with exit code {run.record.get('exit_code')}"
+    else:
+        fault = "was removed"
+    last = next(complete_runs(pointer.parent, []), None)
     if last is None:
-        return run.results()
-    code = run.record.get("exit_code")
-    note = (
-        f"the latest run, {run.run_id}, failed with exit code {code}: these are the results of {last.run_id}"
-    )
+        return open_run(path).results()
+    note = f"the latest run, {folder.name}, {fault}: these are the results of {last.run_id}"
     results = results_of(last)
     return replace(results, notes=(*results.notes, note))
 

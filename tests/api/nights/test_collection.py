@@ -137,6 +137,19 @@ def test_superseded_and_uncommitted_runs_go_when_they_are_old(nights: Nights) ->
     assert nights.runs() == {second.name}
 
 
+def test_where_the_latest_run_was_removed_the_last_results_are_read(nights: Nights) -> None:
+    kept = nights.run(0).folder
+    with pytest.raises(plm.AbsentDataError):
+        plm.run(nights.suite, interval=day(50))
+    age(nights.home)
+    (removal,) = collect_garbage(nights.suite)
+    words = f"{removal.path.name}, was removed: these are the results of {kept.name}"
+    with pytest.warns(plm.PlmetricsWarning, match=words):
+        assert plm.load(nights.home).record["run_id"] == kept.name
+    with pytest.warns(plm.PlmetricsWarning, match="was removed"):
+        assert plm.load(nights.home / "latest.json").record["run_id"] == kept.name
+
+
 def test_a_run_that_is_named_stays(nights: Nights) -> None:
     first = nights.run(0).folder.name
     nights.write(0, pl.concat([rows(0), rows(1)]))

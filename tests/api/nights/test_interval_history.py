@@ -12,6 +12,7 @@ from suites.nights import day, nights
 
 import plmetrics as plm
 from plmetrics.api.nights.acceptance import accept
+from plmetrics.features.nights.interval_history import read_history
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -249,3 +250,25 @@ def test_what_has_no_runs_is_said(tmp_path: Path) -> None:
         plm.history(tmp_path / "a")
     with pytest.raises(plm.ConfigError, match="one interval or more"):
         plm.history(tmp_path / "a", last=0)
+
+
+@pytest.mark.parametrize(("count", "read"), [(1, 96), (2, 60), (12, 60)])
+def test_of_hours_four_days_are_read_for_the_pattern_of_the_day(
+    nights: Nights, count: int, read: int
+) -> None:
+    nights.write_suite(interval={"partition": "day", "every": "1d"})
+    nights.run(0)
+    written = next((nights.home / "intervals").rglob("*.json"))
+    manifest = json.loads(written.read_text())
+    shutil.rmtree(nights.home / "intervals")
+    ending = "" if count == 1 else f".{count}h"
+    for month in (1, 3):
+        key = f"2026-0{month}-01T00Z{ending}"
+        moments = {
+            name: f"2026-0{month}-01T{hour:02}:00:00+00:00" for name, hour in (("start", 0), ("end", count))
+        }
+        (nights.home / "intervals" / key).mkdir(parents=True)
+        content = json.dumps({**manifest, **moments, "interval": key, "timezone": "UTC"})
+        (nights.home / "intervals" / key / "000001.json").write_text(content)
+    assert read_history(nights.home, last=60).frame["start"].n_unique() == read
+    assert plm.history(nights.home, last=14)["start"].n_unique() == 14

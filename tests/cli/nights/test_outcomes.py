@@ -59,6 +59,9 @@ def test_an_accepted_night_is_no_failure_of_a_backfill(nights: Nights, invoke: I
     again = invoke("backfill", *span(nights, 0, 3))
     assert again.code == 0
     assert f"{day(1)}  fail          {run.run} (accepted)" in again.out
+    alone = invoke("run", str(nights.suite), "--interval", day(1))
+    assert alone.code == 3
+    assert "accepted it because 'labels were late'" in alone.err
     assert invoke("backfill", *span(nights, 0, 3), "--force").code == 3
 
 

@@ -144,12 +144,30 @@ def test_a_window_is_all_intervals_that_lie_within_it(
     interval = days.containing(moment)
     window = days.before(interval, Duration.of(span))
     earliest = Duration.of(span).before(interval.start, days.zone)
+    if every.endswith("h") and not span.endswith("h"):
+        earliest = days.shift(interval, Duration.of(span), -1).start
     walked, other = [], days.containing(earliest - timedelta(days=40))
     while other.start < interval.end:
         if earliest <= other.start and other.end <= interval.start:
             walked.append(other)
         other = days.next(other)
     assert window == walked
+
+
+@pytest.mark.parametrize("every", [3, 4, 6, 8, 12])
+@pytest.mark.parametrize("zone", ["Europe/Paris", "America/New_York"])
+@pytest.mark.parametrize("month", [3, 10])
+@pytest.mark.parametrize("days", [1, 7, 28])
+def test_days_of_some_hours_have_all_parts_of_a_day_where_clocks_are_changed(
+    every: int, zone: str, month: int, days: int
+) -> None:
+    hourly = calendar(f"{every}h", zone)
+    for interval in hourly.between(
+        datetime(2026, month, 1, tzinfo=UTC), datetime(2026, month + 2, 1, tzinfo=UTC)
+    ):
+        window = hourly.before(interval, Duration(days, "d"))
+        assert len(window) == days * 24 // every
+        assert window[-1].end - window[0].start == timedelta(days=days)
 
 
 @given(MOMENTS, st.sampled_from(ZONES), st.integers(1, 60))

@@ -127,6 +127,24 @@ def test_nights_in_which_every_row_is_right_are_not_certain(rows: int, share: fl
     assert (found != found[:, :1]).any(axis=1).mean() <= not_more_than(0.01)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("nights", [60, 120])
+@pytest.mark.parametrize("spread", [1.0, 1.5, 2.0])
+def test_nights_of_skew_rows_seldom_seem_to_change(spread: float, nights: int) -> None:
+    """Errors of their own go with the values: 9 in 100 series had a change, of 120 nights of the most skew rows."""
+    rows = np.random.default_rng(nights).lognormal(0, spread, (1000, nights, 100))
+    found = levels(rows.mean(axis=2), rows.std(axis=2, ddof=1) / 10)
+    assert (found != found[:, :1]).any(axis=1).mean() <= 0.01 + 3.7 * (0.01 / 1000) ** 0.5
+
+
+def test_the_level_of_a_rare_event_is_its_rate() -> None:
+    """Weights by each night's own error made 0.8 % of 1 %."""
+    rates = np.random.default_rng(5).binomial(500, [0.01] * 30 + [0.03] * 30, (400, 60)) / 500
+    found = levels(rates, np.sqrt(rates * (1 - rates) / 500))
+    assert found[:, [0, -1]].mean(axis=0) == pytest.approx([0.01, 0.03], rel=0.03)
+    assert (np.diff(found)[:, 26:33] != 0).any(axis=1).mean() > 0.97
+
+
 @pytest.mark.parametrize("precise", [0.0, 1e-18, 1e-9, 1e-8, 1e-4])
 @pytest.mark.parametrize("scale", [1e-150, 1.0, 1e150])
 def test_levels_are_finite_whatever_the_errors(precise: float, scale: float) -> None:
@@ -241,3 +259,11 @@ def test_the_pattern_of_the_week_or_of_the_day_is_no_change(every: str, period: 
     changes = changes_of(frame(every, values))
     assert changes["run_id"].to_list() == [f"r{change}"]
     assert (changes["level"] - changes["level_before"]).item() == pytest.approx(0.1, abs=0.02)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 6, 8, 12])
+def test_day_and_night_are_no_change_in_the_first_days(count: int) -> None:
+    place = np.arange(96 // count)
+    values = 1.0 + np.random.default_rng(count).normal(0, 0.01, place.size) + 0.2 * (place * count % 24 >= 12)
+    for length in range(2, place.size + 1):
+        assert changes_of(frame(f"{count}h", values[:length])).is_empty()

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from plmetrics.core.names import printable
-from plmetrics.features.nights.change_points.levels import levels
+from plmetrics.features.nights.change_points.levels import FEWEST_PERIODS, levels
 from plmetrics.features.nights.history_selection import select
 from plmetrics.features.nights.interval_history import CURRENT, SUPERSEDED, History, read_history
 from plmetrics.report.numbers import number
@@ -38,7 +38,8 @@ def with_levels(rows: pl.DataFrame, calendar: Calendar | None) -> pl.DataFrame:
     """Rows of a history with the level of each current value: the mean of the stretch between two change points.
 
     `level_before` is the level that ended, in the first row of another one. Days have a pattern of the week, parts of
-    days one of the day: levels are without it. `rows` are of whole series, with those of intervals without a result, in
+    days one of the day: levels are without it, and parts of fewer than four days have none, since day and night would
+    look like two. `rows` are of whole series, with those of intervals without a result, in
     the order of intervals; without a calendar they are runs by time.
     """
     places = rows.filter(pl.col("status") != SUPERSEDED).select(_PLACE).unique(maintain_order=True)
@@ -52,7 +53,8 @@ def with_levels(rows: pl.DataFrame, calendar: Calendar | None) -> pl.DataFrame:
     values, errors = (_matrix(cells[name], at, shape) for name in ("value", "std_error"))
     season, period = _season(places, calendar)
     level = np.full(rows.height, np.nan)
-    level[cells["@row"].to_numpy()] = levels(values, errors, season, period)[at]
+    if calendar is None or calendar.every.unit != "h" or places.height >= FEWEST_PERIODS * period:
+        level[cells["@row"].to_numpy()] = levels(values, errors, season, period)[at]
     before = pl.col(LEVEL).forward_fill().shift().over(_SERIES)
     return rows.with_columns(pl.Series(LEVEL, level, dtype=pl.Float64).fill_nan(None)).with_columns(
         pl.when(before != pl.col(LEVEL)).then(before).alias(LEVEL_BEFORE)
@@ -77,10 +79,10 @@ def read_rows(
         home, last=None if last is None else max(last, FEWEST), superseded=superseded, until=until
     )
     rows = with_levels(select(history.frame, metrics, models, slices), history.calendar)
-    return history, rows if last is None else _last_places(rows, last)
+    return history, rows if last is None else last_places(rows, last)
 
 
-def _last_places(rows: pl.DataFrame, last: int) -> pl.DataFrame:
+def last_places(rows: pl.DataFrame, last: int) -> pl.DataFrame:
     """The rows of the last intervals, or of the last runs where there are no intervals."""
     place = pl.coalesce("interval", "run_id")
     places = rows.select(place.alias("place")).unique(maintain_order=True)["place"]

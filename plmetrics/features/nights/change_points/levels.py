@@ -72,7 +72,7 @@ def levels(values: Array, errors: Array, season: NDArray[np.int64] | None = None
 
 def _levels_of_full(values: Array, errors: Array, *, inflation: float) -> Array:
     """Levels of series without gaps."""
-    variance = _squared_errors(values, errors)
+    variance = without_dependence(_squared_errors(values, errors), values)
     clean = without_outliers(values, variance)
     weights = 1 / (noise_variance(clean, variance) * inflation)
     weights = np.maximum(weights, _NEGLIGIBLE * weights.max(axis=1, keepdims=True))
@@ -108,6 +108,42 @@ def _squared_errors(values: Array, errors: Array) -> Array:
     squares = np.where(known, errors, 0.0) ** 2
     mean = squares.sum(axis=1, keepdims=True) / np.maximum(known.sum(axis=1, keepdims=True), 1)
     return np.where(known, squares, mean)
+
+
+def without_dependence(squares: Array, values: Array) -> Array:
+    """Squared errors without the part that goes with the values, of the same mean.
+
+    Of skew rows small values have small errors: weights by these pull levels down, and runs of small values look like
+    levels. So the logarithms of the squares are regressed on the ranks of the values, both as distances from running
+    medians, and of the residuals the share counts that the ranks do not explain: none where they explain all.
+
+    Args:
+        squares: (series, intervals), 0 in series where no error is known.
+        values: (series, intervals), all finite, 7 or more.
+
+    >>> rates = np.array([[0.01, 0.02, 0.04, 0.02, 0.01, 0.04, 0.01, 0.02]])
+    >>> free = without_dependence(rates / 100, rates)
+    >>> bool(free.max() < 1.1 * free.min())
+    True
+    """
+    mean = squares.mean(axis=1, keepdims=True)
+    logs = np.log(np.maximum(squares / np.where(mean > 0, mean, 1.0), _TINY))
+    ranks = (
+        (values - _running_medians(values)).argsort(axis=1, kind="stable").argsort(axis=1).astype(np.float64)
+    )
+    local = logs - _running_medians(logs)
+    ranks, local = (part - part.mean(axis=1, keepdims=True) for part in (ranks, local))
+    explained = ranks * ((ranks * local).sum(axis=1) / (ranks**2).sum(axis=1))[:, None]
+    total = (local**2).sum(axis=1, keepdims=True)
+    share = (explained**2).sum(axis=1, keepdims=True) / np.where(total > 0, total, 1.0)
+    free = np.exp((logs - explained) * (1 - share))
+    return np.asarray(free * (mean / free.mean(axis=1, keepdims=True)))
+
+
+def _running_medians(values: Array) -> Array:
+    """Medians of the 7 values around each; at the ends those of the nearest 7."""
+    inner = np.median(sliding_window_view(values, 2 * _REACH + 1, axis=1), axis=2)
+    return np.pad(inner, ((0, 0), (_REACH, _REACH)), mode="edge")
 
 
 def without_season(values: Array, season: NDArray[np.int64], period: int) -> Array:
@@ -151,8 +187,7 @@ def without_outliers(values: Array, variance: Array) -> Array:
     >>> without_outliers(np.array([[0.0] * 6 + [9.0] + [0.0] * 6 + [3.0] * 4]), np.zeros((1, 17))).tolist()[0][-6:]
     [0.0, 0.0, 3.0, 3.0, 3.0, 3.0]
     """
-    inner = np.median(sliding_window_view(values, 2 * _REACH + 1, axis=1), axis=2)
-    local = np.pad(inner, ((0, 0), (_REACH, _REACH)), mode="edge")
+    local = _running_medians(values)
     distances = np.abs(values - local)
     spread = _MEAN_TO_SD * distances.mean(axis=1, keepdims=True)
     far = distances > _FAR * np.sqrt(np.maximum(spread**2, variance))
