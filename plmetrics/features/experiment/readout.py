@@ -86,7 +86,7 @@ def readout(
 
     Returns:
         A row per outcome, slice and arm: sizes, means, `difference` (arm minus control) with interval, p values,
-        `lift` (relative change, delta method), `cohen_d`, the `effect` that units are counted for with the
+        `lift` (relative change; Fieller's interval), `cohen_d`, the `effect` that units are counted for with the
         `required_n` of the arm (units, beside a control of its planned share), the `power` of this table, and
         `minimum_effect`, the smallest difference that so many units find with the `power` asked for (a rise, of a
         share). `superiority` is the chance that a value of the arm lies above one of the control, ties half. Null is

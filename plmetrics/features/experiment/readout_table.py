@@ -87,16 +87,11 @@ def _of_outcome(experiment: ExperimentSums, sums: ArmSums, plan: Plan) -> pl.Dat
     varying = _with_spread(arm, control, alike)
     test = (proportion_tests if binary else welch_tests)(*varying, plan.level)
     n, n_control = (_flat(sums.n, part, arms) for part in (slice(1, None), slice(0, 1)))
-    some = abs(arm.mean) > _ALIKE * abs(control.mean)  # a ratio of 0 has a spread of the arm alone
-    lift = lift_tests(*_with_spread(arm, control, alike & some), plan.level)
     effect = cohen_effects(arm, control, plan.level)
     scale = _effect_scale(control, _outcome_value(plan.mixture, name, _outcome_value(plan.mde, name, None)))
     at_any_time = _always_valid(test, scale, plan.level)
     read = _at_this_look(test, experiment, plan) or (at_any_time if plan.sequential else test)
-    relative = scale / np.where(control.mean == 0, 1.0, abs(control.mean))
-    change = _at_this_look(lift, experiment, plan) or (
-        _always_valid(lift, relative, plan.level) if plan.sequential else lift
-    )
+    lift = lift_tests(*varying, plan.level, _limit(read, *varying))
     columns: dict[str, Any] = {
         "outcome": [name] * len(n),
         "slice_set": [set_name for set_name, _ in experiment.slices for _ in range(arms)],
@@ -119,8 +114,8 @@ def _of_outcome(experiment: ExperimentSums, sums: ArmSums, plan: Plan) -> pl.Dat
         **_rank_columns(sums, arms),
         **_shift_columns(sums, arms, plan.level),
         "lift": lift.estimate,
-        "lift_lower": change.lower,
-        "lift_upper": change.upper,
+        "lift_lower": lift.lower,
+        "lift_upper": lift.upper,
         "cohen_d": effect.estimate if is_plain and not plan.clustered else np.full(len(n), np.nan),
         **_power_columns(
             experiment, arm, control, _outcome_value(plan.mde, name, None), binary=binary, plan=plan
@@ -137,7 +132,8 @@ def _status(sums: ArmSums, test: TestOutcomes, plan: Plan) -> NDArray[np.str_]:
     if plan.stratified or sums.outcome.quantile is not None:
         lost = np.zeros_like(lost)
     status = test.status.astype(object)
-    overflow = (sums.units > 1) & np.isfinite(sums.mean) & ~np.isfinite(sums.variance)
+    has_units = (sums.units > 1) & ~(sums.freedom <= 0)  # one unit may have all of the size
+    overflow = has_units & np.isfinite(sums.mean) & ~np.isfinite(sums.unadjusted)
     if sums.outcome.quantile is not None:
         overflow = np.zeros_like(overflow)
     for flags, name in ((overflow, "overflow"), (lost, "zero_denominator"), (sums.n == 0, "no_rows")):
@@ -226,6 +222,13 @@ def _at_this_look(test: TestOutcomes, experiment: ExperimentSums, plan: Plan) ->
     assert plan.looks.planned is not None
     shares = look_shares(float(experiment.sizes.sum()), plan.looks.planned, plan.looks.looks)
     return sequential_tests(test, shares, plan.looks.spending, plan.level)
+
+
+def _limit(test: TestOutcomes, arm: Moments, control: Moments) -> Array:
+    """Half an interval of differences, in standard errors."""
+    error = np.sqrt(arm.of_mean + control.of_mean)
+    half = (np.asarray(test.upper) - np.asarray(test.lower)) / 2
+    return np.asarray(half / np.where(error > 0, error, np.nan), dtype=np.float64)
 
 
 def _rank_columns(sums: ArmSums, arms: int) -> dict[str, Array]:

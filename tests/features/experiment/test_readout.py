@@ -131,7 +131,11 @@ def test_rows_of_a_unit_count_together() -> None:
         rest = total - mean * size
         means.append(mean)
         units.append(len(size))
-        variances.append(len(size) / (len(size) - 1) * (rest**2).sum() / size.sum() ** 2)
+        share = size / size.sum()
+        left = (((np.eye(len(share)) - share[:, None]) * share) ** 2).sum() / (
+            share @ share
+        )  # of outcomes alike in a unit
+        variances.append((rest**2).sum() / size.sum() ** 2 / left)
     assert row["test"] == "clustered_t"
     assert [row["mean"], row["mean_control"]] == pytest.approx(means)
     assert [row["units"], row["units_control"]] == units
