@@ -229,12 +229,12 @@ def _spread_by_size(index: int, *, sized: bool) -> list[pl.Expr]:
     """Degrees of freedom of a variance, and the factor on it that units of unequal sizes ask for.
 
     Residuals about a ratio of sums are too small, the more so those of the largest units, which pull it towards
-    themselves. Where outcomes are alike within a unit, their squares hold, on average, 1 - 2 sum h^3 / sum h^2 + sum h^2
-    of the variance, h the units' shares of all sizes: 1 - 1/n for n equal ones, whose factor n / (n - 1) is there
-    already. The degrees of freedom are those of as many equal units as 1 / sum h^2, less 1.
+    themselves. Where outcomes are alike within a unit, their squares hold, on average, a part 1 - 2 sum h^3 / sum h^2 +
+    sum h^2 of the variance, h the units' shares of all sizes: 1 - 1/n for n equal ones, whose factor n / (n - 1) is
+    there already. The degrees of freedom are those of as many equal units as 1 / sum h^2, less 1.
 
-    Source: Kish (1965), Survey sampling, for the effective number; Bell and McCaffrey (2002), Bias reduction in standard
-    errors for linear regression with multi-stage samples, Survey Methodology 28(2), for the mean of squared residuals.
+    Sources: Kish (1965), Survey sampling, for the effective number; Bell and McCaffrey (2002), Bias reduction in
+    standard errors for linear regression with multi-stage samples, Survey Methodology 28(2), for the mean of squares.
     """
     units = pl.col(f"units|{index}")
     freedom, factor = units - 1, pl.lit(1.0)

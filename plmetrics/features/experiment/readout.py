@@ -112,10 +112,11 @@ def readout(
     [('two_proportion_z', 0.05, 0.0641), ('sample_ratio', None, 1.0)]
     """
     from plmetrics.engine.faults import reading
+    from plmetrics.features.experiment.arm_balance import readout_warnings
     from plmetrics.features.experiment.arm_sums import experiment_sums
     from plmetrics.features.experiment.design import Experiment
     from plmetrics.features.experiment.outcomes import outcomes_of
-    from plmetrics.features.experiment.readout_table import Plan, readout_table, readout_warnings
+    from plmetrics.features.experiment.readout_table import Plan, readout_table
     from plmetrics.table.opening import open_source
     from plmetrics.table.prediction_columns import column_names
 

@@ -9,7 +9,6 @@ import polars as pl
 import pytest
 import yaml
 from polars.testing import assert_frame_equal
-from scipy import stats
 from typer.testing import CliRunner
 
 import plmetrics as plm

@@ -113,7 +113,7 @@ def lift(a: Any, b: Any, *, level: float = 0.95) -> TestResult:
     Returns:
         `estimate` with Fieller's interval, all lifts R - 1 that Welch's test of mean(a) - R mean(b) leaves, and the p
         value of `welch_t`; none where mean(b) itself may be 0. `std_error` is that of the delta method.
-        `zero_denominator` where mean(b) is 0, and `nonpositive_values` where it is below: a rise would be a negative lift.
+        `zero_denominator` where mean(b) is 0, `nonpositive_values` where it is below: a rise would be a negative lift.
 
     Raises:
         ConfigError: a value is no finite number.
