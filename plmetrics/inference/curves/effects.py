@@ -77,7 +77,8 @@ def _is_alike(
     """Mask of points where outcomes of an arm are all 0, or all 1: replicates do not show how much they may vary."""
     arms = ((treated, treated_outcome), (control, control_outcome))
     parts = [(outcome == 0) | np.isclose(outcome, weight, rtol=1e-12, atol=0.0) for weight, outcome in arms]
-    return parts[0] | parts[1]
+    alike: NDArray[np.bool_] = parts[0] | parts[1]
+    return alike
 
 
 _GAINED: dict[str, Callable[[TargetedTotals], Any]] = {
