@@ -13,6 +13,7 @@ from plmetrics.report.numbers import (
     comparison_estimate,
     count,
     number,
+    number_or_missing,
     omission,
     p_value,
     plural,
@@ -22,6 +23,7 @@ from plmetrics.report.sections.differences import leading_scale, on_all_rows, te
 from plmetrics.report.sections.gates import CHECK_TITLES, check_texts, gate_checks
 from plmetrics.report.sections.overall import metric_label
 from plmetrics.report.sections.worst import prevalence_remark, worst_slices
+from plmetrics.report.summary import EXPERIMENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,6 +35,10 @@ RANKED_METRICS = 5
 """Beside more models than have a column each, so many metrics have one."""
 
 Row = dict[str, Any]
+_READOUT = (
+    *("outcome", "arm", "units", "units of control", "mean", "mean of control"),
+    *("difference", "lift", "p", "adjusted", "note"),
+)
 _ARROWS = {"better": "▲ better", "worse": "▼ worse"}
 
 
@@ -54,6 +60,7 @@ def digest(summary: Summary) -> list[Grid]:
     """Grids of a result with rows, those with a need of a decision first."""
     grids = [
         _gates(summary.gates),
+        _readout(summary),
         _changes(summary),
         _models(summary),
         _differences(summary),
@@ -70,6 +77,32 @@ def _gates(gates: pl.DataFrame) -> Grid:
         *_nonempty_columns(CHECK_TITLES, [check_texts(row) for row in checks[:MOST_GATES]]),
         "".join(omission(len(checks) - MOST_GATES, "check", "gates")),
     )
+
+
+def _readout(summary: Summary) -> Grid:
+    """Differences of an experiment's arms from the control, on all rows."""
+    if EXPERIMENT not in summary.others:
+        return Grid("Readout", (), ())
+    table = summary.others[EXPERIMENT]
+    every = table.filter(pl.col("test") != "sample_ratio", slice_set="overall").rows(named=True)
+    rows = [
+        [
+            row["outcome"],
+            row["arm"],
+            *(count(row[name]) for name in ("units", "units_control")),
+            *(number_or_missing(row[name]) for name in ("mean", "mean_control")),
+            str(row_estimate(row, "difference", signed=True)),
+            "" if row["lift"] is None else f"{row['lift']:+.1%}",
+            *(p_value(row[name]) for name in ("p_value", "p_adjusted")),
+            row["note"] or "",
+        ]
+        for row in every[:MOST_CHANGES]
+    ]
+    ratio = table.filter(test="sample_ratio").row(0, named=True)
+    word = "sample ratio" if ratio["status"] == "ok" else "SAMPLE RATIO MISMATCH"
+    left_out = omission(table.height - 1 - len(rows), "row", EXPERIMENT)
+    remark = "; ".join([f"{word} (p {p_value(ratio['p_value'])}): {ratio['note']}", *left_out])
+    return Grid("Readout", *_nonempty_columns(_READOUT, rows), remark)
 
 
 def _changes(summary: Summary) -> Grid:
@@ -128,7 +161,7 @@ def _models(summary: Summary) -> Grid:
     grid = [[label, *(values.get((label, model), "") for model in models)] for label in shown]
     strong = _strong(summary, [[(label, model) for model in models] for label in shown], first=1)
     remarks = [*([BEST] if strong else []), *omission(len(metrics) - MOST_METRICS, "metric", "metrics")]
-    return Grid("Models", ["metric", *models], grid, "; ".join(remarks), strong)
+    return Grid(summary.subjects, ["metric", *models], grid, "; ".join(remarks), strong)
 
 
 def _strong(
@@ -157,10 +190,13 @@ def _board(summary: Summary, values: dict[tuple[str, str], str], metrics: list[s
     strong = _strong(summary, [[(label, model) for label in shown] for _, model in ranks], first=2)
     remarks = [
         *([BEST] if strong else []),
-        *omission(board.height - MOST_CHANGES, "model", "metrics"),
+        *omission(board.height - MOST_CHANGES, summary.subject, "metrics"),
         *omission(len(metrics) - RANKED_METRICS, "metric", "metrics"),
     ]
-    return Grid(f"Models by {metric}", ["rank", "model", *shown], rows, "; ".join(remarks), strong)
+    title, columns = f"{summary.subjects} by {metric}", ["rank", summary.subject, *shown]
+    if all(rank is None for rank, _ in ranks):
+        columns, rows = columns[1:], [row[1:] for row in rows]
+    return Grid(title, columns, rows, "; ".join(remarks), strong)
 
 
 def _worst(summary: Summary) -> Grid:

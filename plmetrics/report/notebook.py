@@ -20,8 +20,11 @@ if TYPE_CHECKING:
 MOST_BYTES = 8192
 _LONGEST = 60
 _WARNINGS = 5
-_TITLES = ("Gates", "Models", "Worst", "Changes", "Differences")
+_TITLES = ("Gates", "Readout", "Models", "Outcomes", "Worst", "Changes", "Differences")
 """Parts in the order of what is worth the room."""
+
+_WIDE = {"Models": "model", "Outcomes": "outcome"}
+"""Parts with a column each of these."""
 
 _ROWS = (12, 8, 5, 3, 2, 1)
 """Numbers of rows to try, one after another, until the text fits."""
@@ -85,12 +88,12 @@ def _html(summary: Summary, grids: Sequence[Grid], parts: int, rows: int) -> str
 
 def _cut(grid: Grid, rows: int) -> dict[str, object]:
     """Grid of some rows, and of some models if they are columns, with a remark on the omitted ones."""
-    columns = max(rows, 2) if grid.title == "Models" else len(grid.columns)
+    columns = max(rows, 2) if grid.title in _WIDE else len(grid.columns)
     remarks = [grid.remark] if grid.remark else []
     if len(grid.rows) > rows:
         remarks.append(f"{plural(len(grid.rows) - rows, 'more row')} in print(result)")
     if len(grid.columns) > columns:
-        remarks.append(f"{plural(len(grid.columns) - columns, 'more model')} in print(result)")
+        remarks.append(f"{plural(len(grid.columns) - columns, f'more {_WIDE[grid.title]}')} in print(result)")
     return {
         "title": _short(grid.title),
         "columns": [_short(name) for name in grid.columns[:columns]],

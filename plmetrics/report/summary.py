@@ -52,6 +52,16 @@ class Summary(ResultTables):
         """Values of all rows, without those of single classes."""
         return self.metrics.filter(pl.col("class").is_null(), slice="all")
 
+    @property
+    def subject(self) -> str:
+        """The word for a model: outcomes stand in the place of models in an experiment."""
+        return "outcome" if EXPERIMENT in self.others else "model"
+
+    @property
+    def subjects(self) -> str:
+        """Title of parts about all models."""
+        return f"{self.subject.capitalize()}s"
+
 
 def summarise(result: Outcome, place: str | None = None) -> Summary:
     """The summary of a result for reports, with names of slices for readers."""

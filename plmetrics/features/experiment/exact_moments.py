@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _ROWS = "rows"
 _ENTRIES, _RATIO, _AROUND, _HAS_VALUE = "@entries", "@ratio", "@around", "@has_value"
+_SHARE = "@share"
+"""Of a row, or of a unit, in the sizes of its cell."""
 _PRODUCTS = {
     "variance": (VALUE, VALUE),
     "covariate_variance": (COVARIATE, COVARIATE),
@@ -45,13 +47,18 @@ def exact_moments(
     most = answer(largest(rows, {name: pl.col(name) for name in sorted(names)}))
     exponents = {name: exponent_of(value) for name, value in most.items()}
     ratios = _ratios(rows, outcomes, sets, exponents, separate=separate)
-    around = [_around(rows, outcomes, keys, frame) for keys, frame in zip(sets, ratios, strict=True)]
+    sized = {
+        index: _averages(numbers, index)[0][2]
+        for index, numbers in enumerate(outcomes)
+        if unit is not None or SIZES[VALUE] in numbers
+    }
+    around = [_around(rows, outcomes, keys, frame, sized) for keys, frame in zip(sets, ratios, strict=True)]
     if unit is not None:
-        powers = _powers(outcomes, most, ratios)
+        powers = _powers(outcomes, most, ratios) | _share_powers(sized, most, ratios)
         around = [_by_unit(frame, [*keys, unit], powers) for keys, frame in zip(sets, around, strict=True)]
-    squares = _squares(around, outcomes, sets)
+    squares = _squares(around, outcomes, sets, sized)
     return [
-        _moments(inner_join(frame, square, keys), keys, outcomes)
+        _moments(inner_join(frame, square, keys), keys, outcomes, sized)
         for keys, frame, square in zip(sets, ratios, squares, strict=True)
     ]
 
@@ -96,10 +103,25 @@ def _ratios(
 
 
 def _around(
-    rows: pl.LazyFrame, outcomes: Outcomes, keys: Sequence[str], ratios: pl.DataFrame
+    rows: pl.LazyFrame,
+    outcomes: Outcomes,
+    keys: Sequence[str],
+    ratios: pl.DataFrame,
+    sized: Mapping[int, str],
 ) -> pl.LazyFrame:
-    """Residual of each row about the ratio of its cell, null without one, and whether the row has a value."""
-    joined = left_join(rows, ratios.lazy().select(*keys, pl.col(f"^{_RATIO}.*$")), keys, ordered=False)
+    """Residual of each row about the ratio of its cell, null without one, and whether the row has a value.
+
+    Outcomes with sizes have the row's share of those of its cell as well.
+    """
+    totals = (pl.col(size).alias(f"{_SHARE}|{index}") for index, size in sized.items())
+    joined = left_join(
+        rows, ratios.lazy().select(*keys, pl.col(f"^{_RATIO}.*$"), *totals), keys, ordered=False
+    )
+    shares = []
+    for index, size in sized.items():
+        whole, value = pl.col(f"{_SHARE}|{index}"), pl.col(part_column(VALUE, index))
+        part = value.is_not_null().cast(pl.Float64) if size.startswith(_ENTRIES) else pl.col(size)
+        shares.append(pl.when(whole != 0).then(part / whole).alias(f"{_SHARE}|{index}"))
     columns = [
         (
             pl.col(value) - pl.col(f"{_RATIO}{value}") * (pl.col(size) if SIZES[part] in numbers else 1.0)
@@ -111,7 +133,7 @@ def _around(
         pl.col(part_column(VALUE, index)).is_not_null().alias(f"{_HAS_VALUE}|{index}")
         for index in range(len(outcomes))
     )
-    return joined.with_columns(*columns, *has_value)
+    return joined.with_columns(*columns, *has_value, *shares)
 
 
 def _powers(outcomes: Outcomes, most: Mapping[str, float], ratios: Sequence[pl.DataFrame]) -> dict[str, int]:
@@ -122,6 +144,17 @@ def _powers(outcomes: Outcomes, most: Mapping[str, float], ratios: Sequence[pl.D
             steepest = max(abs(ratio or 0.0) for frame in ratios for ratio in frame[f"{_RATIO}{value}"])
             largest_size = most[size] if SIZES[part] in numbers else 1.0
             powers[f"{_AROUND}{value}"] = exponent_of(most[value] + steepest * largest_size)
+    return powers
+
+
+def _share_powers(
+    sized: Mapping[int, str], most: Mapping[str, float], ratios: Sequence[pl.DataFrame]
+) -> dict[str, int]:
+    """The exponents of the rows' shares of sizes."""
+    powers = {}
+    for index, size in sized.items():
+        least = min((abs(total) for frame in ratios for total in frame[size] if total), default=1.0)
+        powers[f"{_SHARE}|{index}"] = exponent_of(most.get(size, 1.0) / least)
     return powers
 
 
@@ -137,7 +170,10 @@ def _by_unit(frame: pl.LazyFrame, keys: Sequence[str], exponents: Mapping[str, i
 
 
 def _squares(
-    around: Sequence[pl.LazyFrame], outcomes: Outcomes, sets: Sequence[Sequence[str]]
+    around: Sequence[pl.LazyFrame],
+    outcomes: Outcomes,
+    sets: Sequence[Sequence[str]],
+    sized: Mapping[int, str],
 ) -> Iterator[pl.DataFrame]:
     """The sums of squares and products by cell, and the units."""
     products = {
@@ -147,6 +183,9 @@ def _squares(
         for name, (one, other) in _PRODUCTS.items()
         if one in numbers and other in numbers
     }
+    for index in sized:
+        share = pl.col(f"{_SHARE}|{index}")
+        products |= {f"squares|{index}": share * share, f"cubes|{index}": share * share * share}
     for keys, frame in zip(sets, around, strict=True):
         exponents = answer(exponents_in(frame, products))
         summed = [pl.len().cast(pl.Int64).alias(_ROWS)]
@@ -164,9 +203,11 @@ def _exact(frame: pl.DataFrame, exponents: Mapping[str, int]) -> pl.DataFrame:
     return pl.DataFrame([column for _, column in exact_columns(frame, exponents)])
 
 
-def _moments(frame: pl.DataFrame, keys: Sequence[str], outcomes: Outcomes) -> pl.DataFrame:
+def _moments(
+    frame: pl.DataFrame, keys: Sequence[str], outcomes: Outcomes, sized: Mapping[int, str]
+) -> pl.DataFrame:
     """Moments for a readout, from ratios and sums of squares around them."""
-    out = []
+    out = [pl.col(f"{name}|{index}") for index in sized for name in ("squares", "cubes")]
     for index, numbers in enumerate(outcomes):
         units, sizes = pl.col(f"units|{index}"), {}
         out += [pl.col(f"{_ENTRIES}|{index}").alias(f"n|{index}"), units]

@@ -11,16 +11,12 @@ from plmetrics.core.errors import ConfigError, Problem, errors_at
 from plmetrics.core.results import GATES_SCHEMA, in_schema
 from plmetrics.diagnostics.treatment_balance import SIZEABLE, unlike_shares
 from plmetrics.engine.memory.budget import separates_scans
+from plmetrics.features.experiment.arm_balance import SAMPLE_RATIO_MISMATCH, readout_warnings
 from plmetrics.features.experiment.arm_sums import experiment_sums
 from plmetrics.features.experiment.design import Experiment
 from plmetrics.features.experiment.experiment_section import TASK, ExperimentGate, ExperimentPlan, Sequential
 from plmetrics.features.experiment.readout import by_outcome, planned_shares
-from plmetrics.features.experiment.readout_table import (
-    SAMPLE_RATIO_MISMATCH,
-    Plan,
-    readout_table,
-    readout_warnings,
-)
+from plmetrics.features.experiment.readout_table import Plan, readout_table
 from plmetrics.features.protocol import Outputs, Run
 from plmetrics.gates.rules import Rule
 from plmetrics.gates.verdicts import unmatched_gate

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 _ROUNDING = 1e-14
 _NORMAL = 1.959963984540054
 """Of 95 %, the level of the interval that the variance comes from."""
-_ALL, _SHARE = "@all", "@share"
+_ALONE = 1e-12
+"""One unit has all of the size, and nothing is left of its residual."""
+_ALL, _SHARE, _CONCENTRATION = "@all", "@share", "@concentration"
 _OF_COVARIATE = ("covariate", "covariate_variance")
 COLUMNS = ("n", "units", "mean", "variance", "freedom", "unadjusted", *_OF_COVARIATE)
 """Numbers of each outcome and arm: `unadjusted` is the variance without the covariate."""
@@ -70,6 +72,7 @@ def _of_cell(numbers: Mapping[str, pl.Expr], index: int, *, clustered: bool) -> 
         units.alias(f"units|{index}"),
         mean.ratio.alias(f"mean|{index}"),
         mean.variance.alias(f"variance|{index}"),
+        *(power.alias(f"{name}|{index}") for name, power in mean.concentration.items()),
     ]
     if COVARIATE in numbers:
         covariate = _Ratio(
@@ -106,6 +109,16 @@ class _Ratio:
             * pl.when(total > _ROUNDING * largest).then(total).otherwise(total * 0.0)
             / self.total**2
         )
+
+    @property
+    def concentration(self) -> dict[str, pl.Expr]:
+        """Sums of squares and cubes of the units' shares of all sizes."""
+        powers = {} if self.size is None else {"squares": 2, "cubes": 3}
+        return {
+            name: (self.size**power).sum() / self.total**power
+            for name, power in powers.items()
+            if self.size is not None
+        }
 
     def covariance(self, other: _Ratio) -> pl.Expr:
         """Covariance of two ratios, from the units' residuals."""
@@ -190,16 +203,18 @@ def adjusted_moments(
     cells = cells.sort(*slices, ARM, *strata).with_columns(pl.lit(0, dtype=pl.Int8).alias(_ALL))
     within = [_ALL, *slices]
     for index, has_covariate in enumerate(adjusted):
-        cells = cells.with_columns(pl.col(f"variance|{index}").alias(f"unadjusted|{index}"))
+        cells = cells.with_columns(_spread_by_size(index, sized=f"squares|{index}" in cells.columns))
+        variance = pl.col(f"variance|{index}") * pl.col(f"{_CONCENTRATION}|{index}")
+        cells = cells.with_columns(variance.alias(f"unadjusted|{index}"))
         if has_covariate:
             cells = cells.with_columns(_by_covariate(index, within, strata))
         else:
             cells = cells.with_columns(
-                pl.lit(None, pl.Float64).alias(f"{name}|{index}") for name in _OF_COVARIATE
+                pl.col(f"unadjusted|{index}").alias(f"variance|{index}"),
+                *(pl.lit(None, pl.Float64).alias(f"{name}|{index}") for name in _OF_COVARIATE),
             )
     if not strata:
-        freedom = [(pl.col(f"units|{i}") - 1).alias(f"freedom|{i}") for i in range(len(adjusted))]
-        return cells.with_columns(freedom)
+        return cells
     parts = [part for index in range(len(adjusted)) for part in _over_strata(index)]
     shares = [
         (pl.col(f"units|{i}").sum().over(*within, *strata) / pl.col(f"units|{i}").sum().over(within)).alias(
@@ -210,10 +225,32 @@ def adjusted_moments(
     return cells.with_columns(shares).group_by(*within, ARM, maintain_order=True).agg(parts)
 
 
-def _by_covariate(index: int, within: Sequence[str], strata: Sequence[str]) -> list[pl.Expr]:
-    """Mean - theta (mean of the covariate - that of all arms) and its variance.
+def _spread_by_size(index: int, *, sized: bool) -> list[pl.Expr]:
+    """Degrees of freedom of a variance, and the factor on it that units of unequal sizes ask for.
 
-    theta is the slope of the outcome on the covariate within arms and strata, one for all arms of a slice.
+    Residuals about a ratio of sums are too small, the more so those of the largest units, which pull it towards
+    themselves. Where outcomes are alike within a unit, their squares hold, on average, a part 1 - 2 sum h^3 / sum h^2 +
+    sum h^2 of the variance, h the units' shares of all sizes: 1 - 1/n for n equal ones, whose factor n / (n - 1) is
+    there already. The degrees of freedom are those of as many equal units as 1 / sum h^2, less 1.
+
+    Sources: Kish (1965), Survey sampling, for the effective number; Bell and McCaffrey (2002), Bias reduction in
+    standard errors for linear regression with multi-stage samples, Survey Methodology 28(2), for the mean of squares.
+    """
+    units = pl.col(f"units|{index}")
+    freedom, factor = units - 1, pl.lit(1.0)
+    if sized:
+        squares, cubes = pl.col(f"squares|{index}"), pl.col(f"cubes|{index}")
+        left = 1.0 - 2.0 * cubes / squares + squares
+        freedom = 1.0 / squares - 1
+        factor = pl.when(left > _ALONE).then(pl.max_horizontal(1.0, (1.0 - 1.0 / units) / left))
+    return [freedom.alias(f"freedom|{index}"), factor.alias(f"{_CONCENTRATION}|{index}")]
+
+
+def _by_covariate(index: int, within: Sequence[str], strata: Sequence[str]) -> list[pl.Expr]:
+    """Mean - theta (mean of the covariate - that of all arms), its variance and degrees of freedom.
+
+    theta is the slope of the outcome on the covariate within arms and strata, one for all arms of a slice. It takes one
+    of the D degrees of freedom of all of them, and its own error is a share 1 / (D - 2) of the rest on average.
     """
     mean, variance, covariate, spread, covariance, size, units = (
         pl.col(f"{name}|{index}")
@@ -225,23 +262,31 @@ def _by_covariate(index: int, within: Sequence[str], strata: Sequence[str]) -> l
     pairs = pl.when(units > 1).then(units * (units - 1))
     slope = (pairs * covariance).sum().over(within) / (pairs * spread).sum().over(within)
     theta = pl.when(slope.is_finite()).then(slope).otherwise(0.0)  # a constant covariate tells nothing
+    freedom = pl.col(f"freedom|{index}")
+    all_freedom = freedom.filter(freedom > 0).sum().over(within)
+    loss = pl.when(slope.is_finite()).then(pl.when(all_freedom > 2).then(all_freedom / (all_freedom - 2)))
+    factor = pl.col(f"{_CONCENTRATION}|{index}") * loss.otherwise(1.0)
     together = (size * covariate).sum().over(*within, *strata) / size.sum().over(*within, *strata)
     return [
         (mean - theta * (covariate - together)).alias(f"mean|{index}"),
-        (variance + theta**2 * spread - 2.0 * theta * covariance)
-        .clip(lower_bound=0.0)
-        .alias(f"variance|{index}"),
+        ((variance + theta**2 * spread - 2.0 * theta * covariance).clip(lower_bound=0.0) * factor).alias(
+            f"variance|{index}"
+        ),
+        pl.when(slope.is_finite())
+        .then(freedom * (all_freedom - 1) / all_freedom)
+        .otherwise(freedom)
+        .alias(f"freedom|{index}"),
     ]
 
 
 def _over_strata(index: int) -> list[pl.Expr]:
     """Means weighted by the share of each stratum's units in all arms; none where one has no mean or variance."""
-    share, units = pl.col(f"{_SHARE}|{index}"), pl.col(f"units|{index}")
+    share, freedom = pl.col(f"{_SHARE}|{index}"), pl.col(f"freedom|{index}")
     variance = share**2 * pl.col(f"variance|{index}")
-    defined = (units > 1) & pl.col(f"mean|{index}").is_not_null()
+    defined = (freedom > 0) & pl.col(f"mean|{index}").is_not_null()
     whole = (share.filter(defined).sum() - 1.0).abs() < 1e-9
     powers = {"mean": 1, "covariate": 1, "variance": 2, "unadjusted": 2, "covariate_variance": 2}
     totals = {name: (share**power * pl.col(f"{name}|{index}")).sum() for name, power in powers.items()}
-    totals["freedom"] = totals["variance"] ** 2 / (variance**2 / (units - 1)).sum()
+    totals["freedom"] = totals["variance"] ** 2 / (variance**2 / freedom).sum()
     sums = (pl.when(whole).then(total).alias(f"{name}|{index}") for name, total in totals.items())
-    return [pl.col(f"n|{index}").sum(), units.sum(), *sums]
+    return [pl.col(f"n|{index}").sum(), pl.col(f"units|{index}").sum(), *sums]

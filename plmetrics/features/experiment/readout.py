@@ -86,7 +86,7 @@ def readout(
 
     Returns:
         A row per outcome, slice and arm: sizes, means, `difference` (arm minus control) with interval, p values,
-        `lift` (relative change, delta method), `cohen_d`, the `effect` that units are counted for with the
+        `lift` (relative change; Fieller's interval), `cohen_d`, the `effect` that units are counted for with the
         `required_n` of the arm (units, beside a control of its planned share), the `power` of this table, and
         `minimum_effect`, the smallest difference that so many units find with the `power` asked for (a rise, of a
         share). `superiority` is the chance that a value of the arm lies above one of the control, ties half. Null is
@@ -112,10 +112,11 @@ def readout(
     [('two_proportion_z', 0.05, 0.0641), ('sample_ratio', None, 1.0)]
     """
     from plmetrics.engine.faults import reading
+    from plmetrics.features.experiment.arm_balance import readout_warnings
     from plmetrics.features.experiment.arm_sums import experiment_sums
     from plmetrics.features.experiment.design import Experiment
     from plmetrics.features.experiment.outcomes import outcomes_of
-    from plmetrics.features.experiment.readout_table import Plan, readout_table, readout_warnings
+    from plmetrics.features.experiment.readout_table import Plan, readout_table
     from plmetrics.table.opening import open_source
     from plmetrics.table.prediction_columns import column_names
 

@@ -19,7 +19,15 @@ from plmetrics.report.layout import (
     to_text,
     wrap,
 )
-from plmetrics.report.numbers import MISSING, count, level_text, number_or_missing, p_value, row_estimate
+from plmetrics.report.numbers import (
+    MISSING,
+    count,
+    level_text,
+    number_or_missing,
+    p_value,
+    plural,
+    row_estimate,
+)
 from plmetrics.report.slice_names import with_slice_names
 
 if TYPE_CHECKING:
@@ -28,6 +36,11 @@ if TYPE_CHECKING:
     Row = dict[str, Any]
 
 _SHOWN = 40
+"""Rows of an outcome, and outcomes, at most."""
+
+_LINES = 160
+"""Rows of all outcomes, unless those of all rows of the table are more."""
+
 _LONGEST = 30
 
 
@@ -44,10 +57,14 @@ def readout_lines(
     """Lines of the report of a readout at a level; `rest` says where rows beyond those shown are."""
     ratio = readout.filter(test="sample_ratio").row(0, named=True)
     outcomes = readout.filter(pl.col("test") != "sample_ratio")
-    parts = [
-        _of_outcome(part.rows(named=True), width, level, rest) for part in outcomes.partition_by("outcome")
-    ]
-    return join_blocks([_ratio(ratio, width), *parts])
+    by_outcome = outcomes.partition_by("outcome")
+    shown = by_outcome[:_SHOWN]
+    arms = outcomes.select("arm", "control").n_unique()
+    most = min(_SHOWN, max(_LINES // max(len(shown), 1), arms))
+    parts = [_of_outcome(part.rows(named=True), width, level, rest, most) for part in shown]
+    left_out = len(by_outcome) - len(shown)
+    more = remarks([f"and {plural(left_out, 'outcome')} {rest}"], width) if left_out else []
+    return join_blocks([_ratio(ratio, width), *parts, more])
 
 
 def _ratio(row: Row, width: int) -> list[Text]:
@@ -57,8 +74,8 @@ def _ratio(row: Row, width: int) -> list[Text]:
     return wrap(text.append(printable(row["note"] or ""), "not bold"), width, indent=0)
 
 
-def _of_outcome(rows: Sequence[Row], width: int, level: float, rest: str) -> list[Text]:
-    first = rows[:_SHOWN]
+def _of_outcome(rows: Sequence[Row], width: int, level: float, rest: str, most: int) -> list[Text]:
+    first = rows[:most]
     control = printable(rows[0]["control"])
     columns = [
         *(Column("slice"), Column("arm"), Column("units", "right"), Column("mean", "right")),
@@ -73,8 +90,8 @@ def _of_outcome(rows: Sequence[Row], width: int, level: float, rest: str) -> lis
     lines = heading(printable(rows[0]["outcome"]), remark, width)
     longest = min(max(row[0].cell_len for row in cells), _LONGEST)
     lines += table(columns, cells, width, least=longest) or table_or_stack(columns, cells, width)
-    if len(rows) > _SHOWN:
-        lines += remarks([f"and {len(rows) - _SHOWN:,} {rest}"], width)
+    if len(rows) > most:
+        lines += remarks([f"and {plural(len(rows) - most, 'row')} {rest}"], width)
     return lines + remarks(_notes(first), width, "yellow")
 
 

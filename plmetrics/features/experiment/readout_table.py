@@ -9,8 +9,7 @@ import numpy as np
 import polars as pl
 
 from plmetrics.core.results import EXPERIMENT_SCHEMA
-from plmetrics.core.special import chdtrc
-from plmetrics.diagnostics.treatment_balance import APART, CLEAR
+from plmetrics.features.experiment.arm_balance import arm_shares, sample_ratio
 from plmetrics.inference.comparisons.correction import adjust_families
 from plmetrics.inference.comparisons.tests.arms import (
     Moments,
@@ -21,17 +20,15 @@ from plmetrics.inference.comparisons.tests.arms import (
     welch_tests,
 )
 from plmetrics.inference.comparisons.tests.power import (
-    detectable_effect,
+    WelchPlan,
     detectable_proportion,
-    power_of_means,
     power_of_proportions,
-    required_for_means,
     required_for_proportions,
 )
 from plmetrics.inference.comparisons.tests.sequential import always_valid_tests, look_shares, sequential_tests
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
@@ -41,11 +38,10 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-MISMATCH = 0.001
-SAMPLE_RATIO_MISMATCH = "sample_ratio_mismatch"
 _FEW_UNITS = 30
+_UNEVEN = 0.9
+"""Part of the units that as many of equal size are worth, below which a note says so."""
 _SMALL_EFFECT = 0.1
-_ROUNDING = 1e-9
 _ALIKE = 1e-12
 """By what part of their mean values differ through rounding alone."""
 
@@ -74,7 +70,7 @@ def readout_table(experiment: ExperimentSums, plan: Plan) -> pl.DataFrame:
     frames = [_of_outcome(experiment, sums, plan) for sums in experiment.sums]
     family = pl.when(pl.col("p_value").is_not_null()).then("slice_set")
     table = adjust_families(pl.concat(frames), family, plan.correction).select(list(EXPERIMENT_SCHEMA))
-    return pl.concat([table, _sample_ratio(experiment, plan)])
+    return pl.concat([table, _to_frame(sample_ratio(experiment, plan.shares), 1)])
 
 
 @np.errstate(over="ignore", invalid="ignore")
@@ -87,16 +83,11 @@ def _of_outcome(experiment: ExperimentSums, sums: ArmSums, plan: Plan) -> pl.Dat
     varying = _with_spread(arm, control, alike)
     test = (proportion_tests if binary else welch_tests)(*varying, plan.level)
     n, n_control = (_flat(sums.n, part, arms) for part in (slice(1, None), slice(0, 1)))
-    some = abs(arm.mean) > _ALIKE * abs(control.mean)  # a ratio of 0 has a spread of the arm alone
-    lift = lift_tests(*_with_spread(arm, control, alike & some), plan.level)
     effect = cohen_effects(arm, control, plan.level)
     scale = _effect_scale(control, _outcome_value(plan.mixture, name, _outcome_value(plan.mde, name, None)))
     at_any_time = _always_valid(test, scale, plan.level)
     read = _at_this_look(test, experiment, plan) or (at_any_time if plan.sequential else test)
-    relative = scale / np.where(control.mean == 0, 1.0, abs(control.mean))
-    change = _at_this_look(lift, experiment, plan) or (
-        _always_valid(lift, relative, plan.level) if plan.sequential else lift
-    )
+    lift = lift_tests(*varying, plan.level, _limit(read, *varying))
     columns: dict[str, Any] = {
         "outcome": [name] * len(n),
         "slice_set": [set_name for set_name, _ in experiment.slices for _ in range(arms)],
@@ -119,14 +110,14 @@ def _of_outcome(experiment: ExperimentSums, sums: ArmSums, plan: Plan) -> pl.Dat
         **_rank_columns(sums, arms),
         **_shift_columns(sums, arms, plan.level),
         "lift": lift.estimate,
-        "lift_lower": change.lower,
-        "lift_upper": change.upper,
+        "lift_lower": lift.lower,
+        "lift_upper": lift.upper,
         "cohen_d": effect.estimate if is_plain and not plan.clustered else np.full(len(n), np.nan),
         **_power_columns(
-            experiment, arm, control, _outcome_value(plan.mde, name, None), binary=binary, plan=plan
+            experiment, *varying, _outcome_value(plan.mde, name, None), binary=binary, plan=plan
         ),
         "status": _status(sums, test, plan),
-        "note": _notes(experiment, sums, plan),
+        "note": _notes(experiment, sums, plan, _vague(lift)),
     }
     return _to_frame(columns, len(n))
 
@@ -137,7 +128,8 @@ def _status(sums: ArmSums, test: TestOutcomes, plan: Plan) -> NDArray[np.str_]:
     if plan.stratified or sums.outcome.quantile is not None:
         lost = np.zeros_like(lost)
     status = test.status.astype(object)
-    overflow = (sums.units > 1) & np.isfinite(sums.mean) & ~np.isfinite(sums.variance)
+    has_units = (sums.units > 1) & ~(sums.freedom <= 0)  # one unit may have all of the size
+    overflow = has_units & np.isfinite(sums.mean) & ~np.isfinite(sums.unadjusted)
     if sums.outcome.quantile is not None:
         overflow = np.zeros_like(overflow)
     for flags, name in ((overflow, "overflow"), (lost, "zero_denominator"), (sums.n == 0, "no_rows")):
@@ -228,6 +220,19 @@ def _at_this_look(test: TestOutcomes, experiment: ExperimentSums, plan: Plan) ->
     return sequential_tests(test, shares, plan.looks.spending, plan.level)
 
 
+def _limit(test: TestOutcomes, arm: Moments, control: Moments) -> Array:
+    """Half an interval of differences, in standard errors."""
+    error = np.sqrt(arm.of_mean + control.of_mean)
+    half = (np.asarray(test.upper) - np.asarray(test.lower)) / 2
+    return np.asarray(half / np.where(error > 0, error, np.nan), dtype=np.float64)
+
+
+def _vague(lift: TestOutcomes) -> NDArray[np.bool_]:
+    """Whether there is a lift, but no interval of it."""
+    vague: NDArray[np.bool_] = np.isfinite(np.asarray(lift.estimate)) & ~np.isfinite(np.asarray(lift.lower))
+    return vague
+
+
 def _rank_columns(sums: ArmSums, arms: int) -> dict[str, Array]:
     names = ("mann_whitney_p", "superiority")
     if sums.above is None or sums.ties is None:
@@ -258,7 +263,7 @@ def _power_columns(
     experiment: ExperimentSums, arm: Moments, control: Moments, mde: float | None, *, binary: bool, plan: Plan
 ) -> dict[str, Array]:
     """Detectable effect, required size of the arm beside a control of its planned share, and the power as it is."""
-    planned = _arm_shares(experiment, plan)
+    planned = arm_shares(experiment, plan.shares)
     ratio = np.tile(planned[0] / planned[1:], len(experiment.slices))
     plannable = np.minimum(arm.n, control.n) >= (1 if binary else 2)
     effect = (
@@ -278,24 +283,27 @@ def _power_columns(
                 np.where(plannable, control.mean, np.nan), arm.n, control.n, plan.power, plan.level
             ),
         }
-    freedom = np.maximum(arm.n + control.n - 2, 1)
-    weights = np.maximum(arm.n - 1, 0), np.maximum(control.n - 1, 0)
-    spread = np.sqrt((weights[0] * arm.sd**2 + weights[1] * control.sd**2) / freedom)
-    size = effect / np.where(spread > 0, spread, np.nan)
+    sizes = np.stack([arm.n, control.n])
+    freedom = np.stack([arm.freedom, control.freedom]) / np.maximum(sizes - 1.0, 1.0)
+    test = WelchPlan(np.stack([arm.sd, control.sd]) ** 2, freedom, plan.level)
     return {
         "effect": effect,
-        "required_n": required_for_means(size, plan.power, plan.level, ratio),
-        "power": power_of_means(size, arm.n, control.n, plan.level),
-        "minimum_effect": np.where(spread > 0, spread, np.nan)
-        * detectable_effect(arm.n, control.n, plan.power, plan.level),
+        "required_n": test.units(effect, plan.power, ratio),
+        "power": test.power(effect, sizes),
+        "minimum_effect": test.detectable(sizes, plan.power),
     }
 
 
-def _notes(experiment: ExperimentSums, sums: ArmSums, plan: Plan) -> list[str | None]:
-    """Notes of each line: few units, units of several arms, strata, and the gain by a covariate."""
+def _notes(experiment: ExperimentSums, sums: ArmSums, plan: Plan, vague: Any) -> list[str | None]:
+    """Notes of each line: few units, units of several arms, strata, the gain by a covariate, and a `vague` lift."""
     arms = len(experiment.arms) - 1
-    sizes = np.minimum(*(_flat(sums.units, part, arms) for part in (slice(1, None), slice(0, 1))))
-    small = plan.clustered & (sizes < _FEW_UNITS)
+    sizes, freedom = (
+        np.minimum(*(_flat(values, part, arms) for part in (slice(1, None), slice(0, 1))))
+        for values in (sums.units, sums.freedom)
+    )
+    uneven = ~plan.stratified & (freedom + 1.0 < _UNEVEN * sizes)
+    effective = np.where(uneven, freedom + 1.0, sizes)
+    small = plan.clustered & (effective < _FEW_UNITS)
     variance, raw = (
         _flat(values, slice(1, None), arms) + _flat(values, slice(0, 1), arms)
         for values in (sums.variance, sums.unadjusted)
@@ -307,15 +315,25 @@ def _notes(experiment: ExperimentSums, sums: ArmSums, plan: Plan) -> list[str | 
     adjusted = np.isfinite(explained) & bool(sums.outcome.covariate)
     mixed = plan.clustered and experiment.shared
     columns = (
-        [f"only {int(size)} units" if flag else None for size, flag in zip(sizes, small, strict=True)],
+        [_few_units(*pair) if flag else None for *pair, flag in zip(sizes, effective, small, strict=True)],
         [f"{experiment.shared:,} units are in more than one arm" if mixed else None] * len(sizes),
         [without if flag else None for flag in lost],
-        [
-            f"the covariate takes {round(share, 2) + 0.0:.0%} off the variance" if flag else None
-            for share, flag in zip(explained, adjusted, strict=True)
-        ],
+        [_gain(share) if flag else None for share, flag in zip(explained, adjusted, strict=True)],
+        ["no interval of the lift: the control's mean may be 0" if flag else None for flag in vague],
     )
     return ["; ".join(filter(None, texts)) or None for texts in zip(*columns, strict=True)]
+
+
+def _few_units(units: float, effective: float) -> str:
+    return f"only {int(units)} units" + (
+        "" if effective == units else f", worth {effective:.1f} of equal size"
+    )
+
+
+def _gain(share: float) -> str:
+    if round(share, 2) < 0:
+        return f"the covariate adds {-share:.0%} to the variance"
+    return f"the covariate takes {round(share, 2) + 0.0:.0%} off the variance"
 
 
 def _to_frame(columns: Mapping[str, Any], height: int) -> pl.DataFrame:
@@ -331,64 +349,3 @@ def _to_frame(columns: Mapping[str, Any], height: int) -> pl.DataFrame:
         return (pl.when(value.is_finite()).then(value) if of_numbers else value).cast(dtype)
 
     return frame.select(column(name, dtype) for name, dtype in EXPERIMENT_SCHEMA.items())
-
-
-def _arm_shares(experiment: ExperimentSums, plan: Plan) -> Array:
-    """Planned share of each arm, the control first, in units of any one of them."""
-    return np.array([1.0 if plan.shares is None else plan.shares[arm] for arm in experiment.arms])
-
-
-def _sample_ratio(experiment: ExperimentSums, plan: Plan) -> pl.DataFrame:
-    """One row: the chi-square test of the arms' sizes against their shares."""
-    sizes = experiment.sizes
-    shares = _arm_shares(experiment, plan)
-    expected = sizes.sum() * shares / shares.sum()
-    p = float(chdtrc(len(sizes) - 1, ((sizes - expected) ** 2 / expected).sum()))
-    sizes_text = ", ".join(
-        f"{arm} {int(size):,} of {expected_size:,.0f}"
-        for arm, size, expected_size in zip(experiment.arms, sizes, expected, strict=True)
-    )
-    wrong = p < MISMATCH
-    columns = {
-        "slice_set": ["overall"],
-        "slice": ["all"],
-        "control": [experiment.arms[0]],
-        "n": [int(sizes.sum())],
-        "n_control": [int(sizes[0])],
-        "test": ["sample_ratio"],
-        "p_value": [p],
-        "status": [SAMPLE_RATIO_MISMATCH if wrong else "ok"],
-        "note": [
-            f"arms as expected: {sizes_text}"
-            if not wrong
-            else f"do not trust the rest: {sizes_text} expected"
-        ],
-    }
-    return _to_frame(columns, 1)
-
-
-def readout_warnings(table: pl.DataFrame, experiment: ExperimentSums) -> Iterator[str]:
-    """Warning of arms of other sizes than planned, and of each covariate measured after the start.
-
-    The means of the latter differ between an arm and the control by more than chance makes of them.
-    """
-    yield from (
-        f"sample ratio mismatch: {note}" for note in table.filter(status=SAMPLE_RATIO_MISMATCH)["note"]
-    )
-    seen = set()
-    for sums in experiment.sums:
-        covariate = sums.outcome.covariate
-        if not covariate or covariate in seen:
-            continue
-        seen.add(covariate)
-        mean, variance, units = sums.covariate[0], sums.covariate_variance[0], sums.units[0]
-        for arm, name in enumerate(experiment.arms[1:], start=1):
-            pair = [0, arm]
-            deviation, error = np.sqrt((variance * units)[pair].mean()), np.sqrt(variance[pair].sum())
-            tolerance = max(APART * deviation, CLEAR * error, _ROUNDING * abs(mean[pair]).max())
-            if abs(mean[arm] - mean[0]) > tolerance:
-                yield (
-                    f"covariate '{' / '.join(covariate)}' differs between the arms: its mean is {mean[arm]:.4g} in "
-                    f"{name} and {mean[0]:.4g} in {experiment.arms[0]}; it was not known before, or arms were not "
-                    "drawn at random, and what it takes off is part of the effect"
-                )

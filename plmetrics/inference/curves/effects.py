@@ -64,8 +64,21 @@ def _gain_points(
     keep = thin(x, y)
     out = {"x": x[keep], "y": y[keep], "threshold": threshold[keep]}
     if drawn is not None:
-        out["lower"], out["upper"] = effect_band(_GAINED[curve], out["x"], out["y"], drawn, level)
+        sums = targeted.treated, targeted.treated_outcome, targeted.control, targeted.control_outcome
+        alike = np.append(False, _is_alike(*sums)[occupied][::-1])[keep]
+        ends = effect_band(_GAINED[curve], out["x"], out["y"], drawn, level)
+        out["lower"], out["upper"] = (np.where(alike, np.nan, end) for end in ends)
     return out
+
+
+def _is_alike(
+    treated: Array, treated_outcome: Array, control: Array, control_outcome: Array
+) -> NDArray[np.bool_]:
+    """Mask of points where outcomes of an arm are all 0, or all 1: replicates do not show how much they may vary."""
+    arms = ((treated, treated_outcome), (control, control_outcome))
+    parts = [(outcome == 0) | np.isclose(outcome, weight, rtol=1e-12, atol=0.0) for weight, outcome in arms]
+    alike: NDArray[np.bool_] = parts[0] | parts[1]
+    return alike
 
 
 _GAINED: dict[str, Callable[[TargetedTotals], Any]] = {
@@ -134,7 +147,9 @@ def _band(
     moved = effect - _effect(counts.sum(axis=0))
     effects = _effect(resample(weights, counts[None])[0]) + moved
     alone = effective_blocks((counts[..., 0].T, counts[..., 1].T)) < 2
-    return np.where(alone, np.nan, percentile(effects, level))
+    control, treated, control_outcome, treated_outcome = counts.sum(axis=0).T[: len(ARMS)]
+    alike = _is_alike(treated, treated_outcome, control, control_outcome)
+    return np.where(alone | alike, np.nan, percentile(effects, level))
 
 
 def _effect(counts: Array) -> Array:

@@ -44,12 +44,14 @@ def ranking(summary: Summary, width: int) -> list[Text]:
     board = leaderboard(summary, metric, summary.directions.get(metric, "none"))
     ordered = board["model"].to_list()
     shown = [metric, *(label for label in labels if label != metric)][:METRICS]
-    lines = heading(f"Models by {printable(metric)}", width=width)
+    lines = heading(f"{summary.subjects} by {printable(metric)}", width=width)
     lines += _board(summary, board.head(SHOWN), shown, values, width)
     words = []
     if len(ordered) > SHOWN:
         last = printable(ordered[-1])
-        words.append(f"and {plural(len(ordered) - SHOWN, 'model')} more in metrics.parquet, {last} the last")
+        words.append(
+            f"and {plural(len(ordered) - SHOWN, summary.subject)} more in metrics.parquet, {last} the last"
+        )
     if len(labels) > len(shown):
         words.append(f"{plural(len(labels) - len(shown), 'metric')} more in metrics.parquet")
     return lines + remarks(words, width)
@@ -66,8 +68,10 @@ def _board(
     models, absent = board["model"].to_list(), ValueText("")
     ranks = [Text("-" if rank is None else str(rank)) for rank in board["rank"]]
     first, *others = [align([values.get((metric, model), absent) for model in models]) for metric in metrics]
-    columns = [Column("model"), Column("rank", "right"), Column(metrics[0])]
+    columns = [Column(summary.subject), Column("rank", "right"), Column(metrics[0])]
     cells: list[list[Text]] = [[Text(printable(model)) for model in models], ranks, first]
+    if board["rank"].is_null().all():
+        del columns[1], cells[1]
     baseline, against = _against(summary.comparisons, metrics[0])
     if baseline is not None:
         columns.append(Column(f"to {printable(baseline)}"))

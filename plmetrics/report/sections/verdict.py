@@ -82,8 +82,7 @@ def sizes(summary: Summary) -> list[str]:
     frame = summary.metrics
     slices = frame.filter(pl.col("slice") != "all").select("slice_set", "slice").n_unique()
     texts = [*_rows(summary.record.get("rows", {}))]
-    model = "outcome" if "experiment" in summary.others else "model"
-    texts.append(plural(frame["model"].n_unique(), model))
+    texts.append(plural(frame["model"].n_unique(), summary.subject))
     texts.append(plural(frame["metric"].n_unique(), "metric"))
     texts.append(plural(slices, "slice"))
     levels = {summary.level, *summary.levels.values()}

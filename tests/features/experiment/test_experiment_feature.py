@@ -9,7 +9,6 @@ import polars as pl
 import pytest
 import yaml
 from polars.testing import assert_frame_equal
-from scipy import stats
 from typer.testing import CliRunner
 
 import plmetrics as plm
@@ -185,13 +184,13 @@ def test_a_sequential_plan_reads_the_always_valid_test() -> None:
 def test_lifts_of_a_sequential_plan_hold_at_all_looks_together() -> None:
     """A gate on the lift reads an interval as wide as that of the difference, not that of one look."""
     more = {"outcomes": ["bought"], "gates": [{"measure": "lift", "at_least": -0.5}]}
-    once = evaluated(more=more).others["experiment"].row(0, named=True)
     result = evaluated(more=more | {"sequential": {"mixture": 0.02}})
     row = result.others["experiment"].row(0, named=True)
-    error = (once["lift_upper"] - once["lift_lower"]) / (2 * stats.norm.ppf(0.975))
-    test = plm.tests.always_valid(once["lift"], error, mixture=0.02 / once["mean_control"])
-    assert (row["lift"], row["lift_lower"]) == (once["lift"], pytest.approx(test.lower))
-    assert row["lift_upper"] == pytest.approx(test.upper)
+    a, b, n, m = (row[name] for name in ("mean", "mean_control", "units", "units_control"))
+    variances = a * (1 - a) / (n - 1), b * (1 - b) / (m - 1)
+    limit = (row["upper"] - row["difference"]) / np.sqrt(sum(variances))
+    for end in (row["lift_lower"] + 1, row["lift_upper"] + 1):
+        assert abs(a - end * b) == pytest.approx(limit * np.sqrt(variances[0] + end**2 * variances[1]))
     assert result.gates.select("lower", "upper").row(0) == (row["lift_lower"], row["lift_upper"])
 
 
@@ -274,3 +273,46 @@ def test_an_outcome_that_is_its_own_covariate_is_told_at_its_key() -> None:
     plan = {"arm": "variant", "control": "A", "outcomes": ["bought"], "covariates": "bought"}
     with pytest.raises(plm.ConfigError, match=r"experiment\.covariates: .* is the outcome 'bought' itself"):
         plm.evaluate({"variant": ["A", "B"], "bought": [0, 1]}, task="experiment", experiment=plan)
+
+
+@pytest.fixture(scope="module")
+def many() -> plm.Result:
+    rows, names = 600, [f"o{place:02}" for place in range(45)]
+    frame = pl.DataFrame({name: RNG.normal(3.0, 1.0, rows) for name in names}).with_columns(
+        variant=pl.Series(RNG.choice(["A", "B"], rows)), half=pl.Series(RNG.integers(0, 12, rows))
+    )
+    plan = {"arm": "variant", "control": "A", "outcomes": names, "ranks": False}
+    return plm.evaluate(frame, task="experiment", experiment=plan, slices={"half": "half"})
+
+
+def test_a_text_of_many_outcomes_is_short_and_says_what_is_left_out(many: plm.Result) -> None:
+    text = str(many)
+    lines = text.splitlines()
+    assert len(lines) < 400
+    assert lines.count("  and 9 rows more in experiment.parquet") == 40
+    assert "  and 5 outcomes more in experiment.parquet" in lines
+    assert "Outcomes by mean" in lines
+    assert "odel" not in text
+
+
+def test_markdown_and_notebooks_show_the_readout(many: plm.Result) -> None:
+    few = evaluated(slices={"country": "country"})
+    row = few.others["experiment"].row(0, named=True)
+    for text in (few.to_markdown(), few._repr_html_()):
+        assert "Readout" in text
+        assert f"{row['lift']:+.1%}" in text
+        assert "sample ratio (p " in text
+        assert "Outcomes" in text
+    assert "4 more rows in the table experiment" in few.to_markdown()
+    text = many.to_markdown()
+    assert text.count("| o0") + text.count("| o1") == 40  # of readouts and of means
+    assert "565 more rows in the table experiment" in text
+    assert len(many._repr_html_()) <= 8192
+
+
+def test_a_page_of_many_outcomes_has_no_models(many: plm.Result, tmp_path: Path) -> None:
+    pytest.importorskip("jinja2")
+    many.report(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert "Further outcomes" in page
+    assert "more models in the table metrics</td>" not in page

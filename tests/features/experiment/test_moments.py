@@ -50,19 +50,65 @@ def residuals(rows: pl.DataFrame, value: str, size: str | None, unit: str | None
     return ratio, (v - ratio * s) / s.mean()
 
 
+def unequal(rows: pl.DataFrame, size: str | None, unit: str | None) -> tuple[float, float]:
+    """The factor on a sum of squares of residuals that units of unequal sizes ask for, and degrees of freedom.
+
+    Of outcomes that are alike within a unit, residuals are P x sizes: their squares from the matrix, as they are.
+    """
+    sizes = rows.with_columns(s=pl.lit(1.0) if size is None else pl.col(size).cast(pl.Float64))
+    if unit is not None:
+        sizes = sizes.group_by(unit).agg(pl.col("s").sum())
+    share = (sizes["s"] / sizes["s"].sum()).to_numpy()
+    of_residual = (np.eye(len(share)) - share[:, None]) * share
+    effective = 1 / (share @ share)
+    return (1 - 1 / len(share)) * (share @ share) / (of_residual**2).sum(), effective - 1
+
+
 @pytest.mark.parametrize("unit", [None, "user"])
 def test_ratios_have_the_variance_of_the_delta_method(unit: str | None) -> None:
     for row in readout([], ratio=RATIO, unit=unit, by=["country"]).rows(named=True):
         rows = TABLE if row["slice"] == "all" else TABLE.filter(country=row["slice"][-2:])
         both = [residuals(rows.filter(variant=arm), "clicks", "views", unit) for arm in (row["arm"], "A")]
-        (b, around_b), (a, around_a) = both
-        error = np.sqrt(sum(x.var(ddof=1) / len(x) for x in (around_a, around_b)))
+        of_sizes = [unequal(rows.filter(variant=arm), "views", unit) for arm in (row["arm"], "A")]
+        parts = [
+            (factor * x.var(ddof=1) / len(x), freedom)
+            for (_, x), (factor, freedom) in zip(both, of_sizes, strict=True)
+        ]
+        (b, _), (a, _) = both
+        variance = sum(part for part, _ in parts)
+        freedom = variance**2 / sum(part**2 / df for part, df in parts)
         assert row["test"] == "ratio_t"
         assert (row["mean"], row["mean_control"]) == pytest.approx((b, a), rel=1e-12)
-        assert row["std_error"] == pytest.approx(error, rel=1e-9)
-        assert row["p_value"] == pytest.approx(
-            stats.ttest_ind(around_b + b, around_a + a, equal_var=False).pvalue
-        )
+        assert row["std_error"] == pytest.approx(np.sqrt(variance), rel=1e-9)
+        assert row["p_value"] == pytest.approx(2 * stats.t.sf(abs(b - a) / np.sqrt(variance), freedom))
+
+
+@pytest.mark.parametrize("reproducible", [False, True])
+@pytest.mark.parametrize("alike", [False, True])
+def test_few_units_of_unequal_sizes_differ_as_often_as_the_level_says(
+    alike: bool, reproducible: bool
+) -> None:
+    """Of 2 x 8 units of lognormal sizes 20 % differed: residuals of large ones are too small, and n - 1 is too many."""
+    rng, tables = np.random.default_rng(8), 300
+    sizes = np.clip(rng.lognormal(1.5, 1.5, tables * 16), 1, 200).astype(int)
+    unit = np.repeat(np.arange(tables * 16), sizes)
+    level = rng.normal(size=tables * 16)[unit]
+    rows = pl.DataFrame({"user": unit, "table": unit // 16, "variant": np.where(unit % 2, "B", "A")})
+    noise = 0.0 if alike else 2.0 * rng.normal(size=len(unit))
+    found = readout(
+        "y", rows.with_columns(y=level + noise), unit="user", by=["table"], reproducible=reproducible
+    )
+    by_table = found.filter(slice_set="table")
+    assert 0.005 <= (by_table["p_value"] < 0.05).mean() <= 0.07
+    assert by_table["note"].str.contains("only 8 units").all()
+
+
+def test_an_arm_of_one_unit_with_a_size_has_no_interval() -> None:
+    rows = pl.DataFrame(
+        {"variant": list("AAABBB"), "clicks": [3, 0, 0, 1, 2, 1], "views": [9, 0, 0, 3, 4, 5]}
+    )
+    row = readout([], rows, ratio=RATIO).row(0, named=True)
+    assert (row["status"], row["std_error"], row["p_value"]) == ("too_few_units", None, None)
 
 
 def test_a_covariate_gives_the_coefficient_of_the_regression_on_it() -> None:
@@ -77,13 +123,41 @@ def test_a_covariate_gives_the_coefficient_of_the_regression_on_it() -> None:
         rest = rows.with_columns(rest=pl.col("spent") - fit.params[3] * pl.col("before"))
         for row in lines.rows(named=True):
             arms = [rest.filter(variant=arm)["rest"].to_numpy() for arm in (row["arm"], "A")]
-            theirs = stats.ttest_ind(*arms, equal_var=False)
+            theirs, left = stats.ttest_ind(*arms, equal_var=False), rows.height - 3
+            t, df = theirs.statistic * np.sqrt((left - 2) / left), theirs.df * (left - 1) / left
             assert row["test"] == "cuped_t"
-            assert row["p_value"] == pytest.approx(theirs.pvalue, rel=1e-7)
+            assert row["p_value"] == pytest.approx(2 * stats.t.sf(abs(t), df), rel=1e-7)
             raw = [rows.filter(variant=arm)["spent"].to_numpy() for arm in (row["arm"], "A")]
-            share = 1 - sum(x.var(ddof=1) / len(x) for x in arms) / sum(x.var(ddof=1) / len(x) for x in raw)
+            share = 1 - left / (left - 2) * sum(x.var(ddof=1) / len(x) for x in arms) / sum(
+                x.var(ddof=1) / len(x) for x in raw
+            )
             assert row["note"] == f"the covariate takes {share:.0%} off the variance"
     assert found["std_error"][0] < 0.6 * readout()["std_error"][0]
+
+
+@pytest.mark.parametrize("units", [3, 6])
+def test_few_units_with_a_covariate_differ_as_often_as_the_level_says(units: int) -> None:
+    """Its slope costs a degree of freedom and has an error: of 2 x 3 rows 9.5 % differed, of 2 x 5 7.6 %."""
+    rng, tables = np.random.default_rng(8), 600
+    rows = pl.DataFrame(
+        {"table": np.repeat(np.arange(tables), 2 * units), "x": rng.normal(size=2 * units * tables)}
+    )
+    rows = rows.with_columns(
+        variant=pl.Series(np.tile(["A", "B"], units * tables)),
+        y=pl.col("x") + pl.Series(rng.normal(size=rows.height)),
+    )
+    found = readout("y", rows, covariate="x", by=["table"]).filter(slice_set="table")
+    assert 0.02 <= (found["p_value"] < 0.05).mean() <= 0.07
+    error = [
+        sm.OLS(
+            part["y"].to_numpy(),
+            sm.add_constant(part.select(pl.col("variant") == "B", "x").to_numpy().astype(float)),
+        )
+        .fit()
+        .bse[1]
+        for part in rows.partition_by("table")
+    ]
+    assert (found["std_error"] ** 2).mean() == pytest.approx(np.mean(np.square(error)), rel=0.25)
 
 
 @pytest.mark.parametrize("covariate", [("before",), ("before", "views_before")])
@@ -96,12 +170,18 @@ def test_covariates_of_ratios_and_units(covariate: tuple[str, ...]) -> None:
         parts[arm] = residuals(rows, "clicks", "views", "user"), residuals(rows, "before", size, "user")
     products = [(y @ x, x @ x) for (_, y), (_, x) in parts.values()]
     theta = sum(one for one, _ in products) / sum(other for _, other in products)
+    of_sizes = {arm: unequal(TABLE.filter(variant=arm), "views", "user") for arm in ("A", "B", "C")}
+    left = sum(freedom for _, freedom in of_sizes.values())
     for row in found.rows(named=True):
         (y1, e1), (x1, f1) = parts[row["arm"]]
         (y0, e0), (x0, f0) = parts["A"]
-        rests = (e1 - theta * f1, e0 - theta * f0)
+        rests = {row["arm"]: e1 - theta * f1, "A": e0 - theta * f0}
         assert row["difference"] == pytest.approx(y1 - y0 - theta * (x1 - x0), rel=1e-9)
-        error = np.sqrt(sum((rest @ rest) / len(rest) / (len(rest) - 1) for rest in rests))
+        error = np.sqrt(
+            sum(of_sizes[arm][0] * (rest @ rest) / len(rest) / (len(rest) - 1) for arm, rest in rests.items())
+            * left
+            / (left - 2)
+        )
         assert row["std_error"] == pytest.approx(error, rel=1e-9)
 
 
@@ -116,13 +196,14 @@ def test_strata_are_weighted_by_their_units(outcome: str, unit: str | None) -> N
         for part in rows.partition_by(keys):
             pair = [residuals(part.filter(variant=arm), outcome, None, unit) for arm in (row["arm"], "A")]
             weight = part[unit].n_unique() if unit else part.height
-            parts.append((weight, pair))
-        total = sum(weight for weight, _ in parts)
-        difference = sum(weight / total * (one[0] - other[0]) for weight, (one, other) in parts)
+            of_sizes = [unequal(part.filter(variant=arm), None, unit) for arm in (row["arm"], "A")]
+            parts.append((weight, pair, of_sizes))
+        total = sum(weight for weight, _, _ in parts)
+        difference = sum(weight / total * (one[0] - other[0]) for weight, (one, other), _ in parts)
         pieces = [
-            ((weight / total) ** 2 * x.var(ddof=1) / len(x), len(x) - 1)
-            for weight, pair in parts
-            for _, x in pair
+            ((weight / total) ** 2 * factor * x.var(ddof=1) / len(x), df)
+            for weight, pair, of_sizes in parts
+            for (_, x), (factor, df) in zip(pair, of_sizes, strict=True)
         ]
         variance = sum(piece for piece, _ in pieces)
         freedom = variance**2 / sum(piece**2 / df for piece, df in pieces)

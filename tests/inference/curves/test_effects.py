@@ -157,6 +157,20 @@ def test_the_last_point_of_gains_is_the_effect_with_its_interval() -> None:
     assert last["upper"] == pytest.approx(ate["upper"], abs=0.02 * half)
 
 
+@pytest.mark.parametrize("curve", [*AREAS, "effect_calibration"])
+def test_where_none_of_an_arm_had_the_outcome_there_is_no_band(curve: str) -> None:
+    """Of five treated rows of which none bought no replicate buys: such bands held the curve in half the tables."""
+    rng = np.random.default_rng(4)
+    score, treated = np.sort(rng.random(600)), rng.random(600) < 0.2
+    bought = (rng.random(600) < 0.3) & ~(treated & (score > 0.85))
+    rows = pl.DataFrame({"p": score, "t": treated, "y": bought.astype(float), "g": 1, "w": 1})
+    points = evaluate(rows, curve, uncertainty={"replicates": 100}).curves.filter(slice="all")
+    none_bought = points["x"] > 0.9 if curve == "effect_calibration" else points["x"].is_between(0.01, 0.14)
+    some = points["x"] < 0.7 if curve == "effect_calibration" else points["x"] > 0.3
+    assert points.filter(none_bought)["lower"].null_count() == none_bought.sum() > 0
+    assert points.filter(some)["lower"].null_count() == 0
+
+
 def test_an_arm_of_one_unit_has_no_band() -> None:
     rows = table(300).with_columns(u=pl.when("t").then(0).otherwise(pl.int_range(pl.len())))
     points = evaluate(rows, "qini", unit="u", uncertainty={"replicates": 50}).curves

@@ -111,14 +111,14 @@ def lift(a: Any, b: Any, *, level: float = 0.95) -> TestResult:
         level: two-sided level of the interval.
 
     Returns:
-        `estimate` with p value and interval from the delta method: the variance of the ratio R is
-        (var(mean a) + R^2 var(mean b)) / mean(b)^2. `zero_denominator` where mean(b) is 0, and `nonpositive_values`
-        where it is below: a rise would be a negative lift.
+        `estimate` with Fieller's interval, all lifts R - 1 that Welch's test of mean(a) - R mean(b) leaves, and the p
+        value of `welch_t`; none where mean(b) itself may be 0. `std_error` is that of the delta method.
+        `zero_denominator` where mean(b) is 0, `nonpositive_values` where it is below: a rise would be a negative lift.
 
     Raises:
         ConfigError: a value is no finite number.
 
-    Source: Deng, Knoblich and Lu (2018), Applying the delta method in metric analytics, KDD.
+    Source: Fieller (1954), Some problems in interval estimation, JRSS B 16(2).
 
     >>> import plmetrics as plm
     >>> round(plm.tests.lift([5.1, 4.9, 6.2, 5.7], [4.1, 5.0, 4.4, 3.9]).estimate, 4)
@@ -278,32 +278,51 @@ class Moments:
 
 
 def welch_tests(a: Moments, b: Moments, level: float) -> TestOutcomes:
-    """Welch's t of each place; see `welch_t`."""
+    """Welch's t of each place; see `welch_t`. A difference that is 0 for sure has an interval of 0."""
     too_few = np.minimum(a.n, b.n) < 2
     variance = a.of_mean + b.of_mean
     flat = variance <= (_ROUNDING * np.maximum(abs(a.mean), abs(b.mean))) ** 2
     safe = np.where(flat, 1.0, variance)
     parts = ((arm.of_mean / safe) ** 2 / arm.freedom for arm in (a, b))
     freedom = 1 / np.where(flat, 1.0, sum(parts))
-    outcome = _outcomes(a, b, a.mean - b.mean, np.sqrt(safe), too_few, flat)
-    p = 2 * stdtr(freedom, -abs(outcome.statistic))
-    half = (stdtrit(freedom, (1 + level) / 2) * np.sqrt(safe)).astype(np.float64)
-    return _with(outcome, too_few, flat, p, half, df=where(~too_few & ~flat, freedom))
+    estimate, error = a.mean - b.mean, np.where(flat, 0.0, np.sqrt(safe))
+    testable = ~too_few & (~flat | (estimate == 0))
+    statistic = np.where(flat, 0.0, estimate / np.sqrt(safe))
+    half = (stdtrit(freedom, (1 + level) / 2) * error).astype(np.float64)
+    return TestOutcomes(
+        where(testable, statistic),
+        where(testable, np.where(flat, 1.0, 2 * stdtr(freedom, -abs(statistic)))),
+        _total(a, b),
+        statuses(a.n, (TOO_FEW, too_few), (NO_VARIANCE, ~testable)),
+        where(~too_few, estimate),
+        where(testable, estimate - half),
+        where(testable, estimate + half),
+        where(testable, error),
+        where(~too_few & ~flat, freedom),
+    )
 
 
-def lift_tests(a: Moments, b: Moments, level: float) -> TestOutcomes:
-    """The relative change of each place, by the delta method; see `lift`."""
-    too_few = np.minimum(a.n, b.n) < 2
-    none = b.mean <= 0
+def lift_tests(a: Moments, b: Moments, level: float, limit: Array | None = None) -> TestOutcomes:
+    """The relative change of each place, by Fieller; see `lift`. `limit` stands in for that of Welch's t."""
+    test, none = welch_tests(a, b, level), b.mean <= 0
+    too_few, sound = test.status == TOO_FEW, ~none & np.isfinite(test.p_value)
     base = np.where(none, 1.0, b.mean)
-    ratio = a.mean / base
-    error = np.sqrt(a.of_mean + ratio**2 * b.of_mean) / base
-    flat = error <= _ROUNDING * np.maximum(abs(ratio), 1.0)
-    safe = np.where(flat, 1.0, error)
+    ratio, own, other = a.mean / base, a.of_mean / base**2, b.of_mean / base**2
+    usual = stdtrit(np.nan_to_num(np.asarray(test.df), nan=1.0), (1 + level) / 2)
+    square = np.nan_to_num(usual if limit is None else limit) ** 2
+    left = where(square * other < 1, 1 - square * other)
+    half = np.sqrt(square * (own * left + ratio**2 * other)) / left
     reasons = ("zero_denominator", b.mean == 0), ("nonpositive_values", none)
-    outcome = _outcomes(a, b, ratio - 1, safe, too_few, flat, *reasons)
-    p = 2 * ndtr(-abs(outcome.statistic))
-    return _with(outcome, too_few | none, flat, p, ndtri((1 + level) / 2) * safe)
+    return replace(
+        test,
+        statistic=where(sound, test.statistic),
+        p_value=where(sound, test.p_value),
+        status=statuses(a.n, (TOO_FEW, too_few), *reasons, (NO_VARIANCE, ~np.isfinite(test.p_value))),
+        estimate=where(~none & ~too_few, ratio - 1),
+        lower=where(sound, ratio / left - half - 1),
+        upper=where(sound, ratio / left + half - 1),
+        std_error=where(sound, np.sqrt(own + ratio**2 * other)),
+    )
 
 
 def cohen_effects(a: Moments, b: Moments, level: float) -> TestOutcomes:
@@ -368,32 +387,3 @@ def rank_tests(n_a: Array, n_b: Array, u: Array, ties: Array) -> TestOutcomes:
 
 def _total(a: Moments, b: Moments) -> Any:
     return (a.n + b.n).astype(np.int64)
-
-
-def _outcomes(
-    a: Moments, b: Moments, estimate: Array, error: Array, too_few: Any, flat: Any, *reasons: tuple[str, Any]
-) -> TestOutcomes:
-    """Estimates with their statuses, `reasons` why there is none among them; the rest of the test follows."""
-    status = statuses(a.n, (TOO_FEW, too_few), *reasons, (NO_VARIANCE, flat & (estimate != 0)))
-    statistic = np.where(flat, 0.0, estimate / error)
-    return TestOutcomes(statistic, statistic, _total(a, b), status, estimate, std_error=error)
-
-
-def _with(
-    outcome: TestOutcomes, absent: Any, flat: Any, p: Array, half: Array, df: Array | None = None
-) -> TestOutcomes:
-    """The test with p values and intervals, where nothing is in their way: 0 for sure is 0 with an interval of 0."""
-    estimate = np.asarray(outcome.estimate)
-    sure, testable = flat & (estimate == 0), ~absent & (~flat | (estimate == 0))
-    half = np.where(sure, 0.0, half)
-    return TestOutcomes(
-        where(testable, outcome.statistic),
-        where(testable, np.where(sure, 1.0, p)),
-        outcome.n,
-        outcome.status,
-        where(~absent, estimate),
-        where(testable, estimate - half),
-        where(testable, estimate + half),
-        where(testable, np.where(sure, 0.0, np.asarray(outcome.std_error))),
-        df,
-    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -88,6 +89,51 @@ def smallest_size(enough: Callable[[Array], Any], shape: tuple[int, ...]) -> Arr
         open_ = high - low > 1
         low, high = np.where(open_ & ~suffices, middle, low), np.where(open_ & suffices, middle, high)
     return where(reached, high)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WelchPlan:
+    """Welch's t test of two arms in many places, from the variance of a unit of each arm, `[arm, place]`.
+
+    `freedom` are the degrees of freedom that a further unit of an arm adds.
+    """
+
+    variance: Array
+    freedom: Array
+    level: float
+
+    def power(self, effect: Array, n: Array) -> Array:
+        """Power of the units of both arms; NaN below two, or where neither varies."""
+        parts = self.variance / np.maximum(n, 1.0)
+        error = np.sqrt(parts.sum(axis=0))
+        sound = (n.min(axis=0) >= 2) & (error > 0) & np.isfinite(effect)
+        safe = np.where(sound, error, 1.0)
+        degrees = np.maximum(self.freedom * (n - 1.0), 1e-9)
+        freedom = 1.0 / np.where(sound, ((parts / safe**2) ** 2 / degrees).sum(axis=0), 1.0)
+        return where(sound, power_of_t(abs(np.where(sound, effect, 0.0)) / safe, freedom, self.level))
+
+    def units(self, effect: Array, power: float, ratio: Array) -> Array:
+        """Required size of the first arm, beside `ratio` times as many; NaN for an effect of 0 or beyond 2^48 units."""
+        sound = np.isfinite(effect) & (effect != 0)
+
+        def enough(units: Array) -> Any:
+            return self.power(effect, np.stack([units, ratio * units])) >= power
+
+        return where(sound, smallest_size(enough, effect.shape))
+
+    def detectable(self, n: Array, power: float) -> Array:
+        """Smallest difference that the units find with a power."""
+        high = 2.0 * np.sqrt((self.variance / np.maximum(n, 1.0)).sum(axis=0))
+
+        def enough(effect: Array) -> Any:
+            return self.power(effect, n) >= power
+
+        for _ in range(_DOUBLINGS):
+            short = ~enough(high)
+            if not short.any():
+                break
+            high = np.where(short, 2 * high, high)
+        return where(enough(high), smallest_effect(enough, high))
 
 
 def power_of_clusters(

@@ -33,7 +33,7 @@ def models(summary: Summary) -> PageSection:
     """A row a metric and a column a model; where there are many models, a row a model and a column a metric."""
     frame = summary.overall
     if frame.is_empty():
-        return PageSection("Models")
+        return PageSection(summary.subjects)
     values = {(metric_label(row), row["model"]): row for row in frame.iter_rows(named=True)}
     metrics, names = _distinct(key[0] for key in values), _distinct(key[1] for key in values)
     footnotes, bests = Footnotes(), clear_bests(summary)
@@ -51,12 +51,12 @@ def models(summary: Summary) -> PageSection:
         ]
         columns = ["metric", *(words(name).text for name in names)]
         notes = [*marked, *footnotes.lines]
-        return PageSection("Models", [Table(caption, columns, rows, notes, first=40)])
+        return PageSection(summary.subjects, [Table(caption, columns, rows, notes, first=40)])
     metric, ranked, notes = _ranking(summary, names)
     metrics = _distinct([*([] if metric is None else [metric]), *metrics])
     rows = [[words(name), *(cell(metric, name) for metric in metrics)] for name in ranked]
     notes += [*marked, *footnotes.lines]
-    return PageSection("Models", [Table(caption, ["model", *metrics], rows, notes)])
+    return PageSection(summary.subjects, [Table(caption, [summary.subject, *metrics], rows, notes)])
 
 
 def class_values(summary: Summary) -> PageSection:

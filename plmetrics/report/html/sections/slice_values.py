@@ -49,8 +49,8 @@ def slices(summary: Summary, gallery: Gallery) -> PageSection:
         names = [name for name in ranked_models(summary) if name in names]
     blocks += [_shaded_table(summary, frame.filter(model=name), name) for name in names[:MOST_MODELS]]
     if len(names) > MOST_MODELS:
-        left = plural(len(names) - MOST_MODELS, "more model")
-        blocks.append(Table("Further models", ["models"], [[words(f"{left} in the table metrics")]]))
+        left, what = plural(len(names) - MOST_MODELS, f"more {summary.subject}"), f"{summary.subject}s"
+        blocks.append(Table(f"Further {what}", [what], [[words(f"{left} in the table metrics")]]))
     return PageSection("Slices", blocks)
 
 

@@ -68,7 +68,21 @@ def test_cohen_d_pools_the_variances() -> None:
     )
 
 
-def test_lift_has_the_interval_of_the_delta_method() -> None:
+@pytest.mark.parametrize("sizes", [(8, 12), (40, 30)])
+def test_lift_has_the_ends_that_the_test_of_the_difference_leaves(sizes: tuple[int, int]) -> None:
+    """The mean of an arm less 1 + lift times that of the other is just at the limit of Welch's t (Fieller)."""
+    random = np.random.default_rng(9)
+    one, other = random.normal(6.0, 2.0, sizes[0]), random.normal(5.0, 2.0, sizes[1])
+    found, welch = plm.tests.lift(one, other), stats.ttest_ind(one, other, equal_var=False)
+    assert found.p_value == pytest.approx(welch.pvalue)
+    for end in (1 + found.lower, 1 + found.upper):
+        error = np.sqrt(one.var(ddof=1) / sizes[0] + end**2 * other.var(ddof=1) / sizes[1])
+        assert abs(one.mean() - end * other.mean()) / error == pytest.approx(stats.t.ppf(0.975, welch.df))
+    about_zero = plm.tests.lift(one, random.normal(0.3, 2.0, sizes[1]) ** 3)
+    assert (about_zero.status, about_zero.lower, about_zero.upper) == ("ok", None, None)
+
+
+def test_lift_has_the_width_that_replicates_have() -> None:
     random = np.random.default_rng(9)
     one, other = random.exponential(2.2, 4000), random.exponential(2.0, 5000)
     found = plm.tests.lift(one, other)
