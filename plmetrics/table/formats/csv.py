@@ -2,7 +2,8 @@
 
 A CSV file does not state its types, so they are inferred: from all rows while the files are small together,
 else from the first rows of each file. Words such as `nan` among numbers are numbers. Dates stay text,
-because `03/04/2024` has two readings: ISO dates compare as text, and an expression may cast them.
+because `03/04/2024` has two readings: ISO dates compare as text, and an expression may cast them. So do codes such
+as `007`, which as a number would be that of `7`.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from plmetrics.table.formats.compression import (
     open_text,
     with_compressions,
 )
-from plmetrics.table.formats.fields import LAST, UnevenRow, uneven_rows
+from plmetrics.table.formats.fields import LAST, UnevenRow, code_fields, uneven_rows
 from plmetrics.table.formats.hive import FILE_PATH
 from plmetrics.table.storage.objects import each_file, open_binary
 from plmetrics.table.storage.stores import scan_options
@@ -275,6 +276,14 @@ def _types(
             return {}
         types = dict(zip(names, inferred.dtypes(), strict=True))
         words = [name for name, dtype in types.items() if dtype == pl.String]
+        if any(dtype.is_integer() for dtype in types.values()):
+            with open_bytes(file.path) as stream:
+                codes = code_fields(stream, rows)
+            types |= {
+                name: pl.String()
+                for place, name in enumerate(names)
+                if place in codes and types[name].is_integer()
+            }
         return types | _word_types(file, {name: names.index(name) for name in words}, rows)
     return {}
 

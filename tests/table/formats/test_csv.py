@@ -117,6 +117,12 @@ def test_quotes_byte_order_mark_and_windows_line_ends(root):
         (["", "1 2"], pl.Int64),
         ([""], pl.String),
         (["1 2", "12345678901234567890"], pl.Int128),
+        (["007 7"], pl.String),
+        (["7 8", "007"], pl.String),
+        (["1" + " 2" * 500 + " 02138"], pl.String),
+        (["012345678901234567890 7"], pl.String),
+        (["0 10 -0"], pl.Int64),
+        (["0.5 00.5"], pl.Float64),
     ],
 )
 def test_types_fit_all_rows_of_all_files(root, columns, dtype):
