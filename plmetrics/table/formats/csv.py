@@ -272,7 +272,10 @@ def _types(
             file.path, glob=False, infer_schema_length=rows, **scan_options([file])
         ).collect_schema()
         if inferred.names() != [_polars_name(name) for name in names]:
-            complaints.add(file.path, f"its header cannot be read: {name_list(names)}")
+            message = f"its header cannot be read: {name_list(names)}"
+            complaints.add(
+                file.path, message, "lines must end in a line feed, not in a carriage return alone"
+            )
             return {}
         types = dict(zip(names, inferred.dtypes(), strict=True))
         words = [name for name, dtype in types.items() if dtype == pl.String]

@@ -47,6 +47,7 @@ def refused() -> str:
         ("y\ts\n1\t2\n", "has one column, 'y\ts'\n    separate columns with commas, not with tabs"),
         ("y,grün\n1,2\n".encode("latin-1"), "is not UTF-8 text\n    convert it to UTF-8, or to parquet"),
         ("y,g\n1,grün\n".encode("latin-1"), "is not UTF-8 text\n    convert it to UTF-8, or to parquet"),
+        ("y,s\r1,2\r0,3\r", "its header cannot be read: y, s\n    lines must end in a line feed"),
         (b"\x1f\x8b\x08\0\0\0", "is not UTF-8 text\n    convert it to UTF-8, or to parquet"),
         (
             f"{'y' * 200_000},s\n1,2\n",
