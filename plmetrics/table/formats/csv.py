@@ -60,6 +60,8 @@ _NO_LINE_END = (
     "the last line does not end in a line break; if the file was cut off there, its last value is cut, too"
 )
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_HUGE = re.compile(r"[+-]?\d{39,}")
+"""A whole number that may not fit 128 bits."""
 _REPEATED = re.compile(r"(.*) \(repeated, (\d+)\)", re.DOTALL)
 _NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 _WIDER: dict[frozenset[type[pl.DataType]], pl.DataType] = {
@@ -266,7 +268,7 @@ def _same_columns(
 def _types(
     file: SourceFile, names: list[str], rows: int | None, complaints: Complaints
 ) -> dict[str, pl.DataType]:
-    """Inferred type of each column; text is inferred again, for numbers like `nan`."""
+    """Inferred type of each column; text is looked at again for numbers like `nan`, whole numbers for codes."""
     with _complaining(file, complaints):
         inferred = pl.scan_csv(
             file.path, glob=False, infer_schema_length=rows, **scan_options([file])
@@ -278,16 +280,15 @@ def _types(
             )
             return {}
         types = dict(zip(names, inferred.dtypes(), strict=True))
-        words = [name for name, dtype in types.items() if dtype == pl.String]
-        if any(dtype.is_integer() for dtype in types.values()):
+        words = [name for name, dtype in types.items() if dtype in {pl.String, pl.Int128}]
+        found = _word_types(file, {name: names.index(name) for name in words}, rows)
+        types |= {name: t for name, t in found.items() if t != _UNKNOWN or types[name] == pl.String}
+        whole = {name for name, dtype in types.items() if dtype.is_integer()}
+        if whole:
             with open_bytes(file.path) as stream:
-                codes = code_fields(stream, rows)
-            types |= {
-                name: pl.String()
-                for place, name in enumerate(names)
-                if place in codes and types[name].is_integer()
-            }
-        return types | _word_types(file, {name: names.index(name) for name in words}, rows)
+                codes = [names[place] for place in code_fields(stream, rows) if place < len(names)]
+            types |= dict.fromkeys(whole.intersection(codes), pl.String())
+        return types
     return {}
 
 
@@ -301,7 +302,7 @@ def _word_types(file: SourceFile, columns: dict[str, int], rows: int | None) -> 
                 value = record[place] if place < len(record) else ""
                 if _NOT_FINITE.fullmatch(value):
                     types[name] = pl.Float64()
-                elif value and not _NUMBER.fullmatch(value):
+                elif value and (not _NUMBER.fullmatch(value) or _HUGE.fullmatch(value)):
                     types[name] = pl.String()
                     del undecided[name]
             if not undecided:

@@ -70,19 +70,21 @@ def code_fields(stream: Readable, rows: int | None) -> set[int]:
     """Places of fields where a value of the first rows, or of all, begins with a zero before another digit."""
     places: set[int] = set()
     seen = 0
-    for block, length in _pieces(stream):
-        places |= _code_fields(np.frombuffer(b"\n" + block[:length], np.uint8), headers=int(seen == 0))
-        seen += block.count(b"\n", 0, length)
-        if rows is not None and seen > rows:
-            break
+    for place, (block, length) in enumerate(_pieces(stream)):
+        places |= _code_fields(np.frombuffer(b"\n" + block[:length], np.uint8), headers=int(place == 0))
+        if rows is not None:
+            seen += block.count(b"\n", 0, length)
+            if seen > rows:
+                break
     return places
 
 
 def _code_fields(codes: NDArray[np.uint8], headers: int) -> set[int]:
     """As above, of whole rows with a line end before them, but not of so many headers."""
-    before, after = codes[:-2], codes[2:]
-    begins = (before == _SEPARATOR) | (before == _LINE_END) | (before == _QUOTE)
-    values = np.flatnonzero((codes[1:-1] == _ZERO) & (after - _ZERO < 10) & begins) + 1
+    padded = (codes[1:-1] == _ZERO) & (codes[2:] - _ZERO < 10)
+    values = np.flatnonzero(padded) + 1
+    before = codes[values - 1]
+    values = values[(before == _SEPARATOR) | (before == _LINE_END) | (before == _QUOTE)]
     if not len(values):
         return set()
     ends = np.flatnonzero(((codes == _SEPARATOR) | (codes == _LINE_END)) & _outside_quotes(codes))
