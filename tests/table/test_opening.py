@@ -63,5 +63,5 @@ def test_pandas_without_pyarrow(monkeypatch):
 
 
 def test_neither_library_is_imported():
-    assert "pandas" not in vars(sys.modules["plmetrics.table.opening"])
-    assert "pyarrow" not in vars(sys.modules["plmetrics.table.opening"])
+    assert "pandas" not in vars(sys.modules[as_frame.__module__])
+    assert "pyarrow" not in vars(sys.modules[as_frame.__module__])
