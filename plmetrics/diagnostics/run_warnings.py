@@ -43,6 +43,7 @@ def run_warnings(plan: RunPlan, aggregated: Aggregates, metrics: pl.DataFrame) -
     """Warnings of a run: a class without rows, incompatible gates, misleading metrics and values."""
     return [
         *models_of_the_label(plan.view),
+        *_alike_classes(plan.view),
         *_no_positives(plan, aggregated.sums),
         *_unreached_thresholds(plan, aggregated.sums),
         *state_warnings(plan, aggregated, metrics),
@@ -89,6 +90,15 @@ def models_of_the_label(view: TableView) -> list[str]:
             column == roles.label and part not in model.derivations for part, column in model.columns.items()
         )
     ]
+
+
+def _alike_classes(view: TableView) -> list[str]:
+    """Warning of classes that differ in capitals or blanks only."""
+    if view.suite.task != "multiclass":
+        return []
+    from plmetrics.engine.prepare.near_labels import near_classes
+
+    return near_classes(view.roles.classes)
 
 
 def misleading_metrics(

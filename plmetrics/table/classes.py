@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 
 _PATH = ("columns", "label")
+_NO_CLASSES = "classes are texts, numbers or booleans: derive such a column from it"
 
 
 def class_number(column: pl.Expr, dtype: pl.DataType, classes: Sequence[str]) -> pl.Expr:
@@ -58,7 +59,10 @@ def positive_class(
         if are_numbers(dtype):
             return pl.col(name).cast(pl.Float64)
         msg = f"column '{name}' ({role}) is of type {dtype}, but must hold 0 and 1 or booleans"
-        raise DataError(Problem(msg, path, "name the class that counts as positive, e.g. positive: 'yes'"))
+        hint = (
+            "name the class that counts as positive, e.g. positive: 'yes'" if is_text(dtype) else _NO_CLASSES
+        )
+        raise DataError(Problem(msg, path, hint))
     textual = is_text(dtype)
     if isinstance(positive, bool):
         comparable = dtype == pl.Boolean
@@ -84,7 +88,7 @@ def _positive_hint(positive: str | float, dtype: pl.DataType) -> str:
     if dtype == pl.Boolean:
         return f"{start} true, or false"
     if not dtype.is_numeric():
-        return "classes are texts, numbers or booleans: derive such a column from it"
+        return _NO_CLASSES
     number = str(positive).strip()
     is_number = isinstance(positive, str) and re.fullmatch(r"[+-]?\d+(\.\d+)?", number) is not None
     return f"{start} {number if is_number else 1}, without quotes, since the column holds numbers"

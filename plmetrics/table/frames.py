@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sized
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
 from plmetrics.core.errors import ConfigError, DataError, Problem, needs_extra
+from plmetrics.core.names import name_list
 
 _PANDAS = ("pandas", "DataFrame")
 _COLUMN = ("pandas", "Series")
@@ -50,6 +52,7 @@ def _from_library(data: Any, kinds: set[tuple[str, str]]) -> pl.DataFrame | None
     if _PANDAS in kinds:
         return _from_pandas(data)
     if not kinds.isdisjoint(_ARROW):
+        _refuse_repeated_names("pyarrow table", data.schema.names)
         parts = ((name, data.select([place])) for place, name in enumerate(data.schema.names))
         frame = _convert(pl.from_arrow, data, "pyarrow table", parts)
         return frame
@@ -127,6 +130,7 @@ def _column(name: str, values: Any) -> pl.Series:
 
 
 def _from_pandas(data: Any) -> pl.DataFrame:
+    _refuse_repeated_names("pandas DataFrame", list(map(str, data.columns)))
     with needs_extra("pandas", "reading a pandas DataFrame"):
         texts = _with_texts(data)
         parts = ((name, texts[[name]]) for name in texts.columns)
@@ -134,10 +138,15 @@ def _from_pandas(data: Any) -> pl.DataFrame:
     return frame
 
 
+def _refuse_repeated_names(kind: str, names: Sequence[str]) -> None:
+    repeated = [name for name, times in Counter(names).items() if times > 1]
+    if repeated:
+        msg = f"the {kind} has several columns of the name {name_list(repeated)}"
+        raise DataError(Problem(msg, ("data",), "rename them, or leave out all but one"))
+
+
 def _with_texts(data: Any) -> Any:
     """The table with its periods and intervals, such as those of pandas.cut, as texts."""
-    if not data.columns.is_unique:
-        return data
     odd = [name for name, dtype in data.dtypes.items() if _is_span(getattr(dtype, "categories", dtype))]
     out = data.copy(deep=False) if odd else data
     for name in odd:

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _SHOWN_CLASSES = 10
-_AS_NUMBERS = "store it as numbers; in a csv file one value such as n/a makes the whole column text"
+_AS_NUMBERS = "store it as numbers; in csv n/a or 007 makes a whole column text: derive TRY_CAST(s AS DOUBLE)"
 
 
 @dataclass(frozen=True, slots=True)

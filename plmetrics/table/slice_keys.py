@@ -297,7 +297,7 @@ class TagMembers:
 
     def numbers_among(self, tags: pl.Series) -> Codes:
         """By combination the place of its one tag among some, -1 for none."""
-        occurs = tags.is_in(self.names)
+        occurs = tags.is_in(self.names.implode())
         places = np.full(len(self.names), -1, dtype=np.int64)
         places[self.names.search_sorted(tags.filter(occurs)).to_numpy()] = np.flatnonzero(occurs.to_numpy())
         ranks = places[self.tag]

@@ -106,6 +106,19 @@ def test_suites_of_real_tables_run(
     assert not excluded & set(content["metrics"])
 
 
+@pytest.mark.parametrize("absolute", [True, False])
+def test_a_path_is_written_so_that_it_is_found(
+    invoke: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, absolute: bool
+) -> None:
+    """An absolute one wherever the suite is put."""
+    monkeypatch.chdir(tmp_path)
+    TABLES["imbalanced"][1].write_parquet(tmp_path / "scores.parquet")
+    named = str(tmp_path / "scores.parquet") if absolute else "scores.parquet"
+    text = invoke("suggest", named).out
+    assert yaml.safe_load(text)["data"]["path"] == named
+    assert ("relative to this file" in text) != absolute
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", TABLES)
 def test_every_task_is_recognised_and_its_suite_runs(

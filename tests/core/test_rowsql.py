@@ -299,6 +299,20 @@ def test_remainders_of_any_floats(pairs: list[tuple[float, float]]) -> None:
     assert run("x % y", frame) == [math.fmod(*pair) for pair in pairs]
 
 
+@pytest.mark.parametrize("divisor", ["2.5", "y", "d", "x"])
+def test_remainders_of_floats_beside_columns_of_any_type(divisor: str) -> None:
+    """By Python's own remainder; in CASE, COALESCE and GREATEST, whose values are columns."""
+    rows = {"x": [7.25, -1.5, 9.0], "y": [2.0, 0.5, 4.0], "i": [10, 20, 30]}
+    frame = pl.DataFrame(rows).with_columns(d=pl.Series(["0.75", "2.00", "4.50"]).cast(pl.Decimal(6, 2)))
+    divisors = [2.5] * 3 if divisor == "2.5" else [float(value) for value in frame[divisor]]
+    remainders = list(map(math.fmod, rows["x"], divisors))
+    assert run(f"CASE WHEN x % {divisor} >= 1 THEN i ELSE 0 END", frame) == [
+        number if remainder >= 1 else 0 for number, remainder in zip(rows["i"], remainders, strict=True)
+    ]
+    assert run(f"COALESCE(x % {divisor}, i)", frame) == remainders
+    assert run(f"GREATEST(x % {divisor}, y)", frame) == list(map(max, remainders, rows["y"]))
+
+
 def test_remainders_of_decimals() -> None:
     decimals = pl.DataFrame({"d": pl.Series(["1.25", "3.00"]).cast(pl.Decimal(10, 2)), "i": [0, 2]})
     assert run("d % i", decimals) == [None, 1.0]

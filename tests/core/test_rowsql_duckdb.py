@@ -345,3 +345,15 @@ def test_what_has_nothing_to_compare_is_an_error(text: str) -> None:
     """Polars compares a number with the days or microseconds of a date, and a decimal with a text by its digits."""
     with pytest.raises(pl.exceptions.InvalidOperationError, match="which cannot be compared with"):
         ours(pl.DataFrame(schema={name: values.dtype for name, values in COLUMNS.items()}), text)
+
+
+@pytest.mark.parametrize("mark", ["", "Z"])
+def test_times_in_texts_may_lack_seconds(mark: str) -> None:
+    """By DuckDB; Z says that the clock is that of UTC."""
+    texts = ["2024-01-31 10:05", "2024-01-31T10:05", "2024-01-31T10:05:07.25", "2024-01-31 23:59:59", "x"]
+    frame = pl.DataFrame({"t": [text + mark for text in texts]})
+    with duckdb.connect() as connection:
+        connection.register("frame", frame.to_arrow())
+        theirs = connection.execute("SELECT TRY_CAST(t AS TIMESTAMP) FROM frame").fetchall()
+    assert ours(frame, "TRY_CAST(t AS TIMESTAMP)") == [value for (value,) in theirs]
+    assert ours(frame.head(4), "CAST(t AS TIMESTAMP)") == [value for (value,) in theirs[:4]]

@@ -202,9 +202,10 @@ def test_constants_name_what_was_found():
 
 
 def test_what_is_excluded_but_absent_is_a_warning():
-    slices = {"few": {"column": "country", "exclude": ["zz", "a"]}}
-    (warning,) = plm.evaluate(table(), label="y", models="p", slices=slices).record["warnings"]
-    assert warning == "slice set 'few' excludes 'zz', which does not occur"
+    for absent, text in (("zz", "'zz'"), (None, "null")):
+        slices = {"few": {"column": "country", "exclude": [absent, "a"]}}
+        found = plm.evaluate(table().drop_nulls("country"), label="y", models="p", slices=slices).record
+        assert found["warnings"] == [f"slice set 'few' excludes {text}, which does not occur"]
 
 
 def test_bins_and_whole_texts_are_excluded_by_their_text():

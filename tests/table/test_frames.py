@@ -2,6 +2,7 @@
 
 import array
 from pathlib import Path
+from typing import Any
 
 import narwhals as nw
 import numpy as np
@@ -143,6 +144,18 @@ def test_masked_arrays_keep_their_type(values: np.ndarray, dtype: pl.DataType, m
     ]
 
 
+@pytest.mark.parametrize("names", [["y", "p", "p"], ["y", "p", "p", 0, "0", 0]])
+def test_columns_of_one_name_are_told(names: list[Any]) -> None:
+    values = [[0, 0.25, 0.75, 1, 2, 3][: len(names)], [1, 0.5, 0.5, 1, 2, 3][: len(names)]]
+    table = pd.DataFrame(values, columns=names)
+    expected = f"has several columns of the name {', '.join(['p', '0'][: len(names) // 3])}"
+    with pytest.raises(plm.DataError, match=f"the pandas DataFrame {expected}"):
+        plm.evaluate(table, label="y", models="p", metrics=["brier"])
+    arrow = pa.table(list(zip(*values, strict=True)), names=[*map(str, names)])
+    with pytest.raises(plm.DataError, match=f"the pyarrow table {expected}"):
+        plm.evaluate(arrow, label="y", models="p", metrics=["brier"])
+
+
 def test_periods_and_intervals_of_pandas_are_texts() -> None:
     months = pd.period_range("2026-01", periods=4, freq="M").to_series(index=range(4))
     months[1] = pd.NaT
@@ -181,5 +194,3 @@ def test_columns_that_polars_cannot_hold_are_told(score: object) -> None:
     table = pa.table(columns) if isinstance(score, pa.Array) else pd.DataFrame(columns)
     with pytest.raises(plm.DataError, match=r"column 'p' of the .* cannot be read: "):
         as_frame(table)
-    with pytest.raises(plm.DataError, match="the pyarrow table cannot be read as a Polars table"):
-        as_frame(pa.Table.from_arrays([pa.array([1]), pa.array([2])], ["y", "y"]))

@@ -41,12 +41,8 @@ def test_anything_else_is_not_a_table(data):
     assert as_frame(data) is None
 
 
-@pytest.mark.parametrize(
-    "data",
-    [pd.DataFrame({"b": [1, 2], "a": [1, "a"]}), pd.DataFrame([[1, 2]], columns=["a", "a"])],
-    ids=["mixed", "twice"],
-)
-def test_a_pandas_table_that_polars_cannot_hold(data):
+def test_a_pandas_table_that_polars_cannot_hold():
+    data = pd.DataFrame({"b": [1, 2], "a": [1, "a"]})
     with pytest.raises(
         DataError, match=r"^data: column 'a' of the pandas DataFrame cannot be read: "
     ) as caught:
@@ -67,5 +63,5 @@ def test_pandas_without_pyarrow(monkeypatch):
 
 
 def test_neither_library_is_imported():
-    assert "pandas" not in vars(sys.modules["plmetrics.table.opening"])
-    assert "pyarrow" not in vars(sys.modules["plmetrics.table.opening"])
+    assert "pandas" not in vars(sys.modules[as_frame.__module__])
+    assert "pyarrow" not in vars(sys.modules[as_frame.__module__])

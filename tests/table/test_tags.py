@@ -1,5 +1,6 @@
 """Tags of rows: groups of tags that no row has two of, and their order in results."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -71,6 +72,14 @@ def test_tags_that_no_combination_has_are_in_none() -> None:
     assert members.numbers_among(pl.Series(["c"])).tolist() == [0, -1, 0, -1]
     nothing = TagMembers.of(pl.Series([None], dtype=pl.String))
     assert nothing.numbers_among(pl.Series(["a"])).tolist() == [-1]
+
+
+def test_nothing_that_polars_will_drop_is_called() -> None:
+    frame = tagged(200)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        plm.evaluate(frame, label="label", models=["score"], metrics=["brier"], slices={"tags": "tags"})
+    assert not [warning for warning in told if issubclass(warning.category, DeprecationWarning)]
 
 
 def test_values_of_many_overlapping_tags() -> None:

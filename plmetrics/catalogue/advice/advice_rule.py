@@ -24,7 +24,7 @@ _SHARES = frozenset({"prevalence", "largest", "zeros", "commonest", "tail", "tre
 _EXACT = frozenset({"cost_fp", "cost_fn", "widest"})
 _DERIVED = ("cost_ratio", "constant_f1", "constant_brier", "noise", "cut", "candidates")
 _CUTS = (100, 50, 20, 10, 5, 3)
-_NOISE = 0.32
+_NOISE = 0.64
 _BINS = 15
 _TOLERANCE = 1e-9
 
@@ -114,7 +114,10 @@ class TableFacts:
     @property
     def noise(self) -> float | None:
         """Estimated calibration error of a calibrated model by chance alone, with 15 bins."""
-        return _NOISE * sqrt(_BINS / self.rows) if self.rows else None
+        if not self.rows:
+            return None
+        variance = 0.25 if self.prevalence is None else self.prevalence * (1 - self.prevalence)
+        return _NOISE * sqrt(variance * _BINS / self.rows)
 
     @property
     def cut(self) -> int | None:

@@ -112,6 +112,8 @@ def _cast_text(value: pl.Expr, target: pl.DataType, *, strict: bool) -> pl.Expr:
         # What follows a date, such as a time of day, is left out.
         return value.str.replace(r"^(\d{4}-\d{2}-\d{2})[ T].*$", "$1").str.to_date("%Y-%m-%d", strict=strict)
     if isinstance(target, pl.Datetime):
-        full = value.str.replace("T", " ", literal=True).str.replace(r"^(\d{4}-\d{2}-\d{2})$", "$1 00:00:00")
+        # Midnight and seconds may be left out; the mark of UTC changes no clock.
+        full = value.str.replace("T", " ", literal=True).str.replace(r"^([\d-]{10})$", "$1 00:00")
+        full = full.str.replace(r"(:\d\d(?:\.\d+)?)Z$", "$1").str.replace(r"^([\d-]{10} \d\d:\d\d)$", "$1:00")
         return full.str.to_datetime("%Y-%m-%d %H:%M:%S%.f", time_unit="us", strict=strict)
     return value.cast(target, strict=strict)

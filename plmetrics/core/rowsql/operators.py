@@ -29,7 +29,7 @@ from plmetrics.core.rowsql.parts import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from polars.datatypes import DataType
 
@@ -139,15 +139,15 @@ def _remainder_of_floats(
     """Exact remainder of floats by C's fmod, free of the rounding of a quotient."""
     if not dtype.is_float():
         return remainder
-    sides = pl.struct(dividend=dividend.cast(pl.Float64), divisor=divisor.cast(pl.Float64))
-    return sides.map_batches(_float_remainders, return_dtype=pl.Float64, is_elementwise=True)
+    sides = [dividend.cast(pl.Float64), divisor.cast(pl.Float64)]
+    return pl.map_batches(sides, _float_remainders, return_dtype=pl.Float64, is_elementwise=True)
 
 
-def _float_remainders(sides: pl.Series) -> pl.Series:
+def _float_remainders(sides: Sequence[pl.Series]) -> pl.Series:
     """Remainders of a batch; that of infinity is no number, and null."""
-    dividend, divisor = (sides.struct.field(side) for side in ("dividend", "divisor"))
+    dividend, divisor = sides
     with np.errstate(invalid="ignore"):
-        remainder = pl.Series(sides.name, np.fmod(dividend.to_numpy(), divisor.to_numpy()))
+        remainder = pl.Series(dividend.name, np.fmod(dividend.to_numpy(), divisor.to_numpy()))
     return remainder.set(dividend.is_null() | divisor.is_null() | dividend.is_infinite(), None)
 
 

@@ -77,7 +77,7 @@ def _column_key(name: str, column: str, spec: SliceSpec, schema: pl.Schema) -> S
     if spec.quantiles is not None:
         if not dtype.is_numeric():
             msg = f"slice set '{name}': column '{column}' is of type {dtype}, and quantiles need numbers"
-            raise DataError(Problem(msg, path))
+            raise DataError(Problem(msg, path, _of_text(column, dtype, "numbers")))
         label = f"@quantiles|{column}|{spec.quantiles}"
         return SliceKey(label, column, value, "quantiles", number=spec.quantiles)
     if spec.every is not None:
@@ -115,8 +115,17 @@ def _period_key(name: str, column: str, dtype: pl.DataType, every: str) -> Slice
         start = period_start(pl.col(column), dtype, every)
     except ValueError as error:
         msg = f"slice set '{name}': column '{column}' is of type {dtype}, and every: {every} needs {error}"
-        raise DataError(Problem(msg, ("slices", name, "every"))) from None
+        hint = _of_text(column, dtype, str(error))
+        raise DataError(Problem(msg, ("slices", name, "every"), hint)) from None
     return SliceKey(f"@every|{column}|{every}", column, start, "column", every=every)
+
+
+def _of_text(column: str, dtype: pl.DataType, needed: str) -> str | None:
+    """How numbers or times are made of texts."""
+    target = {"numbers": "DOUBLE", "times": "TIMESTAMP"}.get(needed)
+    if dtype != pl.String or target is None:
+        return None
+    return f'derive a column of {needed}: TRY_CAST("{column}" AS {target})'
 
 
 def _binned_key(
@@ -126,5 +135,5 @@ def _binned_key(
         index = bin_index(value, dtype, edges)
     except ValueError as error:
         msg = f"slice set '{name}': column '{column}' is of type {dtype}, but its bins are {error}"
-        raise DataError(Problem(msg, ("slices", name))) from None
+        raise DataError(Problem(msg, ("slices", name), _of_text(column, dtype, str(error)))) from None
     return SliceKey(f"@bins|{column}|{edges}", column, index, "bins", edges)

@@ -68,11 +68,11 @@ def prepare(
     inquiry = Inquiry(request.steps, separate=separates_scans(request.view))
     start = _start(request, constants, features, inquiry)
     table = start.view.table()
-    rows, looked_up, (units, _) = inquiry.answer(
+    rows, looked_up, (units, near) = inquiry.answer(
         gather(
             _accounting(request, start.view, table),
             _look_up(request, start, constants, adds=adds),
-            gather(_different_units(request, start.view), _times_in_order(request.view)),
+            gather(_different_units(request, start.view), _forms_of_texts(request.view)),
         )
     )
     view = looked_up.view
@@ -99,7 +99,7 @@ def prepare(
         looked_up.centres,
         chosen.values,
         exact,
-        (*start.calibration.warnings, *chosen.warnings, *slices.warnings),
+        (*near, *start.calibration.warnings, *chosen.warnings, *slices.warnings),
         model_origins(start.calibration.constants, looked_up.baseline),
         grids=None if constants is None else constants.grids,
         countings=looked_up.countings,
@@ -306,12 +306,17 @@ def _different_units(request: Request, view: TableView) -> Question[NDArray[np.u
     )
 
 
-def _times_in_order(view: TableView) -> Question[None]:
-    """See that rows that are ordered by texts are in the order of time."""
+def _forms_of_texts(view: TableView) -> Question[list[str]]:
+    """See that rows that are ordered by texts are in the order of time; warnings of labels near the positive one."""
     if any(need.needs_order for need in view.roles.requirements):
         from plmetrics.engine.prepare.time_order import check_time_forms
 
         yield from check_time_forms(view)
+    if not isinstance(view.suite.positive, str):
+        return []
+    from plmetrics.engine.prepare.near_labels import near_positive_labels
+
+    return (yield from near_positive_labels(view))
 
 
 def _units_of_rows(request: Request, table: PredictionTable) -> pl.LazyFrame:

@@ -336,7 +336,8 @@ def _no_date(part: SliceSet, column: str) -> str:
 
 
 def _absent(part: SliceSet, item: Any) -> str:
-    return f"slice set '{part.name}' excludes {item!r}, which does not occur"
+    value = "null" if item is None else repr(item)
+    return f"slice set '{part.name}' excludes {value}, which does not occur"
 
 
 def _empty_set(part: SliceSet) -> str:

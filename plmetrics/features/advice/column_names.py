@@ -80,6 +80,15 @@ def is_score_name(name: str) -> bool:
     )
 
 
+def predicted_name(score: str) -> str:
+    """What a score is called after: the words of its name but those for scores.
+
+    >>> predicted_name("predicted_rating"), predicted_name("Churn_proba"), predicted_name("score")
+    ('rating', 'churn', '')
+    """
+    return "_".join(piece for piece in pieces(score) if piece not in _SCORES)
+
+
 def is_weight_name(name: str) -> bool:
     """Whether a column is called like a weight."""
     return bare_name(name) in _WEIGHTS

@@ -17,6 +17,7 @@ from plmetrics.features.advice.column_names import (
     is_unit_name,
     is_weight_name,
     pieces,
+    predicted_name,
 )
 from plmetrics.features.advice.table_roles import AmbiguousRoles, Roles, Wishes
 
@@ -207,6 +208,10 @@ def _guess_label(sample: pl.DataFrame, facts: Facts, scores: Sequence[str]) -> t
             raise question(msg, named, "--label")
         if named:
             return named[0].name, "by its name"
+    predicted = {predicted_name(name) for name in scores}
+    named = [column for column in usable if "_".join(pieces(column.name)) in predicted]
+    if len(named) == 1:
+        return named[0].name, "the scores are called after it"
     binary = [column for column in usable if column.zero_one]
     if len(binary) == 1:
         return binary[0].name, "the only column of 0 and 1"

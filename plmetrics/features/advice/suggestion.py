@@ -221,7 +221,8 @@ def _place(data: object, folder: Path) -> tuple[str, str]:
         shown = mask_address(text)
         path, text = (text if shown == text else _SIGNED), shown.partition("?")[0]
     else:
-        path = Path(os.path.relpath(Path.cwd() / Path(text).expanduser(), folder)).as_posix()
+        given = Path(text).expanduser()
+        path = (given if given.is_absolute() else Path(os.path.relpath(given, folder))).as_posix()
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(text.rstrip("/*")).stem)
     return path, name.strip("-.")[:80] or "evaluation"
 

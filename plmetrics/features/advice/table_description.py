@@ -102,9 +102,8 @@ def data_lines(table: TableDescription) -> Iterator[str]:
     """The section `data`."""
     roles = table.roles
     yield "data:"
-    yield line(
-        f"path: {yaml_scalar(table.path)}", "" if is_address(table.path) else "relative to this file", 2
-    )
+    is_fixed = is_address(table.path) or table.path.startswith("/")
+    yield line(f"path: {yaml_scalar(table.path)}", "" if is_fixed else "relative to this file", 2)
     if roles.where is not None:
         yield line(f"where: {yaml_scalar(roles.where)}", "the labels of two classes", 2)
     if roles.long is not None:

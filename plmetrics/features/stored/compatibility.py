@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 _SAME = "write them with the constants of one: plmetrics state SUITE --constants "
+_ONE_TYPE = "write the column with one type, or derive one, as CAST(x AS VARCHAR) does; and the states again"
 _LISTED = 5
 
 
@@ -152,7 +153,7 @@ def _check_types(first: StateReference, other: StateReference) -> None:
     for name in dict.fromkeys([*first.head.typed, *other.head.typed]):
         if left.get(name) != right.get(name):
             msg = f"column '{name}' is of type {left.get(name)} in {first.place} and {right.get(name)} in {other.place}"
-            raise NotAdding(Problem(msg, hint="write the column with one type, and the states again"))
+            raise NotAdding(Problem(msg, hint=_ONE_TYPE))
 
 
 def _check_features(first: StateReference, other: StateReference) -> None:

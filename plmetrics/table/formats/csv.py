@@ -2,7 +2,8 @@
 
 A CSV file does not state its types, so they are inferred: from all rows while the files are small together,
 else from the first rows of each file. Words such as `nan` among numbers are numbers. Dates stay text,
-because `03/04/2024` has two readings: ISO dates compare as text, and an expression may cast them.
+because `03/04/2024` has two readings: ISO dates compare as text, and an expression may cast them. So do codes such
+as `007`, which as a number would be that of `7`.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from plmetrics.table.formats.compression import (
     open_text,
     with_compressions,
 )
-from plmetrics.table.formats.fields import LAST, UnevenRow, uneven_rows
+from plmetrics.table.formats.fields import LAST, UnevenRow, code_fields, uneven_rows
 from plmetrics.table.formats.hive import FILE_PATH
 from plmetrics.table.storage.objects import each_file, open_binary
 from plmetrics.table.storage.stores import scan_options
@@ -59,6 +60,8 @@ _NO_LINE_END = (
     "the last line does not end in a line break; if the file was cut off there, its last value is cut, too"
 )
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_HUGE = re.compile(r"[+-]?\d{39,}")
+"""A whole number that may not fit 128 bits."""
 _REPEATED = re.compile(r"(.*) \(repeated, (\d+)\)", re.DOTALL)
 _NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 _WIDER: dict[frozenset[type[pl.DataType]], pl.DataType] = {
@@ -265,17 +268,27 @@ def _same_columns(
 def _types(
     file: SourceFile, names: list[str], rows: int | None, complaints: Complaints
 ) -> dict[str, pl.DataType]:
-    """Inferred type of each column; text is inferred again, for numbers like `nan`."""
+    """Inferred type of each column; text is looked at again for numbers like `nan`, whole numbers for codes."""
     with _complaining(file, complaints):
         inferred = pl.scan_csv(
             file.path, glob=False, infer_schema_length=rows, **scan_options([file])
         ).collect_schema()
         if inferred.names() != [_polars_name(name) for name in names]:
-            complaints.add(file.path, f"its header cannot be read: {name_list(names)}")
+            message = f"its header cannot be read: {name_list(names)}"
+            complaints.add(
+                file.path, message, "lines must end in a line feed, not in a carriage return alone"
+            )
             return {}
         types = dict(zip(names, inferred.dtypes(), strict=True))
-        words = [name for name, dtype in types.items() if dtype == pl.String]
-        return types | _word_types(file, {name: names.index(name) for name in words}, rows)
+        words = [name for name, dtype in types.items() if dtype in {pl.String, pl.Int128}]
+        found = _word_types(file, {name: names.index(name) for name in words}, rows)
+        types |= {name: t for name, t in found.items() if t != _UNKNOWN or types[name] == pl.String}
+        whole = {name for name, dtype in types.items() if dtype.is_integer()}
+        if whole:
+            with open_bytes(file.path) as stream:
+                codes = [names[place] for place in code_fields(stream, rows) if place < len(names)]
+            types |= dict.fromkeys(whole.intersection(codes), pl.String())
+        return types
     return {}
 
 
@@ -289,7 +302,7 @@ def _word_types(file: SourceFile, columns: dict[str, int], rows: int | None) -> 
                 value = record[place] if place < len(record) else ""
                 if _NOT_FINITE.fullmatch(value):
                     types[name] = pl.Float64()
-                elif value and not _NUMBER.fullmatch(value):
+                elif value and (not _NUMBER.fullmatch(value) or _HUGE.fullmatch(value)):
                     types[name] = pl.String()
                     del undecided[name]
             if not undecided:

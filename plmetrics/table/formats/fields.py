@@ -1,4 +1,4 @@
-"""Ragged rows of a csv file, with more or fewer fields than its header: Polars pads or truncates them.
+"""Fields of a csv file that Polars reads otherwise: ragged rows, which it pads or truncates, and zeros before numbers.
 
 Separators and line ends are counted over pieces of whole rows, several at a time.
 """
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _PIECE = 1 << 18
 _LONGEST_ROW = 1 << 28
-_SEPARATOR, _LINE_END, _QUOTE = (ord(mark) for mark in ',\n"')
+_SEPARATOR, _LINE_END, _QUOTE, _ZERO = (ord(mark) for mark in ',\n"0')
 
 
 LAST = 0
@@ -64,6 +64,34 @@ def uneven_rows(stream: Readable, fields: int) -> list[UnevenRow]:
         while waiting:
             take()
     return uneven
+
+
+def code_fields(stream: Readable, rows: int | None) -> set[int]:
+    """Places of fields where a value of the first rows, or of all, begins with a zero before another digit."""
+    places: set[int] = set()
+    seen = 0
+    for place, (block, length) in enumerate(_pieces(stream)):
+        places |= _code_fields(np.frombuffer(b"\n" + block[:length], np.uint8), headers=int(place == 0))
+        if rows is not None:
+            seen += block.count(b"\n", 0, length)
+            if seen > rows:
+                break
+    return places
+
+
+def _code_fields(codes: NDArray[np.uint8], headers: int) -> set[int]:
+    """As above, of whole rows with a line end before them, but not of so many headers."""
+    padded = (codes[1:-1] == _ZERO) & (codes[2:] - _ZERO < 10)
+    values = np.flatnonzero(padded) + 1
+    before = codes[values - 1]
+    values = values[(before == _SEPARATOR) | (before == _LINE_END) | (before == _QUOTE)]
+    if not len(values):
+        return set()
+    ends = np.flatnonzero(((codes == _SEPARATOR) | (codes == _LINE_END)) & _outside_quotes(codes))
+    field, row_ends = np.searchsorted(ends, values), np.flatnonzero(codes[ends] == _LINE_END)
+    row = np.searchsorted(row_ends, field)
+    is_first = values - 1 - (codes[values - 1] == _QUOTE) == ends[field - 1]
+    return set((field - 1 - row_ends[row - 1])[is_first & (row > headers)].tolist())
 
 
 def _pieces(stream: Readable) -> Iterator[tuple[bytes, int]]:

@@ -55,6 +55,11 @@ SHAPES: dict[str, tuple[pl.DataFrame, str, dict[str, Any]]] = {
         "binary",
         {"models": {"p_1": "p_1"}},
     ),
+    "a label that a score is called after, beside keys and a flag": (
+        frame(user=PLACE % 90, item=PLACE % 70, rating=1 + PLACE % 5, verified=Y, predicted_rating=1 + 4 * P),
+        "regression",
+        {"columns": {"label": "rating", "unit": "user"}, "models": {"predicted_rating": "predicted_rating"}},
+    ),
     "texts as labels, a score called after one": (
         frame(truth=np.where(Y > 0, "spam", "ham"), spam=P),
         "binary",

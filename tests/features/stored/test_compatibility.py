@@ -51,3 +51,22 @@ def test_states_of_two_hashes_do_not_add_where_these_differ(tmp_path: Path, unit
     states = [state_of(tmp_path, seed, unit, version) for seed, version in ((1, 1), (2, 2))]
     with pytest.raises(plm.ConfigError, match="name units by other hashes"):
         plm.merge(*states)
+
+
+def test_codes_of_several_csv_files_add_as_texts(tmp_path: Path) -> None:
+    """One file has codes that begin with a zero, the other none: what makes them texts is said."""
+    codes = {"a": [7, 8, 90210], "b": ["007", "7", "02138"]}
+    for name, values in codes.items():
+        lines = [f"{place % 2},0.5,{value}" for place, value in enumerate(values)]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["y,p,code", *lines, ""]))
+    asked: dict[str, Any] = {"label": "y", "models": "p", "metrics": ["n"]}
+    files = [tmp_path / "a.csv", tmp_path / "b.csv"]
+    apart = [plm.state(file, slices="code", **asked) for file in files]
+    with pytest.raises(plm.PlmetricsError, match="or derive one, as CAST"):
+        plm.merge(*apart)
+    derive = {"text": "CAST(code AS VARCHAR)"}
+    together = plm.merge(*(plm.state(file, slices="text", derive=derive, **asked) for file in files))
+    rows = together.metrics.filter(slice_set="text")
+    assert dict(rows.select("slice", "n").iter_rows()) == {
+        f"text={code}": 2 if code == "7" else 1 for code in ("007", "02138", "7", "8", "90210")
+    }

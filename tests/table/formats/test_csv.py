@@ -47,6 +47,7 @@ def refused() -> str:
         ("y\ts\n1\t2\n", "has one column, 'y\ts'\n    separate columns with commas, not with tabs"),
         ("y,grün\n1,2\n".encode("latin-1"), "is not UTF-8 text\n    convert it to UTF-8, or to parquet"),
         ("y,g\n1,grün\n".encode("latin-1"), "is not UTF-8 text\n    convert it to UTF-8, or to parquet"),
+        ("y,s\r1,2\r0,3\r", "its header cannot be read: y, s\n    lines must end in a line feed"),
         (b"\x1f\x8b\x08\0\0\0", "is not UTF-8 text\n    convert it to UTF-8, or to parquet"),
         (
             f"{'y' * 200_000},s\n1,2\n",
@@ -117,6 +118,14 @@ def test_quotes_byte_order_mark_and_windows_line_ends(root):
         (["", "1 2"], pl.Int64),
         ([""], pl.String),
         (["1 2", "12345678901234567890"], pl.Int128),
+        (["007 7"], pl.String),
+        (["7 8", "007"], pl.String),
+        (["1" + " 2" * 500 + " 02138"], pl.String),
+        (["012345678901234567890 7", "1"], pl.String),
+        (["0 10 -0"], pl.Int64),
+        (["1 2", "340282366920938463463374607431768211455"], pl.String),
+        (["1 99999999999999999999999999999999999999"], pl.Int128),
+        (["0.5 00.5"], pl.Float64),
     ],
 )
 def test_types_fit_all_rows_of_all_files(root, columns, dtype):

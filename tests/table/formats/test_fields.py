@@ -74,3 +74,51 @@ def test_a_quote_that_is_never_closed_does_not_take_all_memory(monkeypatch):
     stream = io.BytesIO(b'a,b\n1,2\n3,"4\n' + b"5,6\n" * 10_000)
     assert uneven_rows(stream, 2) == [UnevenRow(3, None)]
     assert stream.tell() < 4000
+
+
+VALUES = [
+    "0",
+    "00",
+    "007",
+    "7",
+    "0.5",
+    "00.5",
+    "",
+    '"0,07"',
+    '"007"',
+    '"a ""b"", 01"',
+    '"x\n01,02"',
+    "-07",
+    "01",
+]
+
+
+@pytest.mark.parametrize("piece", [16, 1 << 18])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_fields_that_begin_with_a_zero(monkeypatch: pytest.MonkeyPatch, piece: int, end: str) -> None:
+    """By the module csv; headers are no values."""
+    monkeypatch.setattr(fields, "_PIECE", piece)
+    chance = random.Random(1)
+    for _ in range(200):
+        width, share = chance.randint(1, 5), chance.random()
+        rows = [
+            [chance.choice(VALUES) if chance.random() < share else "5" for _ in range(width)]
+            for _ in range(chance.randint(0, 20))
+        ]
+        text = end.join(",".join(row) for row in (["01", "a", '"00"', "b", "0"][:width], *rows))
+        text += chance.choice(["", end])
+        read = list(csv.reader(io.StringIO(text, newline="")))[1:]
+        expected = {
+            place
+            for row in read
+            for place, value in enumerate(row)
+            if value[:1] == "0" and value[1:2].isdigit()
+        }
+        assert fields.code_fields(io.BytesIO(text.encode()), None) == expected
+
+
+def test_fields_of_the_first_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fields, "_PIECE", 8)
+    text = b"a,b\n" + b"1,2\n" * 10 + b"01,2\n"
+    assert fields.code_fields(io.BytesIO(text), 5) == set()
+    assert fields.code_fields(io.BytesIO(text), 11) == {0}

@@ -1,0 +1,75 @@
+"""Warnings of labels that are texts and differ in capitals, blanks or normal form only."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from plmetrics.engine.inquiry import Question, frames_by_name
+from plmetrics.table.common_types import is_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from plmetrics.engine.request import TableView
+
+_MOST_VALUES = 1000
+_SHOWN = 3
+_REMEDY = "if they are the same, write them alike: LOWER(TRIM(...)) in derive does for capitals and blanks"
+
+
+def plain_form(text: str) -> str:
+    """A text without what people overlook: capitals, blanks around it, and the form of composed characters.
+
+    >>> plain_form(" Yes"), plain_form("STRASSE") == plain_form("Straße ")
+    ('yes', True)
+    """
+    return unicodedata.normalize("NFKC", text).strip().casefold()
+
+
+def near_positive_labels(view: TableView) -> Question[list[str]]:
+    """Warnings of labels, and of classes that were called, that count as negative and are nearly the positive one."""
+    positive, roles = view.suite.positive, view.roles
+    if not isinstance(positive, str):
+        return []
+    named = [roles.label, *(model.label for model in roles.models.values())]
+    named += [column for model in roles.hard for column in roles.models[model].columns.values()]
+    columns = [name for name in dict.fromkeys(named) if name is not None and is_text(view.schema[name])]
+    longest = 2 * len(positive.encode()) + 8
+    plans = {}
+    for name in columns:
+        value = pl.col(name).cast(pl.String)
+        other = (value != positive) & (value.str.len_bytes() <= longest)
+        plans[name] = view.raw.filter(other).group_by(value.alias("value")).len("rows").head(_MOST_VALUES)
+    found = yield from frames_by_name(plans)
+    return [text for name, frame in found.items() for text in _near(name, positive, frame)]
+
+
+def _near(name: str, positive: str, frame: pl.DataFrame) -> Iterator[str]:
+    meant = plain_form(positive)
+    near = {value: rows for value, rows in frame.sort("value").iter_rows() if plain_form(value) == meant}
+    if near:
+        rows, *values = sum(near.values()), *_told_apart([*near, positive])
+        holds, counts = ("row holds", "counts") if rows == 1 else ("rows hold", "count")
+        yield (
+            f"column '{name}': {rows:,} {holds} {', '.join(values[:-1])} and {counts} as negative, as only "
+            f"{values[-1]} is positive; {_REMEDY}"
+        )
+
+
+def near_classes(classes: Sequence[str]) -> list[str]:
+    """Warning of classes that are nearly the same; letters in capitals are classes of their own."""
+    alike: dict[str, list[str]] = {}
+    for name in classes:
+        alike.setdefault(plain_form(name), []).append(name)
+    sets = [names for text, names in alike.items() if len(names) > 1 and len(text) > 1]
+    named = "; ".join(" and ".join(_told_apart(names)) for names in sets[:_SHOWN])
+    return [f"classes {named} are counted apart; {_REMEDY}"] if sets else []
+
+
+def _told_apart(texts: Sequence[str]) -> list[str]:
+    """Quoted texts, with the codes of characters where some look the same."""
+    composed = {unicodedata.normalize("NFKC", text) for text in texts}
+    return list(map(repr if len(composed) == len(texts) else ascii, texts))

@@ -1,0 +1,75 @@
+"""Labels that are nearly the positive one are told, and others are not."""
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import plmetrics as plm
+from plmetrics.engine.prepare.near_labels import near_classes
+
+SCORES = np.random.default_rng(3).random(60)
+
+
+def told(labels: list[Any], positive: Any, dtype: Any = pl.String, **call: Any) -> list[str]:
+    rows = pl.DataFrame({"y": pl.Series(labels * (60 // len(labels)), dtype=dtype), "p": SCORES})
+    call = {"label": "y", "models": "p", "metrics": ["brier"], "positive": positive, **call}
+    found = [plm.evaluate(rows, **call).warnings, plm.merge(plm.state(rows, **call)).warnings]
+    near = [[text for text in warnings if "as negative" in text] for warnings in found]
+    assert near[0] == near[1]
+    return near[0]
+
+
+@pytest.mark.parametrize(
+    ("labels", "positive", "near"),
+    [
+        (["yes", "no", "Yes"], "yes", ["Yes"]),
+        (["yes", "no", " yes", "YES", "no", "no"], "yes", [" yes", "YES"]),
+        (["no", "Si\u0301", "S\u00ed", "si"], "S\u00ed", ["Si\u0301"]),
+    ],
+)
+@pytest.mark.parametrize("dtype", [pl.String, pl.Categorical])
+def test_labels_that_are_nearly_positive(
+    labels: list[str], positive: str, near: list[str], dtype: Any
+) -> None:
+    (text,) = told(labels, positive, dtype)
+    rows = sum(Counter(labels)[value] for value in near) * (60 // len(labels))
+    assert text.startswith(f"column 'y': {rows} rows hold ")
+    assert all(repr(value) in text or ascii(value) in text for value in near)
+
+
+@pytest.mark.parametrize(
+    ("labels", "positive", "dtype"),
+    [
+        (["yes", "no", "maybe"], "yes", pl.String),
+        (["yes", "yes please", "ye s"], "yes", pl.String),
+        (["1", "0", "1.0"], "1", pl.String),
+        ([1, 0, 2], 1, pl.Int64),
+        ([True, False], None, pl.Boolean),
+    ],
+)
+def test_other_labels_are_not_told(labels: list[Any], positive: Any, dtype: Any) -> None:
+    assert not told(labels, positive, dtype)
+
+
+def test_rows_that_are_not_evaluated_are_not_told() -> None:
+    assert not told(["yes", "no", "Yes"], "yes", where="y <> 'Yes'")
+    assert not told(["yes", "no", None], "yes", missing="drop")
+
+
+def test_classes_that_were_called() -> None:
+    rows = pl.DataFrame({"y": ["yes", "no"] * 30, "p": ["Yes", "no", "yes"] * 20})
+    (text,) = plm.evaluate(
+        rows, label="y", positive="yes", models={"m": {"prediction": "p"}}, metrics=["recall"]
+    ).warnings
+    assert text.startswith("column 'p': 20 rows hold 'Yes' and count as negative, as only 'yes' is positive")
+
+
+def test_classes_that_are_nearly_the_same() -> None:
+    rows = pl.DataFrame({"y": ["Cat", "dog", "a", "A"] * 9, "p": ["cat", "dog", "a", "A"] * 9})
+    call: dict[str, Any] = {"task": "multiclass", "label": "y", "models": {"m": {"prediction": "p"}}}
+    (text,) = plm.evaluate(rows, **call, metrics=["mcc"]).warnings
+    assert text.startswith("classes 'Cat' and 'cat' are counted apart")
+    assert not near_classes(["a", "A", "b", "cat", "dog", "1", "01"])
