@@ -167,6 +167,8 @@ def _looked_up(request: Request) -> Iterator[str]:
         yield "units"
     if request.source.rows is None or request.view.where is not None:
         yield "number of rows"
+    if isinstance(request.suite.positive, str):
+        yield "labels near the positive one"
     if any(metric.centres() for metric in request.sums):
         yield "centres"
     if request.chooses_thresholds:

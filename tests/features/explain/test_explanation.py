@@ -250,3 +250,11 @@ def test_advice_on_many_replicates() -> None:
     found = explained(frame, slices={"many": "many"}, uncertainty={"replicates": 100_000}, unit="u")
     (said,) = found.advice
     assert said.startswith("2,406 estimates x 100,000 replicates")
+
+
+def test_a_scan_for_labels_near_the_positive_one_has_its_words() -> None:
+    rows = table().with_columns(y=pl.when(pl.col("y") == 1).then(pl.lit("yes")).otherwise(pl.lit("no")))
+    asked: dict[str, Any] = {"label": "y", "models": "p", "metrics": ["brier"], "positive": "yes"}
+    told = explain(bind(suite_from_arguments(**asked), open_source(rows)), data=True)
+    (stage,) = (part for part in told.passes if part.stage == "prepare")
+    assert stage.does == "labels near the positive one"
