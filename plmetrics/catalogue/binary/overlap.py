@@ -24,10 +24,7 @@ _F_CELLS = ("tp", "fp", "fn")
 
 
 class _FScore(OfRates, Quotient, OfCells):
-    """Base of the F scores: from counts, so that they are 0 and not undefined where precision is undefined.
-
-    Of rows that count 1 + beta^2 times at most they are a rate.
-    """
+    """Base of the F scores: from counts, so that they are 0 and not undefined where precision is undefined."""
 
     mean = "mass"
     cells = _F_CELLS
@@ -37,15 +34,27 @@ class _FScore(OfRates, Quotient, OfCells):
     beta: float
 
     def terms(self, state: Any) -> tuple[Any, Any]:
-        hits = (1.0 + self.beta**2) * state.tp
-        return hits, hits + self.beta**2 * state.fn + state.fp
+        return self._terms(state.tp, state.fn, state.fp)
+
+    def _terms(self, hits: Any, missed: Any, alarms: Any) -> tuple[Any, Any]:
+        hits = (1.0 + self.beta**2) * hits
+        return hits, hits + self.beta**2 * missed + alarms
 
     def rates(self, state: Any) -> tuple[Any, Any]:
-        hits, rows = (np.asarray(term)[..., None] / (1.0 + self.beta**2) for term in self.terms(state))
-        return hits, rows
+        """Recall and precision."""
+        wholes = (state.tp + state.fn, state.tp + state.fp)
+        return np.stack((state.tp, state.tp), axis=-1), np.stack(wholes, axis=-1)
 
     def changes(self, state: Any, rates: Any, moved: Any) -> Any:  # noqa: ARG002
-        return moved - rates
+        """With other recall the alarms stay, with other precision the hits."""
+        recall, precision = np.moveaxis(moved, -1, 0)
+        hits = recall * (state.tp + state.fn)
+        cells = (
+            (hits, state.tp + state.fn - hits, state.fp),
+            (state.tp, state.fn, state.tp / precision - state.tp),
+        )
+        value = ops.ratio(*self.terms(state))
+        return np.stack([ops.ratio(*self._terms(*each)) - value for each in cells], axis=-1)
 
 
 @register
