@@ -216,11 +216,11 @@ class ClassRate(OfRates, Multiclass):
         """Those of the classes, where they count alike: of rows that count once at most."""
         if self.average != "macro":
             return None
-        part, whole = (np.asarray(term) / self.most for term in self.terms(_Wide(state)))
+        part, whole = (np.asarray(term) / self.row_weight for term in self.terms(_Wide(state)))
         return part, whole
 
     @property
-    def most(self) -> float:
+    def row_weight(self) -> float:
         """How often a row counts at most."""
         return 1.0
 

@@ -201,7 +201,7 @@ class F1(_Overlap, _Rate):
     reference = _RETRIEVAL
 
     @property
-    def most(self) -> float:
+    def row_weight(self) -> float:
         """Twice: a hit is a row of the class, and a call."""
         return 2.0
 
@@ -240,7 +240,7 @@ class FBeta(_Overlap):
     undefined_as: str = undefined_parameter()
 
     @property
-    def most(self) -> float:
+    def row_weight(self) -> float:
         """As a hit counts."""
         return 1.0 + self.beta**2
 

@@ -141,9 +141,8 @@ def suggest(
     if task is not None and task not in registry.tasks():
         raise CallError(Problem(f"unknown task '{task}'", hint=did_you_mean(task, registry.tasks())))
     wishes = Wishes(task=task, label=label, scores=named, query=query, treatment=treatment)
-    place = Path.cwd() if folder is None else Path(folder)
     look = TableSample.of(data)
-    table = look.table(place, wishes)
+    table = look.table(None if folder is None else Path(folder), wishes)
     roles, note = _available(table.roles)
     table = replace(table, roles=roles)
     if costs != (None, None) and table.task != "binary":
@@ -189,7 +188,7 @@ class TableSample:
                 raise AbsentDataError(msg)
             return cls(data, source, rows, column_facts(rows.lazy(), rows.columns, exact=True))
 
-    def table(self, folder: Path, wishes: Wishes) -> TableDescription:
+    def table(self, folder: Path | None, wishes: Wishes) -> TableDescription:
         """The table with guessed roles; all rows are read for the facts of their columns.
 
         Raises:
@@ -212,8 +211,8 @@ class TableSample:
         return TableDescription(*_place(self.data, folder), roles, facts, self.rows.columns)
 
 
-def _place(data: object, folder: Path) -> tuple[str, str]:
-    """Path of data for a suite in a folder, and a name suitable for a folder."""
+def _place(data: object, folder: Path | None) -> tuple[str, str]:
+    """Path of data for a suite in a folder, which may not be known yet, and a name suitable for a folder."""
     if not isinstance(data, (str, Path)):
         return _NO_PATH, "evaluation"
     text = str(data)
@@ -222,7 +221,8 @@ def _place(data: object, folder: Path) -> tuple[str, str]:
         path, text = (text if shown == text else _SIGNED), shown.partition("?")[0]
     else:
         given = Path(text).expanduser()
-        path = (given if given.is_absolute() else Path(os.path.relpath(given, folder))).as_posix()
+        fixed = folder is None and given.is_absolute()
+        path = given.as_posix() if fixed else Path(os.path.relpath(given, folder or Path.cwd())).as_posix()
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(text.rstrip("/*")).stem)
     return path, name.strip("-.")[:80] or "evaluation"
 

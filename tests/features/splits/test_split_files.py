@@ -69,8 +69,8 @@ def test_what_cannot_be_read_leaves_the_file_as_it_was(table: str, tmp_path: Pat
 def test_what_stands_in_csv_files_stands_there_again(
     tmp_path: Path, method: str, arguments: dict[str, object]
 ) -> None:
-    """Zeros of codes, digits of prices and words of booleans are no longer there once they are values."""
-    columns = {"id": ["3", "01", "+2"], "zip": ["00501", "01234", ""], "price": ["1.10", "2", "1e2"]}
+    """Signs of numbers, digits of prices and words of booleans are no longer there once they are values."""
+    columns = {"id": ["3", "1", "+2"], "zip": ["00501", "01234", ""], "price": ["1.10", "2", "1e2"]}
     rows = pl.DataFrame({**columns, "flag": ["TRUE", "false", "True"], "note": ['a,"b"\nc', None, "d"]})
     rows = rows.with_columns(pl.col("zip").replace("", "7"))
     (tmp_path / "rows").mkdir()
@@ -82,7 +82,7 @@ def test_what_stands_in_csv_files_stands_there_again(
     assert_frame_equal(found.select(rows.columns).unique(maintain_order=True), rows)
     write_split(str(tmp_path / "rows"), tmp_path / "out.parquet", method, arguments)
     typed = pl.read_parquet(tmp_path / "out.parquet")
-    assert typed.schema["zip"] == pl.Int64
+    assert typed.schema["id"] == pl.Int64
     assert_frame_equal(typed.select(typed.columns[5:]).cast(pl.String), found.select(found.columns[5:]))
 
 
