@@ -122,22 +122,10 @@ class Contrasts:
         estimates = part.estimates
         slices = len(part.mask)
         n = np.stack([np.minimum(*(estimates[name].n for name in pair)) for pair in pairs])
-        equal = np.concatenate(
-            [part.equal[pair] & self._same_threshold(place.metric, pair) for pair in pairs]
-        )
         both = of_other_rows(*(stack([estimates[pair[side]].estimate for pair in pairs]) for side in (0, 1)))
         same = np.concatenate([same_size(estimates[model], estimates[baseline]) for model, baseline in pairs])
-        tied = np.zeros_like(equal)
-        one_order = np.repeat(
-            [reads_order(place.metric) and pair in self._same_order for pair in pairs], slices
-        )
-        of_rates = place.metric.value_kind.end_form == "wilson" or both[0].tie is not None
-        if of_rates or one_order.any():
-            alike = same & ~equal & without_difference(*both)
-            equal |= alike & one_order
-        if of_rates:
-            tied = alike & ~equal
-            both = of_tied_rows(*both, tied, self._analysis.level)
+        equal, tied = self._ties(place.metric, part, pairs, both, same)
+        both = of_tied_rows(*both, tied, self._analysis.level)
         sides = ContrastSides(*both, equal, n.reshape(-1), same)
         tolerance = None
         if scale != "difference" and not tied.any():
@@ -167,6 +155,24 @@ class Contrasts:
                 place.number,
             )
             self._rows.add(where, part.mask, columns, part.first)
+
+    def _ties(
+        self,
+        metric: Metric,
+        part: SliceEstimates,
+        pairs: Sequence[tuple[str, str]],
+        both: tuple[Estimate, Estimate],
+        same: Flags,
+    ) -> tuple[Flags, Flags]:
+        """Masks of models that are equal, by scores or their order, and of others that no row tells apart."""
+        equal = np.concatenate([part.equal[pair] & self._same_threshold(metric, pair) for pair in pairs])
+        in_order = [reads_order(metric) and pair in self._same_order for pair in pairs]
+        one_order = np.repeat(in_order, len(part.mask))
+        of_rates = metric.value_kind.end_form == "wilson" or both[0].tie is not None
+        if not of_rates and not one_order.any():
+            return equal, np.zeros_like(equal)
+        alike = same & ~equal & without_difference(*both)
+        return equal | (alike & one_order), alike & ~one_order & of_rates
 
     def _same_threshold(self, metric: Metric, pair: tuple[str, str]) -> bool:
         """Models with equal scores are equal only at the same threshold."""
