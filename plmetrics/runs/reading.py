@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from plmetrics.core.errors import AbsentDataError, ConfigError, DataError, Problem
-from plmetrics.core.names import file_hint
+from plmetrics.core.errors import AbsentDataError, DataError, Problem
+from plmetrics.core.names import file_hint, is_suite_name
 from plmetrics.core.results import FURTHER_COLUMNS, TABLES, ResultTables, in_schema, table_schema
 from plmetrics.runs.documents import POINTER, Shape, misfit
 from plmetrics.runs.documents import RECORD as RECORD_SHAPE
 from plmetrics.runs.files import json_bytes, names_in, sizes_in, write_atomic
-from plmetrics.runs.folder import LATEST, check_name, moment_of, table_file
+from plmetrics.runs.folder import LATEST, moment_of, table_file
 from plmetrics.runs.record import SCHEMA_VERSION
 from plmetrics.runs.work_folder import RECORD
 from plmetrics.suite.model import Suite
@@ -229,10 +229,8 @@ def latest_folder(pointer: Place) -> Place:
     content = _json(pointer)
     _check(pointer, content, POINTER)
     name = str(content["folder"])
-    try:
-        check_name(name)
-    except ConfigError as error:
-        raise RunFault(Problem(f"{pointer} names no run beside it: {name[:_SHOWN]!r}")) from error
+    if not is_suite_name(name):
+        raise RunFault(Problem(f"{pointer} names no run beside it: {name[:_SHOWN]!r}"))
     return pointer.parent / name
 
 

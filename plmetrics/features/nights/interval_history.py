@@ -24,6 +24,7 @@ from plmetrics.core.results import (
 )
 from plmetrics.core.threads import parallel_map
 from plmetrics.features.nights.calendar import Calendar, Interval
+from plmetrics.features.nights.change_points.levels import FEWEST_PERIODS
 from plmetrics.features.nights.history_selection import FOLDERS, interval_length
 from plmetrics.features.nights.manifests import Manifest, Manifests
 from plmetrics.gates.rules import BAND_ENDS
@@ -62,7 +63,7 @@ _VALUES = (
     "std_error",
     "bound",
 )
-_HOURS = 4 * 24
+_HOURS = 24 * FEWEST_PERIODS
 """The hours that are read at least."""
 
 _FACTS = ("interval", "start", "end", "verdict", "accepted", "run_id")
