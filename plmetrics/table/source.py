@@ -20,6 +20,8 @@ from plmetrics.table.formats.reader import ROW_KEY, SHIFT, Reader, row_number
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
+    from plmetrics.table.formats.hive import Partitions
+
 NotRetrieved = Literal["refused", "no_part", "zero"]
 
 __all__ = ["ROW_KEY", "ROW_NUMBER", "Source", "SourceFile"]
@@ -38,6 +40,7 @@ class Source:
     left out. `conflicts` are columns that a change of its form left out, since its rows disagree: plans of an example.
     `absent` are columns that it lacks, and which are null, `derived` those computed from others. `resource` is what
     must last as long as the table does, `version` the version of a Delta table, or the snapshot of an Iceberg table.
+    `folders` are the partitions of all files, also of those that a condition leaves out.
     """
 
     frame: pl.LazyFrame
@@ -53,6 +56,7 @@ class Source:
     derived: Mapping[str, pl.Expr] = field(default_factory=dict, repr=False, compare=False)
     resource: object = field(default=None, repr=False, compare=False)
     version: int | None = None
+    folders: Partitions | None = field(default=None, repr=False, compare=False)
 
     @property
     def bytes(self) -> int:
