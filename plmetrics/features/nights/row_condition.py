@@ -113,7 +113,7 @@ def _files_without_date(
 ) -> list[str]:
     if where is not None:
         folders = folders.part(folders.holding(where))
-    count = folders.undecided(names)
+    count = folders.null_count(names)
     if not count:
         return []
     files = "file lies" if count == 1 else "files lie"

@@ -68,7 +68,7 @@ class Partitions:
         """Whether a file may hold rows of a condition, by its terms on these columns alone."""
         return self._terms(where).fill_null(value=False)
 
-    def undecided(self, where: str) -> int:
+    def null_count(self, where: str) -> int:
         """How many files leave a condition null, by its terms on these columns alone."""
         return self._terms(where).null_count()
 
