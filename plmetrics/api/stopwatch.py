@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 
     Progress = Callable[[str], None]
 
-
 OfModel = TypeVar("OfModel", bound="tuple[str, object, object]")
 
 

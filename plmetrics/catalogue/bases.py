@@ -22,7 +22,6 @@ _INFINITY = float("inf")
 BOTH_CLASSES = (("no_positives", "positives"), ("no_negatives", "negatives"))
 """Statuses of a metric that compares positives with negatives."""
 
-
 _MEMBERS = ("taking", "mass")
 _RIGHT = ("tp", "tn", "hit")
 

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from _typeshed import DataclassInstance
 
-
 MOST_BINS = 10_000
 _FLOAT_LIMIT = 1 << 1023
 

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from plmetrics.catalogue.metric import Metric
 
-
 LIMITS = ("recall", "precision", "fpr", "volume")
 _TIE = 1e-12
 

@@ -55,7 +55,6 @@ ScoreColumns = Annotated[
 ReplaceFile = Annotated[bool, Option("--force", help="Replace a file that is there.")]
 Debug = Annotated[bool, Option("--debug", help="Show the traceback of an error.")]
 
-
 TableFormat: TypeAlias = Literal["text", "json", "csv"]
 ReportFormat: TypeAlias = Literal["text", "json", "csv", "markdown"]
 OutcomeFormat: TypeAlias = Literal["text", "json"]
@@ -91,7 +90,6 @@ HtmlFile = Annotated[
     Option("--html", metavar="FILE", readable=False, help="Write an HTML file and print nothing."),
 ]
 Quiet = Annotated[bool, Option("--quiet", "-q", help="Only the verdict and the gates; no progress.")]
-
 
 FailOnWords = Annotated[
     list[str] | None,

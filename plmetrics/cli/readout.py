@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-
 Table = Annotated[str, Argument(metavar="DATA", help="A file, folder or glob of outcomes.")]
 Outcome = Annotated[
     list[str] | None, Option(metavar="COLUMN", help="An outcome; may be given several times.")
@@ -81,7 +80,6 @@ Reproducible = Annotated[
 Form = Annotated[
     TableFormat, Option("--format", help="text for people, json and csv for programs: all columns.")
 ]
-
 
 _MISMATCH = "sample ratio mismatch"
 

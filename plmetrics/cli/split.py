@@ -18,7 +18,6 @@ from plmetrics.core.errors import Problem
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-
 Method: TypeAlias = Literal[
     "k_fold",
     "stratified",
@@ -89,7 +88,6 @@ OPTIONS = (
     *("train", "test", "gap", "purge", "until", "name", "long", "exact", "mixed"),
 )
 """Those that say how rows are dealt."""
-
 
 _FOLDS = ("outer", "splits")
 """What functions call the option `folds`, where not by its name."""

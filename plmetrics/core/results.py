@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 SLICE_VALUES = pl.List(pl.Struct({"column": pl.String, "value": pl.String}))
 
-
 _NUMBERS = (
     "value lower upper std_error weight threshold bound difference p_value p_adjusted observed x y share "
     "limit pooled mean sd minimum maximum per_sd reference current statistic rest searched mean_control "

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from plmetrics.suite.yaml.load import LoadedSuite
     from plmetrics.table.storage.places import Place
 
-
 _AGAIN = "once it can be written, run the suite again: results of the same interval are replaced"
 TARGETS = {
     "database": ("plmetrics.exports.database:database_target", "writing to a database"),

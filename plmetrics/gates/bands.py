@@ -48,7 +48,6 @@ _SCHEMA = {
 }
 _LEAST_OF_A_WEEKDAY = 2
 
-
 AGE = "age"
 _PLACE = ("model", "slice_set", "slice", "class")
 _ROW = ("@gate", *_PLACE)

@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 _WORTH_A_THREAD = 1 << 16
 """Of so many replicates of slices, NumPy's work on one metric outweighs what Python adds to it."""
 
-
 OrderedByPlace = dict[tuple[int, str, str, "ReplicateKind | None"], "MetricValues"]
 
 

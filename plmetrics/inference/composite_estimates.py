@@ -19,7 +19,6 @@ from plmetrics.inference.estimate import Estimate, most_groups
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-
 Array = NDArray[np.float64]
 Texts = NDArray[np.object_]
 

@@ -33,7 +33,6 @@ _WORTH_KEEPING = 1 << 22
 _PART = 1 << 20
 _FEW_COLUMNS = 64
 
-
 BlockIndex: TypeAlias = NDArray[np.int64]
 _WORTH_LEAVING_OUT = 0.7
 _FEW_BINS = 16

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from plmetrics.table.storage.places import Place
 
-
 OK = 0
 BUG = 1
 GATE_FAILED = 3

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from plmetrics.runs.outcome import Outcome
     from plmetrics.states.state_format import Head
 
-
 SCHEMA_VERSION = 1
 _SECRET = re.compile(
     r"(?i)^((?:--?|[\w.]*)[\w.-]*(?:password|passwd|secret|token|credential|key|database|webhook|notify|auth)[\w.-]*)=.*",

@@ -25,7 +25,6 @@ Array = NDArray[np.float64]
 CONFUSION = "classes"
 EFFECTS, EFFECT_BLOCKS = "effects", "effects by block"
 
-
 SQUARE = " squared"
 ARM_SUMS = ("treated", "treated outcome", "control outcome")
 _CONDITIONAL = ("score", "label", "label squared")

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
-
 _MOMENTS = (
     "weight",
     "prediction_untied",

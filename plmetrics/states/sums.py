@@ -21,7 +21,6 @@ from plmetrics.table.prediction_columns import levels_of, part_column, truth_col
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-
 EVERY = "every|"
 """Before the names of counts of rows that are left out as well."""
 

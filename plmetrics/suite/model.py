@@ -371,7 +371,6 @@ _COSMETIC: Any = {
     "uncertainty": {"keep"},
 }
 
-
 _NULL = ("leakage", "drift", "find_slices", "cross_validation")
 """Sections that are null in the hash of a suite without them."""
 

@@ -16,7 +16,6 @@ from plmetrics.table.prediction_columns import truth_column
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-
 _PATH = ("columns", "label")
 _NO_CLASSES = "classes are texts, numbers or booleans: derive such a column from it"
 

@@ -18,7 +18,6 @@ from plmetrics.core.redaction import mask_address
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-
 _SHOWN = 10
 _SUITE_PATH = ("data", "path")
 PARTITION = re.compile(r"([^=]*)=([^=]*)")

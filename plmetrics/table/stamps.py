@@ -15,7 +15,6 @@ from plmetrics.table.files import SourceFile, Stamp, shown_path, stamp_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-
 _END = 1 << 16
 
 

@@ -28,7 +28,6 @@ _NOISE = 0.64
 _BINS = 15
 _TOLERANCE = 1e-9
 
-
 Verdict = Literal["advise", "advise_against"]
 _LISTED = 3
 

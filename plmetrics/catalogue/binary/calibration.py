@@ -22,7 +22,6 @@ from plmetrics.states.sums import Atom
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-
 _NARROWEST = 0.002
 """exp(distance of two scores / bandwidth) stays in the range of floats."""
 _MIDDLE = 0.5

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     Numbers = NDArray[np.float64]
 
-
 _STEPS = 100
 _HALVINGS = 40
 _LAST_STEPS = 2

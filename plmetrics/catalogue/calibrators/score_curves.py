@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     Numbers = NDArray[np.float64]
 
-
 MAX_KNOTS = 10_000
 
 

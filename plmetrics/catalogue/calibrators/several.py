@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.float64]
     Codes = NDArray[np.int64]
 
-
 _ROWS_AT_ONCE = 50_000
 
 

@@ -27,7 +27,6 @@ MEAN_ERROR = Atom("error", lambda rows: rows.error)
 ABSOLUTE_ERROR = Atom("absolute_error", lambda rows: rows.error.abs())
 SQUARED_ERROR = Atom("squared_error", lambda rows: square(rows.error), squares=True)
 
-
 _WILLMOTT = (
     "Willmott and Matsuura (2005), Advantages of the mean absolute error over the RMSE, Climate Research "
     "30(1)"

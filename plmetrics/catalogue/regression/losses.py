@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from plmetrics.catalogue.metric import Undefined
 
-
 _TERMS = 14
 """Of the series of exp: more do not show where x is below 1/2."""
 

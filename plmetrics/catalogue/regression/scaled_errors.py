@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from plmetrics.catalogue.metric import Mean, Undefined
 
-
 _ROUNDING = 1e-13
 """Of the labels' size: what they vary less is rounding."""
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from plmetrics.catalogue.uplift.propensity import ByPropensity
     from plmetrics.states.sums import Rows
 
-
 Samples = tuple[tuple[Metric, float], ...]
 
 

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 _CLEAR = 1e6
 """A variance is clear that is so many times what may be hidden."""
 
-
 _CLEAR_SHARE = 1e-7
 """Share of terms that cancel above which their difference is clear of rounding."""
 

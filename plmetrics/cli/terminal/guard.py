@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from plmetrics.runs.exit_policy import ExitPolicy
 
-
 _BUG_HINT = "This is a bug in plmetrics. Run again with --debug to see where, and report it with the suite."
 
 

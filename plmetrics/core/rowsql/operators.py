@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     from polars.datatypes import DataType
 
-
 _DECIMAL = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _MAX_PATTERN = 500
 _EQUALITIES = (operator.eq, operator.ne)

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.sums import Total
 
-
 _ROWS_AN_ENTRY = 16
 """With fewer rows for each cell and block a grouping is quicker."""
 

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from plmetrics.suite.model import Suite
     from plmetrics.suite.sections.basics import Columns, Compare
 
-
 LARGEST_LABEL = 1000.0
 """Two to the power of a label must be a number."""
 

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     Facts = Mapping[str, ColumnFacts]
 
-
 _MOST_SLICES = 20
 _MOST_NUMBERS = 10
 _SHOWN = 6

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from plmetrics.catalogue.advice.goals import Goal
 
-
 _TEXTS = ("task", "metric", "verdict", "reason", "companions", "rule", "source")
 ADVICE_SCHEMA = pl.Schema(
     {name: pl.List(pl.String()) if name == "companions" else pl.String() for name in _TEXTS}

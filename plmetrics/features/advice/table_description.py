@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from plmetrics.features.advice.column_roles import Facts
 
-
 _FEWEST_DATES = 10
 _REPEATS = 0.9
 _SPECIAL = frozenset(["true", "false", "null", "yes", "no", "on", "off", "y", "n"])

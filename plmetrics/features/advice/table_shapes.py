@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from plmetrics.features.advice.column_facts import ColumnFacts
     from plmetrics.features.advice.column_roles import Facts
 
-
 _MOST_ARMS = 20
 _MOST_OUTCOMES = 5
 _MOST_LEVELS = 200

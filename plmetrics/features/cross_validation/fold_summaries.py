@@ -20,7 +20,6 @@ from plmetrics.table.joins import left_join
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-
 NO_FOLDS = "no_defined_folds"
 ONE_FOLD = "one_fold"
 METHOD = "corrected_resampled_t"

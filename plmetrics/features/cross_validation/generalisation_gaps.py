@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from plmetrics.features.cross_validation.fold_values import FoldSet, Ordered
     from plmetrics.inference.subject import Analysis
 
-
 _WITHIN = ["@set", "@slice", "configuration", "x"]
 _PAIRED = [*IDENTITY, "configuration", "x"]
 _CURVE = [*IDENTITY, "configuration"]

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from plmetrics.suite.model import Suite
     from plmetrics.suite.sections.basics import SliceSet
 
-
 UNMEASURED = "drift is not measured here, and its gates are inconclusive"
 FIRST = "there is no earlier run of this suite yet that drift can be measured from"
 

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from plmetrics.features.drift.column_counts import ColumnCounts
     from plmetrics.table.slices import Slices
 
-
 MOST_SLICES = 500
 """So many slices of a set have histograms: those with the most rows."""
 

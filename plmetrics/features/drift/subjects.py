@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 _PATH = ("drift",)
 _DAY = 86_400_000_000
 
-
 Kind = Literal["number", "days", "seconds", "category"]
 
 

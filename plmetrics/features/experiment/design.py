@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-
 ARM, UNIT = "@arm", "@unit"
 MOST_SLICES = 10_000
 MOST_ARMS = 100

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from plmetrics.table.slices import Slices
     from plmetrics.table.source import Source
 
-
 _COLUMNS = {
     "difference": ("difference", "lower", "upper"),
     "lift": ("lift", "lift_lower", "lift_upper"),

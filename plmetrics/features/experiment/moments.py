@@ -12,7 +12,6 @@ from plmetrics.features.experiment.outcomes import COVARIATE, COVARIATE_SIZE, SI
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-
 _ROUNDING = 1e-14
 _NORMAL = 1.959963984540054
 """Of 95 %, the level of the interval that the variance comes from."""

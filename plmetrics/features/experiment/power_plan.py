@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from plmetrics.inference.comparisons.tests.outcome import Array
 
-
 _MOST_SPREADS = 1e6
 """Largest effect that is looked for, in standard deviations."""
 

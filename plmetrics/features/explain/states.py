@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from plmetrics.engine.request import Request
     from plmetrics.engine.run_plan import RunPlan
 
-
 _NUMBER = 8
 _KEY, _CUT = 2.0, 2.2
 _GAP, _COUNT, _FULL_COUNT, _FRACTION = 0.9, 0.2, 0.3, 7.0

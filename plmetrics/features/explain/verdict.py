@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from plmetrics.engine.run_plan import RunPlan
     from plmetrics.features.explain.work import Time
 
-
 LONG = 600.0
 """Seconds by the clock from which a run over all rows is worth a word."""
 

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from plmetrics.features.explain.memory import Sizes
     from plmetrics.features.explain.passes import Pass
 
-
 LINES = frozenset({"csv", "ndjson"})
 """Formats of text, whose every byte is parsed."""
 FILE = "costs.json"

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from plmetrics.engine.request import TableView
 
-
 _CONSTANT = 2.0**-48
 """A column whose values lie no further apart than this part of their size is constant, but for rounding."""
 

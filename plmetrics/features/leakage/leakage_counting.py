@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from plmetrics.suite.model import Suite
     from plmetrics.table.source import Source
 
-
 _PATH = ("leakage",)
 _IN_TABLE = 10
 """Numbers' worth of memory that a key takes in a hash table, beside itself."""

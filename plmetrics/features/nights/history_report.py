@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from plmetrics.features.nights.interval_history import History
     from plmetrics.report.summary import Summary
 
-
 Row = dict[str, Any]
 BLOCKS = "▁▂▃▄▅▆▇█"
 GAP = "·"

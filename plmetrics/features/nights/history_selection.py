@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from plmetrics.table.storage.places import Place
 
-
 OVERALL = "overall"
 _EVERY = (
     (re.compile(r"\d{4}-\d\d-\d\d", re.ASCII), "1d"),

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from plmetrics.suite.sections.basics import Data
     from plmetrics.table.source import Source
 
-
 _HOURS = "%Y-%m-%dT%H"
 _HINT = "name the first one: --interval 2026-11-20"
 

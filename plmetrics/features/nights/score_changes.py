@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from plmetrics.runs.reading import StoredRun
     from plmetrics.suite.model import Suite
 
-
 Array = NDArray[np.float64]
 
 MOST_SLICES = 64

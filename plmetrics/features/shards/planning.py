@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from plmetrics.table.source import Source
     from plmetrics.table.storage.places import Place
 
-
 _ELSEWHERE = ("notify", "output", "engine", "keep")
 """Keys of a suite that workers do not read."""
 

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from plmetrics.table.source import Source
     from plmetrics.table.storage.places import Place
 
-
 _DECISIVE = ("plmetrics", "polars", "hash")
 TASK = f"{__name__}:states_of_batches"
 SCHEMA = "answer string, state binary"

@@ -32,7 +32,6 @@ _DECIMALS = 300
 SAMPLE_ROWS = 500_000
 """Above so many rows, bins come from every k-th unit."""
 
-
 Array = NDArray[np.float64]
 
 

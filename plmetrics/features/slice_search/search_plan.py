@@ -29,17 +29,13 @@ if TYPE_CHECKING:
 
 LEAST_GROUPS = 20_000
 
-
 GROUPS = 600_000
 """The most groups of one grouping."""
-
 
 GROUPS_A_PASS = 4_000_000
 """The most groups that the groupings of one scan have together."""
 
-
 BATCH_ROWS = 1_000_000
-
 
 _WORDS = 1 << 64
 

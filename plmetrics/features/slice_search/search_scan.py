@@ -53,7 +53,6 @@ if TYPE_CHECKING:
     from plmetrics.table.prediction_table import PredictionTable
     from plmetrics.table.source import Source
 
-
 _CELL = "@cell"
 _MOST = 24
 

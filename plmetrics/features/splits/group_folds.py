@@ -20,7 +20,6 @@ from plmetrics.table.joins import left_join
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-
 Counts = NDArray[np.int64]
 Shares = NDArray[np.float64]
 

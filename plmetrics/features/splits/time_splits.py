@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
     Counts = NDArray[np.int64]
 
-
 Span: TypeAlias = int | float | str | timedelta
 
 _DURATION = re.compile(r"(\d+(ns|us|ms|s|m|h|d|w|mo|q|y))+")

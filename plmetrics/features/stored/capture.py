@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from plmetrics.table.slices import Cube
     from plmetrics.table.source import Source
 
-
 BAD = "bad"
 _WHOLE = np.zeros(1, dtype=np.uint64)
 

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from plmetrics.states.scores.grid.run_grids import Grids
     from plmetrics.table.slice_keys import SliceKey
 
-
 LOW, HIGH = "@low", "@high"
 ENDS = pl.Schema({CELL: pl.UInt32(), LOW: pl.Float64(), HIGH: pl.Float64()})
 

@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
     Slots = NDArray[np.int64]
 
-
 _SPARE = 8
 _FEW = 1 << 22
 _NEAR = 1 << 18

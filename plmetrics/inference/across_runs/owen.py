@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 Places = NDArray[np.int64]
 Array = NDArray[np.float64]
 
-
 MOST_EXACT = 12
 """Of so many slices every coalition is looked at."""
 MOST_HALVES = 8

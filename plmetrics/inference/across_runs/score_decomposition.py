@@ -48,7 +48,6 @@ COLUMNS = "shares of the column's values, by reweighting"
 
 _NO_REPLICATES = "no replicates"
 
-
 _ROOM = 1 << 22
 """So many numbers of replicates are made at a time."""
 MOST_COLUMNS = 6

@@ -48,7 +48,6 @@ ROUNDING = 1e-9
 
 _OCCURRENCE, _OCCURRENCES = "@occurrence", "@occurrences"
 
-
 NOT_IN_RUN = "not_in_run"
 _PLACE, _CURRENT, _EARLIER = "@place", "@current", "@earlier"
 _AT_ONCE = 1 << 21

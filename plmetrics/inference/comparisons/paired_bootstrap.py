@@ -18,7 +18,6 @@ from plmetrics.inference.records import end_to_end
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-
 Array = NDArray[np.float64]
 Texts = NDArray[np.object_]
 Flags = NDArray[np.bool_]

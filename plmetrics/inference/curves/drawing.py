@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from plmetrics.suite.sections.basics import Curve
     from plmetrics.table.slices import Slices
 
-
 Array = NDArray[np.float64]
 
 ACROSS_MODELS = "roc_hull_models"

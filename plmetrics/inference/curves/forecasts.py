@@ -30,7 +30,6 @@ _POINTS = pl.Schema(
     }
 )
 
-
 CLASSES = ("negative", "positive")
 
 _DECIMALS = 6

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Points = dict[str, Any]
 
-
 _EQUAL = 1e-12
 """Rates that differ by less differ by rounding."""
 

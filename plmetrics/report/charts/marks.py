@@ -22,13 +22,11 @@ from plmetrics.report.charts.theme import DASHES, LIGHT, SERIES, SHAPES
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-
 PANEL, SMALL_PANEL = 360, 210
 CORNERS = ("bottom-right", "top-left", "top-right", "bottom-left")
 _LEGEND_OFFSET = 8
 _BACKGROUND_POINTS = 250
 MOST_SERIES = len(SERIES)
-
 
 _LONG = 1e7
 

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from plmetrics.report.charts.selection import Selection
     from plmetrics.report.charts.series import Series
 
-
 _MOST_FACTS = 5
 
 

@@ -18,7 +18,6 @@ from plmetrics.report.sections.overall import metric_label
 if TYPE_CHECKING:
     from plmetrics.report.summary import Summary
 
-
 Row = dict[str, Any]
 _PLACE = ["contrast", "model", "baseline", "slice_set", "slice", "metric", "class"]
 _STYLES = {"better": "green", "worse": "red", "higher": "cyan", "lower": "cyan"}

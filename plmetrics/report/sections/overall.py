@@ -13,7 +13,6 @@ from plmetrics.report.numbers import ValueText, row_estimate
 if TYPE_CHECKING:
     from plmetrics.report.summary import Summary
 
-
 Row = dict[str, Any]
 _LABEL = 20
 MOST_MODELS = 8

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
     from plmetrics.runs.outcome import Outcome
 
-
 _NOT_INDEPENDENT = (
     "their values are not independent, and smaller differences than the intervals say may be real"
 )

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     from plmetrics.table.storage.places import Place
 
-
 T = TypeVar("T")
 _Entry: TypeAlias = "tuple[datetime, Place, StoredRun | RunFault]"
 

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from plmetrics.states.class_probabilities import Kind
 
-
 Missing = Literal["error", "drop", "drop_per_model"]
 Correction = Literal["holm", "bonferroni", "benjamini_hochberg", "none"]
 ContrastScale = Literal["difference", "ratio", "relative_change"]

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 
     from plmetrics.suite.model import Suite
 
-
 _EVERY_ROW = "TRUE"
 _BINDING = ("columns", "models", "positive", "classes")
 """Keys of what results are made of: variables are replaced by their values there."""

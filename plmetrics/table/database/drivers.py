@@ -29,7 +29,6 @@ _EXAMPLE = (
 _SERVERS = {"postgresql": "postgresql", "postgres": "postgresql", "mysql": "mysql", "mariadb": "mysql"}
 _READ_ONLY = "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY"
 
-
 _POSTGRESQL_TYPE = b"POSTGRESQL:type"
 _MYSQL_TYPE = b"MYSQL:type"
 _DECIMAL = {_MYSQL_TYPE: b"decimal"}

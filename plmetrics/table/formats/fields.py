@@ -24,7 +24,6 @@ _PIECE = 1 << 18
 _LONGEST_ROW = 1 << 28
 _SEPARATOR, _LINE_END, _QUOTE, _ZERO = (ord(mark) for mark in ',\n"0')
 
-
 LAST = 0
 
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 _FIELD_ID = b"PARQUET:field_id"
 
-
 _DATA, _POSITIONS, _EQUALITY = range(3)
 _POSITION = {"file_path": pl.String(), "pos": pl.Int64()}
 _NUMBER = "@@number"

@@ -25,7 +25,6 @@ OK = "ok"
 TOO_FEW = "too_few_units"
 NO_VARIANCE = "zero_variance"
 
-
 _BITS = 33
 """Of the 53 of a number."""
 

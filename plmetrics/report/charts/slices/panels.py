@@ -25,7 +25,6 @@ from plmetrics.report.charts.slices.rows import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-
 _WIDTHS = {1: WIDTH, 2: 240, 3: 200, 4: 165, 5: 150}
 _SPACING = 20
 _INSET = 12

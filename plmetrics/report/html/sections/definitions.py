@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from plmetrics.report.html.sections.pictures import Gallery
     from plmetrics.report.summary import Summary
 
-
 _MOST = 40
 _MOST_NOTES, _MOST_NAMES = 10, 5
 _ROWS = {

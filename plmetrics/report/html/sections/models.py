@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from plmetrics.report.html.sections.pictures import Gallery
     from plmetrics.report.summary import Summary
 
-
 _ARROWS = {"higher": "↑", "lower": "↓", "zero": "→0"}
 MOST_CLASSES = 12
 _STEPS = (0.05, 0.15, 0.3)
