@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +15,6 @@ from plmetrics.api.suite_files import error_places, open_rows, output_directory,
 from plmetrics.api.warnings import issues_warnings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     import polars as pl
 
     from plmetrics.api.stopwatch import Progress

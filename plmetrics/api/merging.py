@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -33,7 +34,6 @@ from plmetrics.table.files import shown_path, stamp_of
 from plmetrics.table.stamps import watch_stamps
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
     from os import PathLike
 
     import polars as pl

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
@@ -17,8 +18,6 @@ from plmetrics.features.protocol import Outputs, Run
 from plmetrics.features.registry import counting, feature_questions, features_of, rounding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from plmetrics.api.stopwatch import Progress
     from plmetrics.engine.aggregate.aggregation import Aggregates
     from plmetrics.engine.aggregate.paired_rows import PairedRows

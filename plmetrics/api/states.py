@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
@@ -15,8 +16,6 @@ from plmetrics.features.stored.stored_state import stored_state
 from plmetrics.features.stored.support import anchor_tables
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from plmetrics.api.stopwatch import Progress
     from plmetrics.states.state_format import State
     from plmetrics.suite.keywords import Arguments

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -20,7 +21,6 @@ from plmetrics.api.suite_files import (
 from plmetrics.core.errors import EnvironmentFault, PlmetricsError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from plmetrics.api.result import Result

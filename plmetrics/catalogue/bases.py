@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import reduce
 from operator import or_
-from typing import TYPE_CHECKING, Any, ClassVar, TypeGuard
+from typing import Any, ClassVar, TypeGuard
 
 import numpy as np
 import polars as pl
@@ -13,9 +14,6 @@ from plmetrics.catalogue.metric import IntervalForm, Metric, Nonzero, Undefined
 from plmetrics.catalogue.needs import Kind, Quantiles, Sums
 from plmetrics.core import ops
 from plmetrics.states.sums import Atom, Rows, View, as_tuple
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 _TIE = 1e-12
 _INFINITY = float("inf")

@@ -7,6 +7,7 @@ not count; a value that is not finite makes the metric undefined.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -23,8 +24,6 @@ from plmetrics.core.rowsql import compile_row
 from plmetrics.states.sums import DEFAULT_THRESHOLD, Atom, Rows, RowValue
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from plmetrics.core.names import SuitePath
     from plmetrics.core.rowsql.compiler import RowExpression
 

@@ -7,6 +7,7 @@ is the same in every slice and every replicate.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +20,6 @@ from plmetrics.core.text import Call, Value, parse_call
 from plmetrics.states.sums import class_threshold
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from plmetrics.catalogue.metric import Metric
 
 LIMITS = ("recall", "precision", "fpr", "volume")

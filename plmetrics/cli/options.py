@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
@@ -12,8 +13,6 @@ from plmetrics.cli.terminal.guard import UsageError
 from plmetrics.core.errors import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from plmetrics.runs.exit_policy import ExitPolicy
 
 SuiteFile = Annotated[

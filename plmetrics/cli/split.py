@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterable, Mapping
 from inspect import Parameter, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from typer import Argument, Option
 
@@ -14,9 +15,6 @@ from plmetrics.cli.terminal.console import say, shown_path
 from plmetrics.cli.terminal.guard import UsageError, guard, refuse_existing, usage
 from plmetrics.cli.terminal.progress import Progress
 from plmetrics.core.errors import Problem
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
 
 Method: TypeAlias = Literal[
     "k_fold",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plmetrics.core.names import number_text
 from plmetrics.engine.aggregate.aggregation import Aggregates, sliced_sums
@@ -13,10 +15,7 @@ from plmetrics.engine.aggregate.row_plan import TREATED
 from plmetrics.table.prediction_columns import score_column
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import polars as pl
-    from numpy.typing import NDArray
 
     from plmetrics.engine.run_plan import RunPlan
 

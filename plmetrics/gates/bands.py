@@ -14,6 +14,7 @@ Source: Hahn and Meeker (1991), Statistical Intervals, section 4.7 (prediction i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -27,8 +28,6 @@ from plmetrics.gates.rules import BAND_ENDS, verdict_by
 from plmetrics.gates.sufficiency import INSUFFICIENT
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from plmetrics.suite.sections.gates import Gate
     from plmetrics.suite.sections.references import Band
 

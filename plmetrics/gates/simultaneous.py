@@ -15,6 +15,7 @@ With a = (1 - level) / 2, falsely deciding gates on one side have at most the ch
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -28,8 +29,6 @@ from plmetrics.inference.comparisons.correction import adjust
 from plmetrics.inference.intervals.student import IDENTITY, IntervalScale, scale_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from plmetrics.catalogue.needs import ValueKind
 
 Array = NDArray[np.float64]

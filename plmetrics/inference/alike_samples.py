@@ -7,6 +7,7 @@ metric move by it.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -21,8 +22,6 @@ from plmetrics.inference.intervals.spread import standard_error
 from plmetrics.inference.weights import TILT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from plmetrics.inference.estimate import Estimate
 
 Array = NDArray[np.float64]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isnan
 from typing import TYPE_CHECKING
@@ -16,8 +17,6 @@ from plmetrics.inference.sums import ModelSums
 from plmetrics.states.sums import DEFAULT_THRESHOLD, SlicedSums, class_threshold
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from plmetrics.catalogue.metric import Metric
     from plmetrics.inference.estimate import Estimate
     from plmetrics.inference.weights import ResamplingWeights

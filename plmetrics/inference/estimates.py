@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial, reduce
 from typing import TYPE_CHECKING
@@ -20,8 +21,6 @@ from plmetrics.inference.weights import Nudges, ResamplingWeights
 from plmetrics.states.sums import DEFAULT_THRESHOLD, View
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from plmetrics.catalogue.bases import OfRates
     from plmetrics.inference.subject import Analysis
     from plmetrics.inference.sums import ModelSums

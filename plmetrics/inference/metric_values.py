@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -18,8 +19,6 @@ from plmetrics.inference.sums import COUNTS
 from plmetrics.states.sums import View
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from plmetrics.catalogue.metric import Metric
 
 Array = NDArray[np.float64]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +17,6 @@ from plmetrics.states.moments import centre_name
 from plmetrics.states.sums import View, as_tuple, sum_column
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from plmetrics.catalogue.metric import Metric
 
 Array = NDArray[np.float64]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +21,6 @@ from plmetrics.core.results import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from plmetrics.catalogue.metric import Metric
     from plmetrics.inference.chunks import Array, EstimateColumns
     from plmetrics.inference.comparisons.paired_bootstrap import Difference

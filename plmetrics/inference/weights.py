@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -14,8 +15,6 @@ from plmetrics.core.hashing import DRAW_SALT, mix, mix_int, strides
 from plmetrics.core.threads import parallel_map
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from plmetrics.core.segments import Values
     from plmetrics.states.scores.exact.point_rows import BlockDraws
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -28,8 +29,6 @@ from plmetrics.report.slice_names import with_slice_names
 from plmetrics.report.terminal import NARROWEST
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from plmetrics.runs.history.diff import Diff
 
 Row = dict[str, Any]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -26,8 +27,6 @@ from plmetrics.report.sections.worst import prevalence_remark, worst_slices
 from plmetrics.report.summary import EXPERIMENT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from plmetrics.report.summary import Summary
 
 MOST_GATES, MOST_METRICS, MOST_MODELS, MOST_CHANGES, MOST_SLICES = 20, 20, 8, 20, 10

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from plmetrics.core.names import number_text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 MISSING = "-"
 _DEFAULT_DIGITS = 4

@@ -7,18 +7,15 @@ A table has a row for each slice and combination of bins. Its keys name sets of 
 from __future__ import annotations
 
 import base64
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from plmetrics.states.state_format import BLOCK, CELL, Builder, Part, SavedState
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 Array = NDArray[np.float64]
 

@@ -6,9 +6,10 @@ splits those of each slice: between two thresholds of a run all rows of a block 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +20,6 @@ from plmetrics.states.scores.coarse import replicates_rows
 from plmetrics.states.scores.exact.row_counts import count
 from plmetrics.states.scores.exact.sorted_rows import SortedRows, group_order
 from plmetrics.states.sums import View
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 Array = NDArray[np.float64]
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plmetrics.core.threads import parallel_map
 from plmetrics.states.joint_counts import both_tables, groups_of
@@ -24,8 +25,6 @@ from plmetrics.states.scores.bin_lookup import bins_of_one
 from plmetrics.states.sums import View
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from plmetrics.states.scores.coarse import Array
 
 OPEN = "_open"

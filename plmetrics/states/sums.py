@@ -6,8 +6,9 @@ plan; metrics that need the same atom share it, because an atom's key is its ide
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -17,9 +18,6 @@ from plmetrics.core.names import number_text
 from plmetrics.core.ops import each_row
 from plmetrics.states.moments import Centres, about_common_centre
 from plmetrics.table.prediction_columns import levels_of, part_column, truth_column
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 EVERY = "every|"
 """Before the names of counts of rows that are left out as well."""

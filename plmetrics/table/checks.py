@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +13,6 @@ from plmetrics.core.names import SuitePath, name_list
 from plmetrics.table.common_types import are_numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
     from polars.datatypes import DataType
 
 REPEATED_TIME = "the time of another row of a series"

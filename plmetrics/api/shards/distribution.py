@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
@@ -23,8 +24,6 @@ from plmetrics.runs.files import names_in, place_of
 from plmetrics.runs.history.earlier_runs import EarlierRuns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from plmetrics.api.result import Result
     from plmetrics.api.stopwatch import Progress
     from plmetrics.suite.model import Suite

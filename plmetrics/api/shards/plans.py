@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +20,6 @@ from plmetrics.runners.protocol import Crash, Runner, RunnerTask
 from plmetrics.runs.files import place_of, remove_temporary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
     from os import PathLike
 
     from plmetrics.api.stopwatch import Progress

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -24,8 +25,6 @@ from plmetrics.table.database.spark import spark_faults, spark_frame, spark_rows
 from plmetrics.table.opening import open_source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     import polars as pl
 
     from plmetrics.api.result import Result

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -21,8 +22,6 @@ from plmetrics.catalogue.parameters import bins_parameter
 from plmetrics.catalogue.registry import register
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from plmetrics.catalogue.metric import Metric, Noise
 
 

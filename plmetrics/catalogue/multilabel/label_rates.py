@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
@@ -16,9 +17,6 @@ from plmetrics.catalogue.registry import register
 from plmetrics.catalogue.thresholds import threshold_text
 from plmetrics.core import ops
 from plmetrics.states.sums import Atom, Rows
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 MINING = "Tsoumakas, Katakis and Vlahavas (2010), Mining multi-label data, Data Mining and Knowledge Discovery Handbook"
 

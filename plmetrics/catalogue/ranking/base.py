@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -14,8 +15,6 @@ from plmetrics.states.queries import EVERY_RANK, Array, QueryValue, RankedRows, 
 from plmetrics.states.sums import Atom, Rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     import polars as pl
 
 ALL = "all"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -16,8 +17,6 @@ from plmetrics.core.names import number_text
 from plmetrics.states.sums import Atom, Rows
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from plmetrics.catalogue.metric import Undefined
 
 _TERMS = 14

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -14,8 +15,6 @@ from plmetrics.core import ops
 from plmetrics.states.sums import Atom
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import polars as pl
 
     from plmetrics.catalogue.uplift.propensity import ByPropensity

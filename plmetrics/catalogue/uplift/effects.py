@@ -6,6 +6,7 @@ treated, and is taken as known.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -24,8 +25,6 @@ from plmetrics.states.sums import Atom, Distances, Rows, RowValue
 from plmetrics.table.checks import Requirement
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from plmetrics.catalogue.metric import Metric, Undefined
 
 _NEYMAN = "Neyman (1923), On the application of probability theory to agricultural experiments, section 9"

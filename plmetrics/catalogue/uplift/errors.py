@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -23,8 +24,6 @@ from plmetrics.core import ops
 from plmetrics.states.sums import Atom, Rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     import polars as pl
 
     from plmetrics.catalogue.uplift.propensity import ByPropensity

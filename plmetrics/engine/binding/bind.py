@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import reduce
@@ -32,8 +33,6 @@ from plmetrics.table.slices import SliceSet
 from plmetrics.table.source import ROW_KEY, Source
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from plmetrics.suite.model import Suite
     from plmetrics.suite.sections.labels import LabelStatus
     from plmetrics.table.prediction_columns import PredictionColumns, Transform

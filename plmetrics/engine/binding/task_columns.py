@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -12,8 +13,6 @@ from plmetrics.table.checks import Requirement
 from plmetrics.table.prediction_columns import require
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from plmetrics.catalogue.metric import Metric
     from plmetrics.suite.model import Suite
     from plmetrics.suite.sections.basics import Columns, Compare

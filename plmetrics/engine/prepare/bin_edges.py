@@ -5,10 +5,12 @@ In a table of few rows each different number has a bin of its own, so that nothi
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from plmetrics.catalogue.needs import Queries
 from plmetrics.engine.run_plan import rows_of
@@ -18,10 +20,6 @@ from plmetrics.table.checks import valid_column
 from plmetrics.table.sampling import telling
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from numpy.typing import NDArray
-
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import TableView
     from plmetrics.states.sums import Rows

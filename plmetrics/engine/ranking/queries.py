@@ -8,11 +8,13 @@ Weight, unit and slices belong to the query: a column that varies within one is 
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from plmetrics.core.errors import AbsentDataError, DataError, Problem
 from plmetrics.engine.bad_rows import bad_values, no_rows_left
@@ -41,10 +43,6 @@ from plmetrics.table.prediction_columns import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
     from plmetrics.engine.inquiry import Question
     from plmetrics.suite.sections.basics import Columns
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -21,8 +22,6 @@ from plmetrics.table.common_types import is_text
 from plmetrics.table.prediction_columns import quantile_part
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from plmetrics.features.advice.column_facts import ColumnFacts
     from plmetrics.features.advice.column_roles import Facts
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any
@@ -16,8 +17,6 @@ from plmetrics.features.advice.label_columns import shared_prefix
 from plmetrics.features.advice.table_roles import AmbiguousRoles, Roles
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from plmetrics.features.advice.column_roles import Facts
 
 _FEWEST_DATES = 10

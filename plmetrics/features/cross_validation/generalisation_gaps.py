@@ -13,6 +13,7 @@ Along training sizes the largest is judged, along a parameter each of its values
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,8 +30,6 @@ from plmetrics.inference.estimates import Estimates
 from plmetrics.table.joins import left_join
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from plmetrics.catalogue.metric import Metric
     from plmetrics.features.cross_validation.cross_validation_section import Diagnosis
     from plmetrics.features.cross_validation.fold_values import FoldSet, Ordered

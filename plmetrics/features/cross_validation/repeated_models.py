@@ -9,6 +9,7 @@ Source: Geman, Bienenstock and Doursat (1992), Neural networks and the bias/vari
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,8 +24,6 @@ from plmetrics.table.checks import Requirement, require_numbers
 from plmetrics.table.prediction_columns import require
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from plmetrics.core.names import SuitePath
     from plmetrics.inference.subject import Analysis
     from plmetrics.states.sums import Array

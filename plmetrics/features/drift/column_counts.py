@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +21,6 @@ from plmetrics.inference.comparisons.tests.two_samples import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     import polars as pl
 
     from plmetrics.features.drift.subjects import Subject

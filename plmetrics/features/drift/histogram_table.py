@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +20,6 @@ from plmetrics.core.results import DRIFT_HISTOGRAMS_SCHEMA, in_schema
 from plmetrics.table.tags import in_result_order
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from plmetrics.core.segments import Segments
     from plmetrics.features.drift.column_counts import ColumnCounts
     from plmetrics.table.slices import Slices

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from plmetrics.core.errors import DataError, Problem
 from plmetrics.engine.streaming import collected_frames
@@ -34,10 +36,6 @@ from plmetrics.features.experiment.outcomes import COVARIATE, VALUE, centred_num
 from plmetrics.table.joins import left_join
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
     from plmetrics.features.experiment.design import ArmConstants, Experiment
     from plmetrics.features.experiment.outcomes import ArmOutcome
     from plmetrics.table.source import Source

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from plmetrics.core.errors import AbsentDataError, ConfigError, DataError, Problem
 from plmetrics.core.hashing import is_key
@@ -29,12 +31,7 @@ from plmetrics.table.prediction_columns import require
 from plmetrics.table.slice_keys import SliceKey, value_text
 from plmetrics.table.slices import Slices, SliceSet
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+Array = NDArray[np.float64]
 
 ARM, UNIT = "@arm", "@unit"
 MOST_SLICES = 10_000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +16,6 @@ from plmetrics.report.charts.entry import Entry
 from plmetrics.table.checks import Requirement
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from rich.text import Text
 
     from plmetrics.engine.request import Request

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import polars as pl
 from rich.text import Text
@@ -30,10 +31,7 @@ from plmetrics.report.numbers import (
 )
 from plmetrics.report.slice_names import with_slice_names
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    Row = dict[str, Any]
+Row = dict[str, Any]
 
 _SHOWN = 40
 """Rows of an outcome, and outcomes, at most."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,8 +19,6 @@ from plmetrics.states.scores.grid.grid_tally import FINE_BINS, UNBLOCKED, BinKin
 from plmetrics.states.scores.sliced_scores import Binning
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from plmetrics.catalogue.metric import Metric
     from plmetrics.core.errors import Problem
     from plmetrics.engine.request import Request

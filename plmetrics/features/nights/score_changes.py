@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
@@ -31,8 +32,6 @@ from plmetrics.states.state_format import CELL, Part, SavedState
 from plmetrics.table.slices import Slices, SliceSet, order
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
-
     from plmetrics.features.stored.alignment import StateReference
     from plmetrics.runs.reading import StoredRun
     from plmetrics.suite.model import Suite

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path, PurePosixPath
@@ -33,8 +34,6 @@ from plmetrics.suite.yaml.dump import readable, suite_content
 from plmetrics.table.files import shown_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     from plmetrics.engine.request import Request
     from plmetrics.features.stored.state_of_rows import Stage
     from plmetrics.suite.model import Suite

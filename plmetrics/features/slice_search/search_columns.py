@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
 from typing import TYPE_CHECKING, Any
@@ -23,8 +24,6 @@ from plmetrics.table.slice_keys import SliceKey, bin_index, place_in, refuse_nam
 from plmetrics.table.slices import plain_values
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from plmetrics.engine.run_plan import RunPlan
     from plmetrics.suite.model import Suite
 

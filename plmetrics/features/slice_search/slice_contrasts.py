@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,8 +16,6 @@ from plmetrics.inference.metric_values import conditions, value_or_nan
 from plmetrics.inference.sums import COUNTS, ModelSums
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from plmetrics.catalogue.metric import Metric
 
 Array = NDArray[np.float64]

@@ -6,6 +6,7 @@ What it chose is estimated anew on units that had no say in the choice.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -22,8 +23,6 @@ from plmetrics.features.slice_search.slice_contrasts import Contrast, Sums, cont
 from plmetrics.inference.comparisons.correction import adjust
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from plmetrics.features.slice_search.search_plan import Crossing, SearchPlan, SearchStates
     from plmetrics.features.slice_search.search_section import FindSlices
     from plmetrics.suite.model import Suite

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from plmetrics.core.exact_sums import Addition
 from plmetrics.engine.aggregate.aggregation import Aggregates, collect_aggregates, needs_rows
@@ -34,10 +36,6 @@ from plmetrics.table.slices import Cube, SliceSet, plan_cubes
 from plmetrics.table.source import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from numpy.typing import NDArray
-
     from plmetrics.engine.prepare.constants import Constants
     from plmetrics.engine.request import Request, TableView
     from plmetrics.states.bin_sums import BinSums

@@ -8,6 +8,7 @@ more slice, `rest`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -19,8 +20,6 @@ from plmetrics.core.results import DECOMPOSITION_SCHEMA
 from plmetrics.suite.sections.references import IntervalReference
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     from plmetrics.catalogue.metric import Metric
     from plmetrics.inference.comparisons.paired_bootstrap import Difference
     from plmetrics.suite.model import Suite

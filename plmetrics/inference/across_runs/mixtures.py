@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -13,8 +14,6 @@ from plmetrics.inference.metric_values import conditions, finalise, finalising, 
 from plmetrics.inference.records import end_to_end
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from plmetrics.catalogue.metric import Metric
     from plmetrics.states.sums import View
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -28,8 +29,6 @@ from plmetrics.inference.records import end_to_end
 from plmetrics.inference.weights import Nudges
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     import polars as pl
 
     from plmetrics.inference.across_runs.decomposition import SetMetric

@@ -5,6 +5,7 @@ Denominators of means in slices, which a run keeps, part a later change into wit
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -33,8 +34,6 @@ from plmetrics.inference.comparisons.tests.arms import Moments
 from plmetrics.inference.intervals.spread import DEGENERATE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from plmetrics.inference.across_runs.decomposition import SetMetric
     from plmetrics.suite.model import Suite
 

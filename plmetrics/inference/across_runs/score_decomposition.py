@@ -14,6 +14,7 @@ what the shares of the slices do by themselves.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -29,8 +30,6 @@ from plmetrics.inference.estimate import Estimate, effective_blocks
 from plmetrics.inference.weights import draw_weights
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     import polars as pl
 
     from plmetrics.catalogue.metric import Metric

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,8 +13,6 @@ from plmetrics.inference.metric_values import value_or_nan
 from plmetrics.inference.sums import ModelSums
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from plmetrics.core.results import RecordedMasses
     from plmetrics.inference.across_runs.decomposition import SetMetric
     from plmetrics.inference.subject import Analysis

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from plmetrics.inference.comparisons.columns import posterior_columns, tested_columns
 from plmetrics.inference.comparisons.tests.outcome import Array, TestOutcomes
@@ -15,10 +17,6 @@ from plmetrics.suite.sections.compare import POSTERIORS, by_fold
 from plmetrics.table.joins import inner_join
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
     from plmetrics.suite.sections.section import ComparisonTest
 
     Codes = NDArray[np.int64]

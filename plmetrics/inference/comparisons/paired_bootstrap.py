@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +15,6 @@ from plmetrics.inference.estimate import Estimate
 from plmetrics.inference.intervals.closed_forms import hidden_error
 from plmetrics.inference.intervals.spread import DEGENERATE, Spread, replicate_spread, standard_error
 from plmetrics.inference.records import end_to_end
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 Array = NDArray[np.float64]
 Texts = NDArray[np.object_]

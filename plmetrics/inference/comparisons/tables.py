@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
 from itertools import chain, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from plmetrics.catalogue.bases import row_value
 from plmetrics.catalogue.variation import faint
@@ -41,10 +43,6 @@ from plmetrics.inference.tables import DELONG, TESTS
 from plmetrics.suite.sections.compare import OF_ROWS, by_fold
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
     from plmetrics.catalogue.metric import Metric
     from plmetrics.engine.aggregate.paired_rows import PairedRows
     from plmetrics.inference.analysis import OrderedByPlace

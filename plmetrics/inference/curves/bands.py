@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +18,6 @@ from plmetrics.states.scores.exact.row_counts import RowCounts
 from plmetrics.states.scores.sliced_scores import CLASSES, SlicedScores
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from plmetrics.inference.curves.ranking import Operating
     from plmetrics.inference.weights import ResamplingWeights
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
@@ -21,8 +22,6 @@ from plmetrics.inference.curves.thinning import thin
 from plmetrics.suite.tasks import BANDED_CURVES, BINNED_CURVES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from plmetrics.inference.curves.ranking import Points
     from plmetrics.inference.subject import Analysis
     from plmetrics.inference.weights import ResamplingWeights

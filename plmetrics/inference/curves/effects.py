@@ -5,6 +5,7 @@ Bands of gained outcomes are pointwise, from replicates of coarse counts of both
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
@@ -23,8 +24,6 @@ from plmetrics.states.arms import ARMS
 from plmetrics.states.scores.grid.sliced_grid import quantile_places
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
     from plmetrics.core.segments import Segments
     from plmetrics.states.bin_sums import SliceBins
     from plmetrics.states.scores.sliced_scores import SlicedScores

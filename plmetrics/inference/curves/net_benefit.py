@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,8 +13,6 @@ from plmetrics.inference.estimate import effective_blocks
 from plmetrics.inference.intervals.percentile import percentile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from plmetrics.inference.weights import ResamplingWeights
     from plmetrics.states.scores.sliced_scores import Binning, SlicedScores
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,8 +12,6 @@ from plmetrics.core import ops
 from plmetrics.inference.curves.thinning import thin
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from plmetrics.core.segments import Segments
     from plmetrics.suite.sections.basics import Curve
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,8 +17,6 @@ from plmetrics.inference.intervals.percentile import percentile
 from plmetrics.inference.weights import ResamplingWeights, resample
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from plmetrics.inference.curves.ranking import Operating
     from plmetrics.states.scores.sliced_scores import Binning, SlicedScores
 

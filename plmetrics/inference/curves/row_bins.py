@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,8 +17,6 @@ from plmetrics.inference.curves.thinning import MOST_POINTS, thin
 from plmetrics.states.bin_sums import HIGH, HIGH_QUERY, LOW, LOW_QUERY, QUERY, TABLES, BinSums, SliceBins
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     import polars as pl
 
     from plmetrics.inference.subject import Analysis

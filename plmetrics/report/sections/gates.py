@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from itertools import groupby
 from math import inf
 from typing import TYPE_CHECKING, Any
@@ -26,8 +27,6 @@ from plmetrics.report.layout import (
 from plmetrics.report.numbers import ValueText, count, estimate, number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import polars as pl
 
     from plmetrics.report.summary import Summary

@@ -6,8 +6,9 @@ negative the share of positives that lie above it. An area is the mean of either
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,9 +33,6 @@ from plmetrics.inference.comparisons.tests.outcome import (
     statuses,
     where,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 Codes = NDArray[np.int64]
 

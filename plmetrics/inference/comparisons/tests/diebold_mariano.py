@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plmetrics.core.errors import ConfigError
 from plmetrics.core.special import stdtr, stdtrit
@@ -20,8 +21,6 @@ from plmetrics.inference.comparisons.tests.outcome import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from plmetrics.inference.comparisons.tests.outcome import TestResult
 
     Codes = NDArray[np.int64]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +23,6 @@ from plmetrics.inference.comparisons.tests.outcome import (
 from plmetrics.inference.comparisons.tests.wilcoxon import middle_ranks
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import polars as pl
 
 

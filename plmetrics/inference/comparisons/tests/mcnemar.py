@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plmetrics.core.errors import ConfigError
 from plmetrics.core.special import betainc, betaln, chdtrc, ndtr
@@ -19,8 +20,6 @@ from plmetrics.inference.comparisons.tests.outcome import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from plmetrics.inference.comparisons.tests.outcome import Array, TestResult, Texts
 
 METHODS = ("exact", "chi2", "mid_p")

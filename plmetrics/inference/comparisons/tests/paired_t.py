@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plmetrics.core.errors import ConfigError
 from plmetrics.core.special import fdtrc, stdtr, stdtrit
@@ -22,8 +23,6 @@ from plmetrics.inference.comparisons.tests.outcome import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from plmetrics.inference.comparisons.tests.outcome import TestResult
 
     Codes = NDArray[np.int64]

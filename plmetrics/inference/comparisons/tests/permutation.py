@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plmetrics.catalogue.registry import create
 from plmetrics.core.errors import ConfigError
@@ -13,10 +15,6 @@ from plmetrics.inference.comparisons.tests.outcome import TestResult, numbers, o
 from plmetrics.inference.metric_values import score_view
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
     from plmetrics.inference.comparisons.tests.outcome import Array
 
 _AT_ONCE = 1 << 22

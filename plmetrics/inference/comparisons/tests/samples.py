@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from plmetrics.core.errors import ConfigError
 from plmetrics.core.segments import Segments
@@ -18,9 +19,6 @@ from plmetrics.inference.comparisons.tests.outcome import (
     positive,
     same_length,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _EXACT_UP_TO = 4_000_000
 

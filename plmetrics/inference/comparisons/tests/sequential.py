@@ -6,11 +6,12 @@ planned information that is there, and the limit of |z| is what spends just that
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 from math import e
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,9 +31,6 @@ from plmetrics.inference.comparisons.tests.outcome import (
     statuses,
     where,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 Array = NDArray[np.float64]
 SPENDING = ("obrien_fleming", "pocock")

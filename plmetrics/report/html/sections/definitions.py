@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.core.names import name_list
@@ -12,8 +13,6 @@ from plmetrics.report.numbers import omission, plural
 from plmetrics.report.sections.gaps import note_counts, reason_counts, without_interval, without_value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import polars as pl
 
     from plmetrics.catalogue.metric import Metric
