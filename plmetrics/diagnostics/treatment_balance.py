@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core.names import number_text
+from plmetrics.core.ops import Array
 from plmetrics.engine.aggregate.aggregation import Aggregates, sliced_sums
 from plmetrics.engine.aggregate.row_plan import TREATED
 from plmetrics.table.prediction_columns import score_column
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from plmetrics.engine.run_plan import RunPlan
-
-    Array = NDArray[np.float64]
 
 APART = 0.1
 """Shares of treated rows, and means of scores in standard deviations, that are nearer are alike (Austin 2009)."""

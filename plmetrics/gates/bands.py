@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array
 from plmetrics.core.results import GATES_SCHEMA, first_rows, in_schema
 from plmetrics.core.slice_texts import rename_slices
 from plmetrics.core.special import stdtr
@@ -30,8 +30,6 @@ from plmetrics.gates.sufficiency import INSUFFICIENT
 if TYPE_CHECKING:
     from plmetrics.suite.sections.gates import Gate
     from plmetrics.suite.sections.references import Band
-
-Array = NDArray[np.float64]
 
 BandKey: TypeAlias = "tuple[Band, int]"
 """A band, and how many runs in a row its gate counts: the band is made of intervals before these."""

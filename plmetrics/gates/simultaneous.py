@@ -23,6 +23,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array
 from plmetrics.core.special import ndtri, stdtr, stdtrit
 from plmetrics.gates.shares import Shares, shares_of
 from plmetrics.inference.comparisons.correction import adjust
@@ -31,7 +32,6 @@ from plmetrics.inference.intervals.student import IDENTITY, IntervalScale, scale
 if TYPE_CHECKING:
     from plmetrics.catalogue.needs import ValueKind
 
-Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
 _SMALLEST = 1e-300

@@ -13,11 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.catalogue.composite_metrics import AcrossSlices, DerivedMetric, Groups
+from plmetrics.core.ops import Array, Texts
 from plmetrics.inference.chunks import EstimateColumns
 from plmetrics.inference.estimate import Estimate, most_groups
-
-Array = NDArray[np.float64]
-Texts = NDArray[np.object_]
 
 
 def by_parts(metric: DerivedMetric, parts: Mapping[str, EstimateColumns]) -> EstimateColumns:

@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core.hashing import mix
+from plmetrics.core.ops import Array
 from plmetrics.inference.records import entries_of
-
-Array = NDArray[np.float64]
 
 ReplicateKind = Literal["bootstrap", "jackknife", "influence"]
 """How replicates were made: blocks drawn, one block left out, or one block counted a little more and a little less."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from plmetrics.core.exact_sums import product
 from plmetrics.core.hashing import mix
+from plmetrics.core.ops import Array
 from plmetrics.inference.estimate import equal_blocks, fingerprint
 from plmetrics.inference.weights import Nudges, ResamplingWeights, exact_in_single
 from plmetrics.states.moments import centre_name
@@ -18,8 +19,6 @@ from plmetrics.states.sums import View, as_tuple, sum_column
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
-
-Array = NDArray[np.float64]
 
 _FACTORS = np.uint64(1 << 20)
 """Of whole numbers with a sum below 2^24: sums with such factors are exact in double precision."""

@@ -12,13 +12,12 @@ from numpy.typing import NDArray
 
 from plmetrics.core.exact_sums import product
 from plmetrics.core.hashing import DRAW_SALT, mix, mix_int, strides
+from plmetrics.core.ops import Array
 from plmetrics.core.threads import parallel_map
 
 if TYPE_CHECKING:
     from plmetrics.core.segments import Values
     from plmetrics.states.scores.exact.point_rows import BlockDraws
-
-Array = NDArray[np.float64]
 
 TILT = 1e-3
 """By how much a block's weight is raised and lowered to see its influence: central differences of either side."""

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array, Codes
 from plmetrics.states.scores.exact.sorted_rows import SlicedRows, SortedRows, group_order
 
 if TYPE_CHECKING:
     from plmetrics.core.segments import Segments
-    from plmetrics.states.scores.coarse import Array, Codes
     from plmetrics.states.scores.sliced_scores import Binning
 
 ARMS = ("control", "treated", "control_outcome", "treated_outcome")

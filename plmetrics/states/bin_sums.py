@@ -15,9 +15,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array
 from plmetrics.states.state_format import BLOCK, CELL, Builder, Part, SavedState
-
-Array = NDArray[np.float64]
 
 CONFUSION = "classes"
 EFFECTS, EFFECT_BLOCKS = "effects", "effects by block"

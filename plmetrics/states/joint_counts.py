@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array, Codes
 from plmetrics.states.scores.bin_lookup import Keys, Locator, around_single, locator_at
-from plmetrics.states.scores.coarse import RANK_BINS, Array, Codes
+from plmetrics.states.scores.coarse import RANK_BINS
 from plmetrics.states.scores.grid.grid_tally import BinKind, GridTally
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-Codes = NDArray[np.int64]
+from plmetrics.core.ops import Array, Codes
 
 CENTRE = "@centre|"
 """Prefix of the column of a centre."""

@@ -15,13 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core.exact_sums import product
+from plmetrics.core.ops import Array
 from plmetrics.states.scores.bin_lookup import balanced_edges
 from plmetrics.states.scores.coarse import replicates_rows
 from plmetrics.states.scores.exact.row_counts import count
 from plmetrics.states.scores.exact.sorted_rows import SortedRows, group_order
 from plmetrics.states.sums import View
-
-Array = NDArray[np.float64]
 
 CANDIDATES = 2048
 """Most candidates of a replicate: half of them at equal shares of the rows, half of the positives."""

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array, Codes
 from plmetrics.states.combinatorics import (
     hypergeometric,
     log_choose,
@@ -24,8 +25,6 @@ from plmetrics.states.combinatorics import (
 )
 from plmetrics.states.sums import sum_by_place
 
-Array = NDArray[np.float64]
-Codes = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 QUERY = "@query|"

@@ -15,7 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plmetrics.core.names import number_text
-from plmetrics.core.ops import each_row
+from plmetrics.core.ops import Array, Codes, each_row
 from plmetrics.states.moments import Centres, about_common_centre
 from plmetrics.table.prediction_columns import levels_of, part_column, truth_column
 
@@ -289,10 +289,6 @@ class View:
     def replace(self, name: str, array: Any) -> View:
         """The state with one array replaced."""
         return View({**self._arrays, name: array})
-
-
-Array = NDArray[np.float64]
-Codes = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,12 @@ from typing import Any, Literal
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from plmetrics.core.errors import DataError, Problem
 from plmetrics.core.names import SuitePath, number_text
+from plmetrics.core.ops import Codes
 from plmetrics.core.slice_texts import NULL, OTHER, quote
 
-Codes = NDArray[np.int64]
 Kind = Literal["column", "bins", "quantiles", "top", "tags", "predicate"]
 
 NAN = "nan"

@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from plmetrics.core.ops import Codes
 from plmetrics.table.slice_keys import TagMembers
 
 if TYPE_CHECKING:
     from plmetrics.table.slices import Slices
-
-    Codes = NDArray[np.int64]
 
 
 def tag_groups(combinations: pl.Series) -> list[pl.Series]:

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from plmetrics.catalogue.calibrators.calibrator import NoFit, clip_expression, clip_scores, newton
 from plmetrics.catalogue.calibrators.score_curves import Isotonic
+from plmetrics.core.ops import Codes
 
 Numbers = NDArray[np.float64]
-Codes = NDArray[np.int64]
 
 _ROWS_AT_ONCE = 50_000
 

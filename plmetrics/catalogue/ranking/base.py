@@ -11,7 +11,8 @@ from plmetrics.catalogue.metric import Direction, Metric, Nonzero
 from plmetrics.catalogue.needs import Kind, Queries
 from plmetrics.catalogue.parameters import parameter
 from plmetrics.core import ops
-from plmetrics.states.queries import EVERY_RANK, Array, QueryValue, RankedRows, query_column
+from plmetrics.core.ops import Array
+from plmetrics.states.queries import EVERY_RANK, QueryValue, RankedRows, query_column
 from plmetrics.states.sums import Atom, Rows
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array
 from plmetrics.engine.prepare.bin_edges import number_of
 from plmetrics.states.bin_sums import (
     ARM_SUMS,
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.sums import Rows
     from plmetrics.table.slices import Slices
-
-    Array = NDArray[np.float64]
 
 
 class Job(NamedTuple):

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from plmetrics.catalogue.needs import Queries
+from plmetrics.core.ops import Array
 from plmetrics.engine.run_plan import rows_of
 from plmetrics.states.bin_sums import BY_QUERY, BinTable, Edges
 from plmetrics.states.queries import query_column
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from plmetrics.states.sums import Rows
     from plmetrics.suite.model import Suite
     from plmetrics.table.prediction_table import PredictionTable
-
-    Array = NDArray[np.float64]
 
 FEW_ROWS = 5_000
 """Up to so many rows each number has a bin of its own."""

@@ -17,6 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plmetrics.core.errors import AbsentDataError, DataError, Problem
+from plmetrics.core.ops import Array, Codes
 from plmetrics.engine.bad_rows import bad_values, no_rows_left
 from plmetrics.engine.memory.budget import passes_of_rows, passes_to_hold
 from plmetrics.engine.ranking.query_passes import (
@@ -29,7 +30,7 @@ from plmetrics.engine.ranking.query_passes import (
 from plmetrics.engine.ranking.rank_order import QueryRows, codes_of
 from plmetrics.engine.request import Request, TableView
 from plmetrics.engine.run_plan import Accounting, NoRowsLeftError
-from plmetrics.states.queries import QUERY, QUERY_NAME, Array, Codes, QueryValue, query_column
+from plmetrics.states.queries import QUERY, QUERY_NAME, QueryValue, query_column
 from plmetrics.suite.tasks import RANKING_CURVES
 from plmetrics.table.checks import SCORED, VALID, scored_column, valid_column
 from plmetrics.table.prediction_columns import (

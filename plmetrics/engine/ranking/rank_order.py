@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plmetrics.states.queries import Array, Codes, QueryLabels, QueryValue, RankedRows
+from plmetrics.core.ops import Array, Codes
+from plmetrics.states.queries import QueryLabels, QueryValue, RankedRows
 
 _PACKED = 1 << 62
 

@@ -17,6 +17,7 @@ import numpy as np
 import polars as pl
 
 from plmetrics.core.errors import Collected
+from plmetrics.core.ops import Array
 from plmetrics.core.results import CROSS_VALIDATION_SCHEMA, in_schema
 from plmetrics.features.cross_validation.cross_validation_section import CrossValidation
 from plmetrics.features.cross_validation.repeated_totals import BIAS, LOSS, NOISE, VARIANCE, repeated_column
@@ -26,7 +27,6 @@ from plmetrics.table.prediction_columns import require
 if TYPE_CHECKING:
     from plmetrics.core.names import SuitePath
     from plmetrics.inference.subject import Analysis
-    from plmetrics.states.sums import Array
     from plmetrics.suite.model import Suite
     from plmetrics.table.slices import Slices
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from plmetrics.core.ops import Array
 from plmetrics.core.segments import Segments
 from plmetrics.features.drift.slice_counts import WIDTH
 from plmetrics.inference.comparisons.tests.two_samples import (
-    Array,
     SampleMoments,
     bin_edges,
     by_bin,

@@ -10,12 +10,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array
 from plmetrics.states.scores.exact.sorting import ascending_order
 
 if TYPE_CHECKING:
     from plmetrics.table.slices import Cube, Slices
-
-    Array = NDArray[np.float64]
 
 KEY = "@key"
 """Twice the number of a slice cell, and 1 more in rows that are evaluated."""

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array
 from plmetrics.core.special import betainc, chdtrc
 from plmetrics.diagnostics.treatment_balance import APART, CLEAR
 
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from plmetrics.features.experiment.arm_sums import ExperimentSums
-
-    Array = NDArray[np.float64]
 
 MISMATCH = 0.001
 SAMPLE_RATIO_MISMATCH = "sample_ratio_mismatch"

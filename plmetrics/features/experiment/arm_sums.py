@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from plmetrics.core.errors import DataError, Problem
+from plmetrics.core.ops import Array
 from plmetrics.engine.streaming import collected_frames
 from plmetrics.features.experiment.design import (
     ARM,
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from plmetrics.features.experiment.design import ArmConstants, Experiment
     from plmetrics.features.experiment.outcomes import ArmOutcome
     from plmetrics.table.source import Source
-
-    Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

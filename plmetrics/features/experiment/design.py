@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from plmetrics.core.errors import AbsentDataError, ConfigError, DataError, Problem
 from plmetrics.core.hashing import is_key
 from plmetrics.core.names import did_you_mean, name_list
+from plmetrics.core.ops import Array
 from plmetrics.engine.arithmetic import Arithmetic
 from plmetrics.engine.inquiry import answer
 from plmetrics.engine.streaming import collected_frame
@@ -30,8 +30,6 @@ from plmetrics.table.joins import inner_join
 from plmetrics.table.prediction_columns import require
 from plmetrics.table.slice_keys import SliceKey, value_text
 from plmetrics.table.slices import Slices, SliceSet
-
-Array = NDArray[np.float64]
 
 ARM, UNIT = "@arm", "@unit"
 MOST_SLICES = 10_000

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from plmetrics.core.errors import ConfigError, Problem
+from plmetrics.core.ops import Array
 from plmetrics.inference.comparisons.tests.power import (
     LEAST_CLUSTERS,
     detectable_effect,
@@ -25,8 +26,6 @@ from plmetrics.inference.comparisons.tests.power import (
 
 if TYPE_CHECKING:
     from typing import Any
-
-    from plmetrics.inference.comparisons.tests.outcome import Array
 
 _MOST_SPREADS = 1e6
 """Largest effect that is looked for, in standard deviations."""

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array
 from plmetrics.core.results import EXPERIMENT_SCHEMA
 from plmetrics.features.experiment.arm_balance import arm_shares, sample_ratio
 from plmetrics.inference.comparisons.correction import adjust_families
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
     from plmetrics.features.experiment.arm_sums import ArmSums, ExperimentSums
     from plmetrics.features.experiment.experiment_section import Sequential
     from plmetrics.inference.comparisons.tests.outcome import TestOutcomes
-
-    Array = NDArray[np.float64]
 
 _FEW_UNITS = 30
 _UNEVEN = 0.9

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array
 from plmetrics.core.results import LABELLING_SCHEMA, in_schema
 from plmetrics.core.special import stdtrit
 from plmetrics.inference.comparisons.independent import satterthwaite
@@ -21,8 +22,6 @@ from plmetrics.table.tags import in_result_order
 
 if TYPE_CHECKING:
     from plmetrics.inference.subject import Analysis, SetStates
-
-    Array = NDArray[np.float64]
 
 _SLICES_AT_ONCE = 256
 _ROUNDING = 1e-10

@@ -13,6 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plmetrics.core.errors import PlmetricsError
+from plmetrics.core.ops import Array
 from plmetrics.features.nights.states import IntervalState, alike_states, state_suite
 from plmetrics.features.stored.capture import blocks_in
 from plmetrics.features.stored.compatibility import check_compatible
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
     from plmetrics.features.stored.alignment import StateReference
     from plmetrics.runs.reading import StoredRun
     from plmetrics.suite.model import Suite
-
-Array = NDArray[np.float64]
 
 MOST_SLICES = 64
 """Of more slices, those that weigh least are in `rest`."""

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from plmetrics.core.errors import Collected, DataError, Problem
 from plmetrics.core.hashing import SAMPLE_SALT, mix_expr
+from plmetrics.core.ops import Array
 from plmetrics.core.quantiles import quantile_edges
 from plmetrics.core.slice_texts import NULL, quote
 from plmetrics.engine.streaming import collected_frames
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 _DECIMALS = 300
 SAMPLE_ROWS = 500_000
 """Above so many rows, bins come from every k-th unit."""
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array
 from plmetrics.core.special import stdtr, stdtrit
 from plmetrics.inference.comparisons.tests.arms import Moments
 from plmetrics.inference.estimate import effective_blocks
@@ -18,7 +19,6 @@ from plmetrics.inference.sums import COUNTS, ModelSums
 if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
 
-Array = NDArray[np.float64]
 Sums = dict[str, Array]
 """Columns of sums, each `[slice, block]`."""
 

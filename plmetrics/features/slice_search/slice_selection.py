@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array
 from plmetrics.core.results import FOUND_SLICES_SCHEMA
 from plmetrics.core.slice_texts import quote
 from plmetrics.core.threads import batches
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from plmetrics.suite.sections.uncertainty import Uncertainty
     from plmetrics.table.source import Source
 
-Array = NDArray[np.float64]
 Name = frozenset[tuple[int, int]]
 """A slice: numbers of columns with the codes that they have in it."""
 

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array
 from plmetrics.engine.prepare.constants import Constants
 from plmetrics.states.scores.bin_lookup import Keys
 from plmetrics.states.scores.grid.roll_up import NO_ENDS
@@ -18,7 +19,6 @@ from plmetrics.states.scores.grid.run_grids import Cuts, ModelGrid
 from plmetrics.states.state_format import CELL, PLACES, SUMS, Builder, Part, SavedState
 
 if TYPE_CHECKING:
-    from plmetrics.states.scores.coarse import Array
     from plmetrics.states.scores.grid.run_grids import Grids
     from plmetrics.table.slice_keys import SliceKey
 

@@ -12,6 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plmetrics.core.exact_sums import Addition
+from plmetrics.core.ops import Array
 from plmetrics.engine.aggregate.aggregation import Aggregates, collect_aggregates, needs_rows
 from plmetrics.engine.aggregate.row_plan import BLOCK as ROW_BLOCK
 from plmetrics.engine.binding.bind import bind
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from plmetrics.engine.prepare.constants import Constants
     from plmetrics.engine.request import Request, TableView
     from plmetrics.states.bin_sums import BinSums
-    from plmetrics.states.scores.coarse import Array
     from plmetrics.suite.model import Suite
 
     Scores = Iterator[tuple[str, str | None, Callable[[int], SlicedGrid]]]

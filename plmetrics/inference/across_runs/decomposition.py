@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array
 from plmetrics.core.results import DECOMPOSITION_SCHEMA
 from plmetrics.suite.sections.references import IntervalReference
 
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
     from plmetrics.inference.comparisons.paired_bootstrap import Difference
     from plmetrics.suite.model import Suite
-
-Array = NDArray[np.float64]
 
 PARTS = ("within", "mix", "total")
 REST = "rest"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array
 from plmetrics.core.threads import steps
 from plmetrics.inference.across_runs.decomposition import (
     PARTS,
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from plmetrics.inference.subject import Analysis, SetStates
     from plmetrics.states.sums import View
 
-Array = NDArray[np.float64]
 _SLICES_AT_ONCE = 512
 _SIZE = "size"
 

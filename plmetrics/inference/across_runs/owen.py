@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core.hashing import ORDER_SALT, mix, mix_int
+from plmetrics.core.ops import Array
 from plmetrics.inference.across_runs.mixtures import AFTER, BEFORE, SCORES, SHARE, Kinds, Worth
 
 Places = NDArray[np.int64]
-Array = NDArray[np.float64]
 
 MOST_EXACT = 12
 """Of so many slices every coalition is looked at."""

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array
 from plmetrics.inference.across_runs.comparisons import NOTE
 from plmetrics.inference.across_runs.decomposition import (
     PARTS,
@@ -36,8 +36,6 @@ from plmetrics.inference.intervals.spread import DEGENERATE
 if TYPE_CHECKING:
     from plmetrics.inference.across_runs.decomposition import SetMetric
     from plmetrics.suite.model import Suite
-
-Array = NDArray[np.float64]
 
 KNOWN = "shares of slices are taken as known"
 """Addition to the note where the number of units of a run is unknown."""

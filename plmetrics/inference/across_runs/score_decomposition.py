@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array, Texts
 from plmetrics.inference.across_runs.comparisons import NOTE
 from plmetrics.inference.across_runs.decomposition import PARTS, SetMetric, part_rows
 from plmetrics.inference.across_runs.mixtures import SlicedPair, Worth, replicate_worths, weighted_worths
@@ -34,9 +35,6 @@ if TYPE_CHECKING:
 
     from plmetrics.catalogue.metric import Metric
     from plmetrics.suite.sections.uncertainty import Uncertainty
-
-Array = NDArray[np.float64]
-Texts = NDArray[np.object_]
 
 SLICE_PARTS = ("within", "mix", "shapley")
 _ROUNDING = 1e-14

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array
 from plmetrics.inference.across_runs.decomposition import subjects
 from plmetrics.inference.metric_values import value_or_nan
 from plmetrics.inference.sums import ModelSums
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from plmetrics.inference.subject import Analysis
     from plmetrics.states.sums import SlicedSums, View
     from plmetrics.suite.model import Suite
-
-Array = NDArray[np.float64]
 
 WHOLE = "all"
 _NEGLIGIBLE = 1e-12

@@ -8,11 +8,10 @@ from typing import Any, Literal
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from plmetrics.core.errors import ConfigError
+from plmetrics.core.ops import Array
 
-Array = NDArray[np.float64]
 Correction = Literal["holm", "bonferroni", "benjamini_hochberg", "none"]
 
 

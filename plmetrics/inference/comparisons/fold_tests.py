@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array, Codes
 from plmetrics.inference.comparisons.columns import posterior_columns, tested_columns
-from plmetrics.inference.comparisons.tests.outcome import Array, TestOutcomes
+from plmetrics.inference.comparisons.tests.outcome import TestOutcomes
 from plmetrics.inference.comparisons.tests.paired_t import five_by_two, t_tests
 from plmetrics.inference.comparisons.tests.wilcoxon import wilcoxon_tests
 from plmetrics.suite.sections.compare import POSTERIORS, by_fold
@@ -18,8 +18,6 @@ from plmetrics.table.joins import inner_join
 
 if TYPE_CHECKING:
     from plmetrics.suite.sections.section import ComparisonTest
-
-    Codes = NDArray[np.int64]
 
 GROUP = ["slice_set", "slice", "metric"]
 _FOLD = ["repeat", "fold"]

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array
 from plmetrics.core.special import ndtri
 from plmetrics.inference.comparisons.tests.outcome import TestResult, as_pair, level_of, numbers
 
-Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 _EXACT = 50

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from plmetrics.catalogue.bases import row_value
 from plmetrics.catalogue.variation import faint
+from plmetrics.core.ops import Array, Codes
 from plmetrics.core.results import COMPARISONS_SCHEMA
 from plmetrics.core.threads import parallel_map
 from plmetrics.engine.aggregate.paired_rows import (
@@ -35,7 +35,7 @@ from plmetrics.inference.comparisons.rank_tests import rank_tests
 from plmetrics.inference.comparisons.tests.delong import delong_tests, placements
 from plmetrics.inference.comparisons.tests.diebold_mariano import diebold_mariano_tests
 from plmetrics.inference.comparisons.tests.mcnemar import mcnemar_tests
-from plmetrics.inference.comparisons.tests.outcome import Array, TestOutcomes, run_starts, statuses
+from plmetrics.inference.comparisons.tests.outcome import TestOutcomes, run_starts, statuses
 from plmetrics.inference.comparisons.tests.paired_t import t_tests
 from plmetrics.inference.comparisons.tests.sequential import always_valid_tests
 from plmetrics.inference.comparisons.tests.wilcoxon import wilcoxon_tests
@@ -48,8 +48,6 @@ if TYPE_CHECKING:
     from plmetrics.inference.analysis import OrderedByPlace
     from plmetrics.inference.subject import Analysis, Replication
     from plmetrics.suite.sections.section import ComparisonTest
-
-    Codes = NDArray[np.int64]
 
 PLACE = ["model", "baseline", "slice_set", "slice", "metric"]
 _FORMS = {

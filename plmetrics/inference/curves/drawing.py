@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from plmetrics.core.results import CURVES_SCHEMA
 from plmetrics.engine.order.score_bins import UNIT_SPAN, curve_binning
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
     from plmetrics.states.scores.sliced_scores import SlicedScores
     from plmetrics.suite.sections.basics import Curve
     from plmetrics.table.slices import Slices
-
-Array = NDArray[np.float64]
 
 ACROSS_MODELS = "roc_hull_models"
 """The name of the hull of all models' hulls, drawn with roc_hull where there are several models."""

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.catalogue.uplift.bin_bounds import TargetedTotals
+from plmetrics.core.ops import Array
 from plmetrics.inference.curves.bands import interpolate, pointwise_band
 from plmetrics.inference.curves.thinning import thin
 from plmetrics.inference.estimate import effective_blocks
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from plmetrics.states.bin_sums import SliceBins
     from plmetrics.states.scores.sliced_scores import SlicedScores
 
-Array = NDArray[np.float64]
 Points = dict[str, Any]
 
 TENTHS = 10

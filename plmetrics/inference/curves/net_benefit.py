@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array
 from plmetrics.inference.curves.bands import LEAST_BLOCKS, drawn_classes
 from plmetrics.inference.estimate import effective_blocks
 from plmetrics.inference.intervals.percentile import percentile
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from plmetrics.states.scores.sliced_scores import Binning, SlicedScores
 
     Points = dict[str, Any]
-
-Array = NDArray[np.float64]
 
 
 def net_benefits(

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core import ops
+from plmetrics.core.ops import Array
 from plmetrics.inference.curves.thinning import thin
 
 if TYPE_CHECKING:
     from plmetrics.core.segments import Segments
     from plmetrics.suite.sections.basics import Curve
 
-Array = NDArray[np.float64]
 Points = dict[str, Array]
 
 

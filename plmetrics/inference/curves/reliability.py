@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core import ops
+from plmetrics.core.ops import Array
 from plmetrics.inference.curves.bands import LEAST_BLOCKS, Replicates
 from plmetrics.inference.curves.thinning import thin
 from plmetrics.inference.estimate import effective_blocks
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from plmetrics.inference.curves.ranking import Operating
     from plmetrics.states.scores.sliced_scores import Binning, SlicedScores
 
-Array = NDArray[np.float64]
 Points = dict[str, Any]
 
 _EQUAL = 1e-12

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core.names import number_text
+from plmetrics.core.ops import Array
 from plmetrics.core.quantiles import averaged_inverse
 from plmetrics.core.special import ndtri, stdtrit
 from plmetrics.inference.curves.drawing import Drawing
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from plmetrics.table.slices import Slices
 
 Place = tuple[int, int, "Slices"]
-Array = NDArray[np.float64]
 Places = NDArray[np.int64]
 Points = dict[str, Any]
 CONDITIONAL_BINS = 20

@@ -11,16 +11,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from plmetrics.core.errors import ConfigError
+from plmetrics.core.ops import Array, Codes, Flags
 from plmetrics.core.placements import cluster_covariance, cluster_variance
 from plmetrics.core.special import chdtrc, ndtr, ndtri, stdtr, stdtrit
 from plmetrics.inference.comparisons.tests.outcome import (
     NO_VARIANCE,
     TOO_FEW,
-    Array,
-    Flags,
     TestOutcomes,
     TestResult,
     labels,
@@ -33,8 +31,6 @@ from plmetrics.inference.comparisons.tests.outcome import (
     statuses,
     where,
 )
-
-Codes = NDArray[np.int64]
 
 _ROUNDING = 1e-24
 ALTERNATIVES = ("two_sided", "greater")

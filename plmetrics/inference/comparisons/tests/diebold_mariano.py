@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from plmetrics.core.errors import ConfigError
+from plmetrics.core.ops import Array, Codes
 from plmetrics.core.special import stdtr, stdtrit
 from plmetrics.inference.comparisons.tests.outcome import (
     NO_VARIANCE,
     TOO_FEW,
-    Array,
     TestOutcomes,
     as_pair,
     level_of,
@@ -22,8 +21,6 @@ from plmetrics.inference.comparisons.tests.outcome import (
 
 if TYPE_CHECKING:
     from plmetrics.inference.comparisons.tests.outcome import TestResult
-
-    Codes = NDArray[np.int64]
 
 NEGATIVE = "negative_variance"
 _ROUNDING = 1e-24

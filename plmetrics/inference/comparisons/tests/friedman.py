@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from plmetrics.core.errors import ConfigError
+from plmetrics.core.ops import Array
 from plmetrics.core.special import chdtrc, fdtrc
 from plmetrics.inference.comparisons.tests.outcome import (
     NO_VARIANCE,
-    Array,
     TestResult,
     inside,
     numbers,

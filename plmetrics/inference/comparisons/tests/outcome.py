@@ -12,12 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core.errors import ConfigError
-
-Codes = NDArray[np.int64]
-
-Array = NDArray[np.float64]
-Texts = NDArray[np.object_]
-Flags = NDArray[np.bool_]
+from plmetrics.core.ops import Array, Codes, Texts
 
 OK = "ok"
 TOO_FEW = "too_few_units"

@@ -6,14 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from plmetrics.core.errors import ConfigError
+from plmetrics.core.ops import Array
 from plmetrics.core.special import fdtrc, stdtr, stdtrit
 from plmetrics.inference.comparisons.tests.outcome import (
     NO_VARIANCE,
     TOO_FEW,
-    Array,
     TestOutcomes,
     as_pair,
     level_of,
@@ -24,8 +23,6 @@ from plmetrics.inference.comparisons.tests.outcome import (
 
 if TYPE_CHECKING:
     from plmetrics.inference.comparisons.tests.outcome import TestResult
-
-    Codes = NDArray[np.int64]
 
 _DIETTERICH = 5
 _ROUNDING = 1e-12

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from plmetrics.core.errors import ConfigError
+from plmetrics.core.ops import Array
 from plmetrics.core.special import nctdtr, ndtr, ndtri, stdtrit
-from plmetrics.inference.comparisons.tests.outcome import Array, inside, positive, where
+from plmetrics.inference.comparisons.tests.outcome import inside, positive, where
 
 _DOUBLINGS = 48
 _HALVINGS = 60

@@ -9,16 +9,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plmetrics.core.errors import ConfigError
+from plmetrics.core.ops import Array
 from plmetrics.core.segments import Segments
 from plmetrics.inference.comparisons.tests import smirnov, two_samples
-from plmetrics.inference.comparisons.tests.outcome import (
-    Array,
-    TestResult,
-    numbers,
-    one_of,
-    positive,
-    same_length,
-)
+from plmetrics.inference.comparisons.tests.outcome import TestResult, numbers, one_of, positive, same_length
 
 _EXACT_UP_TO = 4_000_000
 

@@ -14,9 +14,9 @@ from math import e
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from plmetrics.core.errors import ConfigError, Problem
+from plmetrics.core.ops import Array
 from plmetrics.core.special import ndtr, ndtri
 from plmetrics.inference.comparisons.tests.outcome import (
     NO_VARIANCE,
@@ -32,7 +32,6 @@ from plmetrics.inference.comparisons.tests.outcome import (
     where,
 )
 
-Array = NDArray[np.float64]
 SPENDING = ("obrien_fleming", "pocock")
 _LARGEST = 37.0
 """No limit lies above it: normal tails beyond are 0 in double precision."""
