@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from plmetrics.report.layout import filled_places
 from plmetrics.report.leaderboard import BEST, clear_bests, leaderboard, primary_metric
 from plmetrics.report.numbers import (
+    Row,
     comparison_estimate,
     count,
     number,
@@ -33,7 +34,6 @@ MOST_GATES, MOST_METRICS, MOST_MODELS, MOST_CHANGES, MOST_SLICES = 20, 20, 8, 20
 RANKED_METRICS = 5
 """Beside more models than have a column each, so many metrics have one."""
 
-Row = dict[str, Any]
 _READOUT = (
     *("outcome", "arm", "units", "units of control", "mean", "mean of control"),
     *("difference", "lift", "p", "adjusted", "note"),

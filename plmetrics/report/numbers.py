@@ -9,6 +9,9 @@ from typing import Any
 
 from plmetrics.core.names import number_text
 
+Row = dict[str, Any]
+"""A row of a result table, by column."""
+
 MISSING = "-"
 _DEFAULT_DIGITS = 4
 _MOST_DECIMALS = 8

@@ -79,6 +79,11 @@ def absent(value: pl.Expr, dtype: DataType) -> pl.Expr:
     return value.is_null() | value.is_nan() if dtype.is_float() else value.is_null()
 
 
+def is_no_number(value: pl.Expr) -> pl.Expr:
+    """Whether a value is null, NaN or infinite, or a text that is no number."""
+    return ~value.cast(pl.Float64, strict=False).is_finite().fill_null(value=False)
+
+
 def is_unordered(time: pl.Expr, dtype: DataType) -> pl.Expr:
     """Whether a time is a text in an order other than that of time; null for a null."""
     if is_text(dtype):

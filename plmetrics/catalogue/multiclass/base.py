@@ -308,9 +308,11 @@ class ClassScoreMetric(Metric):
         return (positive if own else ~positive) & self.value.build(rows).is_not_null()
 
 
-def one_vs_rest(inner: Metric, classes: tuple[str, ...], number: int) -> ClassScoreMetric:
-    """The inner metric of the probability of one class."""
-    return ClassScoreMetric(inner, class_probability(classes, number))
+def one_vs_rest(inner: Metric, classes: tuple[str, ...]) -> tuple[ClassScoreMetric, ...]:
+    """Inner metric of the probability of each class."""
+    return tuple(
+        ClassScoreMetric(inner, class_probability(classes, number)) for number in range(len(classes))
+    )
 
 
 def one_vs_one(inner: Metric, classes: tuple[str, ...], number: int, other: int) -> ClassScoreMetric:

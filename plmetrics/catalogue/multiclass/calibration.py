@@ -88,9 +88,7 @@ class ClasswiseEce(_BinnedCalibration):
 
     def parts(self) -> tuple[Metric, ...]:
         """Each class against the rest."""
-        return tuple(
-            one_vs_rest(self.binary_metric(), self.classes, number) for number in range(len(self.classes))
-        )
+        return one_vs_rest(self.binary_metric(), self.classes)
 
 
 @register

@@ -68,9 +68,7 @@ class OverClasses(Multiclass, DerivedMetric):
 
     @cached_property
     def _of_classes(self) -> tuple[Metric, ...]:
-        return tuple(
-            one_vs_rest(self.binary_metric(), self.classes, number) for number in range(len(self.classes))
-        )
+        return one_vs_rest(self.binary_metric(), self.classes)
 
     def parts(self) -> tuple[Metric, ...]:
         """The terms and their weights."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import polars as pl
 from rich.text import Text
@@ -22,6 +21,7 @@ from plmetrics.report.layout import (
 )
 from plmetrics.report.numbers import (
     MISSING,
+    Row,
     count,
     level_text,
     number_or_missing,
@@ -30,8 +30,6 @@ from plmetrics.report.numbers import (
     row_estimate,
 )
 from plmetrics.report.slice_names import with_slice_names
-
-Row = dict[str, Any]
 
 _SHOWN = 40
 """Rows of an outcome, and outcomes, at most."""
