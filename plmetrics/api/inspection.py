@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 
 from plmetrics.api.context import check_feature_counts, data_files, feature_counts, feature_tables
 from plmetrics.api.result import Result
-from plmetrics.api.stopwatch import Stopwatch
+from plmetrics.api.stopwatch import Progress, Stopwatch
 from plmetrics.api.suite_files import error_places, open_rows, output_directory, without_values
 from plmetrics.api.warnings import issues_warnings
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from plmetrics.api.stopwatch import Progress
     from plmetrics.engine.request import Request
     from plmetrics.runs.history.diff import Diff
     from plmetrics.runs.reading import StoredResult

@@ -17,7 +17,7 @@ from plmetrics.api.pipeline import (
     result_of_tables,
     with_additions,
 )
-from plmetrics.api.stopwatch import Stopwatch
+from plmetrics.api.stopwatch import Progress, Stopwatch
 from plmetrics.api.warnings import issues_warnings
 from plmetrics.core.errors import CallError, ConfigError, Problem, call_errors
 from plmetrics.core.results import TABLES, RecordedFile, RecordedInterval, RunRecord
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from plmetrics.api.result import Result
-    from plmetrics.api.stopwatch import Progress
     from plmetrics.features.shards.coverage import UnitCoverage
     from plmetrics.features.stored.alignment import StateReference
     from plmetrics.features.stored.restoration import RestoredRun

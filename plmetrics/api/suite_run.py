@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from plmetrics.api.context import RunContext, check_distributable, feature_files
 from plmetrics.api.pipeline import evaluate_suite
-from plmetrics.api.stopwatch import Stopwatch
+from plmetrics.api.stopwatch import Progress, Stopwatch
 from plmetrics.api.suite_files import (
     error_places,
     open_rows,
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from plmetrics.api.result import Result
-    from plmetrics.api.stopwatch import Progress
     from plmetrics.core.results import RecordedInterval, RunRecord
     from plmetrics.exports.notification import Message
     from plmetrics.exports.plan import Exports

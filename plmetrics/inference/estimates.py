@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plmetrics.catalogue.bases import is_of_rates
+from plmetrics.catalogue.bases import OfRates, is_of_rates
 from plmetrics.catalogue.composite_metrics import is_derived
 from plmetrics.catalogue.metric import UNREACHABLE_ON_GRID, Metric
 from plmetrics.core.ops import Array, Texts
@@ -21,7 +21,6 @@ from plmetrics.inference.weights import Nudges, ResamplingWeights
 from plmetrics.states.sums import DEFAULT_THRESHOLD, View
 
 if TYPE_CHECKING:
-    from plmetrics.catalogue.bases import OfRates
     from plmetrics.inference.subject import Analysis
     from plmetrics.inference.sums import ModelSums
 

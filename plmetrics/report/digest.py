@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -25,10 +24,7 @@ from plmetrics.report.sections.differences import leading_scale, on_all_rows, te
 from plmetrics.report.sections.gates import CHECK_TITLES, check_texts, gate_checks
 from plmetrics.report.sections.overall import metric_label
 from plmetrics.report.sections.worst import prevalence_remark, worst_slices
-from plmetrics.report.summary import EXPERIMENT
-
-if TYPE_CHECKING:
-    from plmetrics.report.summary import Summary
+from plmetrics.report.summary import EXPERIMENT, Summary
 
 MOST_GATES, MOST_METRICS, MOST_MODELS, MOST_CHANGES, MOST_SLICES = 20, 20, 8, 20, 10
 RANKED_METRICS = 5

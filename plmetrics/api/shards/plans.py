@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from plmetrics.api.stopwatch import Stopwatch
+from plmetrics.api.stopwatch import Progress, Stopwatch
 from plmetrics.api.suite_files import error_places, open_rows, without_values
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.features.shards.engine_feature import EngineSection
@@ -22,7 +22,6 @@ from plmetrics.runs.files import place_of, remove_temporary
 if TYPE_CHECKING:
     from os import PathLike
 
-    from plmetrics.api.stopwatch import Progress
     from plmetrics.features.shards.unit_plan import Unit, UnitFacts, UnitPlan
     from plmetrics.suite.model import Suite
     from plmetrics.suite.yaml.load import LoadedSuite

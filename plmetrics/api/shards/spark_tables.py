@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from plmetrics.api.context import check_distributable, feature_counts
 from plmetrics.api.merging import result_of_units
-from plmetrics.api.stopwatch import Stopwatch
+from plmetrics.api.stopwatch import Progress, Stopwatch
 from plmetrics.api.suite_run import Evaluation
 from plmetrics.core.errors import AbsentDataError, ConfigError, Problem
 from plmetrics.engine.binding.columns_read import columns_to_fetch
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from plmetrics.api.result import Result
-    from plmetrics.api.stopwatch import Progress
     from plmetrics.states.state_format import State
     from plmetrics.suite.model import Suite
     from plmetrics.suite.sections.uncertainty import Uncertainty

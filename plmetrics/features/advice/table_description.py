@@ -19,6 +19,7 @@ from plmetrics.features.advice.table_roles import AmbiguousRoles, Roles
 if TYPE_CHECKING:
     from plmetrics.features.advice.column_roles import Facts
 
+
 _FEWEST_DATES = 10
 _REPEATS = 0.9
 _SPECIAL = frozenset(["true", "false", "null", "yes", "no", "on", "off", "y", "n"])

@@ -22,7 +22,7 @@ import polars as pl
 from plmetrics.core.names import number_text
 from plmetrics.features.cross_validation.fold_slices import SPLITS
 from plmetrics.features.cross_validation.fold_summaries import outer_rows, summarise
-from plmetrics.features.cross_validation.fold_values import IDENTITY
+from plmetrics.features.cross_validation.fold_values import IDENTITY, FoldSet
 from plmetrics.inference.chunks import EstimateColumns, chunks, concatenate_estimates
 from plmetrics.inference.comparisons.paired_bootstrap import paired_difference
 from plmetrics.inference.contrasts import UNEQUAL_ROWS, same_size
@@ -32,7 +32,7 @@ from plmetrics.table.joins import left_join
 if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
     from plmetrics.features.cross_validation.cross_validation_section import Diagnosis
-    from plmetrics.features.cross_validation.fold_values import FoldSet, Ordered
+    from plmetrics.features.cross_validation.fold_values import Ordered
     from plmetrics.inference.subject import Analysis
 
 _WITHIN = ["@set", "@slice", "configuration", "x"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import ceil, isfinite
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
@@ -23,9 +23,6 @@ from plmetrics.inference.comparisons.tests.power import (
     smallest_effect,
     smallest_size,
 )
-
-if TYPE_CHECKING:
-    from typing import Any
 
 _MOST_SPREADS = 1e6
 """Largest effect that is looked for, in standard deviations."""

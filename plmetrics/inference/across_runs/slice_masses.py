@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from plmetrics.core.ops import Array
-from plmetrics.inference.across_runs.decomposition import subjects
+from plmetrics.inference.across_runs.decomposition import SetMetric, subjects
 from plmetrics.inference.metric_values import value_or_nan
 from plmetrics.inference.sums import ModelSums
 
 if TYPE_CHECKING:
     from plmetrics.core.results import RecordedMasses
-    from plmetrics.inference.across_runs.decomposition import SetMetric
     from plmetrics.inference.subject import Analysis
     from plmetrics.states.sums import SlicedSums, View
     from plmetrics.suite.model import Suite
