@@ -206,7 +206,9 @@ class NullShare(RowAggregate):
     def atoms(self) -> Mapping[str, Atom]:
         return {
             "absent": Atom(
-                self._key("absent"), lambda rows: self._within(rows) & self._is_null(rows), counts=True
+                self._key("absent"),
+                lambda rows: self._within(rows) & self._compile(rows, self.sql).expr.is_null(),
+                counts=True,
             ),
             "mass": Atom(self._key("rows"), self._within, counts=True),
         }
@@ -220,9 +222,6 @@ class NullShare(RowAggregate):
 
     def note(self, state: Any) -> Any:  # noqa: ARG002
         return None
-
-    def _is_null(self, rows: Rows) -> pl.Expr:
-        return self._compile(rows, self.sql).expr.is_null()
 
     def _within(self, rows: Rows) -> pl.Expr:
         if self.where is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from inspect import Parameter, signature
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
@@ -145,8 +145,9 @@ def _write(data: str, output: Path, method: Method, choices: Mapping[str, Any], 
 def _arguments(method: Method, choices: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of the function, once the options fit the method."""
     parameters = parameters_of(method)
+    hint = f"it takes {', '.join(f'--{option}' for option in parameters)}"
     problems = [
-        Problem(f"--{option} is not for method {method}", hint=f"it takes {_option_list(parameters)}")
+        Problem(f"--{option} is not for method {method}", hint=hint)
         for option in choices
         if option not in parameters
     ]
@@ -174,10 +175,6 @@ def parameters_of(method: Method) -> dict[str, Parameter]:
     parameters = signature(getattr(splitters, method)).parameters.values()
     options = {"folds" if part.name in _FOLDS else part.name: part for part in parameters}
     return {option: part for option, part in options.items() if option in OPTIONS}
-
-
-def _option_list(options: Iterable[str]) -> str:
-    return ", ".join(f"--{option}" for option in options)
 
 
 def _span(text: str) -> float | str:

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from plmetrics.api.result import Result
     from plmetrics.states.state_format import State
     from plmetrics.suite.model import Suite
-    from plmetrics.suite.sections.uncertainty import Uncertainty
     from plmetrics.table.storage.places import Place
 
 SparkFrame: TypeAlias = Any  # pyspark is not installed where types are checked
@@ -118,19 +117,16 @@ def _constants(
     """Shared constants of states, and a warning if they are those of a sample."""
     if not needs_constants(suite, open_source(empty.lazy())):
         return None, []
+    seed = 0 if suite.uncertainty is None else suite.uncertainty.seed
     with spark_faults():
         count = rows.count()
         share = min(SAMPLE / max(count, 1), 1.0)
-        chosen = rows if share == 1.0 else rows.sample(fraction=share, seed=_seed(suite.uncertainty))
+        chosen = rows if share == 1.0 else rows.sample(fraction=share, seed=seed)
     frame = spark_frame(chosen, empty.columns)
     if not frame.height:
         raise _no_rows()
     words = f"constants that states share are those of a sample: {frame.height:,} of {count:,} rows"
     return shared_constants(suite, open_source(frame), watch.stage), [] if share == 1.0 else [words]
-
-
-def _seed(uncertainty: Uncertainty | None) -> int:
-    return 0 if uncertainty is None else uncertainty.seed
 
 
 def _states(

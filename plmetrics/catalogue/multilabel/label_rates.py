@@ -106,14 +106,11 @@ class LabelRate(LabelSet, ClassRate):
         """The sums of every class, or of the rows' own rates."""
         if not self._by_row:
             return super().atoms()
-        text = f"{self.name}|{self._parameters_text()}"
+        text = f"{self.name}|{getattr(self, 'beta', 1.0)}|{threshold_text(self.threshold)}"
         atoms = {"score_sum": Atom(f"of_rows|{text}", self._of_row, most=1.0)}
         return (
             atoms if self._zero else {**atoms, "mass": Atom(f"defined|{text}", self._is_defined, counts=True)}
         )
-
-    def _parameters_text(self) -> str:
-        return f"{getattr(self, 'beta', 1.0)}|{threshold_text(self.threshold)}"
 
     def _of_row(self, rows: Rows) -> pl.Expr:
         part, whole = self.terms(_RowCounts(rows, self.threshold))

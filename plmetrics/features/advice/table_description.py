@@ -180,11 +180,9 @@ def model_lines(table: TableDescription) -> Iterator[str]:
     for name, parts in table.models.items():
         if roles.long is not None:
             prefix = f"{roles.long.value}_"
-            yield line(
-                f"{yaml_scalar(name)}: {{quantiles: {yaml_scalar(prefix)}}}",
-                _levels_text(roles.long.levels),
-                2,
-            )
+            levels = roles.long.levels
+            words = f"{len(levels)} columns, from {levels[0]:g} to {levels[-1]:g}"
+            yield line(f"{yaml_scalar(name)}: {{quantiles: {yaml_scalar(prefix)}}}", words, 2)
         elif [*parts] == ["score"]:
             yield line(
                 f"{yaml_scalar(name)}: {yaml_scalar(parts['score'])}", table.facts[parts["score"]].span, 2
@@ -193,10 +191,6 @@ def model_lines(table: TableDescription) -> Iterator[str]:
             yield f"  {yaml_scalar(model_name(name))}: {_parts(parts)}"
     if table.task == "binary" and not roles.models and not table.probabilities:
         yield "  # scores are no probabilities: {margin: COLUMN} and the section calibrate make them so"
-
-
-def _levels_text(levels: Sequence[float]) -> str:
-    return f"{len(levels)} columns, from {levels[0]:g} to {levels[-1]:g}"
 
 
 def _parts(parts: Mapping[str, str]) -> str:

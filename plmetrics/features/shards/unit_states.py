@@ -94,7 +94,7 @@ def write_unit(text: str) -> str:
     job = UnitJob(**json.loads(text))
     plan, suite, variables, constants = _plan(job.plan, _stamp(job.plan))
     unit = plan.unit(job.unit)
-    path = unit_path(place_of(job.output), plan, unit)
+    path = place_of(job.output) / f"{plan.name}-{unit.short_id}{ENDING}"
     try:
         stored = _valid(path, unit)
         if stored is not None:
@@ -109,11 +109,6 @@ def write_unit(text: str) -> str:
         variables.mask(error)
         raise
     return json.dumps({"path": str(path), "rows": head.rows["read"], "again": False})
-
-
-def unit_path(folder: Place, plan: UnitPlan, unit: Unit) -> Place:
-    """The file of a unit's state."""
-    return folder / f"{plan.name}-{unit.short_id}{ENDING}"
 
 
 def _stamp(plan: str) -> Stamp:
