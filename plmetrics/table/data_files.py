@@ -90,7 +90,8 @@ def open_files(
         raise ConfigError(Problem("only Delta and Iceberg tables have versions", ("data", "version")))
     by_ending = endings()
     named = list_data_files(paths, base, complaints)
-    chosen, partitions = _prune_files(named, find_partitions(named, complaints), where)
+    everywhere = find_partitions(named, complaints)
+    chosen, partitions = _prune_files(named, everywhere, where)
     files = _inspect_files(chosen, by_ending, complaints)
     kind = kind_of(files, by_ending, complaints)
     if kind is None:
@@ -99,7 +100,7 @@ def open_files(
         raise AbsentDataError(msg)
     format_ = formats()[kind]
     partitions = partitions.read_by_scan() if format_.NATIVE_PARTITIONS else partitions
-    return _open_format(format_, files, partitions, complaints, optional)
+    return replace(_open_format(format_, files, partitions, complaints, optional), folders=everywhere)
 
 
 def list_data_files(paths: Sequence[str], base: Path, complaints: Complaints) -> list[SourceFile]:
@@ -148,7 +149,7 @@ def _prune_files(
             Problem(f"no partition satisfies where: {where}", ("data", "where"), partitions.ranges())
         )
     chosen = [file for file, may in zip(files, holds, strict=True) if may]
-    return chosen, replace(partitions, values=partitions.values.filter(holds))
+    return chosen, partitions.part(holds)
 
 
 def _listing(paths: Sequence[str], base: Path, complaints: Complaints, version: int | None) -> Listing | None:

@@ -15,7 +15,7 @@ from plmetrics.core.errors import DataError, Problem
 from plmetrics.core.hashing import mix_expr
 from plmetrics.core.names import RESERVED_PREFIX, SuitePath
 from plmetrics.table.files import Complaints, SourceFile, shown_path
-from plmetrics.table.formats.hive import FILE_PATH
+from plmetrics.table.formats.hive import FILE_PATH, Partitions
 from plmetrics.table.formats.reader import ROW_KEY, SHIFT, Reader, row_number
 
 NotRetrieved = Literal["refused", "no_part", "zero"]
@@ -36,6 +36,7 @@ class Source:
     left out. `conflicts` are columns that a change of its form left out, since its rows disagree: plans of an example.
     `absent` are columns that it lacks, and which are null, `derived` those computed from others. `resource` is what
     must last as long as the table does, `version` the version of a Delta table, or the snapshot of an Iceberg table.
+    `folders` are the partitions of all files, also of those that a condition leaves out.
     """
 
     frame: pl.LazyFrame
@@ -51,6 +52,7 @@ class Source:
     derived: Mapping[str, pl.Expr] = field(default_factory=dict, repr=False, compare=False)
     resource: object = field(default=None, repr=False, compare=False)
     version: int | None = None
+    folders: Partitions | None = field(default=None, repr=False, compare=False)
 
     @property
     def bytes(self) -> int:

@@ -172,7 +172,7 @@ class IntervalEvaluation(Evaluation):
             return None
         context = replace(context, where=where, interval=self.recorded_interval, as_of=self.as_of)
         result = evaluate_suite(suite, source, self.options.progress, context)
-        result.record["warnings"] += rows_without_time(self.section, source, suite.data.where)
+        result.record["warnings"] += rows_without_time(self.section, self.interval, source, suite.data.where)
         if adds_states(suite):
             state = self._count(source, where, result)
             result.record["warnings"] += state.warnings

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from plmetrics.features.nights.calendar import Interval
     from plmetrics.features.nights.interval_section import IntervalSection
     from plmetrics.suite.sections.basics import Data
+    from plmetrics.table.formats.hive import Partitions
     from plmetrics.table.source import Source
 
 _HOURS = "%Y-%m-%dT%H"
@@ -85,21 +86,39 @@ def or_no_time(section: IntervalSection, condition: str) -> str:
     return f'({condition}) OR "{_escape(section.column)}" IS NULL'
 
 
-def rows_without_time(section: IntervalSection, source: Source, where: str | None) -> list[str]:
-    """A warning where rows have no time, and so are of no interval; none where names of folders say it.
+def rows_without_time(
+    section: IntervalSection, interval: Interval, source: Source, where: str | None
+) -> list[str]:
+    """A warning where rows have no time, or folders no date, and so are of no interval.
 
     Files with statistics are passed over where these tell of no null. `where` is the condition on the rows that the
     suite is about.
     """
-    if section.column is None:
-        return []
-    condition = compile_row(conjunction(where, f'"{_escape(section.column)}" IS NULL')).expr
+    names = partition_condition(section, interval)
+    if names is not None:
+        return [] if source.folders is None else _files_without_date(section, names, source.folders, where)
+    column = f'"{_escape(section.column or "")}"'
+    condition = compile_row(conjunction(where, f"{column} IS NULL")).expr
     with reading(source):
         count = collected_frame(source.frame.filter(condition).select(pl.len())).item()
     if not count:
         return []
     rows = "row has" if count == 1 else "rows have"
     return [f"{count:,} {rows} no time in column '{section.column}': of no interval, in no result"]
+
+
+def _files_without_date(
+    section: IntervalSection, names: str, folders: Partitions, where: str | None
+) -> list[str]:
+    if where is not None:
+        folders = folders.part(folders.holding(where))
+    count = folders.undecided(names)
+    if not count:
+        return []
+    files = "file lies" if count == 1 else "files lie"
+    return [
+        f"{count:,} {files} in a folder {section.partition}=... without a date: of no interval, in no result"
+    ]
 
 
 def _of_type(section: IntervalSection, interval: Interval, name: str, dtype: pl.DataType) -> str:

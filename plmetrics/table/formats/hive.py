@@ -58,14 +58,23 @@ class Partitions:
             native=self.native or all(len(partition_pairs(path)) == count for path in self.values[FILE_PATH]),
         )
 
+    def part(self, files: pl.Series) -> Partitions:
+        """Those of some files, by a Boolean for each."""
+        return replace(self, values=self.values.filter(files))
+
     def holding(self, where: str) -> pl.Series:
         """Whether a file may hold rows of a condition, by its terms on these columns alone."""
+        return self._terms(where).fill_null(value=False)
+
+    def undecided(self, where: str) -> int:
+        """How many files leave a condition null, by its terms on these columns alone."""
+        return self._terms(where).null_count()
+
+    def _terms(self, where: str) -> pl.Series:
         from plmetrics.core.rowsql import conjuncts
 
-        holds = pl.lit(value=True)
-        for part in conjuncts(where):
-            if part.columns and set(part.columns) <= set(self.schema):
-                holds &= part.expr.fill_null(value=False)
+        terms = [part for part in conjuncts(where) if part.columns and set(part.columns) <= set(self.schema)]
+        holds = pl.all_horizontal(pl.lit(value=True), *(part.expr for part in terms))
         try:
             return self.values.select(FILE_PATH, holds=holds)["holds"]
         except PolarsError:  # such as a CAST that fails: said when the rows are read

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -122,6 +123,21 @@ def test_rows_without_a_time_are_counted(nights: Nights) -> None:
     pl.concat([table, lost]).write_parquet(nights.folder / "log.parquet")
     result = nights.run(0, force=True)  # the rows of the interval are the same
     assert "5 rows have no time in column 'at': of no interval, in no result" in result.warnings
+    assert result.record["rows"]["read"] == 60
+
+
+def test_files_in_folders_without_a_date_are_counted(nights: Nights) -> None:
+    """They are those that Spark names so, and others; a condition that leaves them out knows of them."""
+    nights.write_suite()
+    nights.write(0)
+    assert not [words for words in nights.run(0).warnings if "without a date" in words]
+    for name in ("__HIVE_DEFAULT_PARTITION__", "unknown"):
+        shutil.copytree(nights.partition(0).parent, nights.folder / "scores" / f"day={name}")
+    warnings = nights.run(0, force=True).warnings
+    assert "2 files lie in a folder day=... without a date: of no interval, in no result" in warnings
+    nights.write_suite(data={"path": "scores", "where": "day <> 'unknown'"})
+    result = nights.run(0, force=True)
+    assert not [words for words in result.warnings if "without a date" in words]
     assert result.record["rows"]["read"] == 60
 
 

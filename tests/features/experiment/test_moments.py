@@ -312,7 +312,7 @@ def test_missing_numbers_leave_out_the_row_of_that_outcome() -> None:
         ({"covariate": "country"}, r"'country' \(covariate\) is of type String"),
         ({"covariate": ["before", "views", "clicks"]}, "a covariate is a column, or two of a ratio"),
         ({"strata": "countri"}, "did you mean 'country'"),
-        ({"strata": "country", "unit": "user"}, "units of 'user' are in more than one stratum of 'country'"),
+        ({"strata": "country", "unit": "user"}, "units are in more than one stratum of 'country'"),
     ],
 )
 def test_what_is_wrong_is_said(options: dict[str, Any], words: str) -> None:

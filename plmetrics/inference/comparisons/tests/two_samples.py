@@ -124,9 +124,9 @@ def chi2_homogeneity(reference: Segments, current: Segments) -> Homogeneity:
 
 
 def _chi2_moments(sizes: tuple[Array, Array], both: Segments, bins: Array) -> tuple[Array, Array]:
-    """Mean and variance of Pearson's chi2 among all tables of the same totals; variance 0 below 4 rows."""
+    """Mean and variance of Pearson's chi2 among all tables of the same totals of rows; variance 0 below 4 rows."""
     n = np.maximum(sum(sizes), 4.0)
-    inverse = np.divide(1.0, both.values, out=np.zeros_like(both.values), where=both.values > 0)
+    inverse = (both.values > 0) / np.maximum(both.values, 1.0)
     of_rows = (n * sum(1 / np.maximum(size, 1.0) for size in sizes) - 4) / (n - 2)
     of_bins = (n * Segments(inverse, both.offsets).total() - bins**2) / (n - 2)
     even_rows, even_bins = (n - 2) / (n - 1), (bins - 1) * (n - bins) / (n - 1)
