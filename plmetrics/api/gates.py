@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from plmetrics.core.results import FOLDS_SCHEMA, GATES_SCHEMA, LABELLED, first_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     import polars as pl
 
     from plmetrics.engine.aggregate.paired_rows import PairedRows

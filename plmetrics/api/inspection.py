@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,16 +10,13 @@ from typing import TYPE_CHECKING
 
 from plmetrics.api.context import check_feature_counts, data_files, feature_counts, feature_tables
 from plmetrics.api.result import Result
-from plmetrics.api.stopwatch import Stopwatch
+from plmetrics.api.stopwatch import Progress, Stopwatch
 from plmetrics.api.suite_files import error_places, open_rows, output_directory, without_values
 from plmetrics.api.warnings import issues_warnings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     import polars as pl
 
-    from plmetrics.api.stopwatch import Progress
     from plmetrics.engine.request import Request
     from plmetrics.runs.history.diff import Diff
     from plmetrics.runs.reading import StoredResult

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -16,7 +17,7 @@ from plmetrics.api.pipeline import (
     result_of_tables,
     with_additions,
 )
-from plmetrics.api.stopwatch import Stopwatch
+from plmetrics.api.stopwatch import Progress, Stopwatch
 from plmetrics.api.warnings import issues_warnings
 from plmetrics.core.errors import CallError, ConfigError, Problem, call_errors
 from plmetrics.core.results import TABLES, RecordedFile, RecordedInterval, RunRecord
@@ -33,13 +34,11 @@ from plmetrics.table.files import shown_path, stamp_of
 from plmetrics.table.stamps import watch_stamps
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
     from os import PathLike
 
     import polars as pl
 
     from plmetrics.api.result import Result
-    from plmetrics.api.stopwatch import Progress
     from plmetrics.features.shards.coverage import UnitCoverage
     from plmetrics.features.stored.alignment import StateReference
     from plmetrics.features.stored.restoration import RestoredRun

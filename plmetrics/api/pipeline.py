@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
@@ -10,16 +11,13 @@ import polars as pl
 from plmetrics.api.context import RunContext, check_feature_counts, data_files, label_status_of
 from plmetrics.api.gates import comparisons_with_tests, delong_tests, gates_table, rows_of_tests
 from plmetrics.api.result import Result
-from plmetrics.api.stopwatch import Stopwatch
+from plmetrics.api.stopwatch import Progress, Stopwatch
 from plmetrics.core.results import CURVES_SCHEMA, DECOMPOSITION_SCHEMA, TABLES, RecordedRows, RunRecord
 from plmetrics.engine.inquiry import gather
 from plmetrics.features.protocol import Outputs, Run
 from plmetrics.features.registry import counting, feature_questions, features_of, rounding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from plmetrics.api.stopwatch import Progress
     from plmetrics.engine.aggregate.aggregation import Aggregates
     from plmetrics.engine.aggregate.paired_rows import PairedRows
     from plmetrics.engine.run_plan import RunPlan

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
-from plmetrics.api.stopwatch import Stopwatch
+from plmetrics.api.stopwatch import Progress, Stopwatch
 from plmetrics.api.suite_files import error_places, open_rows, redact_head, without_values
 from plmetrics.api.warnings import issues_warnings
 from plmetrics.core.errors import ConfigError, Problem
@@ -15,9 +16,6 @@ from plmetrics.features.stored.stored_state import stored_state
 from plmetrics.features.stored.support import anchor_tables
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from plmetrics.api.stopwatch import Progress
     from plmetrics.states.state_format import State
     from plmetrics.suite.keywords import Arguments
     from plmetrics.suite.python_types import Table, TrecTable

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    Progress = Callable[[str], None]
-
+Progress = Callable[[str], None]
 
 OfModel = TypeVar("OfModel", bound="tuple[str, object, object]")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from plmetrics.api.context import RunContext, check_distributable, feature_files
 from plmetrics.api.pipeline import evaluate_suite
-from plmetrics.api.stopwatch import Stopwatch
+from plmetrics.api.stopwatch import Progress, Stopwatch
 from plmetrics.api.suite_files import (
     error_places,
     open_rows,
@@ -20,11 +21,9 @@ from plmetrics.api.suite_files import (
 from plmetrics.core.errors import EnvironmentFault, PlmetricsError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from plmetrics.api.result import Result
-    from plmetrics.api.stopwatch import Progress
     from plmetrics.core.results import RecordedInterval, RunRecord
     from plmetrics.exports.notification import Message
     from plmetrics.exports.plan import Exports

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, ParamSpec, Protocol, TypeVar
+from typing import ParamSpec, Protocol, TypeVar
 
 from plmetrics.core.errors import PlmetricsWarning
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 class Cautious(Protocol):

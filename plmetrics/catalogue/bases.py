@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import reduce
 from operator import or_
-from typing import TYPE_CHECKING, Any, ClassVar, TypeGuard
+from typing import Any, ClassVar, TypeGuard
 
 import numpy as np
 import polars as pl
@@ -14,14 +15,10 @@ from plmetrics.catalogue.needs import Kind, Quantiles, Sums
 from plmetrics.core import ops
 from plmetrics.states.sums import Atom, Rows, View, as_tuple
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
 _TIE = 1e-12
 _INFINITY = float("inf")
 BOTH_CLASSES = (("no_positives", "positives"), ("no_negatives", "negatives"))
 """Statuses of a metric that compares positives with negatives."""
-
 
 _MEMBERS = ("taking", "mass")
 _RIGHT = ("tp", "tn", "hit")

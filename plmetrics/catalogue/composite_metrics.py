@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, TypeGuard
+from typing import Any, ClassVar, TypeGuard
 
 import numpy as np
 
@@ -12,9 +13,6 @@ from plmetrics.catalogue.metric import Facts, Metric
 from plmetrics.catalogue.needs import Kind, Parts, SliceValues
 from plmetrics.core import ops
 from plmetrics.core.rowsql import compile_row
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 _EMPTY = ("no_rows", "too_few_rows")
 OVER = ("mean", "sum", "min", "max", "worst")

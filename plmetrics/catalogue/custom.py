@@ -7,6 +7,7 @@ not count; a value that is not finite makes the metric undefined.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -23,8 +24,6 @@ from plmetrics.core.rowsql import compile_row
 from plmetrics.states.sums import DEFAULT_THRESHOLD, Atom, Rows, RowValue
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from plmetrics.core.names import SuitePath
     from plmetrics.core.rowsql.compiler import RowExpression
 
@@ -207,7 +206,9 @@ class NullShare(RowAggregate):
     def atoms(self) -> Mapping[str, Atom]:
         return {
             "absent": Atom(
-                self._key("absent"), lambda rows: self._within(rows) & self._is_null(rows), counts=True
+                self._key("absent"),
+                lambda rows: self._within(rows) & self._compile(rows, self.sql).expr.is_null(),
+                counts=True,
             ),
             "mass": Atom(self._key("rows"), self._within, counts=True),
         }
@@ -221,9 +222,6 @@ class NullShare(RowAggregate):
 
     def note(self, state: Any) -> Any:  # noqa: ARG002
         return None
-
-    def _is_null(self, rows: Rows) -> pl.Expr:
-        return self._compile(rows, self.sql).expr.is_null()
 
     def _within(self, rows: Rows) -> pl.Expr:
         if self.where is None:

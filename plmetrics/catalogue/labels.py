@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from plmetrics.catalogue.bases import RowMean
@@ -10,8 +11,6 @@ from plmetrics.catalogue.registry import register_for
 from plmetrics.states.sums import Atom, Rows, as_tuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import polars as pl
 
     from plmetrics.catalogue.metric import Metric

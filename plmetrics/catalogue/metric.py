@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from operator import attrgetter
@@ -25,8 +26,6 @@ from plmetrics.core.errors import ConfigError
 from plmetrics.states.expressions import column_operand, point_expression, sum_expressions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from plmetrics.core.names import SuitePath
     from plmetrics.states.sums import Atom, RowValue
     from plmetrics.table.checks import Requirement

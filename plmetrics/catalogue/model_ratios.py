@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,9 +13,6 @@ from plmetrics.catalogue.metric import Metric, fact_of
 from plmetrics.catalogue.parameters import ParameterError, parameter
 from plmetrics.catalogue.registry import register_for
 from plmetrics.core import ops
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 TASKS = ("regression", "quantile")
 

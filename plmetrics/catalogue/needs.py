@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 Family = Literal["sums", "scores", "ranks", "derived"]
 Reads = Literal["area", "curve", "order", "scores", "ranks"]
 
-
 Kind = Literal[
     "proportion", "mean", "roc_area", "pr_area", "norm", "maximum", "minimum", "ratio", "extreme", "other"
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import numbers
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +13,7 @@ from plmetrics.core.names import number_text
 from plmetrics.core.text import Call, value_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from _typeshed import DataclassInstance
-
 
 MOST_BINS = 10_000
 _FLOAT_LIMIT = 1 << 1023

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 from plmetrics.catalogue.index import MODULES
 from plmetrics.catalogue.metric import Direction, Metric
@@ -14,9 +15,6 @@ from plmetrics.catalogue.needs import Family, Reads
 from plmetrics.catalogue.parameters import ParameterError
 from plmetrics.catalogue.parameters import parameters as parameters_of
 from plmetrics.core.errors import EnvironmentFault, Problem
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 ENTRY_POINTS = "plmetrics.metrics"
 """The group of entry points by which a package announces metric classes, or modules that register some."""

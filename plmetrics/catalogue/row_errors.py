@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from plmetrics.catalogue.bases import member_of
 from plmetrics.catalogue.metric import Direction, Metric, Undefined, fact_of
@@ -15,11 +17,6 @@ from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.variation import moment, square
 from plmetrics.core import ops
 from plmetrics.states.sums import Atom, Rows, RowValue, View, as_tuple
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from numpy.typing import NDArray
 
 MOST_SUMS = 15
 """With more sums than this, besides the weight, there are too many products of two: blocks say the error then."""

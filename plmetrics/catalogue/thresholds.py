@@ -7,6 +7,7 @@ is the same in every slice and every replicate.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,10 +20,7 @@ from plmetrics.core.text import Call, Value, parse_call
 from plmetrics.states.sums import class_threshold
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from plmetrics.catalogue.metric import Metric
-
 
 LIMITS = ("recall", "precision", "fpr", "volume")
 _TIE = 1e-12

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import polars as pl
 
 from plmetrics.core import ops
 from plmetrics.states.moments import centre_name
 from plmetrics.states.sums import Atom, Distances, Rows, RowValue
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 LEAST = 1e-12
 """Of the sum of squares: variation below that is rounding."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from typer import Option
@@ -39,9 +40,6 @@ from plmetrics.core.errors import Problem
 from plmetrics.core.names import nearest
 from plmetrics.core.process import take_over
 from plmetrics.runs.failure import INTERRUPTED, failure_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 _EXIT_CODES = """\b
 Exit codes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,8 +18,6 @@ from plmetrics.core.errors import Problem
 from plmetrics.core.names import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from plmetrics.catalogue.metric import Metric
 
 

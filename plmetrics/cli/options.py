@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
@@ -12,8 +13,6 @@ from plmetrics.cli.terminal.guard import UsageError
 from plmetrics.core.errors import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from plmetrics.runs.exit_policy import ExitPolicy
 
 SuiteFile = Annotated[
@@ -55,7 +54,6 @@ ScoreColumns = Annotated[
 ReplaceFile = Annotated[bool, Option("--force", help="Replace a file that is there.")]
 Debug = Annotated[bool, Option("--debug", help="Show the traceback of an error.")]
 
-
 TableFormat: TypeAlias = Literal["text", "json", "csv"]
 ReportFormat: TypeAlias = Literal["text", "json", "csv", "markdown"]
 OutcomeFormat: TypeAlias = Literal["text", "json"]
@@ -91,7 +89,6 @@ HtmlFile = Annotated[
     Option("--html", metavar="FILE", readable=False, help="Write an HTML file and print nothing."),
 ]
 Quiet = Annotated[bool, Option("--quiet", "-q", help="Only the verdict and the gates; no progress.")]
-
 
 FailOnWords = Annotated[
     list[str] | None,

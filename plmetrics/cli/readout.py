@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from typer import Argument, Option
@@ -14,10 +15,7 @@ from plmetrics.cli.terminal.progress import Progress
 from plmetrics.core.errors import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import polars as pl
-
 
 Table = Annotated[str, Argument(metavar="DATA", help="A file, folder or glob of outcomes.")]
 Outcome = Annotated[
@@ -81,7 +79,6 @@ Reproducible = Annotated[
 Form = Annotated[
     TableFormat, Option("--format", help="text for people, json and csv for programs: all columns.")
 ]
-
 
 _MISMATCH = "sample ratio mismatch"
 

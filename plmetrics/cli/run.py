@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path  # noqa: TC003 (typer reads the annotations)
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -32,8 +33,6 @@ from plmetrics.cli.terminal.progress import Progress
 from plmetrics.core.errors import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from plmetrics.api.result import Result
     from plmetrics.cli.options import ReportFormat
     from plmetrics.runs.exit_policy import ExitPolicy

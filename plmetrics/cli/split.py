@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Mapping
 from inspect import Parameter, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from typer import Argument, Option
 
@@ -14,10 +15,6 @@ from plmetrics.cli.terminal.console import say, shown_path
 from plmetrics.cli.terminal.guard import UsageError, guard, refuse_existing, usage
 from plmetrics.cli.terminal.progress import Progress
 from plmetrics.core.errors import Problem
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
 
 Method: TypeAlias = Literal[
     "k_fold",
@@ -90,7 +87,6 @@ OPTIONS = (
 )
 """Those that say how rows are dealt."""
 
-
 _FOLDS = ("outer", "splits")
 """What functions call the option `folds`, where not by its name."""
 
@@ -149,8 +145,9 @@ def _write(data: str, output: Path, method: Method, choices: Mapping[str, Any], 
 def _arguments(method: Method, choices: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of the function, once the options fit the method."""
     parameters = parameters_of(method)
+    hint = f"it takes {', '.join(f'--{option}' for option in parameters)}"
     problems = [
-        Problem(f"--{option} is not for method {method}", hint=f"it takes {_option_list(parameters)}")
+        Problem(f"--{option} is not for method {method}", hint=hint)
         for option in choices
         if option not in parameters
     ]
@@ -178,10 +175,6 @@ def parameters_of(method: Method) -> dict[str, Parameter]:
     parameters = signature(getattr(splitters, method)).parameters.values()
     options = {"folds" if part.name in _FOLDS else part.name: part for part in parameters}
     return {option: part for option, part in options.items() if option in OPTIONS}
-
-
-def _option_list(options: Iterable[str]) -> str:
-    return ", ".join(f"--{option}" for option in options)
 
 
 def _span(text: str) -> float | str:

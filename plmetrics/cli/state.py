@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path  # noqa: TC003 (typer reads the annotations)
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,8 +24,6 @@ from plmetrics.cli.terminal.guard import guard
 from plmetrics.cli.terminal.progress import Progress
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from plmetrics.table.storage.places import Place
 
 

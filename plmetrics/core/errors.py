@@ -10,13 +10,12 @@ PlmetricsError            1  the root; raised as itself only for a bug of ours
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from plmetrics.core.names import SuitePath
 
 

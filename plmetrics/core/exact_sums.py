@@ -14,6 +14,7 @@ sums of parts, far beyond; what is left has room for 2^33 values. All three colu
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -24,8 +25,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from plmetrics.core.segments import Values
 
 Array = NDArray[np.float64]

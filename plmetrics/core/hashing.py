@@ -8,17 +8,13 @@ hashed times by their number in the unit of their column: version 2 does so for 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from plmetrics.core.errors import DataError, Problem
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from numpy.typing import NDArray
 
 HASH_VERSION = 2
 

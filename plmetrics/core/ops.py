@@ -20,6 +20,9 @@ from plmetrics.core.pieces import Pieces
 from plmetrics.core.segments import Along, Operand, Segments
 
 Array = NDArray[np.float64]
+Codes = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+Texts = NDArray[np.object_]
 
 _ROUNDING = 64 * sys.float_info.epsilon
 """Of two means of equal numbers: how far they lie apart at most, in any order of addition, as a share of one."""

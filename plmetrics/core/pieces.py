@@ -6,18 +6,16 @@ processor's cache, and no intermediate result is ever as long as the slice.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import numpy as np
 
 from plmetrics.core.segments import Along, Operand, Values
 from plmetrics.core.threads import parallel_map
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    Memo = dict[int, Values]
-    Make = Callable[[int, Memo], Values]
+Memo = dict[int, Values]
+Make = Callable[[int, Memo], Values]
 
 T = TypeVar("T")
 

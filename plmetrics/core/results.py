@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, NotRequired, TypeAlias, TypedDict
+from typing import NotRequired, TypeAlias, TypedDict
 
 import polars as pl
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
 SLICE_VALUES = pl.List(pl.Struct({"column": pl.String, "value": pl.String}))
-
 
 _NUMBERS = (
     "value lower upper std_error weight threshold bound difference p_value p_adjusted observed x y share "

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import polars as pl
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 NULL, OTHER = "null", "other"
 _PLACE = ["slice_set", "slice"]

@@ -14,13 +14,11 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NoReturn, TypeAlias, Union
+from typing import NoReturn, TypeAlias, Union
 
 from plmetrics.core.names import number_text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 MAX_LENGTH = 1000
 MAX_DEPTH = 16

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -9,8 +10,6 @@ import polars as pl
 from plmetrics.engine.inquiry import Question, frames_by_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from plmetrics.engine.request import TableView
 
 _WIDE = (pl.Int64, pl.UInt64, pl.Int128, pl.UInt128)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from plmetrics.catalogue.composite_metrics import is_across_slices
 from plmetrics.core.names import number_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from plmetrics.catalogue.metric import Metric
     from plmetrics.suite.model import Suite
     from plmetrics.suite.sections.gates import Gate

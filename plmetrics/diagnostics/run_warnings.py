@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from math import isfinite, sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from plmetrics.catalogue.advice.advice_rule import (
     TableFacts,
@@ -26,10 +28,6 @@ from plmetrics.states.moments import about_common_centre
 from plmetrics.table.prediction_columns import PredictionColumns, score_column
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
     from plmetrics.engine.aggregate.aggregation import Aggregates
     from plmetrics.engine.request import Request, TableView
     from plmetrics.engine.run_plan import RunPlan

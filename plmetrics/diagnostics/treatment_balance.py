@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plmetrics.core.names import number_text
+from plmetrics.core.ops import Array
 from plmetrics.engine.aggregate.aggregation import Aggregates, sliced_sums
 from plmetrics.engine.aggregate.row_plan import TREATED
 from plmetrics.table.prediction_columns import score_column
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import polars as pl
-    from numpy.typing import NDArray
 
     from plmetrics.engine.run_plan import RunPlan
-
-    Array = NDArray[np.float64]
 
 APART = 0.1
 """Shares of treated rows, and means of scores in standard deviations, that are nearer are alike (Austin 2009)."""

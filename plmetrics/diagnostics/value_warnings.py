@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from math import sqrt
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +13,6 @@ from plmetrics.core.results import first_rows
 from plmetrics.suite.sections.basics import BASELINE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from plmetrics.catalogue.metric import Metric
     from plmetrics.suite.model import Suite
 

@@ -5,6 +5,7 @@ What the order of rows may change asks here, and nothing else asks whether it ma
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING
@@ -16,8 +17,6 @@ from plmetrics.core.threads import batches
 from plmetrics.engine.streaming import AGGREGATES_PER_NODE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from plmetrics.engine.inquiry import Question
 
 

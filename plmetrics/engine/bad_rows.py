@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -14,8 +15,6 @@ from plmetrics.table.prediction_table import unchecked_table
 from plmetrics.table.source import ROW_KEY, ROW_NUMBER
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from plmetrics.engine.request import TableView
 
 

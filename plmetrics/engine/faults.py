@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -14,8 +15,6 @@ from plmetrics.table.files import shown_path
 from plmetrics.table.stamps import watch_stamps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from plmetrics.table.source import Source
 
 _UPSTREAM = "write the file again"

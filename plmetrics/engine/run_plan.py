@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import TYPE_CHECKING
@@ -16,8 +17,6 @@ from plmetrics.states.sums import EVERY, SCORED, Rows
 from plmetrics.table.prediction_columns import PLAIN, TREATMENT, UNIT, score_column
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import numpy as np
     from numpy.typing import NDArray
 

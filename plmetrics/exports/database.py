@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import time
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +21,6 @@ from plmetrics.exports.tidy import run_tables
 from plmetrics.table.database.drivers import address_error
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from sqlalchemy import Connection, Engine, Select, Table
 
     from plmetrics.suite.yaml.load import LoadedSuite

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -25,7 +26,6 @@ from sqlalchemy.types import TypeDecorator, TypeEngine
 from plmetrics.exports.tidy import MOMENT, TABLES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from datetime import datetime
 
     from sqlalchemy import Connection, Dialect

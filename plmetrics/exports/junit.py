@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import socket
 from collections import Counter
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 from plmetrics.core.names import number_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from plmetrics.exports.protocol import EndedRun
 
 

@@ -6,6 +6,7 @@ import logging
 import os
 import re
 import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -19,8 +20,6 @@ from plmetrics.exports.protocol import EndedRun, output_path
 from plmetrics.exports.tidy import OVERALL, headline_values, worst_verdicts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from mlflow.entities import Metric, RunInfo
     from mlflow.tracking import MlflowClient
 

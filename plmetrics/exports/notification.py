@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from queue import Empty, Queue
 from threading import Thread
@@ -23,7 +24,6 @@ from plmetrics.runs.failure import SKIPPED as WITHOUT_DATA
 from plmetrics.runs.failure import Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     import polars as pl

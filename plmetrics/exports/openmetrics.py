@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.exports.tidy import headline_values, worst_verdicts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
     from plmetrics.exports.protocol import EndedRun
 
     Sample = tuple[Mapping[str, str | None], float | int | None]

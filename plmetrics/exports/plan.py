@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
@@ -15,14 +16,12 @@ from plmetrics.runs.record import suite_content
 from plmetrics.table.files import shown_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from plmetrics.runs.folder import RunFolder
     from plmetrics.runs.outcome import Outcome
     from plmetrics.suite.yaml.load import LoadedSuite
     from plmetrics.table.storage.places import Place
-
 
 _AGAIN = "once it can be written, run the suite again: results of the same interval are replaced"
 TARGETS = {

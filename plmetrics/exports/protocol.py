@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,7 +15,6 @@ from plmetrics.runs.failure import SKIPPED
 from plmetrics.runs.folder import moment_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from datetime import datetime
 
     from plmetrics.runs.outcome import Outcome

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, TypeVar
 
 import polars as pl
@@ -19,8 +20,6 @@ from plmetrics.core.version import VERSION
 from plmetrics.report.export import finite_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from plmetrics.exports.protocol import EndedRun
     from plmetrics.runs.outcome import Outcome
 

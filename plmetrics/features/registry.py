@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Container, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, cast
 
 from plmetrics.core.names import function_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Mapping
-
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import Request, TableView
     from plmetrics.engine.run_plan import RunPlan

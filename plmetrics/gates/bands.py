@@ -14,12 +14,13 @@ Source: Hahn and Meeker (1991), Statistical Intervals, section 4.7 (prediction i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array
 from plmetrics.core.results import GATES_SCHEMA, first_rows, in_schema
 from plmetrics.core.slice_texts import rename_slices
 from plmetrics.core.special import stdtr
@@ -27,12 +28,8 @@ from plmetrics.gates.rules import BAND_ENDS, verdict_by
 from plmetrics.gates.sufficiency import INSUFFICIENT
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from plmetrics.suite.sections.gates import Gate
     from plmetrics.suite.sections.references import Band
-
-Array = NDArray[np.float64]
 
 BandKey: TypeAlias = "tuple[Band, int]"
 """A band, and how many runs in a row its gate counts: the band is made of intervals before these."""
@@ -47,7 +44,6 @@ _SCHEMA = {
     _WEEKDAY: pl.Int64,
 }
 _LEAST_OF_A_WEEKDAY = 2
-
 
 AGE = "age"
 _PLACE = ("model", "slice_set", "slice", "class")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -11,8 +12,6 @@ from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.core.names import number_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from plmetrics.suite.sections.gates import Gate
     from plmetrics.suite.sections.references import Band
 

@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array
 from plmetrics.core.special import betainc, betaincinv, ndtri, stdtrit
 
 if TYPE_CHECKING:
     import polars as pl
 
-Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
 WILSON = "wilson"

@@ -15,6 +15,7 @@ With a = (1 - level) / 2, falsely deciding gates on one side have at most the ch
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,17 +23,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array
 from plmetrics.core.special import ndtri, stdtr, stdtrit
 from plmetrics.gates.shares import Shares, shares_of
 from plmetrics.inference.comparisons.correction import adjust
 from plmetrics.inference.intervals.student import IDENTITY, IntervalScale, scale_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from plmetrics.catalogue.needs import ValueKind
 
-Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
 _SMALLEST = 1e-300

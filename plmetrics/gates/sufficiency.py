@@ -22,7 +22,6 @@ INSUFFICIENT = ("too_few_rows", "too_few_positives", "too_few_labels")
 _PLACE = ("model", "slice_set", "slice")
 _VERDICT = {"skip": "skipped", "warn": "fail", "fail": "fail"}
 
-
 SIZE_COLUMNS = {
     "@min_rows": pl.Int64,
     "@min_positives": pl.Int64,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -28,8 +29,6 @@ from plmetrics.suite.sections.basics import BASELINE
 from plmetrics.suite.sections.section import names_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from plmetrics.gates.bands import BandKey
     from plmetrics.gates.rules import Rule
     from plmetrics.suite.model import Suite

@@ -7,6 +7,7 @@ metric move by it.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -15,17 +16,15 @@ from numpy.typing import NDArray
 
 from plmetrics.catalogue.variation import alike_variance
 from plmetrics.core.hashing import mix, mix_int, strides
+from plmetrics.core.ops import Array
 from plmetrics.core.special import ndtri
 from plmetrics.inference.comparisons.paired_bootstrap import without_spread
 from plmetrics.inference.intervals.spread import standard_error
 from plmetrics.inference.weights import TILT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from plmetrics.inference.estimate import Estimate
 
-Array = NDArray[np.float64]
 Places = NDArray[np.int64]
 
 _PARALLEL = 1e-6

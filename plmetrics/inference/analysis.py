@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from plmetrics.catalogue.composite_metrics import AcrossSlices, is_across_slices
 from plmetrics.core.results import COMPARISONS_SCHEMA
@@ -29,10 +31,6 @@ from plmetrics.inference.tables import (
 from plmetrics.inference.weights import ResamplingWeights, draw_weights
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
     from plmetrics.catalogue.metric import Metric
     from plmetrics.inference.across_runs.retained_replicates import Keeper
     from plmetrics.inference.contrasts import Contrasts
@@ -44,7 +42,6 @@ if TYPE_CHECKING:
 
 _WORTH_A_THREAD = 1 << 16
 """Of so many replicates of slices, NumPy's work on one metric outweighs what Python adds to it."""
-
 
 OrderedByPlace = dict[tuple[int, str, str, "ReplicateKind | None"], "MetricValues"]
 

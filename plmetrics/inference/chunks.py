@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isnan
 from typing import TYPE_CHECKING
@@ -11,21 +12,16 @@ from numpy.typing import NDArray
 
 from plmetrics.catalogue.thresholds import threshold_classes, threshold_keys
 from plmetrics.core.names import number_text
+from plmetrics.core.ops import Array, Flags, Texts
 from plmetrics.inference.records import end_to_end, entries_of
 from plmetrics.inference.sums import ModelSums
 from plmetrics.states.sums import DEFAULT_THRESHOLD, SlicedSums, class_threshold
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from plmetrics.catalogue.metric import Metric
     from plmetrics.inference.estimate import Estimate
     from plmetrics.inference.weights import ResamplingWeights
     from plmetrics.states.complements import ComplementSums
-
-Array = NDArray[np.float64]
-Texts = NDArray[np.object_]
-Flags = NDArray[np.bool_]
 
 _SLICES_AT_ONCE = 512
 _DRAWN_AT_ONCE = 1 << 19

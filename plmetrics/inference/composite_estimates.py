@@ -5,23 +5,17 @@ Replicates go the same way as values: replicate by replicate, so that intervals 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.catalogue.composite_metrics import AcrossSlices, DerivedMetric, Groups
+from plmetrics.core.ops import Array, Texts
 from plmetrics.inference.chunks import EstimateColumns
 from plmetrics.inference.estimate import Estimate, most_groups
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-
-Array = NDArray[np.float64]
-Texts = NDArray[np.object_]
 
 
 def by_parts(metric: DerivedMetric, parts: Mapping[str, EstimateColumns]) -> EstimateColumns:

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import and_
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core.hashing import mix
+from plmetrics.core.ops import Array
 from plmetrics.inference.records import entries_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-Array = NDArray[np.float64]
 
 ReplicateKind = Literal["bootstrap", "jackknife", "influence"]
 """How replicates were made: blocks drawn, one block left out, or one block counted a little more and a little less."""

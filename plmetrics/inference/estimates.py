@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial, reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from plmetrics.catalogue.bases import is_of_rates
+from plmetrics.catalogue.bases import OfRates, is_of_rates
 from plmetrics.catalogue.composite_metrics import is_derived
 from plmetrics.catalogue.metric import UNREACHABLE_ON_GRID, Metric
+from plmetrics.core.ops import Array, Texts
 from plmetrics.inference.chunks import Chunk, EstimateColumns, Population
 from plmetrics.inference.composite_estimates import by_parts
 from plmetrics.inference.estimate import Estimate, ReplicateKind, kish_sizes, whole_blocks
@@ -20,14 +21,8 @@ from plmetrics.inference.weights import Nudges, ResamplingWeights
 from plmetrics.states.sums import DEFAULT_THRESHOLD, View
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from plmetrics.catalogue.bases import OfRates
     from plmetrics.inference.subject import Analysis
     from plmetrics.inference.sums import ModelSums
-
-Array = NDArray[np.float64]
-Texts = NDArray[np.object_]
 
 
 def estimate(

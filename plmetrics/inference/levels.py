@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -16,8 +17,6 @@ from plmetrics.inference.subject import Analysis, SliceEstimates
 from plmetrics.table.joins import left_join
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from plmetrics.catalogue.composite_metrics import AcrossSlices
     from plmetrics.catalogue.metric import Metric
     from plmetrics.inference.estimate import ReplicateKind

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -13,16 +14,13 @@ from plmetrics.catalogue.needs import OrderedRows
 from plmetrics.catalogue.variation import faint, square_sums
 from plmetrics.core import ops
 from plmetrics.core.errors import ConfigError, Problem
+from plmetrics.core.ops import Array
 from plmetrics.inference.records import entries_of
 from plmetrics.inference.sums import COUNTS
 from plmetrics.states.sums import View
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from plmetrics.catalogue.metric import Metric
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

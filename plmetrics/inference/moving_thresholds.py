@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plmetrics.engine.order.threshold_replicates import Draws, threshold_replicates
 from plmetrics.inference.weights import ResamplingWeights, draw_weights
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
     from plmetrics.engine.run_plan import RunPlan
     from plmetrics.inference.subject import SetStates
 

@@ -5,15 +5,12 @@ Arrays may stand in lists and tuples, and in records within a record; what is no
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 Record = TypeVar("Record")
 

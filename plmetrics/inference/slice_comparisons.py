@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plmetrics.catalogue.metric import Metric, leaves
 from plmetrics.catalogue.needs import OrderedRows, Ranks
@@ -17,10 +19,6 @@ from plmetrics.suite.sections.basics import ALL, PAIRS, REST
 from plmetrics.table.tags import result_order
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from numpy.typing import NDArray
-
     from plmetrics.inference.estimates import Estimates
 
     Make = Callable[[int, Chunk], Estimates]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -12,8 +13,6 @@ from plmetrics.inference.intervals.methods import IntervalMethod, RowDesign, met
 from plmetrics.inference.weights import Nudges, ResamplingWeights
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     import numpy as np
     from numpy.typing import NDArray
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -10,17 +11,14 @@ from numpy.typing import NDArray
 
 from plmetrics.core.exact_sums import product
 from plmetrics.core.hashing import mix
+from plmetrics.core.ops import Array
 from plmetrics.inference.estimate import equal_blocks, fingerprint
 from plmetrics.inference.weights import Nudges, ResamplingWeights, exact_in_single
 from plmetrics.states.moments import centre_name
 from plmetrics.states.sums import View, as_tuple, sum_column
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from plmetrics.catalogue.metric import Metric
-
-Array = NDArray[np.float64]
 
 _FACTORS = np.uint64(1 << 20)
 """Of whole numbers with a sum below 2^24: sums with such factors are exact in double precision."""

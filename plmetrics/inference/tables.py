@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
+from plmetrics.core.ops import Array
 from plmetrics.core.results import (
     COMPARISONS_SCHEMA,
     FARTHER,
@@ -20,10 +22,8 @@ from plmetrics.core.results import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from plmetrics.catalogue.metric import Metric
-    from plmetrics.inference.chunks import Array, EstimateColumns
+    from plmetrics.inference.chunks import EstimateColumns
     from plmetrics.inference.comparisons.paired_bootstrap import Difference
     from plmetrics.inference.estimate import ReplicateKind
     from plmetrics.inference.intervals.ladder import Intervals

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -11,15 +12,12 @@ from numpy.typing import NDArray
 
 from plmetrics.core.exact_sums import product
 from plmetrics.core.hashing import DRAW_SALT, mix, mix_int, strides
+from plmetrics.core.ops import Array
 from plmetrics.core.threads import parallel_map
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from plmetrics.core.segments import Values
     from plmetrics.states.scores.exact.point_rows import BlockDraws
-
-Array = NDArray[np.float64]
 
 TILT = 1e-3
 """By how much a block's weight is raised and lowered to see its influence: central differences of either side."""
@@ -32,7 +30,6 @@ _DRAWS_AT_ONCE = 1 << 17
 _WORTH_KEEPING = 1 << 22
 _PART = 1 << 20
 _FEW_COLUMNS = 64
-
 
 BlockIndex: TypeAlias = NDArray[np.int64]
 _WORTH_LEAVING_OUT = 0.7

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,8 +32,6 @@ from plmetrics.report.layout import (
 from plmetrics.report.numbers import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from plmetrics.catalogue.metric import Metric
 
 MetricClass = type["Metric"]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import polars as pl
 from rich.text import Text
@@ -22,17 +23,14 @@ from plmetrics.report.layout import (
     to_text,
     wrap,
 )
-from plmetrics.report.numbers import MISSING, ValueText, count, estimate, plural
+from plmetrics.report.numbers import MISSING, Row, ValueText, count, estimate, plural
 from plmetrics.report.sections.overall import metric_label
 from plmetrics.report.slice_names import with_slice_names
 from plmetrics.report.terminal import NARROWEST
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from plmetrics.runs.history.diff import Diff
 
-Row = dict[str, Any]
 _SHOWN = 30
 CHANGES = {
     "status": "defined in one run only, or for another reason",

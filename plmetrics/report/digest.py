@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from plmetrics.report.layout import filled_places
 from plmetrics.report.leaderboard import BEST, clear_bests, leaderboard, primary_metric
 from plmetrics.report.numbers import (
+    Row,
     comparison_estimate,
     count,
     number,
@@ -23,18 +24,12 @@ from plmetrics.report.sections.differences import leading_scale, on_all_rows, te
 from plmetrics.report.sections.gates import CHECK_TITLES, check_texts, gate_checks
 from plmetrics.report.sections.overall import metric_label
 from plmetrics.report.sections.worst import prevalence_remark, worst_slices
-from plmetrics.report.summary import EXPERIMENT
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from plmetrics.report.summary import Summary
+from plmetrics.report.summary import EXPERIMENT, Summary
 
 MOST_GATES, MOST_METRICS, MOST_MODELS, MOST_CHANGES, MOST_SLICES = 20, 20, 8, 20, 10
 RANKED_METRICS = 5
 """Beside more models than have a column each, so many metrics have one."""
 
-Row = dict[str, Any]
 _READOUT = (
     *("outcome", "arm", "units", "units of control", "mean", "mean of control"),
     *("difference", "lift", "p", "adjusted", "note"),

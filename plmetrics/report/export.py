@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from plmetrics.runs.outcome import Outcome
     from plmetrics.table.storage.places import Place
 

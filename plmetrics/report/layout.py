@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from io import StringIO
 from typing import TYPE_CHECKING, Literal
@@ -14,8 +15,6 @@ from rich.text import Text
 from plmetrics.core.names import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from plmetrics.report.numbers import ValueText
 
 INDENT = 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -14,8 +15,6 @@ from plmetrics.report.sections.differences import leading_scale, on_all_rows, us
 from plmetrics.report.sections.overall import metric_label
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
     from plmetrics.report.summary import Summary
 
 OVERALL, WHOLE = "overall", "all"

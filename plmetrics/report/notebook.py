@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,6 @@ from plmetrics.report.numbers import plural
 from plmetrics.report.sections.verdict import headline, sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from plmetrics.report.summary import Summary
 
 MOST_BYTES = 8192

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from plmetrics.core.names import number_text
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+Row = dict[str, Any]
+"""A row of a result table, by column."""
 
 MISSING = "-"
 _DEFAULT_DIGITS = 4

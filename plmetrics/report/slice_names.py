@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import polars as pl
 
 from plmetrics.report.numbers import number
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 _NUMBER = r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?"
 _BIN = re.compile(

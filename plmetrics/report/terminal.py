@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -23,8 +24,6 @@ from plmetrics.report.sections.verdict import verdict, verdict_line
 from plmetrics.report.sections.worst import worst
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from plmetrics.report.summary import Summary
 
 NARROWEST = 40

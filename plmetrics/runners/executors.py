@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,6 @@ from plmetrics.core.threads import processors
 from plmetrics.runners.worker import answer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from concurrent.futures import Executor, Future
 
     from plmetrics.runners.protocol import ExecutorSource

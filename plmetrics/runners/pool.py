@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, deque
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Self
@@ -12,7 +13,6 @@ from plmetrics.runners.protocol import Backend, Crash, Receipt, RunnerTask
 from plmetrics.runners.worker import call, receipt_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
     from types import TracebackType
 
 

@@ -10,14 +10,12 @@ import pickle
 import signal
 import sys
 import traceback
+from collections.abc import Iterator
 from contextlib import suppress
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from plmetrics.core.names import function_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 THREADS = "POLARS_MAX_THREADS"
 

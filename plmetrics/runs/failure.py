@@ -6,6 +6,7 @@ The only place that maps exceptions to exit codes; the command line and the run 
 from __future__ import annotations
 
 import errno
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +14,7 @@ from plmetrics.core.errors import EnvironmentFault, PlmetricsError, Problem
 from plmetrics.core.redaction import mask_address
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from plmetrics.table.storage.places import Place
-
 
 OK = 0
 BUG = 1

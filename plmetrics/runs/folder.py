@@ -13,6 +13,7 @@ import json
 import os
 import socket
 import time
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -37,7 +38,6 @@ from plmetrics.runs.work_folder import RECORD, WorkFolder, begin
 from plmetrics.suite.problems import message_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
     from types import TracebackType
 
     import polars as pl

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -27,7 +28,6 @@ from plmetrics.suite.sections.uncertainty import Uncertainty
 from plmetrics.table.files import shown_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
     from plmetrics.catalogue.metric import Metric

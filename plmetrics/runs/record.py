@@ -8,6 +8,7 @@ import platform
 import re
 import socket
 import subprocess
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -21,13 +22,11 @@ from plmetrics.runs.files import plain
 from plmetrics.suite.model import Suite, canonical
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from plmetrics.core.results import RecordedFile
     from plmetrics.runs.outcome import Outcome
     from plmetrics.states.state_format import Head
-
 
 SCHEMA_VERSION = 1
 _SECRET = re.compile(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,6 @@ from plmetrics.suite.yaml.load import read_layers
 from plmetrics.suite.yaml.variables import expand
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
 
     from plmetrics.table.storage.places import Place

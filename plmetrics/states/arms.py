@@ -6,20 +6,18 @@ bin. Rows come in sorted once per model, as those of two classes do.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array, Codes
 from plmetrics.states.scores.exact.sorted_rows import SlicedRows, SortedRows, group_order
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
     from plmetrics.core.segments import Segments
-    from plmetrics.states.scores.coarse import Array, Codes
     from plmetrics.states.scores.sliced_scores import Binning
 
 ARMS = ("control", "treated", "control_outcome", "treated_outcome")

@@ -7,24 +7,19 @@ A table has a row for each slice and combination of bins. Its keys name sets of 
 from __future__ import annotations
 
 import base64
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array
 from plmetrics.states.state_format import BLOCK, CELL, Builder, Part, SavedState
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-Array = NDArray[np.float64]
 
 CONFUSION = "classes"
 EFFECTS, EFFECT_BLOCKS = "effects", "effects by block"
-
 
 SQUARE = " squared"
 ARM_SUMS = ("treated", "treated outcome", "control outcome")

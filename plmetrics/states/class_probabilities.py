@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations, permutations
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import polars as pl
 
 from plmetrics.core.slice_texts import quote
 from plmetrics.states.sums import Rows, RowValue
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    Kind = Literal["class", "pair", "share"]
+Kind = Literal["class", "pair", "share"]
 
 _AGAINST = " vs "
 _KINDS: dict[tuple[str, int], Kind] = {("one", 1): "class", ("one", 2): "pair", ("share", 2): "share"}

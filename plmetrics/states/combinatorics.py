@@ -5,12 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array, Codes
 from plmetrics.core.special import gammaln
-
-Array = NDArray[np.float64]
-Codes = NDArray[np.int64]
 
 
 def subset_products(values: Array) -> Array:

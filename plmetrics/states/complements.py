@@ -11,13 +11,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array, Codes
 from plmetrics.states.moments import about_common_centre, distant
 from plmetrics.states.sums import SlicedSums, sum_by_place
-
-Array = NDArray[np.float64]
-Codes = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import polars as pl
 
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.states.moments import centre_name
 from plmetrics.states.sums import Atom, Rows, RowValue, View
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 
 class SumRequest(Protocol):

@@ -8,20 +8,19 @@ come from bins of equal weight of each slice, by block.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array, Codes
 from plmetrics.states.scores.bin_lookup import Keys, Locator, around_single, locator_at
-from plmetrics.states.scores.coarse import RANK_BINS, Array, Codes
+from plmetrics.states.scores.coarse import RANK_BINS
 from plmetrics.states.scores.grid.grid_tally import BinKind, GridTally
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from numpy.typing import NDArray
-
     from plmetrics.states.scores.grid.placed_rows import Members, PlacedRows
 
 FINE = 4096

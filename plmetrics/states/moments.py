@@ -7,17 +7,14 @@ entries lie. Those of several entries are brought to one centre, and add then as
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-Array = NDArray[np.float64]
-Codes = NDArray[np.int64]
+from plmetrics.core.ops import Array, Codes
 
 CENTRE = "@centre|"
 """Prefix of the column of a centre."""

@@ -6,24 +6,21 @@ splits those of each slice: between two thresholds of a run all rows of a block 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core.exact_sums import product
+from plmetrics.core.ops import Array
 from plmetrics.states.scores.bin_lookup import balanced_edges
 from plmetrics.states.scores.coarse import replicates_rows
 from plmetrics.states.scores.exact.row_counts import count
 from plmetrics.states.scores.exact.sorted_rows import SortedRows, group_order
 from plmetrics.states.sums import View
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-Array = NDArray[np.float64]
 
 CANDIDATES = 2048
 """Most candidates of a replicate: half of them at equal shares of the rows, half of the positives."""

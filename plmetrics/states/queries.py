@@ -8,13 +8,15 @@ other orders of tied rows need no code of their own.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array, Codes
 from plmetrics.states.combinatorics import (
     hypergeometric,
     log_choose,
@@ -23,11 +25,6 @@ from plmetrics.states.combinatorics import (
 )
 from plmetrics.states.sums import sum_by_place
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-Array = NDArray[np.float64]
-Codes = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 QUERY = "@query|"

@@ -13,20 +13,15 @@ other. Others are open, but those that tie in a bin of one number.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array
 from plmetrics.core.threads import parallel_map
 from plmetrics.states.joint_counts import both_tables, groups_of
 from plmetrics.states.ranks import agreement
 from plmetrics.states.scores.bin_lookup import bins_of_one
 from plmetrics.states.sums import View
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from plmetrics.states.scores.coarse import Array
 
 OPEN = "_open"
 """The end of the names of how far a sum may be off."""

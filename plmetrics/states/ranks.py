@@ -6,28 +6,24 @@ sorts, replicates from the joint distribution on a few bins of ranks, by block.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array
 from plmetrics.core.threads import parallel_map
 from plmetrics.states.scores.coarse import RANK_BINS
 from plmetrics.states.scores.exact.sorted_rows import group_order
 from plmetrics.states.scores.exact.sorting import ascending_order
 from plmetrics.states.sums import View, sum_by_place
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    Places = NDArray[Any]
-
-Array = NDArray[np.float64]
+Places = NDArray[Any]
 Codes = NDArray[np.int64]
-
 
 _MOMENTS = (
     "weight",

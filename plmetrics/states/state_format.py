@@ -17,6 +17,7 @@ import base64
 import hashlib
 import io
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,6 @@ from plmetrics.core.exact_sums import join_parts
 from plmetrics.table.joins import left_join
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     import numpy as np

@@ -6,21 +6,18 @@ plan; metrics that need the same atom share it, because an atom's key is its ide
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from plmetrics.core.names import number_text
-from plmetrics.core.ops import each_row
+from plmetrics.core.ops import Array, Codes, each_row
 from plmetrics.states.moments import Centres, about_common_centre
 from plmetrics.table.prediction_columns import levels_of, part_column, truth_column
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
 
 EVERY = "every|"
 """Before the names of counts of rows that are left out as well."""
@@ -292,10 +289,6 @@ class View:
     def replace(self, name: str, array: Any) -> View:
         """The state with one array replaced."""
         return View({**self._arrays, name: array})
-
-
-Array = NDArray[np.float64]
-Codes = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
@@ -29,8 +30,6 @@ from plmetrics.suite.sections.uncertainty import Uncertainty  # noqa: TC001 (pyd
 from plmetrics.suite.tasks import SUM_CURVES, Task, is_bin_curve
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from plmetrics.catalogue.forecast.calibration_shares import CalibrationShare
     from plmetrics.suite.sections.labels import Labels
     from plmetrics.suite.yaml.variables import TextTemplate
@@ -370,7 +369,6 @@ _COSMETIC: Any = {
     "compare": {"run", "reference"},
     "uncertainty": {"keep"},
 }
-
 
 _NULL = ("leakage", "drift", "find_slices", "cross_validation")
 """Sections that are null in the hash of a suite without them."""

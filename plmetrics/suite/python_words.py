@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
@@ -14,8 +15,6 @@ from plmetrics.suite import keywords, python_types, section_keywords
 from plmetrics.suite.yaml.document import parse, scalar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from plmetrics.core.names import SuitePath
 
 _FLAT = ("columns", "data")

@@ -112,7 +112,8 @@ def suite_from_mapping(
     if isinstance(data, Mapping) and isinstance(data.get("where"), str):
         check_predicate(data["where"], ("data", "where"), findings)
     crosschecks.check(fields, SuiteMentions.of(raw), findings)
-    suite = None if findings.problems else findings.model(Suite, _without_none(fields), ())
+    given = {key: value for key, value in fields.items() if value is not None}
+    suite = None if findings.problems else findings.model(Suite, given, ())
     if suite is not None:
         return suite
     _scalars(fields, findings)
@@ -214,10 +215,6 @@ def _place_of(key: str) -> str | None:
 def _section(raw: Mapping[str, Any], key: str) -> Any:
     """Section with defaults for all keys; empty for a key without a value."""
     return {} if raw.get(key) is None else raw[key]
-
-
-def _without_none(fields: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in fields.items() if value is not None}
 
 
 def _scalars(fields: Mapping[str, Any], findings: Findings) -> None:

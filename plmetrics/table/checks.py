@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +13,6 @@ from plmetrics.core.names import SuitePath, name_list
 from plmetrics.table.common_types import are_numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
     from polars.datatypes import DataType
 
 REPEATED_TIME = "the time of another row of a series"
@@ -78,6 +77,11 @@ class Requirement:
 def absent(value: pl.Expr, dtype: DataType) -> pl.Expr:
     """Whether a value is null or NaN."""
     return value.is_null() | value.is_nan() if dtype.is_float() else value.is_null()
+
+
+def is_no_number(value: pl.Expr) -> pl.Expr:
+    """Whether a value is null, NaN or infinite, or a text that is no number."""
+    return ~value.cast(pl.Float64, strict=False).is_finite().fill_null(value=False)
 
 
 def is_unordered(time: pl.Expr, dtype: DataType) -> pl.Expr:

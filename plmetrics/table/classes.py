@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
 
 import polars as pl
 
@@ -12,10 +12,6 @@ from plmetrics.core.names import SuitePath, name_list, number_text
 from plmetrics.table.checks import Check
 from plmetrics.table.common_types import are_numbers, is_text
 from plmetrics.table.prediction_columns import truth_column
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
 
 _PATH = ("columns", "label")
 _NO_CLASSES = "classes are texts, numbers or booleans: derive such a column from it"

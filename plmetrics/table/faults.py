@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from plmetrics.core.errors import DataError, Problem
@@ -10,8 +11,6 @@ from plmetrics.core.names import name_list
 from plmetrics.table.files import SourceFile, Stamp, shown_path
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from plmetrics.table.source import Source
 
 _PARSE = r"could not parse `(?P<value>.*?)` as dtype `(?P<dtype>\w+)` at column '(?P<column>[^']*)'"

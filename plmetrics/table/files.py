@@ -7,17 +7,13 @@ import os
 import re
 import stat
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from plmetrics.core.errors import AbsentDataError, ConfigError, DataError, EnvironmentFault, Problem
 from plmetrics.core.names import file_hint, is_address, name_list
 from plmetrics.core.redaction import mask_address
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
 
 _SHOWN = 10
 _SUITE_PATH = ("data", "path")

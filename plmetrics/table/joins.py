@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeVar
+from collections.abc import Sequence
+from typing import Literal, TypeVar
 
 import polars as pl
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 

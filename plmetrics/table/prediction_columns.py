@@ -26,7 +26,6 @@ SAME_LEVEL = 1e-9
 BELOW_ZERO = "below 0, and normalise divides by the sum of a row"
 """Fault of logits, or logarithms, in place of probabilities that are to be normalised."""
 
-
 LABEL = "@@label"
 WEIGHT = "@@weight"
 UNIT = "@@unit"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -40,9 +40,6 @@ from plmetrics.table.prediction_columns import (
     sound_parts,
     weight_column,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _SHOWN_CLASSES = 10
 _AS_NUMBERS = "store it as numbers; in csv n/a or 007 makes a whole column text: derive TRY_CAST(s AS DOUBLE)"

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 import polars as pl
 
 from plmetrics.core.hashing import SAMPLE_SALT, mix_expr, mix_int
 from plmetrics.table.prediction_columns import LABEL, UNIT, RoleColumns, part_column
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _ROW = "@@row"
 

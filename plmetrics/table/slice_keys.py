@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import datetime
 import zoneinfo
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from plmetrics.core.errors import DataError, Problem
 from plmetrics.core.names import SuitePath, number_text
+from plmetrics.core.ops import Codes
 from plmetrics.core.slice_texts import NULL, OTHER, quote
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-Codes = NDArray[np.int64]
 Kind = Literal["column", "bins", "quantiles", "top", "tags", "predicate"]
 
 NAN = "nan"

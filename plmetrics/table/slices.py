@@ -11,22 +11,21 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from polars.exceptions import PanicException
 
 from plmetrics.core.errors import DataError, Problem
 from plmetrics.core.names import WITHIN
+from plmetrics.core.ops import Codes
 from plmetrics.core.quantiles import shortest_decimals
 from plmetrics.core.results import SLICE_VALUES
 from plmetrics.core.slice_texts import quote, slice_place
 from plmetrics.table.joins import left_join
-from plmetrics.table.slice_keys import Codes, SliceKey, TagMembers, place_in, value_text
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from plmetrics.table.slice_keys import SliceKey, TagMembers, place_in, value_text
 
 _WIDEST_SPAN = 1 << 16
 _WIDEST_NUMBER = 1 << 62

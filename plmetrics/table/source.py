@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import polars as pl
 import polars.selectors as cs
@@ -14,13 +15,8 @@ from plmetrics.core.errors import DataError, Problem
 from plmetrics.core.hashing import mix_expr
 from plmetrics.core.names import RESERVED_PREFIX, SuitePath
 from plmetrics.table.files import Complaints, SourceFile, shown_path
-from plmetrics.table.formats.hive import FILE_PATH
+from plmetrics.table.formats.hive import FILE_PATH, Partitions
 from plmetrics.table.formats.reader import ROW_KEY, SHIFT, Reader, row_number
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
-
-    from plmetrics.table.formats.hive import Partitions
 
 NotRetrieved = Literal["refused", "no_part", "zero"]
 

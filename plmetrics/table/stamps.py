@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import blake2b
-from typing import TYPE_CHECKING
 
 from polars.exceptions import PanicException
 
 from plmetrics.core.errors import AbsentDataError, DataError, Problem
 from plmetrics.core.names import is_address
 from plmetrics.table.files import SourceFile, Stamp, shown_path, stamp_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
 
 _END = 1 << 16
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING
@@ -9,16 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from plmetrics.core.ops import Codes
 from plmetrics.table.slice_keys import TagMembers
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
     from plmetrics.table.slices import Slices
-
-    Codes = NDArray[np.int64]
 
 
 def tag_groups(combinations: pl.Series) -> list[pl.Series]:

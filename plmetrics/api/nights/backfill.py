@@ -6,6 +6,7 @@ import base64
 import json
 import os
 import pickle
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,14 +30,11 @@ from plmetrics.runs.exit_policy import ExitPolicy
 from plmetrics.runs.failure import OK, failure_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
     from plmetrics.api.result import Result
     from plmetrics.features.nights.calendar import Interval
     from plmetrics.suite.model import Suite
     from plmetrics.suite.yaml.load import LoadedSuite
     from plmetrics.table.storage.places import Place
-
 
 _PRECEDENCE = (1, 130, 6, 2, 4, 5, 3, 0, 99)
 """Exit codes, the gravest first; what was skipped does not count beside what was done."""

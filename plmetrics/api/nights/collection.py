@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -29,8 +30,6 @@ from plmetrics.runs.reading import read_record, removed_files, write_removed_fil
 from plmetrics.runs.work_folder import RECORD, RUN_ID
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from plmetrics.features.nights.calendar import Calendar
     from plmetrics.suite.model import Suite
     from plmetrics.table.storage.places import Place

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,6 @@ from plmetrics.engine.streaming import collected_frame
 from plmetrics.features.nights.manifests import digest_of_value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from plmetrics.core.results import RecordedFile

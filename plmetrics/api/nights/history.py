@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from plmetrics.core.errors import ConfigError, PlmetricsWarning, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from os import PathLike
 
     import polars as pl

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -35,8 +36,6 @@ from plmetrics.runs.record import fingerprint
 from plmetrics.runs.work_folder import RECORD
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from plmetrics.api.result import Result
     from plmetrics.core.results import RecordedFile, RecordedInterval
     from plmetrics.features.nights.calendar import Interval

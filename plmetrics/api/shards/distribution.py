@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from plmetrics.api.context import check_distributable, check_feature_counts, feature_counts
 from plmetrics.api.shards.plans import engine_of, plan_of
-from plmetrics.api.stopwatch import Stopwatch
+from plmetrics.api.stopwatch import Progress, Stopwatch
 from plmetrics.api.suite_run import Evaluation, RunOptions
 from plmetrics.core.errors import call_errors, errors_at
 from plmetrics.engine.memory.budget import budget_of
@@ -23,10 +24,7 @@ from plmetrics.runs.files import names_in, place_of
 from plmetrics.runs.history.earlier_runs import EarlierRuns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from plmetrics.api.result import Result
-    from plmetrics.api.stopwatch import Progress
     from plmetrics.suite.model import Suite
     from plmetrics.suite.yaml.load import LoadedSuite
     from plmetrics.table.source import Source

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from plmetrics.api.stopwatch import Stopwatch
+from plmetrics.api.stopwatch import Progress, Stopwatch
 from plmetrics.api.suite_files import error_places, open_rows, without_values
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.features.shards.engine_feature import EngineSection
@@ -19,10 +20,8 @@ from plmetrics.runners.protocol import Crash, Runner, RunnerTask
 from plmetrics.runs.files import place_of, remove_temporary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
     from os import PathLike
 
-    from plmetrics.api.stopwatch import Progress
     from plmetrics.features.shards.unit_plan import Unit, UnitFacts, UnitPlan
     from plmetrics.suite.model import Suite
     from plmetrics.suite.yaml.load import LoadedSuite

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from plmetrics.api.context import check_distributable, feature_counts
 from plmetrics.api.merging import result_of_units
-from plmetrics.api.stopwatch import Stopwatch
+from plmetrics.api.stopwatch import Progress, Stopwatch
 from plmetrics.api.suite_run import Evaluation
 from plmetrics.core.errors import AbsentDataError, ConfigError, Problem
 from plmetrics.engine.binding.columns_read import columns_to_fetch
@@ -24,15 +25,11 @@ from plmetrics.table.database.spark import spark_faults, spark_frame, spark_rows
 from plmetrics.table.opening import open_source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     import polars as pl
 
     from plmetrics.api.result import Result
-    from plmetrics.api.stopwatch import Progress
     from plmetrics.states.state_format import State
     from plmetrics.suite.model import Suite
-    from plmetrics.suite.sections.uncertainty import Uncertainty
     from plmetrics.table.storage.places import Place
 
 SparkFrame: TypeAlias = Any  # pyspark is not installed where types are checked
@@ -120,19 +117,16 @@ def _constants(
     """Shared constants of states, and a warning if they are those of a sample."""
     if not needs_constants(suite, open_source(empty.lazy())):
         return None, []
+    seed = 0 if suite.uncertainty is None else suite.uncertainty.seed
     with spark_faults():
         count = rows.count()
         share = min(SAMPLE / max(count, 1), 1.0)
-        chosen = rows if share == 1.0 else rows.sample(fraction=share, seed=_seed(suite.uncertainty))
+        chosen = rows if share == 1.0 else rows.sample(fraction=share, seed=seed)
     frame = spark_frame(chosen, empty.columns)
     if not frame.height:
         raise _no_rows()
     words = f"constants that states share are those of a sample: {frame.height:,} of {count:,} rows"
     return shared_constants(suite, open_source(frame), watch.stage), [] if share == 1.0 else [words]
-
-
-def _seed(uncertainty: Uncertainty | None) -> int:
-    return 0 if uncertainty is None else uncertainty.seed
 
 
 def _states(

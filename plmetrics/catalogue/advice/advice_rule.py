@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from math import sqrt
 from types import MappingProxyType
@@ -13,8 +14,6 @@ from plmetrics.core.names import name_list, number_text
 from plmetrics.core.text import parse_call
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
     import numpy as np
     from numpy.typing import NDArray
 
@@ -27,7 +26,6 @@ _CUTS = (100, 50, 20, 10, 5, 3)
 _NOISE = 0.64
 _BINS = 15
 _TOLERANCE = 1e-9
-
 
 Verdict = Literal["advise", "advise_against"]
 _LISTED = 3

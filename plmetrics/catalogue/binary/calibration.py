@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,10 +19,6 @@ from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
 from plmetrics.states.scores.sliced_scores import Binning
 from plmetrics.states.sums import Atom
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 
 _NARROWEST = 0.002
 """exp(distance of two scores / bandwidth) stays in the range of floats."""

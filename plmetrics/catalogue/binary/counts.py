@@ -7,10 +7,11 @@ exact 0 also under weights.
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial, reduce
 from operator import add
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from plmetrics.catalogue.bases import Quotient
 from plmetrics.catalogue.metric import Direction, Facts, Mean, Metric
@@ -20,9 +21,6 @@ from plmetrics.catalogue.registry import register
 from plmetrics.catalogue.thresholds import threshold_text
 from plmetrics.core import ops
 from plmetrics.states.sums import DEFAULT_THRESHOLD, Atom
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 QUADRANTS = ("tp", "fp", "fn", "tn")
 INFINITY = float("inf")

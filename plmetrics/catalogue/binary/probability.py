@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import log
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -14,8 +15,6 @@ from plmetrics.core.names import number_text
 from plmetrics.states.sums import Atom, Rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import polars as pl
 
     from plmetrics.catalogue.metric import Direction

@@ -7,21 +7,17 @@ may add in an order that depends on how many there are.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from plmetrics.catalogue.binary.probability import FLOAT_EPSILON
 from plmetrics.core.special import expit
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    Numbers = NDArray[np.float64]
-
+Numbers = NDArray[np.float64]
 
 _STEPS = 100
 _HALVINGS = 40

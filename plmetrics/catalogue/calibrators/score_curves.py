@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from plmetrics.catalogue.calibrators.calibrator import (
     Calibrator,
@@ -22,13 +24,7 @@ from plmetrics.catalogue.calibrators.calibrator import (
 )
 from plmetrics.core import ops
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from numpy.typing import NDArray
-
-    Numbers = NDArray[np.float64]
-
+Numbers = NDArray[np.float64]
 
 MAX_KNOTS = 10_000
 

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from plmetrics.catalogue.calibrators.calibrator import NoFit, clip_expression, clip_scores, newton
 from plmetrics.catalogue.calibrators.score_curves import Isotonic
+from plmetrics.core.ops import Codes
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    Numbers = NDArray[np.float64]
-    Codes = NDArray[np.int64]
-
+Numbers = NDArray[np.float64]
 
 _ROWS_AT_ONCE = 50_000
 

@@ -7,8 +7,9 @@ rows; the note names the others. A rate that a group does not have is never coun
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -21,9 +22,6 @@ from plmetrics.core import ops
 from plmetrics.core.names import number_text
 from plmetrics.core.slice_texts import only_value, slice_place
 from plmetrics.states.sums import Atom
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 METHODS = ("between_groups", "to_overall", "reference")
 _SHOWN = 5

@@ -7,9 +7,10 @@ about: models of one suite may have different ones.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import polars as pl
 
@@ -18,9 +19,6 @@ from plmetrics.catalogue.parameters import parameter
 from plmetrics.core import ops
 from plmetrics.states.sums import Atom, Rows
 from plmetrics.table.prediction_columns import SAME_LEVEL, levels_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
 
 NORMAL_BINS = 20
 """Bins of equal width for forecasts that are normal distributions."""

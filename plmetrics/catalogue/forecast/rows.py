@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -16,8 +17,6 @@ from plmetrics.states.sums import Atom, Rows
 from plmetrics.table.prediction_columns import SAME_LEVEL, levels_of, quantile_part
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from plmetrics.catalogue.metric import Direction
 
 INFINITY = float("inf")

@@ -6,6 +6,7 @@ forecasts that are right. All tests take rows as independent, and weights as num
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -21,8 +22,6 @@ from plmetrics.core.special import chdtrc
 from plmetrics.states.sums import Atom, Rows
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from plmetrics.catalogue.metric import Direction, IntervalForm, Undefined
     from plmetrics.catalogue.needs import Kind
 

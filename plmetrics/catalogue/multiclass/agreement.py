@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -16,8 +17,6 @@ from plmetrics.core import ops
 from plmetrics.states.sums import Atom, Rows
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import polars as pl
 
     from plmetrics.catalogue.metric import Direction, Undefined

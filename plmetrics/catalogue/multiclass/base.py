@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import polars as pl
@@ -16,9 +17,6 @@ from plmetrics.catalogue.parameters import parameter
 from plmetrics.core import ops
 from plmetrics.states.class_probabilities import class_probability, pair_probability, pooled_probabilities
 from plmetrics.states.sums import Atom, Rows, RowValue
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 INFINITY = float("inf")
 MEASURES = (
@@ -310,9 +308,11 @@ class ClassScoreMetric(Metric):
         return (positive if own else ~positive) & self.value.build(rows).is_not_null()
 
 
-def one_vs_rest(inner: Metric, classes: tuple[str, ...], number: int) -> ClassScoreMetric:
-    """The inner metric of the probability of one class."""
-    return ClassScoreMetric(inner, class_probability(classes, number))
+def one_vs_rest(inner: Metric, classes: tuple[str, ...]) -> tuple[ClassScoreMetric, ...]:
+    """Inner metric of the probability of each class."""
+    return tuple(
+        ClassScoreMetric(inner, class_probability(classes, number)) for number in range(len(classes))
+    )
 
 
 def one_vs_one(inner: Metric, classes: tuple[str, ...], number: int, other: int) -> ClassScoreMetric:

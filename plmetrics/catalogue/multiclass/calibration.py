@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -21,8 +22,6 @@ from plmetrics.catalogue.parameters import bins_parameter
 from plmetrics.catalogue.registry import register
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from plmetrics.catalogue.metric import Metric, Noise
 
 
@@ -89,9 +88,7 @@ class ClasswiseEce(_BinnedCalibration):
 
     def parts(self) -> tuple[Metric, ...]:
         """Each class against the rest."""
-        return tuple(
-            one_vs_rest(self.binary_metric(), self.classes, number) for number in range(len(self.classes))
-        )
+        return one_vs_rest(self.binary_metric(), self.classes)
 
 
 @register

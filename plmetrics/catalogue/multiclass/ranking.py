@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -26,8 +27,6 @@ from plmetrics.catalogue.parameters import ParameterError, parameter
 from plmetrics.catalogue.registry import register
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from plmetrics.catalogue.metric import Direction, Metric
     from plmetrics.catalogue.needs import Kind
 
@@ -69,9 +68,7 @@ class OverClasses(Multiclass, DerivedMetric):
 
     @cached_property
     def _of_classes(self) -> tuple[Metric, ...]:
-        return tuple(
-            one_vs_rest(self.binary_metric(), self.classes, number) for number in range(len(self.classes))
-        )
+        return one_vs_rest(self.binary_metric(), self.classes)
 
     def parts(self) -> tuple[Metric, ...]:
         """The terms and their weights."""

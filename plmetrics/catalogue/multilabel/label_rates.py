@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
@@ -16,9 +17,6 @@ from plmetrics.catalogue.registry import register
 from plmetrics.catalogue.thresholds import threshold_text
 from plmetrics.core import ops
 from plmetrics.states.sums import Atom, Rows
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 MINING = "Tsoumakas, Katakis and Vlahavas (2010), Mining multi-label data, Data Mining and Knowledge Discovery Handbook"
 
@@ -108,14 +106,11 @@ class LabelRate(LabelSet, ClassRate):
         """The sums of every class, or of the rows' own rates."""
         if not self._by_row:
             return super().atoms()
-        text = f"{self.name}|{self._parameters_text()}"
+        text = f"{self.name}|{getattr(self, 'beta', 1.0)}|{threshold_text(self.threshold)}"
         atoms = {"score_sum": Atom(f"of_rows|{text}", self._of_row, most=1.0)}
         return (
             atoms if self._zero else {**atoms, "mass": Atom(f"defined|{text}", self._is_defined, counts=True)}
         )
-
-    def _parameters_text(self) -> str:
-        return f"{getattr(self, 'beta', 1.0)}|{threshold_text(self.threshold)}"
 
     def _of_row(self, rows: Rows) -> pl.Expr:
         part, whole = self.terms(_RowCounts(rows, self.threshold))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -10,12 +11,11 @@ from plmetrics.catalogue.metric import Direction, Metric, Nonzero
 from plmetrics.catalogue.needs import Kind, Queries
 from plmetrics.catalogue.parameters import parameter
 from plmetrics.core import ops
-from plmetrics.states.queries import EVERY_RANK, Array, QueryValue, RankedRows, query_column
+from plmetrics.core.ops import Array
+from plmetrics.states.queries import EVERY_RANK, QueryValue, RankedRows, query_column
 from plmetrics.states.sums import Atom, Rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     import polars as pl
 
 ALL = "all"

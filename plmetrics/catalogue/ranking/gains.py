@@ -10,9 +10,10 @@ import numpy as np
 from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.ranking.base import QueryMetric, cut_of, cut_parameter, ties_parameter
 from plmetrics.catalogue.registry import register
+from plmetrics.core.ops import Array
 
 if TYPE_CHECKING:
-    from plmetrics.states.queries import Array, RankedRows
+    from plmetrics.states.queries import RankedRows
 
 _JARVELIN = "Jarvelin and Kekalainen (2002), Cumulated gain-based evaluation of IR techniques, ACM TOIS 20(4)"
 

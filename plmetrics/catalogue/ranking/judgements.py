@@ -21,11 +21,12 @@ from plmetrics.catalogue.ranking.base import (
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
 from plmetrics.core.errors import DataError, Problem
+from plmetrics.core.ops import Array
 from plmetrics.table.checks import Requirement
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Direction
-    from plmetrics.states.queries import Array, RankedRows
+    from plmetrics.states.queries import RankedRows
 
 _BUCKLEY = "Buckley and Voorhees (2004), Retrieval evaluation with incomplete information, SIGIR"
 _MOFFAT = "Moffat and Zobel (2008), Rank-biased precision for measurement of retrieval effectiveness, ACM TOIS 27(1)"

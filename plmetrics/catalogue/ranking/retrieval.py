@@ -11,7 +11,8 @@ from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.ranking.base import MCSHERRY, QueryMetric, relevant_at_parameter, ties_parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
-from plmetrics.states.queries import EVERY_RANK, Array, RankedRows
+from plmetrics.core.ops import Array
+from plmetrics.states.queries import EVERY_RANK, RankedRows
 
 _MANNING = "Manning, Raghavan and Schuetze (2008), Introduction to Information Retrieval, chapter 8"
 _ROBERTSON = "Robertson (2006), On GMAP and other transformations, CIKM"

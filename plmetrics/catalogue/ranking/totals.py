@@ -9,7 +9,8 @@ import numpy as np
 
 from plmetrics.catalogue.ranking.base import QueryMetric, relevant_at_parameter
 from plmetrics.catalogue.registry import register
-from plmetrics.states.queries import EVERY_RANK, Array, RankedRows
+from plmetrics.core.ops import Array
+from plmetrics.states.queries import EVERY_RANK, RankedRows
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Direction

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from plmetrics.catalogue.metric import Metric, Undefined
 from plmetrics.catalogue.needs import Ranks, Sums
@@ -11,9 +12,6 @@ from plmetrics.catalogue.regression.errors import LABEL, MEAN_ERROR, is_lost, mo
 from plmetrics.catalogue.variation import moment
 from plmetrics.core import ops
 from plmetrics.states.sums import Atom, RowValue
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _PREDICTION = RowValue("prediction", lambda rows: rows.score)
 _PRODUCT = moment(

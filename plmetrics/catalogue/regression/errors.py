@@ -5,7 +5,8 @@ The error of a row is prediction - label, so a mean error above 0 is over-predic
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from plmetrics.catalogue.bases import RowMean
 from plmetrics.catalogue.metric import Direction, Metric, Undefined
@@ -17,16 +18,12 @@ from plmetrics.catalogue.variation import variation as of_moments
 from plmetrics.core import ops
 from plmetrics.states.sums import Atom, RowValue
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 INFINITY = float("inf")
 LABEL = RowValue("label", lambda rows: rows.label)
 ERROR = RowValue("error", lambda rows: rows.error)
 MEAN_ERROR = Atom("error", lambda rows: rows.error)
 ABSOLUTE_ERROR = Atom("absolute_error", lambda rows: rows.error.abs())
 SQUARED_ERROR = Atom("squared_error", lambda rows: square(rows.error), squares=True)
-
 
 _WILLMOTT = (
     "Willmott and Matsuura (2005), Advantages of the mean absolute error over the RMSE, Climate Research "

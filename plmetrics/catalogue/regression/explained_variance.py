@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -23,8 +24,6 @@ from plmetrics.catalogue.variation import explained_share
 from plmetrics.core import ops
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from plmetrics.states.sums import Atom, RowValue
 
 _KVALSETH = "Kvalseth (1985), Cautionary note about R2, The American Statistician 39(4)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,10 +18,7 @@ from plmetrics.table.checks import REPEATED_TIME, UNORDERED, Requirement, absent
 from plmetrics.table.prediction_columns import plain_column
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from plmetrics.catalogue.metric import Mean, Undefined
-
 
 _ROUNDING = 1e-13
 """Of the labels' size: what they vary less is rounding."""

@@ -251,7 +251,6 @@ FAIRLEARN = Names(
     },
 )
 
-
 _NONE = "there is none here: bpref is for rows that were not judged"
 
 TREC_EVAL = Names(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,8 +21,6 @@ from plmetrics.core.names import did_you_mean, nearest
 from plmetrics.core.text import Call, parse_call
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
-
     from plmetrics.catalogue.synonyms.names import Names
 
 LIBRARIES = (SCIKIT_LEARN, TREC_EVAL, IR_MEASURES, YARDSTICK, TORCHMETRICS, TFMA, FAIRLEARN, SHORT_NAMES)

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from plmetrics.catalogue.metric import Direction, Metric
 from plmetrics.catalogue.needs import Sums
-from plmetrics.catalogue.uplift.propensity import ARMS, OUTCOME, OfArms, centred_moment
+from plmetrics.catalogue.uplift.propensity import ARMS, OUTCOME, ByPropensity, OfArms, centred_moment
 from plmetrics.catalogue.variation import moment
 from plmetrics.core import ops
-from plmetrics.states.sums import Atom
+from plmetrics.states.sums import Atom, Rows
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import polars as pl
-
-    from plmetrics.catalogue.uplift.propensity import ByPropensity
-    from plmetrics.states.sums import Rows
-
 
 Samples = tuple[tuple[Metric, float], ...]
 

@@ -8,14 +8,12 @@ any outcome lies. Rows of one score are taken together, so that a bin that is `t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from plmetrics.core import ops
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Interval = tuple[Any, Any]
+Interval = tuple[Any, Any]
 
 _CHANNELS = ("treated", "control", "treated_outcome", "control_outcome")
 

@@ -6,6 +6,7 @@ treated, and is taken as known.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,11 +22,9 @@ from plmetrics.catalogue.uplift.propensity import OUTCOME, ByPropensity, OfArms,
 from plmetrics.catalogue.variation import explained_share
 from plmetrics.core import ops
 from plmetrics.states.sums import Atom, Distances, Rows, RowValue
-from plmetrics.table.checks import Requirement
+from plmetrics.table.checks import Requirement, is_no_number
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from plmetrics.catalogue.metric import Metric, Undefined
 
 _NEYMAN = "Neyman (1923), On the application of probability theory to agricultural experiments, section 9"
@@ -280,7 +279,7 @@ class DoublyRobustEffect(ByPropensity):
         return (
             *super().requirements(),
             *(
-                Requirement(column, "null, NaN or infinite", _not_finite, name, numeric=True)
+                Requirement(column, "null, NaN or infinite", is_no_number, name, numeric=True)
                 for name, column in expected.items()
             ),
         )
@@ -306,8 +305,3 @@ class DoublyRobustEffect(ByPropensity):
             .otherwise((without - rows.label) / (1.0 - chance))
         )
         return treated - without + residual
-
-
-def _not_finite(value: pl.Expr) -> pl.Expr:
-    number = value.cast(pl.Float64)
-    return number.is_null() | ~number.is_finite()

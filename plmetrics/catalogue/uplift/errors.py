@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -23,15 +24,12 @@ from plmetrics.core import ops
 from plmetrics.states.sums import Atom, Rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     import polars as pl
 
     from plmetrics.catalogue.uplift.propensity import ByPropensity
 
 _CLEAR = 1e6
 """A variance is clear that is so many times what may be hidden."""
-
 
 _CLEAR_SHARE = 1e-7
 """Share of terms that cancel above which their difference is clear of rounding."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -15,9 +16,6 @@ from plmetrics.catalogue.variation import moment, square
 from plmetrics.core import ops
 from plmetrics.states.sums import Atom, Distances, Rows, RowValue
 from plmetrics.table.checks import Requirement
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 INFINITY = float("inf")
 ARM_NAMES = ("treated", "control")

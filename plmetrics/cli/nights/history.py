@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from plmetrics.features.nights.interval_history import History
 
-
 HistoryFormat: TypeAlias = Literal["text", "json", "csv", "parquet"]
 
 

@@ -11,14 +11,11 @@ import mmap
 import os
 import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING
 
 from plmetrics.core.errors import DataError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _MAPS = Path("/proc/self/maps")
 _FIRST = Lock()

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from plmetrics.table.storage.places import Place
 
 _PLAIN = str.maketrans("▲▼▁▂▃▄▅▆▇█·", "^v_.,-~=*# ")

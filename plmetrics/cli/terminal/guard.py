@@ -6,6 +6,7 @@ import itertools
 import sys
 import traceback
 import warnings
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
@@ -26,11 +27,9 @@ from plmetrics.core.names import did_you_mean, printable
 from plmetrics.runs.failure import BUG, INTERRUPTED, Failure, failure_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from plmetrics.runs.exit_policy import ExitPolicy
-
 
 _BUG_HINT = "This is a bug in plmetrics. Run again with --debug to see where, and report it with the suite."
 

@@ -11,13 +11,11 @@ import os
 import re
 import signal
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
 from plmetrics.core.process import is_ours
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _STDERR = 2
 _WANTED_AT_ONCE = "POLARS_VERBOSE"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Self, TextIO
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from types import TracebackType
 
     from rich.status import Status

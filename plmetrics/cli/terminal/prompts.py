@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 from plmetrics.cli.terminal.console import say
 from plmetrics.core.names import did_you_mean
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 
 class TerminalPrompt:

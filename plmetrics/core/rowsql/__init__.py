@@ -9,13 +9,12 @@ floating point numbers. What has no number (division by zero, the root of a nega
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from plmetrics.core.rowsql.fault import RowExpressionError, not_a_condition
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     import polars as pl
 
     from plmetrics.core.rowsql.compiler import RowExpression

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from plmetrics.core.names import did_you_mean
 from plmetrics.core.ops import each_row
@@ -18,9 +20,6 @@ from plmetrics.core.rowsql.operators import CHAINS, OPERATORS, balanced_tree
 from plmetrics.core.rowsql.parts import Node, Term, TermBuilder, condition, derived_part, position, refuse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from numpy.typing import NDArray
     from sqlglot.dialects.dialect import Dialect
 
     from plmetrics.core.segments import Values

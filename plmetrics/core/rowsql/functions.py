@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -26,8 +27,6 @@ from plmetrics.core.rowsql.parts import (
 from plmetrics.core.rowsql.unions import union
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from polars.datatypes import DataType
 
 _FIELDS = {

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from plmetrics.core.rowsql.compiler import parse
 from plmetrics.core.rowsql.fault import RowExpressionError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from plmetrics.core.rowsql.parts import Node
 
 _NUMBER = re.compile(r"-?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import re
+from collections.abc import Callable, Sequence
 from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING
@@ -29,10 +30,7 @@ from plmetrics.core.rowsql.parts import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from polars.datatypes import DataType
-
 
 _DECIMAL = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _MAX_PATTERN = 500

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from functools import partial
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 import polars as pl
 
@@ -20,9 +21,6 @@ from plmetrics.core.rowsql.dtypes import (
     iso_date,
 )
 from plmetrics.core.rowsql.fault import RowExpressionError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
 
 Node: TypeAlias = Any  # of sqlglot's tree; its classes differ between versions
 

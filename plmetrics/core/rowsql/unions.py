@@ -6,6 +6,7 @@ date beside times with a zone midnight in UTC, and a time lose the digits that a
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import partial
@@ -26,8 +27,6 @@ from plmetrics.core.rowsql.dtypes import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from polars.datatypes import DataType
 
     from plmetrics.core.rowsql.parts import Term

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from plmetrics.core.errors import PlmetricsError, Problem
 from plmetrics.core.exact_sums import exact_products
@@ -37,10 +39,6 @@ from plmetrics.states.sums import SlicedSums, SumsState, Total
 from plmetrics.table.prediction_columns import LABEL, UNIT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
     from plmetrics.engine.request import Request
     from plmetrics.states.bin_sums import BinSums
     from plmetrics.states.complements import ComplementSums

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from plmetrics.core.exact_sums import FIXED, LEFT, Addition
 from plmetrics.core.threads import parallel_map
@@ -44,10 +46,6 @@ from plmetrics.table.prediction_columns import plain_column
 from plmetrics.table.slices import LOOKUP_CELLS, Cube, Slices
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
     from plmetrics.engine.aggregate.bin_values import Job
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.run_plan import RunPlan

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from operator import methodcaller
 from typing import TYPE_CHECKING, TypeGuard
@@ -13,8 +14,6 @@ from plmetrics.core.threads import add_at, parallel_map, steps
 from plmetrics.states.bin_sums import ROWS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     from plmetrics.core.segments import Values
 
 PLACE = "@place"

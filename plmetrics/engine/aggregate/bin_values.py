@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array
 from plmetrics.engine.prepare.bin_edges import number_of
 from plmetrics.states.bin_sums import (
     ARM_SUMS,
@@ -22,15 +25,9 @@ from plmetrics.states.bin_sums import (
 from plmetrics.states.scores.bin_lookup import FixedBins, Keys
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from numpy.typing import NDArray
-
     from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.sums import Rows
     from plmetrics.table.slices import Slices
-
-    Array = NDArray[np.float64]
 
 
 class Job(NamedTuple):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from plmetrics.core.threads import begin
 from plmetrics.engine.aggregate.aggregation import digests, needs_rows
@@ -17,13 +19,8 @@ from plmetrics.engine.memory.budget import counting_room
 from plmetrics.engine.streaming import column_array
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
     from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.sums import Total
-
 
 _ROWS_AN_ENTRY = 16
 """With fewer rows for each cell and block a grouping is quicker."""

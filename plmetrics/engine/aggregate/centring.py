@@ -5,11 +5,13 @@ Where all slices lie near, which sums themselves tell, nothing is read again.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from plmetrics.core.exact_sums import FIXED, LEFT
 from plmetrics.core.threads import batches
@@ -30,10 +32,6 @@ from plmetrics.states.sums import SCORED, Total, sum_by_place
 from plmetrics.table.joins import inner_join, left_join
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
     from plmetrics.engine.run_plan import RunPlan
     from plmetrics.table.slices import Cube
 

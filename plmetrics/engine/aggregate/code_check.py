@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -9,8 +10,6 @@ import polars as pl
 from plmetrics.core.errors import PlmetricsError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from plmetrics.table.slices import Cube, KeyCodes
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from plmetrics.catalogue.bases import called_rightly, row_value
 from plmetrics.catalogue.variation import square
@@ -31,10 +33,6 @@ from plmetrics.table.checks import (
 from plmetrics.table.prediction_columns import LABEL, UNIT, plain_column, score_column
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
     from plmetrics.catalogue.metric import Metric
     from plmetrics.engine.request import Request
     from plmetrics.engine.run_plan import RunPlan

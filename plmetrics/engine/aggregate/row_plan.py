@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -10,8 +11,6 @@ from plmetrics.table.checks import scored_column, valid_column
 from plmetrics.table.prediction_columns import LABEL, TREATMENT, WEIGHT, RoleColumns, score_column
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.sums import RowValue
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from plmetrics.engine.aggregate.row_plan import BLOCK, POSITIVE
 from plmetrics.states.moments import CENTRE, Centres, Moment
@@ -16,10 +18,6 @@ from plmetrics.table.checks import VALID, bad_rows, scored_column, valid_column
 from plmetrics.table.prediction_columns import part_column, score_column
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
     from plmetrics.catalogue.metric import Metric
     from plmetrics.engine.request import Request
     from plmetrics.engine.run_plan import RunPlan

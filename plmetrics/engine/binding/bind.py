@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import reduce
@@ -26,17 +27,15 @@ from plmetrics.engine.request import OVERALL, Request, TableView, unit_column
 from plmetrics.features.registry import features_of
 from plmetrics.suite.sections.basics import BY_FOLD, Columns, Data
 from plmetrics.table.checks import Requirement, each_once, require_numbers
-from plmetrics.table.prediction_columns import RoleColumns, require
+from plmetrics.table.prediction_columns import PredictionColumns, RoleColumns, require
 from plmetrics.table.prediction_table import prediction_table
 from plmetrics.table.slices import SliceSet
 from plmetrics.table.source import ROW_KEY, Source
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from plmetrics.suite.model import Suite
     from plmetrics.suite.sections.labels import LabelStatus
-    from plmetrics.table.prediction_columns import PredictionColumns, Transform
+    from plmetrics.table.prediction_columns import Transform
     from plmetrics.table.slice_keys import SliceKey
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.core.errors import PlmetricsError
@@ -13,8 +14,6 @@ from plmetrics.suite.sections.basics import BY_FOLD
 from plmetrics.table.opening import open_source
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
     import polars as pl
 
     from plmetrics.engine.request import Request

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -15,8 +16,6 @@ from plmetrics.engine.run_plan import rows_of
 from plmetrics.table.classes import class_text, holds_lists
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import TableView
     from plmetrics.suite.model import Suite

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -14,8 +15,6 @@ from plmetrics.suite.tasks import CLASS_TASKS
 from plmetrics.table.prediction_columns import SAME_LEVEL, PredictionColumns, levels_of, quantile_part
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     import polars as pl
 
     from plmetrics.catalogue.metric import Metric

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from plmetrics.catalogue.composite_metrics import is_across_slices
@@ -13,8 +14,6 @@ from plmetrics.suite.sections.compare import APART, ON_RANKS
 from plmetrics.suite.sections.references import IntervalReference
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from plmetrics.catalogue.metric import Metric
     from plmetrics.suite.model import Suite
     from plmetrics.table.slices import Slices, SliceSet

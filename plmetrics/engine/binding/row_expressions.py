@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -14,8 +15,6 @@ from plmetrics.table.prediction_columns import require
 from plmetrics.table.source import Source, check_column_names
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from plmetrics.catalogue.metric import Metric
 
 

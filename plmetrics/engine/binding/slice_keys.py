@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -14,8 +15,6 @@ from plmetrics.table.slice_keys import SliceKey, bin_index, period_start, tag_te
 from plmetrics.table.slices import SliceSet
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from plmetrics.suite.model import Suite
     from plmetrics.suite.sections.basics import SliceSet as SliceSpec
 

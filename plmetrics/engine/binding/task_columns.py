@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -12,12 +13,9 @@ from plmetrics.table.checks import Requirement
 from plmetrics.table.prediction_columns import require
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from plmetrics.catalogue.metric import Metric
     from plmetrics.suite.model import Suite
     from plmetrics.suite.sections.basics import Columns, Compare
-
 
 LARGEST_LABEL = 1000.0
 """Two to the power of a label must be a number."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -21,8 +22,6 @@ from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.states.scores.coarse import replicates_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import Request, TableView
     from plmetrics.suite.model import Suite

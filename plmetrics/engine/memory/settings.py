@@ -11,17 +11,14 @@ from __future__ import annotations
 
 import ctypes
 import os
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from plmetrics.core.process import is_ours
 from plmetrics.core.threads import processors
 from plmetrics.engine.memory.budget import LIBRARIES, round_up, size_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 SMALL = 1_500_000_000
 """Budgets below this have no room for what is read ahead."""

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from plmetrics.table.checks import VALID
 from plmetrics.table.prediction_columns import LABEL, levels_of, quantile_part
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import TableView
 

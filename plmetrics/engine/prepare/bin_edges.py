@@ -5,12 +5,14 @@ In a table of few rows each different number has a bin of its own, so that nothi
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from plmetrics.catalogue.needs import Queries
+from plmetrics.core.ops import Array
 from plmetrics.engine.run_plan import rows_of
 from plmetrics.states.bin_sums import BY_QUERY, BinTable, Edges
 from plmetrics.states.queries import query_column
@@ -18,17 +20,11 @@ from plmetrics.table.checks import valid_column
 from plmetrics.table.sampling import telling
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from numpy.typing import NDArray
-
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import TableView
     from plmetrics.states.sums import Rows
     from plmetrics.suite.model import Suite
     from plmetrics.table.prediction_table import PredictionTable
-
-    Array = NDArray[np.float64]
 
 FEW_ROWS = 5_000
 """Up to so many rows each number has a bin of its own."""

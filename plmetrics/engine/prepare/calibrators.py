@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from plmetrics.catalogue.calibrators import CALIBRATORS
 from plmetrics.catalogue.calibrators.calibrator import Calibrator, NoFit
@@ -29,10 +31,6 @@ from plmetrics.table.prediction_columns import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
     from plmetrics.catalogue.calibrators.several import ClassCalibrator
     from plmetrics.core.names import SuitePath
     from plmetrics.engine.request import TableView

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +12,6 @@ from plmetrics.table.slice_keys import SliceKey, bin_index, only_bin, top_index
 from plmetrics.table.slices import plain_values
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from plmetrics.core.results import Json
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -11,8 +12,6 @@ from plmetrics.engine.inquiry import Question, frames_by_name
 from plmetrics.table.common_types import is_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from plmetrics.engine.request import TableView
 
 _MOST_VALUES = 1000

@@ -6,6 +6,7 @@ nothing asks for is not looked up, and modules of questions that few suites ask 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -32,8 +33,6 @@ from plmetrics.table.prediction_table import PredictionTable, present_rows, unch
 from plmetrics.table.slices import plan_cubes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     import numpy as np
     from numpy.typing import NDArray
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,8 +13,6 @@ from plmetrics.table.checks import scored_column, valid_column
 from plmetrics.table.prediction_columns import score_column
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from plmetrics.engine.inquiry import Question
     from plmetrics.table.prediction_table import PredictionTable
 

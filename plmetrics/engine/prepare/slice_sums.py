@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -15,8 +16,6 @@ from plmetrics.engine.streaming import SAMPLE_ROWS, collected_frames
 from plmetrics.table.slices import Cube, KeyCodes, Slices, SliceSet
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from plmetrics.engine.request import Request, TableView
     from plmetrics.table.prediction_table import PredictionTable
 

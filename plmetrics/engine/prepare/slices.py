@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +17,6 @@ from plmetrics.table.slice_keys import SliceKey, bin_index, only_bin, refuse_nam
 from plmetrics.table.slices import KeyCodes, Slices, SliceSet, drop_exclusions, order, plain_values
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import TableView
     from plmetrics.table.prediction_columns import RoleColumns

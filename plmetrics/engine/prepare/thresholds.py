@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from math import nan
@@ -21,8 +22,6 @@ from plmetrics.table.prediction_columns import WEIGHT, part_column, score_column
 from plmetrics.table.prediction_table import PredictionTable, prediction_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from plmetrics.catalogue.parameters import ThresholdRule
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import Request, TableView

@@ -7,10 +7,12 @@ they are merged. Where there is no room for all of them, they are counted in ran
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from plmetrics.core.hashing import OWN_BLOCK_LIMIT
 from plmetrics.core.segments import run_starts
@@ -21,10 +23,6 @@ from plmetrics.engine.streaming import batch_sink, collected_batches
 from plmetrics.table.prediction_columns import UNIT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from numpy.typing import NDArray
-
     from plmetrics.engine.inquiry import Question
     from plmetrics.suite.model import Suite
 

@@ -8,13 +8,16 @@ Weight, unit and slices belong to the query: a column that varies within one is 
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from plmetrics.core.errors import AbsentDataError, DataError, Problem
+from plmetrics.core.ops import Array, Codes
 from plmetrics.engine.bad_rows import bad_values, no_rows_left
 from plmetrics.engine.memory.budget import passes_of_rows, passes_to_hold
 from plmetrics.engine.ranking.query_passes import (
@@ -27,7 +30,7 @@ from plmetrics.engine.ranking.query_passes import (
 from plmetrics.engine.ranking.rank_order import QueryRows, codes_of
 from plmetrics.engine.request import Request, TableView
 from plmetrics.engine.run_plan import Accounting, NoRowsLeftError
-from plmetrics.states.queries import QUERY, QUERY_NAME, Array, Codes, QueryValue, query_column
+from plmetrics.states.queries import QUERY, QUERY_NAME, QueryValue, query_column
 from plmetrics.suite.tasks import RANKING_CURVES
 from plmetrics.table.checks import SCORED, VALID, scored_column, valid_column
 from plmetrics.table.prediction_columns import (
@@ -41,10 +44,6 @@ from plmetrics.table.prediction_columns import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
     from plmetrics.engine.inquiry import Question
     from plmetrics.suite.sections.basics import Columns
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from plmetrics.states.queries import Array, Codes, QueryLabels, QueryValue, RankedRows
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
+from plmetrics.core.ops import Array, Codes
+from plmetrics.states.queries import QueryLabels, QueryValue, RankedRows
 
 _PACKED = 1 << 62
 

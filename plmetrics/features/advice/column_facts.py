@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 from plmetrics.core.names import is_pattern, number_text
 from plmetrics.engine.streaming import collected_frame
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _LONGEST = 40
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import polars as pl
@@ -22,12 +23,9 @@ from plmetrics.features.advice.column_names import (
 from plmetrics.features.advice.table_roles import AmbiguousRoles, Roles, Wishes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from plmetrics.features.advice.column_facts import ColumnFacts
 
     Facts = Mapping[str, ColumnFacts]
-
 
 _MOST_SLICES = 20
 _MOST_NUMBERS = 10

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -13,8 +14,6 @@ from plmetrics.features.advice.table_roles import AmbiguousRoles, Roles, Wishes
 from plmetrics.features.advice.table_task import recognised_roles
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from plmetrics.features.advice.column_facts import ColumnFacts
     from plmetrics.features.advice.suggestion import TableSample
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from plmetrics.features.advice.column_names import is_score_name
@@ -10,8 +11,6 @@ from plmetrics.features.advice.prediction_columns import model_names
 from plmetrics.features.advice.table_roles import Roles, Wishes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     import polars as pl
 
     from plmetrics.features.advice.column_roles import Facts

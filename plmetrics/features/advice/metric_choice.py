@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,10 +17,7 @@ from plmetrics.features.advice.table_description import yaml_scalar
 from plmetrics.suite.reader import metric_from_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from plmetrics.catalogue.advice.goals import Goal
-
 
 _TEXTS = ("task", "metric", "verdict", "reason", "companions", "rule", "source")
 ADVICE_SCHEMA = pl.Schema(

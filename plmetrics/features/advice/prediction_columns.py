@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -21,8 +22,6 @@ from plmetrics.table.common_types import is_text
 from plmetrics.table.prediction_columns import quantile_part
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from plmetrics.features.advice.column_facts import ColumnFacts
     from plmetrics.features.advice.column_roles import Facts
 
@@ -113,7 +112,8 @@ def called_roles(sample: pl.DataFrame, facts: Facts, wishes: Wishes) -> Roles | 
     for target in targets:
         column = facts[target]
         called = _call_columns(sample, facts, target, wishes)
-        if not called or (wishes.label is None and not is_label_name(target) and not _are_scores(called)):
+        by_name = is_label_name(target) or all(map(is_score_name, called))
+        if not called or (wishes.label is None and not by_name):
             continue
         names = f"column{'s' if len(called) > 1 else ''} {', '.join(called)}"
         what = "values" if column.has_two_values else "classes"
@@ -234,10 +234,6 @@ def _call_columns(sample: pl.DataFrame, facts: Facts, label: str, wishes: Wishes
         return [name for name in names if name in wishes.scores]
     called = [name for name in names if is_score_name(name)]
     return called or (names if len(names) == 1 and not column.numeric else [])
-
-
-def _are_scores(names: Sequence[str]) -> bool:
-    return all(map(is_score_name, names))
 
 
 def _same_kind(column: ColumnFacts, other: ColumnFacts) -> bool:

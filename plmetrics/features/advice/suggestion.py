@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
 from pathlib import Path
@@ -28,8 +29,6 @@ from plmetrics.features.advice.table_task import recognised_roles
 from plmetrics.table.opening import open_source
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     import polars as pl
 
     from plmetrics.suite import python_types

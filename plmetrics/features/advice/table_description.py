@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any
@@ -16,8 +17,6 @@ from plmetrics.features.advice.label_columns import shared_prefix
 from plmetrics.features.advice.table_roles import AmbiguousRoles, Roles
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from plmetrics.features.advice.column_roles import Facts
 
 
@@ -181,11 +180,9 @@ def model_lines(table: TableDescription) -> Iterator[str]:
     for name, parts in table.models.items():
         if roles.long is not None:
             prefix = f"{roles.long.value}_"
-            yield line(
-                f"{yaml_scalar(name)}: {{quantiles: {yaml_scalar(prefix)}}}",
-                _levels_text(roles.long.levels),
-                2,
-            )
+            levels = roles.long.levels
+            words = f"{len(levels)} columns, from {levels[0]:g} to {levels[-1]:g}"
+            yield line(f"{yaml_scalar(name)}: {{quantiles: {yaml_scalar(prefix)}}}", words, 2)
         elif [*parts] == ["score"]:
             yield line(
                 f"{yaml_scalar(name)}: {yaml_scalar(parts['score'])}", table.facts[parts["score"]].span, 2
@@ -194,10 +191,6 @@ def model_lines(table: TableDescription) -> Iterator[str]:
             yield f"  {yaml_scalar(model_name(name))}: {_parts(parts)}"
     if table.task == "binary" and not roles.models and not table.probabilities:
         yield "  # scores are no probabilities: {margin: COLUMN} and the section calibrate make them so"
-
-
-def _levels_text(levels: Sequence[float]) -> str:
-    return f"{len(levels)} columns, from {levels[0]:g} to {levels[-1]:g}"
 
 
 def _parts(parts: Mapping[str, str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from plmetrics.core.names import number_text
@@ -24,13 +25,10 @@ from plmetrics.features.advice.table_roles import Arms, LongTable, Roles, Wishes
 from plmetrics.table.prediction_columns import quantile_part
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     import polars as pl
 
     from plmetrics.features.advice.column_facts import ColumnFacts
     from plmetrics.features.advice.column_roles import Facts
-
 
 _MOST_ARMS = 20
 _MOST_OUTCOMES = 5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -23,8 +24,6 @@ from plmetrics.features.advice.table_roles import AmbiguousRoles, Roles, Wishes
 from plmetrics.features.advice.table_shapes import experiment_roles, long_forecast_roles
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from plmetrics.features.advice.column_roles import Facts
 
     Recogniser = Callable[[pl.DataFrame, Facts, Wishes], Roles | None]

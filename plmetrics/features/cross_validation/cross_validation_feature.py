@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -10,8 +11,6 @@ from plmetrics.features.protocol import Feature, FeatureTable, Outputs, Run
 from plmetrics.report.charts.entry import Entry
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import polars as pl
 
     from plmetrics.core.names import SuitePath

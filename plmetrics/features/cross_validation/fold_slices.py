@@ -7,6 +7,7 @@ other set, so that every metric has values in them.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -25,8 +26,6 @@ from plmetrics.table.slice_keys import SliceKey
 from plmetrics.table.slices import Slices, SliceSet
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from plmetrics.core.names import SuitePath
     from plmetrics.suite.model import Suite
 

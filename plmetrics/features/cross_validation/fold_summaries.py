@@ -8,7 +8,7 @@ name the outer fold. Configurations are those of the column, for each model by i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import polars as pl
 
@@ -16,10 +16,6 @@ from plmetrics.core import special
 from plmetrics.core.results import first_word
 from plmetrics.features.cross_validation.fold_values import GROUP, IDENTITY
 from plmetrics.table.joins import left_join
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 NO_FOLDS = "no_defined_folds"
 ONE_FOLD = "one_fold"

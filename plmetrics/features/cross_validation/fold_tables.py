@@ -19,6 +19,7 @@ apart. Of `cross_validation`, `kind` says what `value` is:
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -48,8 +49,6 @@ from plmetrics.features.cross_validation.generalisation_gaps import diagnosis, g
 from plmetrics.features.cross_validation.repeated_models import RepeatedSums, bias_and_variance
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from plmetrics.features.cross_validation.fold_values import Ordered
     from plmetrics.inference.subject import Analysis
 

@@ -6,6 +6,7 @@ Frames hold numbers in place of names (`IDENTITY`), so that rows sort into the o
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +20,6 @@ from plmetrics.inference.estimates import Estimates
 from plmetrics.table.joins import inner_join, left_join
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from plmetrics.catalogue.metric import Metric
     from plmetrics.inference.analysis import OrderedByPlace
     from plmetrics.inference.subject import Analysis, SetStates

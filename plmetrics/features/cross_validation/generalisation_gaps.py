@@ -13,6 +13,7 @@ Along training sizes the largest is judged, along a parameter each of its values
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +22,7 @@ import polars as pl
 from plmetrics.core.names import number_text
 from plmetrics.features.cross_validation.fold_slices import SPLITS
 from plmetrics.features.cross_validation.fold_summaries import outer_rows, summarise
-from plmetrics.features.cross_validation.fold_values import IDENTITY
+from plmetrics.features.cross_validation.fold_values import IDENTITY, FoldSet
 from plmetrics.inference.chunks import EstimateColumns, chunks, concatenate_estimates
 from plmetrics.inference.comparisons.paired_bootstrap import paired_difference
 from plmetrics.inference.contrasts import UNEQUAL_ROWS, same_size
@@ -29,13 +30,10 @@ from plmetrics.inference.estimates import Estimates
 from plmetrics.table.joins import left_join
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from plmetrics.catalogue.metric import Metric
     from plmetrics.features.cross_validation.cross_validation_section import Diagnosis
-    from plmetrics.features.cross_validation.fold_values import FoldSet, Ordered
+    from plmetrics.features.cross_validation.fold_values import Ordered
     from plmetrics.inference.subject import Analysis
-
 
 _WITHIN = ["@set", "@slice", "configuration", "x"]
 _PAIRED = [*IDENTITY, "configuration", "x"]

@@ -9,6 +9,7 @@ Source: Geman, Bienenstock and Doursat (1992), Neural networks and the bias/vari
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,18 +17,16 @@ import numpy as np
 import polars as pl
 
 from plmetrics.core.errors import Collected
+from plmetrics.core.ops import Array
 from plmetrics.core.results import CROSS_VALIDATION_SCHEMA, in_schema
 from plmetrics.features.cross_validation.cross_validation_section import CrossValidation
 from plmetrics.features.cross_validation.repeated_totals import BIAS, LOSS, NOISE, VARIANCE, repeated_column
-from plmetrics.table.checks import Requirement, require_numbers
+from plmetrics.table.checks import Requirement, is_no_number, require_numbers
 from plmetrics.table.prediction_columns import require
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from plmetrics.core.names import SuitePath
     from plmetrics.inference.subject import Analysis
-    from plmetrics.states.sums import Array
     from plmetrics.suite.model import Suite
     from plmetrics.table.slices import Slices
 
@@ -55,12 +54,8 @@ def repeated_requirements(suite: Suite) -> tuple[Requirement, ...]:
     ]
     named += [] if spec.truth is None else [(spec.truth, ("cross_validation", "truth"))]
 
-    def bad(value: pl.Expr) -> pl.Expr:
-        number = value.cast(pl.Float64)
-        return number.is_null() | ~number.is_finite()
-
     return tuple(
-        Requirement(column, "null, NaN or infinite", bad, "cross_validation", path, numeric=True)
+        Requirement(column, "null, NaN or infinite", is_no_number, "cross_validation", path, numeric=True)
         for column, path in named
     )
 

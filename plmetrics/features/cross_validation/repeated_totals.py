@@ -7,16 +7,13 @@ without noise f (y where it is not known): (mean p - f)^2, the mean of (p - mean
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 
 from plmetrics.states.sums import Total
 from plmetrics.table.prediction_columns import LABEL, plain_column
 from plmetrics.table.prediction_table import PredictionTable, sound_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 BIAS, VARIANCE, NOISE, LOSS = "bias_squared", "variance", "noise", "expected_loss"
 

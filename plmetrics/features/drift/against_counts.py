@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import repeat
 from typing import TYPE_CHECKING
@@ -28,8 +29,6 @@ from plmetrics.states.state_format import CELL
 from plmetrics.table.slices import Cube, plan_cubes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from plmetrics.core.names import SuitePath
     from plmetrics.engine.request import TableView
     from plmetrics.features.drift.description import Description

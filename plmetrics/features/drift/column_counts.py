@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from plmetrics.core.ops import Array
 from plmetrics.core.segments import Segments
 from plmetrics.features.drift.slice_counts import WIDTH
 from plmetrics.inference.comparisons.tests.two_samples import (
-    Array,
     SampleMoments,
     bin_edges,
     by_bin,
@@ -20,8 +21,6 @@ from plmetrics.inference.comparisons.tests.two_samples import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     import polars as pl
 
     from plmetrics.features.drift.subjects import Subject

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -32,13 +33,10 @@ from plmetrics.gates.verdicts import unmatched_gate
 from plmetrics.suite.sections.section import names_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import Request, TableView
     from plmetrics.suite.model import Suite
     from plmetrics.suite.sections.basics import SliceSet
-
 
 UNMEASURED = "drift is not measured here, and its gates are inconclusive"
 FIRST = "there is no earlier run of this suite yet that drift can be measured from"

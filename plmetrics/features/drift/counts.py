@@ -7,11 +7,13 @@ far the values of a bin lie above its edge, so that means and variances stay exa
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from plmetrics.core.exact_sums import Addition
 from plmetrics.core.quantiles import averaged_inverse
@@ -39,10 +41,6 @@ from plmetrics.table.prediction_columns import WEIGHT
 from plmetrics.table.slices import Cube, Slices, plan_cubes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
     from plmetrics.engine.request import Request, TableView
     from plmetrics.features.drift.subjects import Subject
     from plmetrics.table.source import Source

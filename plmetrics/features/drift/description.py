@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +13,6 @@ from plmetrics.core.names import SuitePath, name_list
 from plmetrics.features.stored.grids import key_content
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from plmetrics.features.drift.subjects import Kind, Subject
     from plmetrics.features.drift.windows import CurrentWindow
     from plmetrics.table.slice_keys import SliceKey

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from plmetrics.core.names import did_you_mean
 from plmetrics.core.text import Call, TextError, parse_call
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 NULL_SHARE = "null_share"
 """The measure that every column has, asked for or not."""

@@ -26,6 +26,7 @@ from plmetrics.suite.sections.section import Column, OrOne, Section, Strict, nam
 if TYPE_CHECKING:
     from plmetrics.suite.sections.section import ReadMetric
 
+
 _PATH = ("drift",)
 _SOURCES = ("reference", "where", "state", "run")
 _ALONE = ("state", "run")

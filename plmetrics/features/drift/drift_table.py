@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from plmetrics.core.ops import Array
 from plmetrics.core.results import DRIFT_HISTOGRAMS_SCHEMA, DRIFT_SCHEMA
 from plmetrics.features.drift.drift_measures import NULL_SHARE, Measure, measure_of
 from plmetrics.features.drift.drift_section import TESTS, Drift
@@ -14,7 +15,6 @@ from plmetrics.features.drift.histogram_table import column_histograms, histogra
 from plmetrics.inference.comparisons.correction import adjust_families
 from plmetrics.inference.comparisons.tests import smirnov
 from plmetrics.inference.comparisons.tests.two_samples import (
-    Array,
     SampleMoments,
     chi2_homogeneity,
     jensen_shannon,

@@ -7,30 +7,27 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from plmetrics.core.names import number_text
+from plmetrics.core.ops import Array
 from plmetrics.core.results import DRIFT_HISTOGRAMS_SCHEMA, in_schema
 from plmetrics.table.tags import in_result_order
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from plmetrics.core.segments import Segments
     from plmetrics.features.drift.column_counts import ColumnCounts
     from plmetrics.table.slices import Slices
-
 
 MOST_SLICES = 500
 """So many slices of a set have histograms: those with the most rows."""
 
 _SIDES = ("reference", "current")
-Array = NDArray[np.float64]
 MOST_INTERVALS = 28
 """Intervals of numbers between the two that are open."""
 MOST_CATEGORIES_SHOWN = 30

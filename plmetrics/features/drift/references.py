@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -23,8 +24,6 @@ from plmetrics.suite.sections.section import HANDED_OVER
 from plmetrics.table.opening import open_source
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from plmetrics.engine.request import TableView
     from plmetrics.features.stored.alignment import StateReference
     from plmetrics.runs.history.earlier_runs import EarlierRuns

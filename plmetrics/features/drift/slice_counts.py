@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array
 from plmetrics.states.scores.exact.sorting import ascending_order
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
     from plmetrics.table.slices import Cube, Slices
-
-    Array = NDArray[np.float64]
 
 KEY = "@key"
 """Twice the number of a slice cell, and 1 more in rows that are evaluated."""

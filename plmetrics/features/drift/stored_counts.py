@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -31,8 +32,6 @@ from plmetrics.features.stored.stored_state import head_of
 from plmetrics.states.state_format import CELL, PART, Builder, Part, SavedState, State, frame_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from plmetrics.core.names import SuitePath
     from plmetrics.engine.request import TableView
 

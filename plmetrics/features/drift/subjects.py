@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -12,15 +13,12 @@ from plmetrics.table.common_types import is_text
 from plmetrics.table.prediction_columns import LABEL, part_column, plain_column, require
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from plmetrics.core.names import SuitePath
     from plmetrics.engine.request import TableView
     from plmetrics.features.drift.drift_section import Drift
 
 _PATH = ("drift",)
 _DAY = 86_400_000_000
-
 
 Kind = Literal["number", "days", "seconds", "category"]
 

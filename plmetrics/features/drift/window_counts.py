@@ -7,6 +7,7 @@ split. Sums of how far values lie above the edges of their bins keep means and v
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from typing import TYPE_CHECKING
@@ -25,8 +26,6 @@ from plmetrics.table.joins import left_join
 from plmetrics.table.prediction_columns import WEIGHT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from plmetrics.engine.request import TableView
     from plmetrics.features.drift.subjects import Kind
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -20,8 +21,6 @@ from plmetrics.table.common_types import common_type
 from plmetrics.table.prediction_columns import WEIGHT, PredictionColumns, plain_column
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from plmetrics.core.names import SuitePath
     from plmetrics.engine.request import Request, TableView
     from plmetrics.suite.model import Suite

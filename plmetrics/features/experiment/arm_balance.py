@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from plmetrics.core.ops import Array
 from plmetrics.core.special import betainc, chdtrc
 from plmetrics.diagnostics.treatment_balance import APART, CLEAR
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     import polars as pl
-    from numpy.typing import NDArray
 
     from plmetrics.features.experiment.arm_sums import ExperimentSums
-
-    Array = NDArray[np.float64]
 
 MISMATCH = 0.001
 SAMPLE_RATIO_MISMATCH = "sample_ratio_mismatch"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from plmetrics.core.errors import DataError, Problem
+from plmetrics.core.ops import Array
 from plmetrics.engine.streaming import collected_frames
 from plmetrics.features.experiment.design import (
     ARM,
@@ -34,15 +36,9 @@ from plmetrics.features.experiment.outcomes import COVARIATE, VALUE, centred_num
 from plmetrics.table.joins import left_join
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
     from plmetrics.features.experiment.design import ArmConstants, Experiment
     from plmetrics.features.experiment.outcomes import ArmOutcome
     from plmetrics.table.source import Source
-
-    Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

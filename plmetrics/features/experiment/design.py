@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -11,6 +12,7 @@ import polars as pl
 from plmetrics.core.errors import AbsentDataError, ConfigError, DataError, Problem
 from plmetrics.core.hashing import is_key
 from plmetrics.core.names import did_you_mean, name_list
+from plmetrics.core.ops import Array
 from plmetrics.engine.arithmetic import Arithmetic
 from plmetrics.engine.inquiry import answer
 from plmetrics.engine.streaming import collected_frame
@@ -28,14 +30,6 @@ from plmetrics.table.joins import inner_join
 from plmetrics.table.prediction_columns import require
 from plmetrics.table.slice_keys import SliceKey, value_text
 from plmetrics.table.slices import Slices, SliceSet
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
-
 
 ARM, UNIT = "@arm", "@unit"
 MOST_SLICES = 10_000

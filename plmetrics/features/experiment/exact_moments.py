@@ -6,7 +6,7 @@ each, instead of one whose last digits depend on the order of the rows.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
 
 import polars as pl
 
@@ -17,10 +17,7 @@ from plmetrics.engine.streaming import collected_frame, collected_frames
 from plmetrics.features.experiment.outcomes import COVARIATE, SIZES, VALUE, part_column
 from plmetrics.table.joins import inner_join, left_join
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    Outcomes = Sequence[Mapping[str, pl.Expr]]
+Outcomes = Sequence[Mapping[str, pl.Expr]]
 
 _ROWS = "rows"
 _ENTRIES, _RATIO, _AROUND, _HAS_VALUE = "@entries", "@ratio", "@around", "@has_value"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +13,9 @@ from plmetrics.features.experiment.experiment_section import ExperimentPlan, exp
 from plmetrics.features.experiment.outcomes import check_columns
 from plmetrics.features.protocol import Feature, FeatureTable, Outputs, Run
 from plmetrics.report.charts.entry import Entry
-from plmetrics.table.checks import Requirement
+from plmetrics.table.checks import Requirement, is_no_number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from rich.text import Text
 
     from plmetrics.engine.request import Request
@@ -57,7 +56,7 @@ class ExperimentFeature(Feature):
         by_outcome = suite.data.missing == "drop_per_model"
         needs = [Requirement(plan.arm, "null", lambda value: value.is_null(), "arm", (self.key, "arm"))]
         for name in plan.further_columns[1:]:
-            lacks = _never if by_outcome or name in plan.strata else _is_no_number
+            lacks = _never if by_outcome or name in plan.strata else is_no_number
             needs.append(Requirement(name, "null, NaN or infinite", lacks, "experiment", (self.key,)))
         return needs
 
@@ -97,10 +96,6 @@ class ExperimentFeature(Feature):
         from plmetrics.features.experiment.readout_report import readout_lines
 
         return readout_lines(summary.tables[self.key], width, summary.levels[self.key])
-
-
-def _is_no_number(value: pl.Expr) -> pl.Expr:
-    return ~value.cast(pl.Float64, strict=False).is_finite().fill_null(value=False)
 
 
 def _never(value: pl.Expr) -> pl.Expr:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -25,13 +26,10 @@ from plmetrics.table.prediction_columns import UNIT, plain_column, score_column
 from plmetrics.table.slice_keys import value_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from plmetrics.suite.model import Suite
     from plmetrics.suite.sections.basics import SliceSet
     from plmetrics.table.slices import Slices
     from plmetrics.table.source import Source
-
 
 _COLUMNS = {
     "difference": ("difference", "lower", "upper"),

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 
 from plmetrics.features.experiment.design import ARM
 from plmetrics.features.experiment.outcomes import COVARIATE, COVARIATE_SIZE, SIZE, SIZES, VALUE, part_column
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
 
 _ROUNDING = 1e-14
 _NORMAL = 1.959963984540054

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -12,8 +11,7 @@ from plmetrics.core.errors import Collected, ConfigError, DataError, Problem
 from plmetrics.core.names import did_you_mean
 from plmetrics.table.prediction_columns import require
 
-if TYPE_CHECKING:
-    Pair = str | Sequence[str]
+Pair = str | Sequence[str]
 
 VALUE, SIZE, COVARIATE, COVARIATE_SIZE = "value", "size", "covariate", "covariate_size"
 """Numbers of a row: what is averaged over which sizes (1, if there are none), and the same of the covariate."""

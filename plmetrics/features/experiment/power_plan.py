@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import ceil, isfinite
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
 from plmetrics.core.errors import ConfigError, Problem
+from plmetrics.core.ops import Array
 from plmetrics.inference.comparisons.tests.power import (
     LEAST_CLUSTERS,
     detectable_effect,
@@ -22,12 +23,6 @@ from plmetrics.inference.comparisons.tests.power import (
     smallest_effect,
     smallest_size,
 )
-
-if TYPE_CHECKING:
-    from typing import Any
-
-    from plmetrics.inference.comparisons.tests.outcome import Array
-
 
 _MOST_SPREADS = 1e6
 """Largest effect that is looked for, in standard deviations."""

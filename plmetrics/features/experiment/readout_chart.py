@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
@@ -11,7 +11,7 @@ from plmetrics.features.experiment.experiment_section import TASK
 from plmetrics.report.charts.figure import Figure
 from plmetrics.report.charts.panels import column_of_panels
 from plmetrics.report.charts.rendering import require
-from plmetrics.report.charts.selection import NothingToDraw, check_names
+from plmetrics.report.charts.selection import NothingToDraw, Selection, check_names
 from plmetrics.report.charts.slices.estimate_texts import estimate_texts, minus
 from plmetrics.report.charts.slices.panels import Texts, headed_panel
 from plmetrics.report.charts.slices.rows import add_heading, look_where, with_marks
@@ -19,9 +19,6 @@ from plmetrics.report.charts.texts import short
 from plmetrics.report.charts.words import first_facts
 from plmetrics.report.numbers import count, level_text, number, p_value, plural
 from plmetrics.report.slice_names import with_slice_names
-
-if TYPE_CHECKING:
-    from plmetrics.report.charts.selection import Selection
 
 MOST_ROWS = 60
 _MISMATCH = "sample_ratio_mismatch"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
 
 import polars as pl
 from rich.text import Text
@@ -21,6 +21,7 @@ from plmetrics.report.layout import (
 )
 from plmetrics.report.numbers import (
     MISSING,
+    Row,
     count,
     level_text,
     number_or_missing,
@@ -29,11 +30,6 @@ from plmetrics.report.numbers import (
     row_estimate,
 )
 from plmetrics.report.slice_names import with_slice_names
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    Row = dict[str, Any]
 
 _SHOWN = 40
 """Rows of an outcome, and outcomes, at most."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array
 from plmetrics.core.results import EXPERIMENT_SCHEMA
 from plmetrics.features.experiment.arm_balance import arm_shares, sample_ratio
 from plmetrics.inference.comparisons.correction import adjust_families
@@ -28,15 +31,9 @@ from plmetrics.inference.comparisons.tests.power import (
 from plmetrics.inference.comparisons.tests.sequential import always_valid_tests, look_shares, sequential_tests
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
     from plmetrics.features.experiment.arm_sums import ArmSums, ExperimentSums
     from plmetrics.features.experiment.experiment_section import Sequential
     from plmetrics.inference.comparisons.tests.outcome import TestOutcomes
-
-    Array = NDArray[np.float64]
 
 _FEW_UNITS = 30
 _UNEVEN = 0.9

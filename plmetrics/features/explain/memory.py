@@ -7,6 +7,7 @@ stage is the peak. Python, Polars and what else is loaded at the start come on t
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -31,8 +32,6 @@ from plmetrics.states.scores.grid.grid_tally import FINE_BINS
 from plmetrics.states.scores.sliced_scores import CLASSES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     import polars as pl
 
     from plmetrics.engine.run_plan import RunPlan

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +17,6 @@ from plmetrics.features.explain.query_plans import count_columns, fallbacks, sca
 from plmetrics.features.registry import counting, features_of, rounding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     import polars as pl
 
     from plmetrics.engine.request import Request

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import polars as pl
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _IN_MEMORY = re.compile(r'fillcolor="0\.0 0\.3 1\.0"')
 _LABEL = re.compile(r'label="((?:[^"\\]|\\.)*)"')

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,13 +19,10 @@ from plmetrics.states.scores.grid.grid_tally import FINE_BINS, UNBLOCKED, BinKin
 from plmetrics.states.scores.sliced_scores import Binning
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from plmetrics.catalogue.metric import Metric
     from plmetrics.core.errors import Problem
     from plmetrics.engine.request import Request
     from plmetrics.engine.run_plan import RunPlan
-
 
 _NUMBER = 8
 _KEY, _CUT = 2.0, 2.2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -9,12 +10,9 @@ from plmetrics.diagnostics.run_warnings import sample_warnings
 from plmetrics.engine.memory.budget import LIBRARIES, round_up
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from plmetrics.engine.request import Request
     from plmetrics.engine.run_plan import RunPlan
     from plmetrics.features.explain.work import Time
-
 
 LONG = 600.0
 """Seconds by the clock from which a run over all rows is worth a word."""

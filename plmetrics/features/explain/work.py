@@ -7,6 +7,7 @@ measured by a benchmark on a machine that `costs.json` names.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -20,15 +21,12 @@ from plmetrics.states.scores.coarse import EXACT_REPLICATES, coarse_number
 from plmetrics.states.scores.grid.grid_tally import FINE_BINS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     import polars as pl
 
     from plmetrics.engine.request import Request
     from plmetrics.engine.run_plan import RunPlan
     from plmetrics.features.explain.memory import Sizes
     from plmetrics.features.explain.passes import Pass
-
 
 LINES = frozenset({"csv", "ndjson"})
 """Formats of text, whose every byte is parsed."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array
 from plmetrics.core.results import LABELLING_SCHEMA, in_schema
 from plmetrics.core.special import stdtrit
 from plmetrics.inference.comparisons.independent import satterthwaite
@@ -18,13 +21,7 @@ from plmetrics.suite.sections.labels import SIDES, side_column
 from plmetrics.table.tags import in_result_order
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
     from plmetrics.inference.subject import Analysis, SetStates
-
-    Array = NDArray[np.float64]
 
 _SLICES_AT_ONCE = 256
 _ROUNDING = 1e-10

@@ -9,6 +9,7 @@ is positive, every attribute is right for 99.9 % of the rows.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -25,10 +26,7 @@ from plmetrics.table.common_types import common_type
 from plmetrics.table.prediction_columns import LABEL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from plmetrics.engine.request import TableView
-
 
 _CONSTANT = 2.0**-48
 """A column whose values lie no further apart than this part of their size is constant, but for rounding."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.core.errors import errors_at
@@ -11,7 +12,6 @@ from plmetrics.features.protocol import CountedRows, Feature, FeatureTable, Outp
 from plmetrics.suite.sections.section import HANDED_OVER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     import polars as pl

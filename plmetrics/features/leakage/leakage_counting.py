@@ -6,6 +6,7 @@ their rows, which several states may share. Folds are not looked at: a cross-val
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import chain
@@ -29,14 +30,11 @@ from plmetrics.features.leakage.training_rows import (
 from plmetrics.states.state_format import Builder, Part, SavedState
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from plmetrics.engine.request import TableView
     from plmetrics.features.protocol import CountedRows
     from plmetrics.features.stored.alignment import AlignedStates
     from plmetrics.suite.model import Suite
     from plmetrics.table.source import Source
-
 
 _PATH = ("leakage",)
 _IN_TABLE = 10

@@ -14,9 +14,7 @@ if TYPE_CHECKING:
     from plmetrics.suite.problems import Findings
     from plmetrics.suite.sections.section import ReadMetric
 
-
 _PATH = ("leakage",)
-
 
 Limit = Annotated[int, Field(ge=0)] | Annotated[float, Field(gt=0, lt=1)]
 

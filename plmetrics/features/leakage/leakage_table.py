@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -11,8 +12,6 @@ from plmetrics.core.results import LEAKAGE_SCHEMA, gate_table
 from plmetrics.features.leakage.leakage_section import Leakage
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from plmetrics.features.leakage.training_rows import LeakageFinding
     from plmetrics.suite.model import Suite
 

@@ -8,6 +8,7 @@ metrics, and folds and duplicates are looked for within each repeat, configurati
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import xor
@@ -23,8 +24,6 @@ from plmetrics.table.prediction_columns import WEIGHT, require
 from plmetrics.table.prediction_table import unchecked_table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from plmetrics.core.names import SuitePath
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import TableView

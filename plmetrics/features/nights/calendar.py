@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from functools import cached_property
-from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from plmetrics.core.durations import Duration, as_utc
 from plmetrics.core.errors import ConfigError, Problem
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _WEEK = re.compile(r"(\d{4})-W(\d\d)", re.ASCII)
 _MONTH = re.compile(r"(\d{4})-(\d\d)", re.ASCII)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -38,17 +39,13 @@ from plmetrics.report.layout import (
     to_text,
 )
 from plmetrics.report.numbers import MISSING as UNDEFINED
-from plmetrics.report.numbers import ValueText, estimate, number, plural
+from plmetrics.report.numbers import Row, ValueText, estimate, number, plural
 from plmetrics.report.sections.overall import metric_label
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from plmetrics.features.nights.interval_history import History
     from plmetrics.report.summary import Summary
 
-
-Row = dict[str, Any]
 BLOCKS = "▁▂▃▄▅▆▇█"
 GAP = "·"
 CHANGE = "|"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -16,11 +17,9 @@ from plmetrics.runs.reading import AbsentRun
 from plmetrics.runs.work_folder import RECORD
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from os import PathLike
 
     from plmetrics.table.storage.places import Place
-
 
 OVERALL = "overall"
 _EVERY = (

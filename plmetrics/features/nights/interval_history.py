@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -33,8 +34,6 @@ from plmetrics.runs.history.previous_runs import complete_runs
 from plmetrics.runs.reading import AbsentRun, RunFault, StoredRun, read_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from plmetrics.table.storage.places import Place
 
 CURRENT, SUPERSEDED, MISSING, DAMAGED = "current", "superseded", "missing", "damaged"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -16,8 +17,6 @@ from plmetrics.suite.sections.references import DurationText, IntervalReference
 from plmetrics.suite.sections.section import Column, Section
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from plmetrics.suite.model import Suite
     from plmetrics.suite.problems import Findings
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,6 @@ from plmetrics.features.nights.interval_section import IntervalSection, decompos
 from plmetrics.features.nights.references import intervals_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from datetime import datetime
 
     from plmetrics.features.nights.calendar import Calendar, Interval

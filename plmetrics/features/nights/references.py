@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
@@ -17,8 +18,6 @@ from plmetrics.runs.record import suite_content
 from plmetrics.suite.sections.references import Band, IntervalReference
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
     import polars as pl
 
     from plmetrics.core.results import RecordedInterval

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from plmetrics.table.formats.hive import Partitions
     from plmetrics.table.source import Source
 
-
 _HOURS = "%Y-%m-%dT%H"
 _HINT = "name the first one: --interval 2026-11-20"
 

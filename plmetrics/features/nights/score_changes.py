@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
@@ -12,6 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plmetrics.core.errors import PlmetricsError
+from plmetrics.core.ops import Array
 from plmetrics.features.nights.states import IntervalState, alike_states, state_suite
 from plmetrics.features.stored.capture import blocks_in
 from plmetrics.features.stored.compatibility import check_compatible
@@ -31,14 +33,9 @@ from plmetrics.states.state_format import CELL, Part, SavedState
 from plmetrics.table.slices import Slices, SliceSet, order
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
-
     from plmetrics.features.stored.alignment import StateReference
     from plmetrics.runs.reading import StoredRun
     from plmetrics.suite.model import Suite
-
-
-Array = NDArray[np.float64]
 
 MOST_SLICES = 64
 """Of more slices, those that weigh least are in `rest`."""

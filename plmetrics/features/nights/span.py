@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from os import PathLike
 from typing import TYPE_CHECKING
@@ -14,8 +15,6 @@ from plmetrics.features.nights.states import STATE
 from plmetrics.runs.files import place_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from plmetrics.states.state_format import State
     from plmetrics.table.storage.places import Place
 

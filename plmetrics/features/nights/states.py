@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -18,8 +19,6 @@ from plmetrics.runs.files import create, environment_faults, make_directory, siz
 from plmetrics.runs.record import fingerprint
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
     from plmetrics.features.stored.state_of_rows import Stage
     from plmetrics.runs.reading import StoredRun
     from plmetrics.states.state_format import Head

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from plmetrics.suite.problems import Findings
     from plmetrics.suite.sections.section import ReadMetric
 
-
 MOST_PROCESSORS = 4096
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
@@ -20,9 +21,6 @@ from plmetrics.table.formats.lakehouse import ListedFiles, Listing
 from plmetrics.table.formats.reader import FileFormat, Reader
 from plmetrics.table.source import Source, schema_of
 from plmetrics.table.stamps import stamps_now
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 
 def table_content(source: Source) -> dict[str, Any]:

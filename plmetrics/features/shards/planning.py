@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path, PurePosixPath
@@ -33,14 +34,11 @@ from plmetrics.suite.yaml.dump import readable, suite_content
 from plmetrics.table.files import shown_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     from plmetrics.engine.request import Request
     from plmetrics.features.stored.state_of_rows import Stage
     from plmetrics.suite.model import Suite
     from plmetrics.table.source import Source
     from plmetrics.table.storage.places import Place
-
 
 _ELSEWHERE = ("notify", "output", "engine", "keep")
 """Keys of a suite that workers do not read."""

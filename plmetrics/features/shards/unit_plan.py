@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -14,8 +15,6 @@ from plmetrics.runs.files import environment_faults, make_directory, write_atomi
 from plmetrics.table.files import shown_path
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from plmetrics.table.storage.places import Place
 
 FORMAT = 1

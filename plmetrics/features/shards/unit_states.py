@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
@@ -31,7 +32,6 @@ from plmetrics.table.opening import open_source
 from plmetrics.table.stamps import stamps_now
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     import pyarrow as pa
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from plmetrics.suite.model import Suite
     from plmetrics.table.source import Source
     from plmetrics.table.storage.places import Place
-
 
 _DECISIVE = ("plmetrics", "polars", "hash")
 TASK = f"{__name__}:states_of_batches"
@@ -95,7 +94,7 @@ def write_unit(text: str) -> str:
     job = UnitJob(**json.loads(text))
     plan, suite, variables, constants = _plan(job.plan, _stamp(job.plan))
     unit = plan.unit(job.unit)
-    path = unit_path(place_of(job.output), plan, unit)
+    path = place_of(job.output) / f"{plan.name}-{unit.short_id}{ENDING}"
     try:
         stored = _valid(path, unit)
         if stored is not None:
@@ -110,11 +109,6 @@ def write_unit(text: str) -> str:
         variables.mask(error)
         raise
     return json.dumps({"path": str(path), "rows": head.rows["read"], "again": False})
-
-
-def unit_path(folder: Place, plan: UnitPlan, unit: Unit) -> Place:
-    """The file of a unit's state."""
-    return folder / f"{plan.name}-{unit.short_id}{ENDING}"
 
 
 def _stamp(plan: str) -> Stamp:

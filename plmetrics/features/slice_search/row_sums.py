@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from plmetrics.core.exact_sums import PARTS, SplitSums
 from plmetrics.engine.aggregate.row_plan import BLOCK
@@ -19,10 +21,6 @@ from plmetrics.table.checks import bad_rows, valid_column
 from plmetrics.table.prediction_columns import LABEL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
     from plmetrics.catalogue.metric import Metric
     from plmetrics.engine.run_plan import RunPlan
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from plmetrics.core.errors import Collected, DataError, Problem
 from plmetrics.core.hashing import SAMPLE_SALT, mix_expr
+from plmetrics.core.ops import Array
 from plmetrics.core.quantiles import quantile_edges
 from plmetrics.core.slice_texts import NULL, quote
 from plmetrics.engine.streaming import collected_frames
@@ -23,17 +24,12 @@ from plmetrics.table.slice_keys import SliceKey, bin_index, place_in, refuse_nam
 from plmetrics.table.slices import plain_values
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from plmetrics.engine.run_plan import RunPlan
     from plmetrics.suite.model import Suite
 
 _DECIMALS = 300
 SAMPLE_ROWS = 500_000
 """Above so many rows, bins come from every k-th unit."""
-
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

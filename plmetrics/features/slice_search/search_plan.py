@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from plmetrics.core.hashing import SEARCH_SALT, mix_expr, mix_int
 from plmetrics.engine.aggregate.row_plan import BLOCK
@@ -19,27 +21,19 @@ from plmetrics.table.prediction_columns import UNIT
 from plmetrics.table.slices import LOOKUP_CELLS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
     from plmetrics.engine.run_plan import RunPlan
     from plmetrics.features.slice_search.search_columns import Encoding, SearchedColumn
     from plmetrics.features.slice_search.search_section import FindSlices
 
 LEAST_GROUPS = 20_000
 
-
 GROUPS = 600_000
 """The most groups of one grouping."""
-
 
 GROUPS_A_PASS = 4_000_000
 """The most groups that the groupings of one scan have together."""
 
-
 BATCH_ROWS = 1_000_000
-
 
 _WORDS = 1 << 64
 

@@ -7,12 +7,14 @@ A crossing's sums are those of an ordinary slice set whose blocks are the search
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.engine.aggregate.aggregation import refuse_bad
@@ -42,17 +44,12 @@ from plmetrics.suite.sections.uncertainty import Uncertainty
 from plmetrics.table.checks import SCORED, VALID, scored_column, valid_column
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
     from plmetrics.engine.request import Request
     from plmetrics.engine.run_plan import RunPlan
     from plmetrics.features.slice_search.search_columns import Encoding, SearchedColumn
     from plmetrics.suite.model import Suite
     from plmetrics.table.prediction_table import PredictionTable
     from plmetrics.table.source import Source
-
 
 _CELL = "@cell"
 _MOST = 24

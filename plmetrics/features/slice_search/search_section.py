@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from pydantic import Field
@@ -13,8 +14,6 @@ from plmetrics.suite.sections.basics import Correction, Level, NamedMetric  # no
 from plmetrics.suite.sections.section import MOST_ROWS, OneOrMore, Section
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from plmetrics.core.names import SuitePath
     from plmetrics.suite.sections.section import ReadMetric
 

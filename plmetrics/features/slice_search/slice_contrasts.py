@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array
 from plmetrics.core.special import stdtr, stdtrit
 from plmetrics.inference.comparisons.tests.arms import Moments
 from plmetrics.inference.estimate import effective_blocks
@@ -15,11 +17,8 @@ from plmetrics.inference.metric_values import conditions, value_or_nan
 from plmetrics.inference.sums import COUNTS, ModelSums
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from plmetrics.catalogue.metric import Metric
 
-Array = NDArray[np.float64]
 Sums = dict[str, Array]
 """Columns of sums, each `[slice, block]`."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +11,6 @@ from plmetrics.features.slice_search.search_section import FindSlices
 from plmetrics.report.charts.entry import Entry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     import polars as pl
 
     from plmetrics.engine.request import Request

@@ -6,6 +6,7 @@ What it chose is estimated anew on units that had no say in the choice.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array
 from plmetrics.core.results import FOUND_SLICES_SCHEMA
 from plmetrics.core.slice_texts import quote
 from plmetrics.core.threads import batches
@@ -22,15 +24,12 @@ from plmetrics.features.slice_search.slice_contrasts import Contrast, Sums, cont
 from plmetrics.inference.comparisons.correction import adjust
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from plmetrics.features.slice_search.search_plan import Crossing, SearchPlan, SearchStates
     from plmetrics.features.slice_search.search_section import FindSlices
     from plmetrics.suite.model import Suite
     from plmetrics.suite.sections.uncertainty import Uncertainty
     from plmetrics.table.source import Source
 
-Array = NDArray[np.float64]
 Name = frozenset[tuple[int, int]]
 """A slice: numbers of columns with the codes that they have in it."""
 

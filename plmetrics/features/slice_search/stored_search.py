@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from plmetrics.core.exact_sums import Addition
 from plmetrics.engine.binding.bind import bind
@@ -38,10 +40,6 @@ from plmetrics.features.stored.stored_state import suite_of
 from plmetrics.states.state_format import CELL, Builder, Part, SavedState
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
     from plmetrics.features.protocol import CountedRows
     from plmetrics.features.stored.alignment import AlignedStates
     from plmetrics.suite.model import Suite

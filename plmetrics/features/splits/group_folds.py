@@ -6,7 +6,7 @@ the order of their hashes: that order decides between equals.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
@@ -16,10 +16,6 @@ from plmetrics.core.errors import DataError, Problem
 from plmetrics.engine.streaming import collected_frame
 from plmetrics.features.splits.hash_parts import HASH, KeyHash
 from plmetrics.table.joins import left_join
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 Counts = NDArray[np.int64]
 Shares = NDArray[np.float64]

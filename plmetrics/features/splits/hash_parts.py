@@ -7,9 +7,9 @@ column itself is then a comparison a row: no sort, and nothing to hold.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -20,9 +20,6 @@ from plmetrics.core.hashing import FOLD_SALT, is_key, key_word, mix_expr, mix_in
 from plmetrics.engine.streaming import collected_frame
 from plmetrics.table.joins import left_join
 from plmetrics.table.prediction_columns import require
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 HASH = "@@hash"
 MOST_STRATA = 100_000

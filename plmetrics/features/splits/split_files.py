@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -15,8 +16,6 @@ from plmetrics.engine.streaming import write_rows
 from plmetrics.runs.files import environment_faults, replacement
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from plmetrics.table.formats.reader import FileFormat, Reader
     from plmetrics.table.source import Source
 

@@ -10,6 +10,7 @@ on machines; rows with one key stay together. Without it, the key is the number 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -30,8 +31,6 @@ from plmetrics.features.splits.split_request import (
 from plmetrics.features.splits.time_splits import time_ordered
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from plmetrics.suite.python_types import Table
 
 __all__ = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 import polars as pl
 import polars.selectors as cs
+from numpy.typing import NDArray
 
 from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.engine.faults import reading
@@ -27,14 +29,9 @@ from plmetrics.table.checks import UNORDERED, UNORDERED_HINT, is_unordered, one_
 from plmetrics.table.prediction_columns import require
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
     from plmetrics.suite.python_types import Table
 
     Counts = NDArray[np.int64]
-
 
 Span: TypeAlias = int | float | str | timedelta
 

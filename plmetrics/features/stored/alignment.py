@@ -5,21 +5,17 @@ Units keep their hashes while they are few, and fold when there are more.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from plmetrics.core.hashing import OWN_BLOCK_LIMIT
 from plmetrics.engine.streaming import collected_frame
 from plmetrics.states.state_format import BLOCK, BLOCKS, PART, Builder, Head, Part, SavedState
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from plmetrics.core.exact_sums import integer_parts
 from plmetrics.core.hashing import unit_hash
@@ -34,10 +36,6 @@ from plmetrics.states.state_format import BLOCK, BLOCKS, CELL, Builder, Part, fr
 from plmetrics.table.prediction_columns import UNIT
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
     from plmetrics.states.bin_sums import BinSums
     from plmetrics.states.scores.grid.grid_tally import BinKind
     from plmetrics.states.scores.grid.run_grids import Grids
@@ -45,7 +43,6 @@ if TYPE_CHECKING:
     from plmetrics.table.slice_keys import SliceKey
     from plmetrics.table.slices import Cube
     from plmetrics.table.source import Source
-
 
 BAD = "bad"
 _WHOLE = np.zeros(1, dtype=np.uint64)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -16,9 +17,6 @@ from plmetrics.features.registry import features_in
 from plmetrics.features.stored.alignment import StateReference, tables
 from plmetrics.features.stored.stored_state import differences, suite_of
 from plmetrics.states.state_format import BLOCKS, PART, Head, frame_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
 
 _SAME = "write them with the constants of one: plmetrics state SUITE --constants "
 _ONE_TYPE = "write the column with one type, or derive one, as CAST(x AS VARCHAR) does; and the states again"

@@ -8,11 +8,13 @@ sums.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from plmetrics.core.exact_sums import FIXED
 from plmetrics.core.hashing import block_numbers
@@ -20,10 +22,6 @@ from plmetrics.states.moments import CENTRE, Centres, Moment, about_common_centr
 from plmetrics.states.state_format import BLOCK, CELL
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
     from plmetrics.features.stored.alignment import AlignedStates, MergedBlocks
 
 _SPARE = 4

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from math import nan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array
 from plmetrics.engine.prepare.constants import Constants
 from plmetrics.states.scores.bin_lookup import Keys
 from plmetrics.states.scores.grid.roll_up import NO_ENDS
@@ -16,14 +19,8 @@ from plmetrics.states.scores.grid.run_grids import Cuts, ModelGrid
 from plmetrics.states.state_format import CELL, PLACES, SUMS, Builder, Part, SavedState
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from plmetrics.states.scores.coarse import Array
     from plmetrics.states.scores.grid.run_grids import Grids
     from plmetrics.table.slice_keys import SliceKey
-
 
 LOW, HIGH = "@low", "@high"
 ENDS = pl.Schema({CELL: pl.UInt32(), LOW: pl.Float64(), HIGH: pl.Float64()})

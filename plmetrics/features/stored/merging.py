@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -16,9 +17,6 @@ from plmetrics.features.stored.summation import add_parts
 from plmetrics.states.state_format import BLOCK, CELL, PART, Builder, Head, Part, SavedState
 from plmetrics.table.joins import left_join
 from plmetrics.table.slices import order
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
 
 _NEW = "@new"
 _SMALL = ("cells", "slices", "edges", "usual", "cuts", "queries", "drift_cells")

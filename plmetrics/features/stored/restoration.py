@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from plmetrics.core.exact_sums import Addition
+from plmetrics.core.ops import Array
 from plmetrics.engine.aggregate.aggregation import Aggregates, collect_aggregates, needs_rows
 from plmetrics.engine.aggregate.row_plan import BLOCK as ROW_BLOCK
 from plmetrics.engine.binding.bind import bind
@@ -34,14 +37,9 @@ from plmetrics.table.slices import Cube, SliceSet, plan_cubes
 from plmetrics.table.source import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from numpy.typing import NDArray
-
     from plmetrics.engine.prepare.constants import Constants
     from plmetrics.engine.request import Request, TableView
     from plmetrics.states.bin_sums import BinSums
-    from plmetrics.states.scores.coarse import Array
     from plmetrics.suite.model import Suite
 
     Scores = Iterator[tuple[str, str | None, Callable[[int], SlicedGrid]]]

@@ -8,23 +8,20 @@ from the number of bytes. A piece without gaps holds a count for every slot from
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from plmetrics.states.state_format import CELL, Part
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    Slots = NDArray[np.int64]
-    Counts = NDArray[np.float64]
-    PieceColumns = dict[str, Slots | list[bytes]]
+Slots = NDArray[np.int64]
+Counts = NDArray[np.float64]
+PieceColumns = dict[str, Slots | list[bytes]]
 
 FIRST, LAST, ENTRIES, GAPS, COUNTS = "@first", "@last", "@entries", "@gaps", "@counts"
 KEYS = "@keys"

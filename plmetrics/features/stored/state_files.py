@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -31,7 +32,6 @@ from plmetrics.table.files import shown_path
 from plmetrics.table.formats.footer import FooterError, footer_rows, read_footer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
     from os import PathLike
 
     from plmetrics.table.storage.places import Place

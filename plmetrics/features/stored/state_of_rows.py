@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from plmetrics.core.errors import Problem
@@ -24,7 +25,6 @@ from plmetrics.runs.record import fingerprint
 from plmetrics.states.state_format import Head, State
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from contextlib import AbstractContextManager
     from pathlib import Path
 

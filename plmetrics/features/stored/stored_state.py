@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +18,6 @@ from plmetrics.table.files import shown_path
 from plmetrics.table.stamps import digests_of, watch_stamps
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from plmetrics.table.source import Source
     from plmetrics.table.storage.places import Place
 

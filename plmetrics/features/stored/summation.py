@@ -6,12 +6,14 @@ array is as large as all there could be, and the fastest by far where much of th
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from plmetrics.core.hashing import block_numbers
 from plmetrics.core.threads import ahead, parallel_map
@@ -33,13 +35,7 @@ from plmetrics.features.stored.sparse_counts import (
 from plmetrics.states.scores.grid.grid_tally import UNBLOCKED
 from plmetrics.states.state_format import Builder, Part
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    Slots = NDArray[np.int64]
-
+Slots = NDArray[np.int64]
 
 _SPARE = 8
 _FEW = 1 << 22

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,8 +16,6 @@ from plmetrics.suite.sections.basics import BY_FOLD
 from plmetrics.suite.sections.compare import OF_ROWS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from plmetrics.suite.model import Suite
     from plmetrics.suite.yaml.variables import TextTemplate
     from plmetrics.table.source import Source

@@ -5,11 +5,13 @@ Else as independent samples: what its table `metrics` says against what that of 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from plmetrics.catalogue.metric import TOTAL, Metric
 from plmetrics.core.results import TableSchema, in_schema
@@ -26,10 +28,6 @@ from plmetrics.inference.contrasts import UNEQUAL_ROWS
 from plmetrics.inference.tables import COMPARED_SCHEMA, INDEPENDENT_TEST, comparison_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
     from plmetrics.inference.comparisons.paired_bootstrap import Difference
     from plmetrics.suite.sections.basics import ContrastScale
 

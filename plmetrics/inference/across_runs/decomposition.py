@@ -8,24 +8,21 @@ more slice, `rest`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array
 from plmetrics.core.results import DECOMPOSITION_SCHEMA
 from plmetrics.suite.sections.references import IntervalReference
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     from plmetrics.catalogue.metric import Metric
     from plmetrics.inference.comparisons.paired_bootstrap import Difference
     from plmetrics.suite.model import Suite
-
-Array = NDArray[np.float64]
 
 PARTS = ("within", "mix", "total")
 REST = "rest"

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array
 from plmetrics.core.threads import parallel_map, steps
 from plmetrics.inference.metric_values import conditions, finalise, finalising, score_view, value_or_nan
 from plmetrics.inference.records import end_to_end
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from plmetrics.catalogue.metric import Metric
     from plmetrics.states.sums import View
 
-Array = NDArray[np.float64]
 Kinds = NDArray[np.int8]
 
 BEFORE, SHARE, SCORES, AFTER = range(4)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array
 from plmetrics.core.threads import steps
 from plmetrics.inference.across_runs.decomposition import (
     PARTS,
@@ -28,15 +30,12 @@ from plmetrics.inference.records import end_to_end
 from plmetrics.inference.weights import Nudges
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     import polars as pl
 
     from plmetrics.inference.across_runs.decomposition import SetMetric
     from plmetrics.inference.subject import Analysis, SetStates
     from plmetrics.states.sums import View
 
-Array = NDArray[np.float64]
 _SLICES_AT_ONCE = 512
 _SIZE = "size"
 

@@ -8,22 +8,19 @@ mean of what it does first and of what it does second. Together they are the Sha
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import factorial
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core.hashing import ORDER_SALT, mix, mix_int
+from plmetrics.core.ops import Array
 from plmetrics.inference.across_runs.mixtures import AFTER, BEFORE, SCORES, SHARE, Kinds, Worth
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 Places = NDArray[np.int64]
-Array = NDArray[np.float64]
-
 
 MOST_EXACT = 12
 """Of so many slices every coalition is looked at."""

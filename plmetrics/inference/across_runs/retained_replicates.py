@@ -6,20 +6,18 @@ have drawn the same units in each replicate, so that replicates of one may be he
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from plmetrics.core.slice_texts import rename_slices
 from plmetrics.inference.tables import WHOLE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
     from plmetrics.catalogue.metric import Metric
     from plmetrics.inference.subject import Analysis, SliceEstimates
 

@@ -5,13 +5,14 @@ Denominators of means in slices, which a run keeps, part a later change into wit
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array
 from plmetrics.inference.across_runs.comparisons import NOTE
 from plmetrics.inference.across_runs.decomposition import (
     PARTS,
@@ -33,12 +34,8 @@ from plmetrics.inference.comparisons.tests.arms import Moments
 from plmetrics.inference.intervals.spread import DEGENERATE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from plmetrics.inference.across_runs.decomposition import SetMetric
     from plmetrics.suite.model import Suite
-
-Array = NDArray[np.float64]
 
 KNOWN = "shares of slices are taken as known"
 """Addition to the note where the number of units of a run is unknown."""

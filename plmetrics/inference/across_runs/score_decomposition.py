@@ -14,12 +14,14 @@ what the shares of the slices do by themselves.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array, Texts
 from plmetrics.inference.across_runs.comparisons import NOTE
 from plmetrics.inference.across_runs.decomposition import PARTS, SetMetric, part_rows
 from plmetrics.inference.across_runs.mixtures import SlicedPair, Worth, replicate_worths, weighted_worths
@@ -29,15 +31,10 @@ from plmetrics.inference.estimate import Estimate, effective_blocks
 from plmetrics.inference.weights import draw_weights
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     import polars as pl
 
     from plmetrics.catalogue.metric import Metric
     from plmetrics.suite.sections.uncertainty import Uncertainty
-
-Array = NDArray[np.float64]
-Texts = NDArray[np.object_]
 
 SLICE_PARTS = ("within", "mix", "shapley")
 _ROUNDING = 1e-14
@@ -47,7 +44,6 @@ COLUMNS = "shares of the column's values, by reweighting"
 """Note of the rows of columns."""
 
 _NO_REPLICATES = "no replicates"
-
 
 _ROOM = 1 << 22
 """So many numbers of replicates are made at a time."""

@@ -5,11 +5,13 @@ Where they are not, values are independent samples. Pairs hold the replicates of
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from plmetrics.core.results import RecordedMasses, first_rows
 from plmetrics.inference.across_runs.retained_replicates import RunReplicates, Sharing, as_replicates, sharing
@@ -30,10 +32,6 @@ from plmetrics.inference.records import entries_of
 from plmetrics.inference.tables import TESTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
     from plmetrics.catalogue.metric import Metric
     from plmetrics.suite.sections.basics import ContrastScale
     from plmetrics.suite.sections.uncertainty import Uncertainty
@@ -47,7 +45,6 @@ ROUNDING = 1e-9
 """By what share of their size values are taken as the same: sums of floats in another order differ a little."""
 
 _OCCURRENCE, _OCCURRENCES = "@occurrence", "@occurrences"
-
 
 NOT_IN_RUN = "not_in_run"
 _PLACE, _CURRENT, _EARLIER = "@place", "@current", "@earlier"

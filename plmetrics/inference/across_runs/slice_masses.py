@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from plmetrics.inference.across_runs.decomposition import subjects
+from plmetrics.core.ops import Array
+from plmetrics.inference.across_runs.decomposition import SetMetric, subjects
 from plmetrics.inference.metric_values import value_or_nan
 from plmetrics.inference.sums import ModelSums
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from plmetrics.core.results import RecordedMasses
-    from plmetrics.inference.across_runs.decomposition import SetMetric
     from plmetrics.inference.subject import Analysis
     from plmetrics.states.sums import SlicedSums, View
     from plmetrics.suite.model import Suite
-
-Array = NDArray[np.float64]
 
 WHOLE = "all"
 _NEGLIGIBLE = 1e-12

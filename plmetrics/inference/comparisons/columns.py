@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,8 +11,6 @@ import polars as pl
 from plmetrics.inference.comparisons.tests.outcome import OK, TestOutcomes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from plmetrics.inference.comparisons.posteriors import Posterior
 
 

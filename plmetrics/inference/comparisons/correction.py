@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import isnan
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from plmetrics.core.errors import ConfigError
+from plmetrics.core.ops import Array
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-Array = NDArray[np.float64]
 Correction = Literal["holm", "bonferroni", "benjamini_hochberg", "none"]
 
 

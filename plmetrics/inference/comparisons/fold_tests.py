@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
+from plmetrics.core.ops import Array, Codes
 from plmetrics.inference.comparisons.columns import posterior_columns, tested_columns
-from plmetrics.inference.comparisons.tests.outcome import Array, TestOutcomes
+from plmetrics.inference.comparisons.tests.outcome import TestOutcomes
 from plmetrics.inference.comparisons.tests.paired_t import five_by_two, t_tests
 from plmetrics.inference.comparisons.tests.wilcoxon import wilcoxon_tests
 from plmetrics.suite.sections.compare import POSTERIORS, by_fold
 from plmetrics.table.joins import inner_join
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
     from plmetrics.suite.sections.section import ComparisonTest
-
-    Codes = NDArray[np.int64]
 
 GROUP = ["slice_set", "slice", "metric"]
 _FOLD = ["repeat", "fold"]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array, Texts
 from plmetrics.inference.comparisons.moderation import SampleErrors, widen
 from plmetrics.inference.comparisons.paired_bootstrap import (
     Difference,
@@ -22,9 +23,6 @@ from plmetrics.inference.intervals.spread import DEGENERATE, block_factor
 
 if TYPE_CHECKING:
     from plmetrics.suite.sections.basics import ContrastScale
-
-Array = NDArray[np.float64]
-Texts = NDArray[np.object_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

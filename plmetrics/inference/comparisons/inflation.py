@@ -19,13 +19,12 @@ from numpy.typing import NDArray
 
 from plmetrics.catalogue.metric import Metric, leaves
 from plmetrics.catalogue.needs import Bins
+from plmetrics.core.ops import Array
 from plmetrics.inference.comparisons.paired_bootstrap import Difference, student_test
 from plmetrics.inference.intervals.spread import block_factor, standard_error
 
 if TYPE_CHECKING:
     from plmetrics.inference.estimate import Estimate
-
-Array = NDArray[np.float64]
 
 UNEQUAL_NOISE = "unequal_noise"
 """The status of an interval that is not made, because noise adds more to one side than to the other."""

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array
 from plmetrics.inference.intervals.spread import standard_error
 
 if TYPE_CHECKING:
     from plmetrics.inference.estimate import Estimate
-
-Array = NDArray[np.float64]
 
 _PRIOR_BLOCKS = 20
 """So many blocks the spread of the larger sample counts for."""

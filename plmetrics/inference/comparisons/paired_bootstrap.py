@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array, Flags, Texts
 from plmetrics.core.special import stdtr, stdtrit
 from plmetrics.inference.comparisons.moderation import SampleErrors, moderating_errors, widen
 from plmetrics.inference.estimate import Estimate
@@ -15,13 +17,6 @@ from plmetrics.inference.intervals.closed_forms import hidden_error
 from plmetrics.inference.intervals.spread import DEGENERATE, Spread, replicate_spread, standard_error
 from plmetrics.inference.records import end_to_end
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-
-Array = NDArray[np.float64]
-Texts = NDArray[np.object_]
-Flags = NDArray[np.bool_]
 PValue = Literal["t", "percentile"]
 
 _SCREENED, _APART = 8, 1e-9

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from plmetrics.core.errors import ConfigError
+from plmetrics.core.ops import Array
 from plmetrics.core.special import stdtr, stdtrit
-from plmetrics.inference.comparisons.tests.outcome import OK, TOO_FEW, Array, as_pair, level_of, positive
+from plmetrics.inference.comparisons.tests.outcome import OK, TOO_FEW, as_pair, level_of, positive
 from plmetrics.inference.comparisons.tests.paired_t import moments
 
 _AT_ONCE = 1 << 22

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -19,8 +20,6 @@ from plmetrics.inference.comparisons.tests.outcome import OK, TOO_FEW
 from plmetrics.suite.sections.compare import FOLDS, ON_RANKS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from plmetrics.catalogue.metric import Metric
     from plmetrics.inference.comparisons.tests.friedman import ModelRanks
     from plmetrics.suite.model import Suite

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING
 
@@ -11,8 +12,6 @@ from plmetrics.core.results import FARTHER, MEAN_RANK, NEARER, first_word
 from plmetrics.suite.sections.section import names_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from plmetrics.suite.model import Suite
     from plmetrics.suite.sections.gates import Gate
 

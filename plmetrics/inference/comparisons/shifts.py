@@ -6,21 +6,19 @@ Mann and Whitney (of Wilcoxon) does not reject: from one rank of them to another
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import cycle
 from math import floor, sqrt
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array
 from plmetrics.core.special import ndtri
 from plmetrics.inference.comparisons.tests.outcome import TestResult, as_pair, level_of, numbers
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 _EXACT = 50

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
 from itertools import chain, product
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ import polars as pl
 
 from plmetrics.catalogue.bases import row_value
 from plmetrics.catalogue.variation import faint
+from plmetrics.core.ops import Array, Codes
 from plmetrics.core.results import COMPARISONS_SCHEMA
 from plmetrics.core.threads import parallel_map
 from plmetrics.engine.aggregate.paired_rows import (
@@ -33,7 +35,7 @@ from plmetrics.inference.comparisons.rank_tests import rank_tests
 from plmetrics.inference.comparisons.tests.delong import delong_tests, placements
 from plmetrics.inference.comparisons.tests.diebold_mariano import diebold_mariano_tests
 from plmetrics.inference.comparisons.tests.mcnemar import mcnemar_tests
-from plmetrics.inference.comparisons.tests.outcome import Array, TestOutcomes, run_starts, statuses
+from plmetrics.inference.comparisons.tests.outcome import TestOutcomes, run_starts, statuses
 from plmetrics.inference.comparisons.tests.paired_t import t_tests
 from plmetrics.inference.comparisons.tests.sequential import always_valid_tests
 from plmetrics.inference.comparisons.tests.wilcoxon import wilcoxon_tests
@@ -41,17 +43,11 @@ from plmetrics.inference.tables import DELONG, TESTS
 from plmetrics.suite.sections.compare import OF_ROWS, by_fold
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
     from plmetrics.catalogue.metric import Metric
     from plmetrics.engine.aggregate.paired_rows import PairedRows
     from plmetrics.inference.analysis import OrderedByPlace
     from plmetrics.inference.subject import Analysis, Replication
     from plmetrics.suite.sections.section import ComparisonTest
-
-    Codes = NDArray[np.int64]
 
 PLACE = ["model", "baseline", "slice_set", "slice", "metric"]
 _FORMS = {

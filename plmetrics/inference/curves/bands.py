@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array
 from plmetrics.inference.estimate import effective_blocks
 from plmetrics.inference.intervals.percentile import percentile
 from plmetrics.inference.intervals.spread import UNDEFINED_SHARE
@@ -17,12 +19,9 @@ from plmetrics.states.scores.exact.row_counts import RowCounts
 from plmetrics.states.scores.sliced_scores import CLASSES, SlicedScores
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from plmetrics.inference.curves.ranking import Operating
     from plmetrics.inference.weights import ResamplingWeights
 
-Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
 LEAST_BLOCKS = 2

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from plmetrics.core.results import CURVES_SCHEMA
 from plmetrics.engine.order.score_bins import UNIT_SPAN, curve_binning
@@ -21,17 +21,12 @@ from plmetrics.inference.curves.thinning import thin
 from plmetrics.suite.tasks import BANDED_CURVES, BINNED_CURVES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from plmetrics.inference.curves.ranking import Points
     from plmetrics.inference.subject import Analysis
     from plmetrics.inference.weights import ResamplingWeights
     from plmetrics.states.scores.sliced_scores import SlicedScores
     from plmetrics.suite.sections.basics import Curve
     from plmetrics.table.slices import Slices
-
-
-Array = NDArray[np.float64]
 
 ACROSS_MODELS = "roc_hull_models"
 """The name of the hull of all models' hulls, drawn with roc_hull where there are several models."""

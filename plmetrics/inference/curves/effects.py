@@ -5,6 +5,7 @@ Bands of gained outcomes are pointwise, from replicates of coarse counts of both
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.catalogue.uplift.bin_bounds import TargetedTotals
+from plmetrics.core.ops import Array
 from plmetrics.inference.curves.bands import interpolate, pointwise_band
 from plmetrics.inference.curves.thinning import thin
 from plmetrics.inference.estimate import effective_blocks
@@ -23,13 +25,10 @@ from plmetrics.states.arms import ARMS
 from plmetrics.states.scores.grid.sliced_grid import quantile_places
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
     from plmetrics.core.segments import Segments
     from plmetrics.states.bin_sums import SliceBins
     from plmetrics.states.scores.sliced_scores import SlicedScores
 
-Array = NDArray[np.float64]
 Points = dict[str, Any]
 
 TENTHS = 10

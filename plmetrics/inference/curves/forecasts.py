@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,6 @@ from plmetrics.inference.intervals.closed_forms import wilson
 from plmetrics.inference.subject import Analysis, base_analysis
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from plmetrics.suite.model import Suite
     from plmetrics.suite.sections.uncertainty import Uncertainty
 
@@ -29,7 +28,6 @@ _POINTS = pl.Schema(
         "width": pl.Float64(),
     }
 )
-
 
 CLASSES = ("negative", "positive")
 

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array
 from plmetrics.inference.curves.bands import LEAST_BLOCKS, drawn_classes
 from plmetrics.inference.estimate import effective_blocks
 from plmetrics.inference.intervals.percentile import percentile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from plmetrics.inference.weights import ResamplingWeights
     from plmetrics.states.scores.sliced_scores import Binning, SlicedScores
 
     Points = dict[str, Any]
-
-Array = NDArray[np.float64]
 
 
 def net_benefits(

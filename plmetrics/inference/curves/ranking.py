@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core import ops
+from plmetrics.core.ops import Array
 from plmetrics.inference.curves.thinning import thin
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from plmetrics.core.segments import Segments
     from plmetrics.suite.sections.basics import Curve
 
-Array = NDArray[np.float64]
 Points = dict[str, Array]
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core import ops
+from plmetrics.core.ops import Array
 from plmetrics.inference.curves.bands import LEAST_BLOCKS, Replicates
 from plmetrics.inference.curves.thinning import thin
 from plmetrics.inference.estimate import effective_blocks
@@ -16,14 +18,10 @@ from plmetrics.inference.intervals.percentile import percentile
 from plmetrics.inference.weights import ResamplingWeights, resample
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from plmetrics.inference.curves.ranking import Operating
     from plmetrics.states.scores.sliced_scores import Binning, SlicedScores
 
-Array = NDArray[np.float64]
 Points = dict[str, Any]
-
 
 _EQUAL = 1e-12
 """Rates that differ by less differ by rounding."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core.names import number_text
+from plmetrics.core.ops import Array
 from plmetrics.core.quantiles import averaged_inverse
 from plmetrics.core.special import ndtri, stdtrit
 from plmetrics.inference.curves.drawing import Drawing
@@ -16,15 +18,12 @@ from plmetrics.inference.curves.thinning import MOST_POINTS, thin
 from plmetrics.states.bin_sums import HIGH, HIGH_QUERY, LOW, LOW_QUERY, QUERY, TABLES, BinSums, SliceBins
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     import polars as pl
 
     from plmetrics.inference.subject import Analysis
     from plmetrics.table.slices import Slices
 
 Place = tuple[int, int, "Slices"]
-Array = NDArray[np.float64]
 Places = NDArray[np.int64]
 Points = dict[str, Any]
 CONDITIONAL_BINS = 20

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from plmetrics.core.ops import Array
 
 MOST_POINTS = 1000
 _LEAST_SPLIT = 0.5

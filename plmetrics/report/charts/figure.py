@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,8 +16,6 @@ from plmetrics.report.charts.theme import DARK, LIGHT, Theme, configuration
 from plmetrics.runs.files import environment_faults, write_atomic
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import polars as pl
 
     from plmetrics.report.charts.grammar import AltairChart, Chart

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -11,8 +12,6 @@ from plmetrics.report.charts.entry import Entry
 from plmetrics.report.charts.rendering import require
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from plmetrics.report.charts.figure import Figure
     from plmetrics.report.charts.selection import Selection
     from plmetrics.report.summary import Summary

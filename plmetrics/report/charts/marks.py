@@ -6,8 +6,9 @@ Names of users stand in values only, because the chart language reads dots and b
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import ceil, floor, log10
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -19,16 +20,11 @@ from plmetrics.report.charts.texts import width as width_of
 from plmetrics.report.charts.texts import wrap_words
 from plmetrics.report.charts.theme import DASHES, LIGHT, SERIES, SHAPES
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-
 PANEL, SMALL_PANEL = 360, 210
 CORNERS = ("bottom-right", "top-left", "top-right", "bottom-left")
 _LEGEND_OFFSET = 8
 _BACKGROUND_POINTS = 250
 MOST_SERIES = len(SERIES)
-
 
 _LONG = 1e7
 

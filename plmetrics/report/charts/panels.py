@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,6 @@ from plmetrics.report.charts.series import KEYS, Keys, Series
 from plmetrics.report.charts.texts import in_line, short, wrap_words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from plmetrics.report.charts.grammar import Chart
 
 _GAP = 26

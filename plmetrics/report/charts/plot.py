@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
@@ -11,8 +12,6 @@ from plmetrics.report.charts.index import charts, draw, drawable
 from plmetrics.report.charts.selection import Selection
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from plmetrics.report.charts.figure import Figure
     from plmetrics.report.summary import Summary
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,8 +12,6 @@ from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.core.names import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from plmetrics.report.summary import Summary
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -16,8 +17,6 @@ from plmetrics.report.leaderboard import ranked_models
 from plmetrics.report.numbers import count, omission, row_estimate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
     from plmetrics.report.charts.grammar import Chart
     from plmetrics.report.charts.selection import Selection
 

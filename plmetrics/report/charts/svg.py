@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 from xml.sax.saxutils import escape
 
 from plmetrics.report.charts.theme import LIGHT
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _TAG = re.compile(r"<[a-zA-Z][^>]*>")
 _PAINT = re.compile(r'\b(fill|stroke)="(#[0-9a-fA-F]{6})"')

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from collections.abc import Mapping
 
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _ILLEGAL = re.compile(

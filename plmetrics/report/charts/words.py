@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,11 +11,8 @@ import polars as pl
 from plmetrics.report.numbers import count, level_text, number
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from plmetrics.report.charts.selection import Selection
     from plmetrics.report.charts.series import Series
-
 
 _MOST_FACTS = 5
 

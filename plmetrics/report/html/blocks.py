@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from plmetrics.report.charts.texts import clean
 from plmetrics.report.numbers import ValueText, count, row_estimate
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 MINUS, UNDEFINED = "\N{MINUS SIGN}", "\N{EN DASH}"
 

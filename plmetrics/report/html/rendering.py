@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +12,6 @@ from plmetrics.report.charts.theme import DARK, LIGHT
 from plmetrics.runs.files import environment_faults, write_atomic
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from jinja2 import Environment
 
     from plmetrics.report.html.blocks import PageHead, PageSection

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -14,8 +15,6 @@ from plmetrics.report.sections.differences import rival
 from plmetrics.report.sections.overall import metric_of_class
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from plmetrics.report.summary import Summary
 
 _MOST = 6

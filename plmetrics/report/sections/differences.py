@@ -12,14 +12,12 @@ from plmetrics.core.names import printable
 from plmetrics.inference.comparisons.readings import READINGS
 from plmetrics.inference.tables import INDEPENDENT_TEST, TESTS
 from plmetrics.report.layout import FAINT, Column, align, heading, join_blocks, remarks, table_or_stack
-from plmetrics.report.numbers import comparison_estimate, count, p_value, plural
+from plmetrics.report.numbers import Row, comparison_estimate, count, p_value, plural
 from plmetrics.report.sections.overall import metric_label
 
 if TYPE_CHECKING:
     from plmetrics.report.summary import Summary
 
-
-Row = dict[str, Any]
 _PLACE = ["contrast", "model", "baseline", "slice_set", "slice", "metric", "class"]
 _STYLES = {"better": "green", "worse": "red", "higher": "cyan", "lower": "cyan"}
 ARROWS = {"better": "▲", "worse": "▼", "higher": "▲", "lower": "▼"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -12,8 +13,6 @@ from plmetrics.report.layout import flow, heading, join_blocks, remarks
 from plmetrics.report.numbers import number, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from plmetrics.report.summary import Summary
 
 _NAMED = 3

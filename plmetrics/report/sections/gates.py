@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from itertools import groupby
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
@@ -23,11 +24,9 @@ from plmetrics.report.layout import (
     remarks,
     table,
 )
-from plmetrics.report.numbers import ValueText, count, estimate, number
+from plmetrics.report.numbers import Row, ValueText, count, estimate, number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import polars as pl
 
     from plmetrics.report.summary import Summary
@@ -44,8 +43,6 @@ _LOWEST, _HIGHEST = ("at_least", "band_lower"), ("at_most", "band_upper")
 _QUIET = frozenset({"pass", "skipped"})
 _SHOWN_EACH = 3
 _MOST = 60
-
-Row = dict[str, Any]
 
 
 def outcome_counts(frame: pl.DataFrame) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -24,8 +25,6 @@ from plmetrics.report.sections.differences import (
 from plmetrics.report.sections.overall import MOST_MODELS, metric_label
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from plmetrics.report.summary import Summary
 
 SHOWN, METRICS = 20, 6

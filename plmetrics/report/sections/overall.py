@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from plmetrics.core.names import printable
 from plmetrics.report.layout import Column, align, heading, table, table_or_stack
-from plmetrics.report.numbers import ValueText, row_estimate
+from plmetrics.report.numbers import Row, ValueText, row_estimate
 
 if TYPE_CHECKING:
     from plmetrics.report.summary import Summary
 
-
-Row = dict[str, Any]
 _LABEL = 20
 MOST_MODELS = 8
 """More models have a row each, the best first."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -13,8 +14,6 @@ from plmetrics.report.layout import Column, align, heading, join_blocks, remarks
 from plmetrics.report.numbers import ValueText, count, plural, row_estimate
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from plmetrics.report.summary import Summary
 
 MOST = 60

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 from rich.text import Text
@@ -11,14 +11,12 @@ from plmetrics.core.names import printable
 from plmetrics.core.results import MEAN_RANK
 from plmetrics.inference.tables import DELONG, TESTS
 from plmetrics.report.layout import FAINT, Column, heading, remarks, table_or_stack
-from plmetrics.report.numbers import ValueText, count, estimate, p_value, plural
+from plmetrics.report.numbers import Row, ValueText, count, estimate, p_value, plural
 from plmetrics.report.sections.differences import adjustment, tested_p
 from plmetrics.report.sections.overall import metric_label
 
 if TYPE_CHECKING:
     from plmetrics.report.summary import Summary
-
-Row = dict[str, Any]
 
 _MOST = 40
 _STUDENTISED = "the studentised range"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -13,8 +14,6 @@ from plmetrics.report.numbers import count, level_text, plural
 from plmetrics.report.sections.gates import outcome_counts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from plmetrics.report.summary import Summary
 
 _COMPARED = {"compare.run": "compared with", "drift.run": "drift from", "drift.reference": "drift from"}

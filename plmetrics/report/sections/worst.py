@@ -5,7 +5,7 @@ Totals are passed over: a slice has fewer than all rows have.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 from rich.text import Text
@@ -13,12 +13,11 @@ from rich.text import Text
 from plmetrics.core.names import printable
 from plmetrics.report.layout import Column, align, heading, remarks, table_or_stack
 from plmetrics.report.leaderboard import primary_metric
-from plmetrics.report.numbers import count, number, row_estimate, with_thousands
+from plmetrics.report.numbers import Row, count, number, row_estimate, with_thousands
 
 if TYPE_CHECKING:
     from plmetrics.report.summary import Summary
 
-Row = dict[str, Any]
 MOST = 10
 _CLEAR = 2.0
 _UNLIKE = 1.5

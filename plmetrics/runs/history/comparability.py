@@ -9,6 +9,7 @@ name that reads another column is a new version of it: that is what runs are com
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.catalogue.composite_metrics import is_across_slices
@@ -19,13 +20,10 @@ from plmetrics.runs.history.data import data_of
 from plmetrics.runs.record import suite_of_run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     import polars as pl
 
     from plmetrics.catalogue.metric import Metric
     from plmetrics.runs.outcome import Outcome
-
 
 _NOT_INDEPENDENT = (
     "their values are not independent, and smaller differences than the intervals say may be real"

@@ -16,6 +16,7 @@ floats in another order do not. Source: Newcombe 1998; Zou and Donner 2008 (reco
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -29,8 +30,6 @@ from plmetrics.runs.history.comparability import dependence, other_meanings, rea
 from plmetrics.runs.record import fingerprint, suite_of_run
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from plmetrics.inference.across_runs.sides import PairedRuns
     from plmetrics.runs.outcome import Outcome
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -28,10 +29,7 @@ from plmetrics.runs.reading import (
 from plmetrics.runs.work_folder import RECORD, RUN_ID
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
     from plmetrics.table.storage.places import Place
-
 
 T = TypeVar("T")
 _Entry: TypeAlias = "tuple[datetime, Place, StoredRun | RunFault]"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -23,10 +24,7 @@ from plmetrics.suite.tasks import CurveName  # noqa: TC001 (pydantic reads it)
 from plmetrics.table.prediction_columns import quantile_part
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from plmetrics.states.class_probabilities import Kind
-
 
 Missing = Literal["error", "drop", "drop_per_model"]
 Correction = Literal["holm", "bonferroni", "benjamini_hochberg", "none"]

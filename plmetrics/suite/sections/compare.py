@@ -30,7 +30,6 @@ _TESTS = ("compare", "tests")
 _REAL = ("mixture", "ratio", "rope", "prior")
 _NEEDS = {"always_valid": ("mixture", "0.01"), "diebold_mariano": ("time", "day")}
 
-
 APART = "name a set whose slices share no rows, such as columns crossed: {columns: [region, device]}"
 """Hint where slices overlap."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 from zoneinfo import ZoneInfo
 
@@ -16,7 +17,6 @@ from plmetrics.table.checks import SCORED, scored_column
 from plmetrics.table.prediction_columns import LABEL, part_column, score_column
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
     from datetime import datetime
 
     from plmetrics.table.prediction_table import PredictionTable

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 DocumentName = Literal["junit", "openmetrics", "markdown", "openlineage"]
 """The documents that a run can write beside its tables."""
 
-
 MASKED = "***"
 """Mask of a text that may be a secret."""
 NAMES = ("suite", "verdict", "interval", "folder", "gates", "text")

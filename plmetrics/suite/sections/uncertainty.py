@@ -30,7 +30,6 @@ IntervalMethod = Literal[
     "bca",
 ]
 
-
 BOOTSTRAP_FORMS = ("percentile", "t", "centred", "basic", "normal", "bca")
 """The methods that name a form of the bootstrap, some of which are closed forms as well."""
 

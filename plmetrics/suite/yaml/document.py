@@ -6,6 +6,7 @@ Duplicate keys, tags, and files that are too large, too deep or grow by their an
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,6 @@ from plmetrics.core.errors import ConfigError, EnvironmentFault, Location, Probl
 from plmetrics.core.names import SuitePath, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 MAX_BYTES = 1_000_000

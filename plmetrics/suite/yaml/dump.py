@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.suite.yaml.variables import TextTemplate
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from plmetrics.suite.model import Suite
-
 
 _EVERY_ROW = "TRUE"
 _BINDING = ("columns", "models", "positive", "classes")

@@ -6,6 +6,7 @@ a number or null. Paths in a file of defaults are relative to the suite, as if t
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,6 @@ from plmetrics.suite.reader import suite_keys
 from plmetrics.suite.yaml.document import Document, parse, parse_document, scalar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 DEFAULTS = "defaults"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -15,8 +16,6 @@ from plmetrics.suite.yaml.layers import DEFAULTS, MergedDocument, override, with
 from plmetrics.suite.yaml.variables import Expansion
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from plmetrics.core.names import SuitePath
     from plmetrics.core.results import RunRecord
     from plmetrics.suite.model import Suite

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.core.names import SuitePath, did_you_mean
 from plmetrics.core.rowsql import RowExpressionError
 from plmetrics.suite.sections.output import MASKED
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 _VARIABLE = re.compile(r"\$\{([^}]*)\}")
 _EXPRESSIONS = frozenset({"metrics", "slices", "gates", "curves", "calibrate", "find_slices"})

@@ -6,6 +6,7 @@ The values of MySQL and MariaDB come as texts, and columns of these are cast.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,8 +17,6 @@ import polars as pl
 from plmetrics.core.errors import AbsentDataError, ConfigError, DataError, Problem, needs_extra
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     import pyarrow as pa
 
     from plmetrics.core.names import SuitePath
@@ -28,7 +27,6 @@ _EXAMPLE = (
 )
 _SERVERS = {"postgresql": "postgresql", "postgres": "postgresql", "mysql": "mysql", "mariadb": "mysql"}
 _READ_ONLY = "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY"
-
 
 _POSTGRESQL_TYPE = b"POSTGRESQL:type"
 _MYSQL_TYPE = b"MYSQL:type"

@@ -7,6 +7,7 @@ condition says, such as an order of texts, is not asked of the database.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +18,6 @@ from plmetrics.core.rowsql.compiler import parse
 from plmetrics.table.database.drivers import mysql_type, postgresql_type
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import pyarrow as pa
 
 _DIALECTS = {"postgresql": "postgres", "mysql": "mysql", "sqlite": "sqlite", "duckdb": "duckdb"}

@@ -10,6 +10,7 @@ import shutil
 import tempfile
 import weakref
 from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
@@ -36,8 +37,6 @@ from plmetrics.table.formats.reader import Reader
 from plmetrics.table.source import Source, schema_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
-
     import pyarrow as pa
 
 _NAME = "query"

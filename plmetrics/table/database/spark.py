@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
@@ -13,9 +14,6 @@ from plmetrics.core.errors import DataError, EnvironmentFault, PlmetricsError, P
 from plmetrics.core.redaction import mask_address
 from plmetrics.table.frames import is_spark
 from plmetrics.table.source import Source, schema_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 _EXTRA = "spark"
 _SAMPLE = 1000

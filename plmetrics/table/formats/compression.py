@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import zlib
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
@@ -15,8 +16,6 @@ from plmetrics.table.storage.faults import is_storage_error
 from plmetrics.table.storage.objects import open_binary
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from plmetrics.table.files import Complaints, SourceFile
 
 COMPRESSIONS = (".gz", ".zst")

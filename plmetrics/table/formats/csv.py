@@ -11,6 +11,7 @@ from __future__ import annotations
 import csv
 import os
 import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
@@ -38,8 +39,6 @@ from plmetrics.table.storage.objects import each_file, open_binary
 from plmetrics.table.storage.stores import scan_options
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-
     from plmetrics.table.formats.reader import Reader
 
 KIND = "csv"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import polars as pl
@@ -14,9 +15,6 @@ from plmetrics.table.files import Complaints, SourceFile, shown_path
 from plmetrics.table.formats.hive import FILE_PATH, NULL, Partitions, partition_pairs
 from plmetrics.table.formats.lakehouse import DELTA, Listing, absent_version, data_files, unreadable
 from plmetrics.table.storage.stores import plain_http
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 _PARTITION = "partition."
 _REPAIR = "restore the file, or repair the table: DeltaTable.repair() takes lost files out of the log"

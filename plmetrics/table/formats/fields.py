@@ -7,23 +7,19 @@ from __future__ import annotations
 
 import csv
 from collections import deque
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plmetrics.core.threads import processors
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
 
 _PIECE = 1 << 18
 _LONGEST_ROW = 1 << 28
 _SEPARATOR, _LINE_END, _QUOTE, _ZERO = (ord(mark) for mark in ',\n"0')
-
 
 LAST = 0
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import unquote
 
 import polars as pl
@@ -14,9 +15,6 @@ from polars.exceptions import PolarsError
 
 from plmetrics.core.names import name_list
 from plmetrics.table.files import PARTITION, Complaints, SourceFile
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
 
 FILE_PATH = "@@path"
 

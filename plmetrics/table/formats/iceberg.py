@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import posixpath
 import re
+from collections.abc import Iterable, Sequence
 from io import BytesIO
 from itertools import chain
 from pathlib import Path
@@ -30,8 +31,6 @@ from plmetrics.table.storage.addresses import parse_address
 from plmetrics.table.storage.objects import at_once, each_file, names_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     import pyarrow as pa
 
 _VERSION = re.compile(r"v?(\d+)")

@@ -5,6 +5,7 @@ Fields have ids, which give the names of columns in files of other schemas.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -16,12 +17,9 @@ from plmetrics.table.formats.parquet import common_type
 from plmetrics.table.storage.objects import at_once, open_binary
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     import pyarrow as pa
 
 _FIELD_ID = b"PARQUET:field_id"
-
 
 _DATA, _POSITIONS, _EQUALITY = range(3)
 _POSITION = {"file_path": pl.String(), "pos": pl.Int64()}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import struct
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -23,8 +24,6 @@ from plmetrics.table.storage.objects import each_file, open_binary
 from plmetrics.table.storage.stores import scan_options
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-
     from plmetrics.table.files import Complaints, SourceFile
     from plmetrics.table.formats.reader import Reader
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import posixpath
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, groupby
 from pathlib import Path
@@ -21,8 +22,6 @@ from plmetrics.table.storage.faults import is_storage_error, storage_fault
 from plmetrics.table.storage.objects import at_once, each_file, facts_stamp, names_in, object_facts
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-
     from plmetrics.table.formats.parquet import Footer
     from plmetrics.table.formats.reader import Reader
 

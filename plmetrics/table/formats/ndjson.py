@@ -7,6 +7,7 @@ key that a line leaves out is null there. Dates stay text, as in CSV files.
 from __future__ import annotations
 
 import json
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -26,8 +27,6 @@ from plmetrics.table.storage.objects import each_file
 from plmetrics.table.storage.stores import scan_options
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
     from plmetrics.table.files import Complaints, SourceFile
     from plmetrics.table.formats.reader import Reader
 

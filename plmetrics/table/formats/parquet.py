@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from io import BytesIO
 from typing import TYPE_CHECKING, TypeAlias
@@ -16,8 +17,6 @@ from plmetrics.table.storage.objects import each_file, open_binary
 from plmetrics.table.storage.stores import scan_options
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
     from plmetrics.table.files import Complaints, SourceFile
     from plmetrics.table.formats.reader import Reader
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import accumulate
@@ -12,8 +13,6 @@ import polars as pl
 from plmetrics.table.formats.hive import FILE_PATH, Partitions
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
     from plmetrics.table.files import Complaints, SourceFile
 
 ROW_KEY = "@@row"

@@ -8,8 +8,8 @@ that was judged and not retrieved has no score.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -17,9 +17,6 @@ from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.table.files import Complaints, SourceFile, absolute, shown_path, stamp_of
 from plmetrics.table.formats.compression import CompressionError, open_text
 from plmetrics.table.stamps import watch_stamps
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 QUERY, DOCUMENT, RELEVANCE, SCORE = "query", "document", "relevance", "score"
 JUDGED = "judged"

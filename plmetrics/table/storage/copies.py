@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from plmetrics.core.errors import AbsentDataError, EnvironmentFault, PlmetricsError, Problem
 from plmetrics.core.names import is_address
 from plmetrics.table.storage.addresses import Address, parse_address
 from plmetrics.table.storage.objects import at_once, list_folder, read_object
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
 
 T = TypeVar("T")
 """An item that is no address, and stays as it is."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import posixpath
 import re
+from collections.abc import Collection, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -25,8 +26,6 @@ from plmetrics.table.storage.addresses import Address, parse_address
 from plmetrics.table.storage.objects import at_once, facts_stamp, list_folder, names_in, object_facts
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
     from plmetrics.table.storage.stores import ObjectFacts
 
 _TABLE = re.compile(r"(?P<table>.*?)/?((?P<log>_delta_log/)|metadata/[^/]*\.metadata\.json$)", re.DOTALL)

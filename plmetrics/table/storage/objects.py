@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
@@ -14,8 +15,6 @@ from plmetrics.table.storage.addresses import Address, parse_address
 from plmetrics.table.storage.faults import is_storage_error, storage_fault
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
     from plmetrics.table.files import SourceFile
     from plmetrics.table.storage.stores import ObjectFacts
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import posixpath
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,7 +27,6 @@ from plmetrics.table.storage.objects import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
     from io import BufferedReader
 
     from plmetrics.core.names import SuitePath

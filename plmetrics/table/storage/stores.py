@@ -6,6 +6,7 @@ Credentials, endpoints and regions come from environment variables alone, the sa
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from functools import lru_cache
@@ -15,8 +16,6 @@ from plmetrics.core.errors import needs_extra
 from plmetrics.core.names import is_address
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from plmetrics.table.files import SourceFile
 
 _VARIABLES = ("AWS_", "GOOGLE_", "AZURE_", "POLARS_CLOUD_")

@@ -34,7 +34,6 @@ _NO_RANGE = 416
 _ABSENT = (404, 410)
 _SERVER_FAULTS = (429, 500, 502, 503, 504)
 
-
 _DATA_SET = re.compile(r"(?P<name>[\w.-]+/[\w.-]+?)(@(?P<revision>[^/]+))?(/(?P<path>.*))?", re.DOTALL)
 _PUBLIC = "https://huggingface.co"
 _EXAMPLE = "write hf://datasets/USER/NAME/PATH, or hf://datasets/USER/NAME@REVISION/PATH"

@@ -5,7 +5,8 @@ import pytest
 from statsmodels.stats.proportion import proportion_confint
 
 from plmetrics.catalogue.registry import create
-from plmetrics.features.slice_search.slice_contrasts import Array, Contrast, Sums, contrast
+from plmetrics.core.ops import Array
+from plmetrics.features.slice_search.slice_contrasts import Contrast, Sums, contrast
 from plmetrics.features.slice_search.slice_selection import without
 from plmetrics.states.sums import Atom
 

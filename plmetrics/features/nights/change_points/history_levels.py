@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from plmetrics.core.names import printable
 from plmetrics.features.nights.change_points.levels import FEWEST_PERIODS, levels
@@ -15,10 +17,6 @@ from plmetrics.report.numbers import number
 from plmetrics.report.sections.overall import metric_label
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
     from plmetrics.features.nights.calendar import Calendar
     from plmetrics.table.storage.places import Place
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from plmetrics.core.ops import Array
 
 SHORTEST = 4
 """The fewest values of a level: one that lasts for less is an outlier."""

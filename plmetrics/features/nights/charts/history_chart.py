@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
@@ -21,9 +22,6 @@ from plmetrics.report.charts.selection import NothingToDraw, Selection
 from plmetrics.report.charts.texts import in_line, short, wrap_words
 from plmetrics.report.numbers import number, plural
 from plmetrics.runs.reading import read_record
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 LAST = 60
 _MOST_PANELS = 12

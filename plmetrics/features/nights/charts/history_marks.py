@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -25,8 +26,6 @@ from plmetrics.report.charts.texts import in_line, short
 from plmetrics.report.charts.theme import LIGHT, SERIES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from plmetrics.report.charts.comparisons.gate_limits import Limit
 
 WIDTH, HEIGHT = 560, 230

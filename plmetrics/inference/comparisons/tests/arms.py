@@ -9,11 +9,11 @@ import numpy as np
 
 from plmetrics.catalogue.variation import alike_variance
 from plmetrics.core.errors import ConfigError
+from plmetrics.core.ops import Array
 from plmetrics.core.special import ndtr, ndtri, stdtr, stdtrit
 from plmetrics.inference.comparisons.tests.outcome import (
     NO_VARIANCE,
     TOO_FEW,
-    Array,
     TestOutcomes,
     TestResult,
     level_of,

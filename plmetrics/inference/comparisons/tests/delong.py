@@ -6,20 +6,19 @@ negative the share of positives that lie above it. An area is the mean of either
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from plmetrics.core.errors import ConfigError
+from plmetrics.core.ops import Array, Codes, Flags
 from plmetrics.core.placements import cluster_covariance, cluster_variance
 from plmetrics.core.special import chdtrc, ndtr, ndtri, stdtr, stdtrit
 from plmetrics.inference.comparisons.tests.outcome import (
     NO_VARIANCE,
     TOO_FEW,
-    Array,
-    Flags,
     TestOutcomes,
     TestResult,
     labels,
@@ -32,11 +31,6 @@ from plmetrics.inference.comparisons.tests.outcome import (
     statuses,
     where,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-Codes = NDArray[np.int64]
 
 _ROUNDING = 1e-24
 ALTERNATIVES = ("two_sided", "greater")

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from plmetrics.core.errors import ConfigError
+from plmetrics.core.ops import Array
 from plmetrics.core.special import chdtrc, fdtrc
 from plmetrics.inference.comparisons.tests.outcome import (
     NO_VARIANCE,
-    Array,
     TestResult,
     inside,
     numbers,
@@ -22,8 +23,6 @@ from plmetrics.inference.comparisons.tests.outcome import (
 from plmetrics.inference.comparisons.tests.wilcoxon import middle_ranks
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import polars as pl
 
 

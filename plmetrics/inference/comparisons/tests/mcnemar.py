@@ -6,8 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plmetrics.core.errors import ConfigError
+from plmetrics.core.ops import Array, Texts
 from plmetrics.core.special import betainc, betaln, chdtrc, ndtr
 from plmetrics.inference.comparisons.tests.outcome import (
     TestOutcomes,
@@ -19,9 +21,7 @@ from plmetrics.inference.comparisons.tests.outcome import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from plmetrics.inference.comparisons.tests.outcome import Array, TestResult, Texts
+    from plmetrics.inference.comparisons.tests.outcome import TestResult
 
 METHODS = ("exact", "chi2", "mid_p")
 ALTERNATIVES = ("two_sided", "greater")

@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite
 from operator import eq
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core.errors import ConfigError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    Codes = NDArray[np.int64]
-
-Array = NDArray[np.float64]
-Texts = NDArray[np.object_]
-Flags = NDArray[np.bool_]
+from plmetrics.core.ops import Array, Codes, Texts
 
 OK = "ok"
 TOO_FEW = "too_few_units"
 NO_VARIANCE = "zero_variance"
-
 
 _BITS = 33
 """Of the 53 of a number."""

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from plmetrics.core.errors import ConfigError
+from plmetrics.core.ops import Array
 from plmetrics.core.special import fdtrc, stdtr, stdtrit
 from plmetrics.inference.comparisons.tests.outcome import (
     NO_VARIANCE,
     TOO_FEW,
-    Array,
     TestOutcomes,
     as_pair,
     level_of,
@@ -22,11 +22,7 @@ from plmetrics.inference.comparisons.tests.outcome import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from plmetrics.inference.comparisons.tests.outcome import TestResult
-
-    Codes = NDArray[np.int64]
 
 _DIETTERICH = 5
 _ROUNDING = 1e-12

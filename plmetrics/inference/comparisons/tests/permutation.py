@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plmetrics.catalogue.registry import create
 from plmetrics.core.errors import ConfigError
 from plmetrics.core.hashing import DRAW_SALT, mix, mix_int
+from plmetrics.core.ops import Array
 from plmetrics.inference.comparisons.tests.outcome import TestResult, numbers, one_of, run_starts, same_length
 from plmetrics.inference.metric_values import score_view
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from plmetrics.inference.comparisons.tests.outcome import Array
 
 _AT_ONCE = 1 << 22
 

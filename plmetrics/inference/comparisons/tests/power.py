@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from plmetrics.core.errors import ConfigError
+from plmetrics.core.ops import Array
 from plmetrics.core.special import nctdtr, ndtr, ndtri, stdtrit
-from plmetrics.inference.comparisons.tests.outcome import Array, inside, positive, where
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from plmetrics.inference.comparisons.tests.outcome import inside, positive, where
 
 _DOUBLINGS = 48
 _HALVINGS = 60

@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from plmetrics.core.errors import ConfigError
+from plmetrics.core.ops import Array
 from plmetrics.core.segments import Segments
 from plmetrics.inference.comparisons.tests import smirnov, two_samples
-from plmetrics.inference.comparisons.tests.outcome import (
-    Array,
-    TestResult,
-    numbers,
-    one_of,
-    positive,
-    same_length,
-)
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from plmetrics.inference.comparisons.tests.outcome import TestResult, numbers, one_of, positive, same_length
 
 _EXACT_UP_TO = 4_000_000
-
 
 _MOST_BINS = 1000
 

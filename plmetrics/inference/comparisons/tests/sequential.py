@@ -6,16 +6,17 @@ planned information that is there, and the limit of |z| is what spends just that
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 from math import e
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from plmetrics.core.errors import ConfigError, Problem
+from plmetrics.core.ops import Array
 from plmetrics.core.special import ndtr, ndtri
 from plmetrics.inference.comparisons.tests.outcome import (
     NO_VARIANCE,
@@ -31,10 +32,6 @@ from plmetrics.inference.comparisons.tests.outcome import (
     where,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-Array = NDArray[np.float64]
 SPENDING = ("obrien_fleming", "pocock")
 _LARGEST = 37.0
 """No limit lies above it: normal tails beyond are 0 in double precision."""

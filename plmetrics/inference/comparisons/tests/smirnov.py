@@ -8,9 +8,8 @@ two-sample test, Arkiv for Matematik 3(5); Vrbik (2018), Small-sample correction
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from plmetrics.core.ops import Array
 
 _NEAR_ROWS, _NEAR = 1000, 1.4
 """With more rows, and rows x distance^1.5 below that, the p value is near 1 and SciPy's exact one takes long."""

@@ -15,10 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array
 from plmetrics.core.quantiles import averaged_inverse
 from plmetrics.core.segments import Segments, Values
-
-Array = NDArray[np.float64]
 
 _TIE = 1e-12
 _FEW_EXPECTED = 5

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array, Codes
 from plmetrics.core.special import ndtr
 from plmetrics.inference.comparisons.tests.outcome import (
-    Array,
     TestOutcomes,
     as_pair,
     one_of,
@@ -22,8 +22,6 @@ from plmetrics.inference.comparisons.tests.outcome import (
 
 if TYPE_CHECKING:
     from plmetrics.inference.comparisons.tests.outcome import TestResult
-
-Codes = NDArray[np.int64]
 
 EXACT_UP_TO = 50
 ZEROS = ("drop", "pratt", "split")

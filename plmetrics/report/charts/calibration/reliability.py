@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from plmetrics.core import special
+from plmetrics.core.ops import Array
 from plmetrics.report.charts.calibration.score_histogram import (
     bars_of,
     mirror_bars,
@@ -27,8 +27,6 @@ from plmetrics.report.numbers import count, plural, row_estimate
 if TYPE_CHECKING:
     from plmetrics.report.charts.figure import Figure
     from plmetrics.report.charts.selection import Selection
-
-Array = NDArray[np.float64]
 
 _HISTOGRAM = 96
 _MEASURES = {"calibration_slope": "calibration slope", "ece": "ECE"}

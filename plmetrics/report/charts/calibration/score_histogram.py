@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,8 +19,6 @@ from plmetrics.report.charts.words import findings, size_words, three_digits, ti
 from plmetrics.report.numbers import count
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from plmetrics.report.charts.selection import Selection
 
 HISTOGRAM, REST = "score_histogram", "score_histogram_rest"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import polars as pl
 
@@ -17,9 +17,6 @@ from plmetrics.report.charts.texts import short
 from plmetrics.report.charts.words import direction_words, level_words
 from plmetrics.report.numbers import p_value, plural
 from plmetrics.report.sections.differences import tested_p
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _FINITE = "df=finite)"
 """How the names of tests end whose studentised range has finite degrees of freedom."""

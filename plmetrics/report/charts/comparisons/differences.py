@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -29,8 +30,6 @@ from plmetrics.report.numbers import omission
 from plmetrics.report.sections.differences import on_all_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from plmetrics.report.charts.grammar import Chart
     from plmetrics.report.summary import Summary
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -17,8 +18,6 @@ from plmetrics.report.charts.theme import LIGHT, SERIES
 from plmetrics.report.numbers import count
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from plmetrics.report.charts.selection import Selection
 
 MOST_CLASSES = 12

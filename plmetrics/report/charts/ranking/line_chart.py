@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -23,8 +24,6 @@ from plmetrics.report.charts.words import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from plmetrics.report.charts.figure import Figure
     from plmetrics.report.charts.placement import Canvas
     from plmetrics.report.charts.selection import Selection

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,8 +16,6 @@ from plmetrics.report.charts.theme import LIGHT
 from plmetrics.report.charts.words import three_digits
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from plmetrics.report.charts.figure import Figure
     from plmetrics.report.charts.panels import Panel
     from plmetrics.report.charts.placement import Canvas

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,8 +18,6 @@ from plmetrics.report.charts.theme import LIGHT
 from plmetrics.report.charts.words import findings, level_words, size_words, three_digits, title_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from plmetrics.report.charts.figure import Figure
     from plmetrics.report.charts.placement import Canvas
     from plmetrics.report.charts.selection import Selection

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from statistics import median_high
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from plmetrics.report.numbers import estimate, with_thousands
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 MINUS = "\N{MINUS SIGN}"
 _SIGN = re.compile(r"(?<![\w.])-(?=[\d.])|(?<=e)-(?=\d)")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -28,8 +29,6 @@ from plmetrics.report.charts.words import direction_words, first_facts, level_wo
 from plmetrics.report.numbers import count, omission, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from plmetrics.report.charts.selection import Selection
 
 _LETTER = 6.0

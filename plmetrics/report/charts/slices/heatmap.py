@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -26,8 +27,6 @@ from plmetrics.report.charts.words import first_facts
 from plmetrics.report.numbers import number, omission, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from plmetrics.report.summary import Summary
 
 MOST_SLICES, MOST_METRICS = 50, 10

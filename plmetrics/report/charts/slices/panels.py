@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -21,10 +21,6 @@ from plmetrics.report.charts.slices.rows import (
     sides,
     stack_rows,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 _WIDTHS = {1: WIDTH, 2: 240, 3: 200, 4: 165, 5: 150}
 _SPACING = 20

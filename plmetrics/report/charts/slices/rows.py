@@ -6,6 +6,7 @@ Rows are a frame with `k`, their place from the top, `t`, their name, `x`, `lo` 
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Any, cast
@@ -27,8 +28,6 @@ from plmetrics.report.charts.texts import width as text_width
 from plmetrics.report.charts.theme import LIGHT
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from plmetrics.report.charts.grammar import Chart
 
 STEP = 18

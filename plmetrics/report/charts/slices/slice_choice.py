@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import polars as pl
 
@@ -13,9 +14,6 @@ from plmetrics.report.charts.selection import NothingToDraw, Selection, check_na
 from plmetrics.report.charts.slices.rows import header
 from plmetrics.report.charts.texts import clean, short, width
 from plmetrics.report.numbers import count
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 KEYS = ["slice_set", "slice", "class"]
 MOST_ROWS = 40

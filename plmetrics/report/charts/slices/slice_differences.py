@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import polars as pl
 
@@ -28,9 +29,6 @@ from plmetrics.report.charts.texts import short
 from plmetrics.report.charts.words import first_facts, level_words
 from plmetrics.report.numbers import count, omission, p_value
 from plmetrics.report.sections.differences import is_tested
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _CORRECTIONS = {
     "holm": "Holm's method",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -33,8 +34,6 @@ from plmetrics.report.charts.words import first_facts, level_words
 from plmetrics.report.numbers import count, omission, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from plmetrics.catalogue.fairness.base import GroupMetric
     from plmetrics.report.charts.grammar import Chart
     from plmetrics.report.summary import Summary

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -30,9 +31,6 @@ from plmetrics.report.charts.series import Series, by_model, model_names, series
 from plmetrics.report.charts.theme import LIGHT, SERIES
 from plmetrics.report.charts.words import finding, heading_of, level_words, size_words, title_of
 from plmetrics.report.numbers import number, plural
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 _BANDS = (("0.05", "0.95", 0.10), ("0.25", "0.75", 0.18))
 _REACH = 3

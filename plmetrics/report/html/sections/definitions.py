@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.core.names import name_list
@@ -12,14 +13,11 @@ from plmetrics.report.numbers import omission, plural
 from plmetrics.report.sections.gaps import note_counts, reason_counts, without_interval, without_value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import polars as pl
 
     from plmetrics.catalogue.metric import Metric
     from plmetrics.report.html.sections.pictures import Gallery
     from plmetrics.report.summary import Summary
-
 
 _MOST = 40
 _MOST_NOTES, _MOST_NAMES = 10, 5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +11,6 @@ from plmetrics.report.html.blocks import Cell, PageSection, Table, estimate_cell
 from plmetrics.report.numbers import estimate, level_text, omission, p_value
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import polars as pl
 
     from plmetrics.features.protocol import Feature, FeatureTable

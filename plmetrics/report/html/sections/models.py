@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +16,9 @@ from plmetrics.report.numbers import count, plural
 from plmetrics.report.sections.overall import MOST_MODELS, metric_label
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from plmetrics.report.html.blocks import Block
     from plmetrics.report.html.sections.pictures import Gallery
     from plmetrics.report.summary import Summary
-
 
 _ARROWS = {"higher": "↑", "lower": "↓", "zero": "→0"}
 MOST_CLASSES = 12

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -15,8 +16,6 @@ from plmetrics.report.charts.texts import clean
 from plmetrics.report.html.blocks import Block, PageSection, Picture, Words
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from plmetrics.report.charts.figure import Figure
     from plmetrics.report.summary import Summary
 
