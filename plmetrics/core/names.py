@@ -131,6 +131,15 @@ def function_of(place: str) -> Callable[..., object]:
     return function
 
 
+def sql_name(column: str) -> str:
+    """A column as an SQL expression names it.
+
+    >>> sql_name("label"), sql_name("is good")
+    ('label', '"is good"')
+    """
+    return column if column.isidentifier() and column.isascii() else '"' + column.replace('"', '""') + '"'
+
+
 def number_text(value: float) -> str:
     """Shortest text that reads back as the same number.
 

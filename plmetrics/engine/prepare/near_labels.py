@@ -21,12 +21,13 @@ _REMEDY = "if they are the same, write them alike: LOWER(TRIM(...)) in derive do
 
 
 def plain_form(text: str) -> str:
-    """A text without what people overlook: capitals, blanks around it, and the form of composed characters.
+    """A text without what people overlook: capitals, blanks, characters without a width, and how others are composed.
 
-    >>> plain_form(" Yes"), plain_form("STRASSE") == plain_form("Straße ")
-    ('yes', True)
+    >>> plain_form(" Yes"), plain_form("STRASSE") == plain_form("Straße "), plain_form("no\u200b  one")
+    ('yes', True, 'no one')
     """
-    return unicodedata.normalize("NFKC", text).strip().casefold()
+    shown = (letter for letter in unicodedata.normalize("NFKC", text) if unicodedata.category(letter) != "Cf")
+    return " ".join("".join(shown).split()).casefold()
 
 
 def near_positive_labels(view: TableView) -> Question[list[str]]:
@@ -51,7 +52,7 @@ def _near(name: str, positive: str, frame: pl.DataFrame) -> Iterator[str]:
     meant = plain_form(positive)
     near = {value: rows for value, rows in frame.sort("value").iter_rows() if plain_form(value) == meant}
     if near:
-        rows, *values = sum(near.values()), *_told_apart([*near, positive])
+        rows, *values = sum(near.values()), *told_apart([*near, positive])
         holds, counts = ("row holds", "counts") if rows == 1 else ("rows hold", "count")
         yield (
             f"column '{name}': {rows:,} {holds} {', '.join(values[:-1])} and {counts} as negative, as only "
@@ -65,11 +66,11 @@ def near_classes(classes: Sequence[str]) -> list[str]:
     for name in classes:
         alike.setdefault(plain_form(name), []).append(name)
     sets = [names for text, names in alike.items() if len(names) > 1 and len(text) > 1]
-    named = "; ".join(" and ".join(_told_apart(names)) for names in sets[:_SHOWN])
+    named = "; ".join(" and ".join(told_apart(names)) for names in sets[:_SHOWN])
     return [f"classes {named} are counted apart; {_REMEDY}"] if sets else []
 
 
-def _told_apart(texts: Sequence[str]) -> list[str]:
+def told_apart(texts: Sequence[str]) -> list[str]:
     """Quoted texts, with the codes of characters where some look the same."""
     composed = {unicodedata.normalize("NFKC", text) for text in texts}
     return list(map(repr if len(composed) == len(texts) else ascii, texts))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.core.errors import Problem
+from plmetrics.core.names import sql_name
 from plmetrics.features.advice.column_names import ARMS, GROUPS, QUERIES, RELEVANCE, column_by_name
 from plmetrics.features.advice.column_roles import (
     class_columns,
@@ -235,15 +236,6 @@ def _soft_roles(sample: pl.DataFrame, roles: Roles, wishes: Wishes) -> Roles:
     return replace(
         roles, task="binary", where=where, reasons={**roles.reasons, "task": reason}, notes=(note,)
     )
-
-
-def sql_name(column: str) -> str:
-    """A column as an SQL expression names it.
-
-    >>> sql_name("label"), sql_name("is good")
-    ('label', '"is good"')
-    """
-    return column if column.isidentifier() and column.isascii() else '"' + column.replace('"', '""') + '"'
 
 
 _IN_ORDER: tuple[Recogniser, ...] = (

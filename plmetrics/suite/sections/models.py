@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from plmetrics.core.names import SuitePath, plain_text
@@ -234,7 +235,18 @@ def _with_plain_keys(fields: Mapping[str, Any], path: SuitePath, findings: Findi
             if len(out[kind]) < len(fields[kind]):
                 what = "level" if kind == "quantiles" else "class"
                 findings.add(f"a {what} stands in {kind} twice", (*path, kind), "leave one of them out")
+            repeated_columns(out[kind].values(), (*path, kind), findings.add)
+    if isinstance(fields.get("members"), (list, tuple)):
+        repeated_columns(fields["members"], (*path, "members"), findings.add)
     return out
+
+
+def repeated_columns(columns: Iterable[Any], path: SuitePath, add: Callable[..., None]) -> None:
+    """Note a column of several classes, quantiles or members: all but one are misspelt."""
+    counts = Counter(column for column in columns if isinstance(column, str))
+    for column, count in counts.items():
+        if count > 1:
+            add(f"column '{column}' stands there {count} times", path, "give each a column of its own")
 
 
 def _level(text: Any) -> Any:

@@ -1,5 +1,6 @@
 """Labels that are nearly the positive one are told, and others are not."""
 
+import ast
 from collections import Counter
 from typing import Any
 
@@ -28,6 +29,8 @@ def told(labels: list[Any], positive: Any, dtype: Any = pl.String, **call: Any) 
         (["yes", "no", "Yes"], "yes", ["Yes"]),
         (["yes", "no", " yes", "YES", "no", "no"], "yes", [" yes", "YES"]),
         (["no", "Si\u0301", "S\u00ed", "si"], "S\u00ed", ["Si\u0301"]),
+        (["no", "yes\u200b", "\ufeffyes", "yes", "n", "o"], "yes", ["yes\u200b", "\ufeffyes"]),
+        (["not  sure", "not sure", "no"], "not sure", ["not  sure"]),
     ],
 )
 @pytest.mark.parametrize("dtype", [pl.String, pl.Categorical])
@@ -52,6 +55,16 @@ def test_labels_that_are_nearly_positive(
 )
 def test_other_labels_are_not_told(labels: list[Any], positive: Any, dtype: Any) -> None:
     assert not told(labels, positive, dtype)
+
+
+@pytest.mark.parametrize("label", ["Si\u0301", "S\u00ed\u00a0", "\ufeffS\u00ed", "s\u00ed"])
+def test_a_positive_that_no_label_is_names_the_label_that_looks_like_it(label: str) -> None:
+    with pytest.raises(plm.DataError) as error:
+        told([label, "no"], "S\u00ed")
+    (hint,) = (problem.hint for problem in error.value.problems)
+    meant = hint.removeprefix("did you mean ").removesuffix("?")
+    assert ast.literal_eval(meant) == label
+    assert label == "s\u00ed" or "\\" in meant
 
 
 def test_rows_that_are_not_evaluated_are_not_told() -> None:
