@@ -80,7 +80,7 @@ def feature_questions(
 
 def rounding(plan: RunPlan) -> Question[list[str]]:
     """Question for warnings of numbers in roles and features that are rounded; it is asked with the sums."""
-    from plmetrics.diagnostics.float_rounding import threshold_gaps, role_columns, rounding_warnings
+    from plmetrics.diagnostics.float_rounding import role_columns, rounding_warnings, threshold_gaps
     from plmetrics.engine.memory.budget import separates_scans
 
     view = plan.request.view

@@ -277,7 +277,7 @@ BAD: list[tuple[Any, dict[str, Any], type[Exception], list[str]]] = [
     (lambda r: r.with_columns(tags=pl.lit("spam")), {"label": "tags"}, plm.DataError, ["(label)", "lists"]),
     (
         lambda r: r,
-        {"models": {"m": {"proba": {"spam": "p_spam", "bill": "p_spam", "other": "p_other"}}}},
+        {"task": "multiclass", "label": "g", "models": {"m": {"proba": {"x": "p_spam", "y": "p_spam"}}}},
         plm.ConfigError,
         ["models.m.proba", "'p_spam' stands there 2 times"],
     ),
