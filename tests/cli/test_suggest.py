@@ -305,6 +305,17 @@ def test_text_files_of_trec(invoke: Any, tmp_path: Path, line: str, files: str) 
     assert files in " ".join(outcome.err.split())
 
 
+def test_lists_of_classes_are_no_guess() -> None:
+    rows = pl.DataFrame({"id": [1, 2], "tags": [["a"], ["b", "c"]], "p_a": [0.1, 0.9], "p_b": [0.4, 0.2]})
+    for label in (None, "tags"):
+        with pytest.raises(
+            plm.ConfigError, match="'tags': lists of texts are classes of task 'multilabel'"
+        ) as error:
+            plm.suggest(rows, label=label)
+        assert "columns: {label: tags}" in str(error.value.problems[0].hint)
+        assert "not in the data" not in str(error.value)
+
+
 @pytest.mark.parametrize(
     ("columns", "words"),
     [
