@@ -103,12 +103,13 @@ def _left_out_labels(view: TableView) -> list[str]:
 
 
 def _alike_classes(view: TableView) -> list[str]:
-    """Warning of classes that differ in capitals or blanks only."""
+    """Warnings of classes that differ in capitals or blanks only, and of words for a missing one."""
     if view.suite.task != "multiclass":
         return []
-    from plmetrics.engine.prepare.near_labels import near_classes
+    from plmetrics.engine.prepare.near_labels import absent_classes, near_classes
 
-    return near_classes(view.roles.classes)
+    absent = [] if view.suite.classes else absent_classes(view.roles.label, view.roles.classes)
+    return [*near_classes(view.roles.classes), *absent]
 
 
 def misleading_metrics(

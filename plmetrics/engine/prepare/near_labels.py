@@ -1,4 +1,4 @@
-"""Warnings of labels that are texts and differ in capitals, blanks or normal form only."""
+"""Warnings of labels that are texts: alike but for capitals, blanks or normal form, or words for a missing value."""
 
 from __future__ import annotations
 
@@ -7,17 +7,20 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from plmetrics.core.names import sql_name
 from plmetrics.engine.inquiry import Question, frames_by_name
 from plmetrics.table.common_types import is_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from plmetrics.engine.request import TableView
 
 _MOST_VALUES = 1000
 _SHOWN = 3
 _REMEDY = "if they are the same, write them alike: LOWER(TRIM(...)) in derive does for capitals and blanks"
+_ABSENT = frozenset({"NA", "N/A", "n/a", "#N/A", "<NA>", "nan", "NaN", "NaT", "null", "NULL", "None"})
+"""Texts that programs write where a value is missing."""
 
 
 def plain_form(text: str) -> str:
@@ -58,6 +61,17 @@ def _near(name: str, positive: str, frame: pl.DataFrame) -> Iterator[str]:
             f"column '{name}': {rows:,} {holds} {', '.join(values[:-1])} and {counts} as negative, as only "
             f"{values[-1]} is positive; {_REMEDY}"
         )
+    absent = {value: rows for value, rows in frame.sort("value").iter_rows() if value in _ABSENT}
+    if absent:
+        rows, words = sum(absent.values()), ", ".join(map(repr, absent))
+        holds = "row holds" if rows == 1 else "rows hold"
+        yield f"column '{name}': {rows:,} {holds} {words}, a text and thus negative; {_as_null(name, absent)}"
+
+
+def _as_null(name: str, words: Iterable[str]) -> str:
+    """Way to leave out rows with some words for a missing value."""
+    condition = f"CASE WHEN {sql_name(name)} NOT IN ({', '.join(map(repr, words))}) THEN {sql_name(name)} END"
+    return f"if it stands for no value, derive {condition}, with data.missing: drop"
 
 
 def near_classes(classes: Sequence[str]) -> list[str]:
@@ -68,6 +82,13 @@ def near_classes(classes: Sequence[str]) -> list[str]:
     sets = [names for text, names in alike.items() if len(names) > 1 and len(text) > 1]
     named = "; ".join(" and ".join(told_apart(names)) for names in sets[:_SHOWN])
     return [f"classes {named} are counted apart; {_REMEDY}"] if sets else []
+
+
+def absent_classes(column: str, classes: Sequence[str]) -> list[str]:
+    """Warning of classes that nobody named and that are words for a missing value; `None` may be a class."""
+    words = [name for name in classes if name in _ABSENT - {"None"}]
+    verb = "is a class" if len(words) == 1 else "are classes"
+    return [f"{', '.join(map(repr, words))} {verb} like others; {_as_null(column, words)}"] if words else []
 
 
 def told_apart(texts: Sequence[str]) -> list[str]:
