@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from plmetrics.core.names import sql_name
+from plmetrics.core.names import appearance, sql_name
 from plmetrics.engine.inquiry import Question, frames_by_name
 from plmetrics.table.common_types import is_text
 
@@ -24,13 +24,12 @@ _ABSENT = frozenset({"NA", "N/A", "n/a", "#N/A", "<NA>", "nan", "NaN", "NaT", "n
 
 
 def plain_form(text: str) -> str:
-    """A text without what people overlook: capitals, blanks, characters without a width, and how others are composed.
+    """A text without what people overlook: capitals beside what `appearance` leaves out.
 
     >>> plain_form(" Yes"), plain_form("STRASSE") == plain_form("Straße "), plain_form("no\u200b  one")
     ('yes', True, 'no one')
     """
-    shown = (letter for letter in unicodedata.normalize("NFKC", text) if unicodedata.category(letter) != "Cf")
-    return " ".join("".join(shown).split()).casefold()
+    return appearance(text).casefold()
 
 
 def near_positive_labels(view: TableView) -> Question[list[str]]:
