@@ -86,7 +86,10 @@ def unit_hash(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     """
     if not is_key(dtype):
         msg = f"a unit must be a whole number, text, date or boolean, not {dtype}"
-        raise DataError(Problem(msg, path=("columns", "unit")))
+        hint = (
+            "derive CAST(... AS BIGINT) of it, for ids that a gap made floats" if dtype.is_float() else None
+        )
+        raise DataError(Problem(msg, ("columns", "unit"), hint))
     return mix_expr(key_word(column, dtype, BLOCK_SALT) ^ pl.lit(BLOCK_SALT, dtype=pl.UInt64))
 
 

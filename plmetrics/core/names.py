@@ -103,16 +103,29 @@ def is_address(path: object) -> bool:
     return isinstance(path, str) and _ADDRESS.match(path) is not None
 
 
+def appearance(text: str) -> str:
+    """A text as people see it: without blanks around it, characters without a width, and forms of composed ones.
+
+    >>> appearance(" e\u0301\ufeff ") == "\u00e9", appearance("a\u00a0 b")
+    (True, 'a b')
+    """
+    shown = (letter for letter in unicodedata.normalize("NFKC", text) if unicodedata.category(letter) != "Cf")
+    return " ".join("".join(shown).split())
+
+
 def did_you_mean(name: str, names: Iterable[str], *, limit: int = 12) -> str | None:
     """A hint for an unknown name: the nearest one, else the whole list where it is short.
+
+    One that looks the same is shown with the codes of its characters.
 
     >>> did_you_mean("prescision", ["precision", "recall"])
     "did you mean 'precision'?"
     """
     names = list(names)
-    match = nearest(name, names)
+    same = [other for other in names if appearance(other) == appearance(str(name))]
+    match = same[0] if same else nearest(name, names)
     if match is not None:
-        return f"did you mean '{match}'?"
+        return f"did you mean {ascii(match) if same else chr(39) + match + chr(39)}?"
     if names and len(names) <= limit:
         return "known: " + ", ".join(names)
     return None
@@ -127,6 +140,15 @@ def function_of(place: str) -> Callable[..., object]:
     module, _, name = place.partition(":")
     function: Callable[..., object] = getattr(import_module(module), name)
     return function
+
+
+def sql_name(column: str) -> str:
+    """A column as an SQL expression names it.
+
+    >>> sql_name("label"), sql_name("is good")
+    ('label', '"is good"')
+    """
+    return column if column.isidentifier() and column.isascii() else '"' + column.replace('"', '""') + '"'
 
 
 def number_text(value: float) -> str:

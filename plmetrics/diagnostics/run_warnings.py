@@ -41,6 +41,7 @@ def run_warnings(plan: RunPlan, aggregated: Aggregates, metrics: pl.DataFrame) -
     """Warnings of a run: a class without rows, incompatible gates, misleading metrics and values."""
     return [
         *models_of_the_label(plan.view),
+        *_left_out_labels(plan.view),
         *_alike_classes(plan.view),
         *_no_positives(plan, aggregated.sums),
         *_unreached_thresholds(plan, aggregated.sums),
@@ -90,13 +91,23 @@ def models_of_the_label(view: TableView) -> list[str]:
     ]
 
 
+def _left_out_labels(view: TableView) -> list[str]:
+    """Warning of columns of a label of several columns that are read by nothing."""
+    if view.suite.task != "multilabel":
+        return []
+    from plmetrics.engine.binding.labels import columns_without_class
+
+    return columns_without_class(view)
+
+
 def _alike_classes(view: TableView) -> list[str]:
-    """Warning of classes that differ in capitals or blanks only."""
+    """Warnings of classes that differ in capitals or blanks only, and of words for a missing one."""
     if view.suite.task != "multiclass":
         return []
-    from plmetrics.engine.prepare.near_labels import near_classes
+    from plmetrics.engine.prepare.near_labels import absent_classes, near_classes
 
-    return near_classes(view.roles.classes)
+    absent = [] if view.suite.classes else absent_classes(view.roles.label, view.roles.classes)
+    return [*near_classes(view.roles.classes), *absent]
 
 
 def misleading_metrics(
@@ -307,7 +318,11 @@ def sample_warnings(request: Request) -> list[str]:
 
     There are none where the rows cannot be read: what is wrong with them is for the run to say.
     """
-    warnings = [*models_of_the_label(request.view), *_of_gates(request.suite)]
+    warnings = [
+        *models_of_the_label(request.view),
+        *_left_out_labels(request.view),
+        *_of_gates(request.suite),
+    ]
     with suppress(pl.exceptions.PolarsError, PlmetricsError, OSError):
         facts = _facts(request.view)
         return warnings if facts is None else [*warnings, *misleading_metrics(request.suite, facts)]

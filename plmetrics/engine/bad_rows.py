@@ -9,6 +9,7 @@ import polars as pl
 
 from plmetrics.core.errors import DataError, Problem
 from plmetrics.core.names import name_list, nearest
+from plmetrics.engine.prepare.near_labels import plain_form, told_apart
 from plmetrics.table.checks import Check, data_error, findings
 from plmetrics.table.prediction_columns import WEIGHT
 from plmetrics.table.prediction_table import unchecked_table
@@ -81,8 +82,10 @@ def refuse_absent_positive(view: TableView, sums: pl.DataFrame) -> None:
     if positive in labels or (near is None and len(labels) < 2):
         return
     values = labels_text(labels)
-    msg = f"no value of column '{column}' is {positive!r}, which is to count as positive; it holds {values}"
-    hint = "name one of its values" if near is None else f"did you mean {near!r}?"
+    meant, *others = told_apart([str(positive), *(() if near is None else (near,))])
+    meant = meant if isinstance(positive, str) else repr(positive)
+    msg = f"no value of column '{column}' is {meant}, which is to count as positive; it holds {values}"
+    hint = f"did you mean {others[0]}?" if others else "name one of its values"
     raise DataError(Problem(msg, ("positive",), hint))
 
 
@@ -99,7 +102,7 @@ def labels_text(labels: Sequence[object]) -> str:
 
 
 def _similar_label(positive: str, labels: Sequence[str]) -> str | None:
-    """Nearest label: equal up to blanks and capitals, or else similar."""
-    folded = {label.strip().casefold(): label for label in labels}
-    meant = positive.strip().casefold()
+    """Nearest label: equal up to what people overlook, or else similar."""
+    folded = {plain_form(label): label for label in labels}
+    meant = plain_form(positive)
     return folded.get(meant if meant in folded else nearest(meant, folded) or "")

@@ -78,15 +78,17 @@ def feature_questions(
 
 
 def rounding(plan: RunPlan) -> Question[list[str]]:
-    """Question for warnings of whole numbers in roles and features that are rounded; it is asked with the sums."""
-    from plmetrics.diagnostics.float_rounding import role_columns, rounding_warnings
+    """Question for warnings of numbers in roles and features that are rounded; it is asked with the sums."""
+    from plmetrics.diagnostics.float_rounding import role_columns, rounding_warnings, threshold_gaps
     from plmetrics.engine.memory.budget import separates_scans
 
     view = plan.request.view
-    # A scan of its own is too much for columns of features.
-    asking = () if separates_scans(view) else features_of(view.suite)
+    # A scan of its own is too much for columns of features, and for scores.
+    apart = separates_scans(view)
+    asking = () if apart else features_of(view.suite)
     columns = {name: feature.key for feature in asking for name in feature.number_columns(view.suite)}
-    return rounding_warnings(view.raw, view.schema, columns | role_columns(view))
+    gaps = [] if apart else threshold_gaps(plan)
+    return rounding_warnings(view.raw, view.schema, columns | role_columns(view), gaps)
 
 
 def counting(plan: RunPlan) -> Question[dict[str, object]]:

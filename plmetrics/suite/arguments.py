@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
+
+import numpy as np
 
 from plmetrics.core.errors import ConfigError, PlmetricsError, Problem
 from plmetrics.core.names import did_you_mean
@@ -23,6 +25,9 @@ _SECTIONS = ("columns", "data", "uncertainty", "compare", "output", "notify")
 """Keys of a suite that are no arguments of their own, or are read apart."""
 
 _SUITE = tuple(key for key in SUITE_KEYS if key not in _SECTIONS)
+_VALUES = ("positive", "classes", "metrics", "slices", "gates", "curves", "min_rows", "max_slices", "seed")
+"""Arguments of values, not of columns or tables."""
+
 _HEADING = re.compile(r"(\w+: |)(.*)", re.DOTALL)
 _KNOWN = (*_ROLES, *_DATA, *_SUITE, *FEATURES, "compare", "uncertainty", "seed")
 
@@ -40,7 +45,11 @@ def suite_from_arguments(data: object = None, **arguments: Unpack[Arguments]) ->
         raise ConfigError(
             [Problem(f"unknown argument '{key}'", (), did_you_mean(key, _KNOWN)) for key in unknown]
         )
-    entries: dict[str, object] = {key: value for key, value in arguments.items() if value is not None}
+    entries: dict[str, object] = {
+        key: _plain(value) if key in _VALUES else value
+        for key, value in arguments.items()
+        if value is not None
+    }
     raw: dict[str, object] = {
         "columns": _select(entries, _ROLES),
         "data": _select(entries, _DATA),
@@ -81,6 +90,17 @@ def python_warnings(texts: Sequence[str]) -> tuple[str, ...]:
 
     parts = (_HEADING.match(text) for text in texts)
     return tuple(f"{part[1]}{python_text(part[2])}" for part in parts if part)
+
+
+def _plain(value: Any) -> Any:
+    """Values of NumPy, pandas and Polars, such as the classes of an estimator, as those of Python."""
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(_plain, value)) if type(value) in {list, tuple} else value
+    if not hasattr(value, "__array__") or np.asarray(value).dtype.kind not in "biufUO":
+        return value
+    return np.asarray(value).tolist()
 
 
 def _select(arguments: Mapping[str, object], names: tuple[str, ...]) -> dict[str, object]:

@@ -15,7 +15,7 @@ from plmetrics.core.names import SuitePath, did_you_mean
 from plmetrics.suite.problems import Findings, absent, lacks_column
 from plmetrics.suite.sections.gates import SHARE_HINT, check_band, check_evidence, check_opponent, check_rule
 from plmetrics.suite.sections.metrics import METRIC_DEFAULTS
-from plmetrics.suite.sections.models import check_model_columns
+from plmetrics.suite.sections.models import check_model_columns, repeated_columns
 from plmetrics.suite.sections.section import names_of
 from plmetrics.suite.tasks import (
     CLASS_CURVES,
@@ -139,6 +139,8 @@ def _label_sets(fields: Mapping[str, Any], add: Add) -> None:
         hint = f"write label: {column} for a column of lists, or name a column of 0 and 1 for each class"
         msg = f"the label names one column, '{column}', and a label of columns needs at least two classes"
         add(msg, ("columns", "label"), hint)
+    if columns is not None:
+        repeated_columns(columns.label_columns.values(), ("columns", "label"), add)
     asked = [*fields["sections"], *(key for key in ("calibrate", "baseline") if fields.get(key))]
     for key in (key for key in asked if key in _ONE_LABEL):
         add(f"{key} reads one label a row, and task 'multilabel' has several", (key,), f"leave {key} out")

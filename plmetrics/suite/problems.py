@@ -43,7 +43,8 @@ class Findings:
     def is_mapping(self, value: Any, path: SuitePath, hint: str | None = None) -> bool:
         """Whether a value is a mapping; a problem is noted if not."""
         if not isinstance(value, Mapping):
-            self.add(f"{path[-1]} must be a mapping, not {message_text(value)}", path, hint)
+            what = path[-1] if isinstance(path[-1], str) else f"each of {path[-2]}"
+            self.add(f"{what} must be a mapping, not {message_text(value)}", path, hint)
         return isinstance(value, Mapping)
 
     def model(

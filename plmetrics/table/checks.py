@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plmetrics.core.errors import DataError, Problem
-from plmetrics.core.names import SuitePath, name_list
+from plmetrics.core.names import SuitePath, name_list, sql_name
 from plmetrics.table.common_types import are_numbers
 
 if TYPE_CHECKING:
@@ -139,6 +139,14 @@ def not_numbers(
     return Problem(f"column '{name}' ({role}) is of type {dtype}, but must hold numbers", path, hint)
 
 
+def number_hint(name: str, role: str) -> str:
+    """Way from a column of texts to numbers."""
+    if role == "treatment":
+        return f"derive a column that says who was treated, such as {sql_name(name)} = 'treated'"
+    made = f"derive TRY_CAST({sql_name(name)} AS DOUBLE)"
+    return f"store it as numbers; in csv n/a or 007 makes a whole column text: {made}"
+
+
 def require_numbers(needs: Iterable[Requirement], schema: pl.Schema) -> None:
     """Check that required number columns have a numeric type.
 
@@ -168,6 +176,10 @@ _BY_PROBLEM = {
     "below 0": "if these are logits or logarithms of probabilities, give the exp of each",
     "none of the classes": (
         "name every class with classes:, correct the labels, or leave such rows out with data.missing: drop"
+    ),
+    "with a class": (
+        "name every class with classes:, or leave such rows out with data.missing: drop; a list holds the names of a "
+        "row's classes, not 0 and 1"
     ),
     "in rows whose": "correct the probabilities, or leave such rows out with data.missing: drop",
 }

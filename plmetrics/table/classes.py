@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import polars as pl
 
@@ -11,9 +11,17 @@ from plmetrics.core.errors import DataError, Problem
 from plmetrics.core.names import SuitePath, name_list, number_text
 from plmetrics.table.checks import Check
 from plmetrics.table.common_types import are_numbers, is_text
-from plmetrics.table.prediction_columns import truth_column
+from plmetrics.table.prediction_columns import (
+    PredictionColumns,
+    RoleColumns,
+    part_path,
+    part_role,
+    score_column,
+    truth_column,
+)
 
 _PATH = ("columns", "label")
+_SHOWN_CLASSES = 10
 _NO_CLASSES = "classes are texts, numbers or booleans: derive such a column from it"
 
 
@@ -128,6 +136,18 @@ def holds_lists(dtype: pl.DataType) -> bool:
     return isinstance(dtype, (pl.List, pl.Array))
 
 
+def require_lists(dtype: pl.DataType, name: str, role: str, path: SuitePath) -> None:
+    """Check that a column holds lists.
+
+    Raises:
+        DataError: it holds single values.
+    """
+    if not holds_lists(dtype):
+        msg = f"column '{name}' ({role}) is of type {dtype}, but must hold lists of classes"
+        hint = "split a text into a list, or give a column of 0 and 1 for each class"
+        raise DataError(Problem(msg, path, hint))
+
+
 def membership(name: str, dtype: pl.DataType, role: str, path: SuitePath, of_class: str) -> pl.Expr:
     """Indicator of a class: membership in a column of lists, or the number in the column of that class.
 
@@ -163,10 +183,20 @@ def label_number(columns: Mapping[str, str], schema: pl.Schema) -> pl.Expr:
     number = pl.sum_horizontal(*values, ignore_nulls=False)
     name = next(iter(columns.values()))
     if holds_lists(schema[name]):
-        sound = _texts(name).list.n_unique() == number
+        sound = ~is_nameless(name, values)
     else:
         sound = pl.all_horizontal((value == 0) | (value == 1) for value in values)
     return pl.when(number.is_null()).then(None).when(sound).then(number).otherwise(-1.0)
+
+
+def is_nameless(name: str, members: Iterable[pl.Expr]) -> pl.Expr:
+    """Whether a list holds more than the classes that have these indicators."""
+    return _texts(name).list.n_unique() != pl.sum_horizontal(*members, ignore_nulls=False)
+
+
+def nameless_text(classes: Iterable[str]) -> str:
+    """Problem of lists with other classes."""
+    return f"with a class that is none of {name_list(list(map(repr, classes)), _SHOWN_CLASSES)}"
 
 
 def _texts(name: str) -> pl.Expr:
@@ -178,15 +208,28 @@ def truth_checks(columns: Mapping[str, str], label: pl.Expr) -> Iterator[Check]:
     if len(set(columns.values())) == 1:
         name = next(iter(columns.values()))
         yield Check("label", name, "null", label.is_null(), _PATH)
-        yield Check(
-            "label",
-            name,
-            f"with a class that is none of {name_list(list(map(repr, columns)))}",
-            label < 0,
-            _PATH,
-        )
+        yield Check("label", name, nameless_text(columns), label < 0, _PATH)
         return
     for of_class, name in columns.items():
         value, role = pl.col(truth_column(of_class)), f"label of class '{of_class}'"
         yield Check(role, name, "null", value.is_null(), _PATH)
         yield Check(role, name, "neither 0 nor 1", (value != 0) & (value != 1), _PATH)
+
+
+def class_checks(roles: RoleColumns, model: str, predicted: PredictionColumns) -> list[Check]:
+    """Checks of a predicted class, or of a list of them."""
+    part, name = next(iter(predicted.columns.items()))
+    part = "prediction" if predicted.lists else part
+    score, path, role = pl.col(score_column(model)), part_path(model, part), part_role(model, part)
+    null = Check(role, name, "null", score.is_null(), path, model)
+    if predicted.lists:
+        return [null, Check(role, name, nameless_text(roles.label_columns), score < 0, path, model)]
+    return [null, no_class(roles, role, name, score, path, model)]
+
+
+def no_class(
+    roles: RoleColumns, role: str, name: str, value: pl.Expr, path: SuitePath, model: str | None = None
+) -> Check:
+    """Check of a value among the classes."""
+    classes = name_list([repr(name) for name in roles.classes], _SHOWN_CLASSES)
+    return Check(role, name, f"none of the classes ({classes})", value < 0, path, model)

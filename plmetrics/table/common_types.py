@@ -1,4 +1,4 @@
-"""Common types of columns of two tables, for comparisons of their values."""
+"""Common types of columns of two tables, for comparisons of their values, and types that Polars lacks."""
 
 from __future__ import annotations
 
@@ -59,3 +59,18 @@ def as_type(value: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     """A column in such a type; NaN is null."""
     cast = value.cast(dtype)
     return cast.fill_nan(None) if dtype.is_float() else cast
+
+
+NAMED_ZONE = (
+    "convert its times to a zone with a name (in pandas dt.tz_convert('UTC')), or leave the column out"
+)
+
+
+def unnamed_zone(error: BaseException) -> str | None:
+    """Problem of a column whose time zone is an offset, as Polars words it; None of other errors.
+
+    >>> unnamed_zone(ValueError("unable to parse time zone: '+05:30'. Please check"))
+    "has times of the offset '+05:30', which is no time zone"
+    """
+    _, mark, rest = str(error).partition("unable to parse time zone: '")
+    return f"has times of the offset '{rest.partition(chr(39))[0]}', which is no time zone" if mark else None

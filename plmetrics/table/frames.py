@@ -12,6 +12,7 @@ from polars.exceptions import PanicException, PolarsError
 
 from plmetrics.core.errors import ConfigError, DataError, Problem, needs_extra
 from plmetrics.core.names import name_list
+from plmetrics.table.common_types import NAMED_ZONE, unnamed_zone
 
 _PANDAS = ("pandas", "DataFrame")
 _COLUMN = ("pandas", "Series")
@@ -23,6 +24,7 @@ _SINGLE = (("polars", "Series"), _COLUMN, ("pyarrow", "ChunkedArray"), ("pyarrow
 _FAULTS = (PolarsError, PanicException, ValueError, TypeError, OverflowError, NotImplementedError)
 """What Polars raises of values that it has no type for."""
 
+_PLAIN = "give its values one plain type, astype(float) for numbers or astype(str) for texts, or leave the column out"
 _AS_TABLE = 'name the columns: plm.evaluate({"y": y, "A": scores}, label="y", models=["A"])'
 
 
@@ -101,7 +103,8 @@ def _from_columns(columns: Mapping[Any, Any]) -> pl.DataFrame:
         if not isinstance(name, str):
             msg = f"names of columns are texts, not {name!r}"
             raise ConfigError(Problem(msg, ("data",), _AS_TABLE))
-        if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Sized):
+        single = isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Sized)
+        if single or getattr(values, "ndim", 1) == 0:
             msg = f"column '{name}' is not an array or a list of values, but a {kind_name(values)}"
             raise ConfigError(Problem(msg, ("data",), _AS_TABLE))
     lengths = {name: len(values) for name, values in columns.items()}
@@ -171,8 +174,9 @@ def _convert(convert: Any, data: Any, kind: str, parts: Iterable[tuple[Any, Any]
             try:
                 convert(part)
             except _FAULTS as fault:
-                msg = f"column '{name}' of the {kind} cannot be read: {str(fault).splitlines()[0]}"
-                hint = "give its values one type, such as text (astype(str)), or leave the column out"
-                raise DataError(Problem(msg, ("data",), hint)) from error
+                words = f"cannot be read: {str(fault).splitlines()[0]}"
+                zone = unnamed_zone(fault)
+                msg = f"column '{name}' of the {kind} {words if zone is None else zone}"
+                raise DataError(Problem(msg, ("data",), _PLAIN if zone is None else NAMED_ZONE)) from error
         msg = f"the {kind} cannot be read as a Polars table: {str(error).splitlines()[0]}"
         raise DataError(msg) from error

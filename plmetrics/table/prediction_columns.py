@@ -42,6 +42,7 @@ class PredictionColumns:
     `label` and `weight` are the raw columns of the model's own, None for those of the table; `weight` is False where
     its rows count once.
     `thresholds` are those of parts: the class of the largest probability / threshold is called.
+    `lists`: its parts are membership in one column of lists of called classes.
     """
 
     columns: Mapping[str, str]
@@ -50,6 +51,7 @@ class PredictionColumns:
     label: str | None = None
     weight: str | Literal[False] | None = None
     thresholds: Mapping[str, float] = field(default_factory=dict)
+    lists: bool = False
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -180,11 +182,8 @@ def part_checks(
     model: str, predicted: PredictionColumns, *, probability: bool, total: bool
 ) -> Iterator[Check]:
     """Checks of the values of a model of several parts; `total`: probabilities must sum to 1."""
-    sum_of_row, seen = pl.lit(0.0), set[str]()
+    sum_of_row = pl.lit(0.0)
     for part, name in predicted.columns.items():
-        if name in seen and not total:
-            continue  # Parts of one column are null together.
-        seen.add(name)
         value, path, role = pl.col(part_column(model, part)), part_path(model, part), part_role(model, part)
         yield Check(role, name, "null", value.is_null(), path, model)
         text = "NaN or infinite" + (", or in a row whose sum is 0" if predicted.normalise else "")

@@ -4,21 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from plmetrics.core.errors import Collected, DataError
-from plmetrics.core.names import SuitePath, name_list
 from plmetrics.table.checks import (
     VALID,
     Check,
     all_of,
+    is_text,
     labelled_rows,
     not_numbers,
+    number_hint,
     valid_column,
     weight_checks,
 )
-from plmetrics.table.classes import class_number, positive_class, require_classes
+from plmetrics.table.classes import (
+    class_checks,
+    class_number,
+    is_nameless,
+    label_and_truths,
+    membership,
+    no_class,
+    positive_class,
+    require_classes,
+    require_lists,
+    truth_checks,
+)
 from plmetrics.table.prediction_columns import (
     LABEL,
     TREATMENT,
@@ -41,8 +54,8 @@ from plmetrics.table.prediction_columns import (
     weight_column,
 )
 
-_SHOWN_CLASSES = 10
-_AS_NUMBERS = "store it as numbers; in csv n/a or 007 makes a whole column text: derive TRY_CAST(s AS DOUBLE)"
+if TYPE_CHECKING:
+    from plmetrics.core.names import SuitePath
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +218,8 @@ def _sound_prediction(roles: RoleColumns, model: str) -> pl.Expr:
     predicted = roles.models[model]
     if not predicted.single:
         total = not roles.label_columns
-        return sound_parts(model, predicted, probability=model in roles.probability, total=total)
+        sound = sound_parts(model, predicted, probability=model in roles.probability, total=total)
+        return sound & (pl.col(score_column(model)) >= 0) if predicted.lists else sound
     score = pl.col(score_column(model))
     if roles.task == "multiclass":
         return score >= 0
@@ -265,6 +279,10 @@ def _prediction_columns(
 ) -> dict[str, pl.Expr]:
     collected = Collected()
     parts: dict[str, pl.Expr] = {}
+    name = next(iter(predicted.columns.values()))
+    if predicted.lists:
+        role, path = part_role(model, "prediction"), part_path(model, "prediction")
+        require_lists(require(schema, name, role, path), name, role, path)
     for part in predicted.columns:
         with collected.step():
             parts[part] = _part(schema, roles, model, part)
@@ -274,6 +292,8 @@ def _prediction_columns(
     if predicted.normalise:
         parts = normalise_probabilities(parts)
     first = leading(parts, predicted.thresholds)
+    if predicted.lists:
+        first = pl.when(is_nameless(name, parts.values())).then(-1.0).otherwise(first)
     if roles.transform is not None and label is not None:
         parts |= roles.transform(label, parts)
     columns = {part_column(model, part): value for part, value in parts.items()}
@@ -288,8 +308,6 @@ def _part(schema: pl.Schema, roles: RoleColumns, model: str, part: str) -> pl.Ex
     if model in roles.hard or (roles.task == "multiclass" and part == "prediction"):
         return _class(schema, roles, name, role, path)
     if roles.label_columns:
-        from plmetrics.table.classes import membership
-
         return membership(name, require(schema, name, role, path), role, path, part.split("|", 1)[1])
     return _number(schema, name, role, path)
 
@@ -297,7 +315,9 @@ def _part(schema: pl.Schema, roles: RoleColumns, model: str, part: str) -> pl.Ex
 def _number(schema: pl.Schema, name: str, role: str, path: tuple[str | int, ...]) -> pl.Expr:
     dtype = require(schema, name, role, path)
     if not (dtype.is_numeric() or dtype in {pl.Boolean, pl.Null}):
-        raise DataError(not_numbers(name, role, dtype, path, _AS_NUMBERS if dtype == pl.String else None))
+        raise DataError(
+            not_numbers(name, role, dtype, path, number_hint(name, role) if is_text(dtype) else None)
+        )
     return pl.col(name).cast(pl.Float64)
 
 
@@ -306,8 +326,6 @@ def _label(
 ) -> dict[str, pl.Expr]:
     """Label as an expression; with several classes a row, also the indicator of each class."""
     if roles.label_columns:
-        from plmetrics.table.classes import label_and_truths
-
         return label_and_truths(LABEL, roles.label_columns, schema)
     if roles.task in {"binary", "multiclass"}:
         return {LABEL: _class(schema, roles, roles.label, "label", path)}
@@ -331,8 +349,6 @@ def _label_checks(roles: RoleColumns, model: str | None = None) -> list[Check]:
     path: SuitePath = ("columns", "label") if model is None else ("models", model, "label")
     role = "label" if model is None else f"label of model '{model}'"
     if roles.label_columns:
-        from plmetrics.table.classes import truth_checks
-
         return [*truth_checks(roles.label_columns, label)]
     null = "null or NaN" if isinstance(roles.positive, (int, float)) else "null"
     checks = [Check(role, name, null, label.is_null(), path, model)]
@@ -342,7 +358,7 @@ def _label_checks(roles: RoleColumns, model: str | None = None) -> list[Check]:
     if roles.binary and roles.positive is None:
         checks.append(Check(role, name, "neither 0 nor 1", (label != 0) & (label != 1), path, model))
     elif roles.task == "multiclass":
-        checks.append(_no_class(roles, role, name, label, path, model))
+        checks.append(no_class(roles, role, name, label, path, model))
     elif not roles.binary:
         checks.append(Check(role, name, "NaN or infinite", ~label.is_finite(), path, model))
     return checks
@@ -370,8 +386,8 @@ def _checks(roles: RoleColumns) -> tuple[Check, ...]:
             checks += weight_checks(predicted.weight, weight, place, model)
         if predicted.derivations and roles.missing != "drop_per_model":
             continue  # What they are made from is checked already: one bad value is one problem.
-        if predicted.single and roles.task == "multiclass":
-            checks += _class_checks(roles, model, predicted)
+        if predicted.lists or (predicted.single and roles.task == "multiclass"):
+            checks += class_checks(roles, model, predicted)
         elif predicted.single:
             hard, probability = model in roles.hard, model in roles.probability
             nullable = roles.null_scores
@@ -380,18 +396,3 @@ def _checks(roles: RoleColumns) -> tuple[Check, ...]:
             total = not roles.label_columns
             checks += part_checks(model, predicted, probability=model in roles.probability, total=total)
     return tuple(checks)
-
-
-def _class_checks(roles: RoleColumns, model: str, predicted: PredictionColumns) -> list[Check]:
-    """Checks of a predicted class."""
-    ((part, name),) = predicted.columns.items()
-    score, path, role = pl.col(score_column(model)), part_path(model, part), part_role(model, part)
-    null = Check(role, name, "null", score.is_null(), path, model)
-    return [null, _no_class(roles, role, name, score, path, model)]
-
-
-def _no_class(
-    roles: RoleColumns, role: str, name: str, value: pl.Expr, path: SuitePath, model: str | None = None
-) -> Check:
-    classes = name_list([repr(name) for name in roles.classes], _SHOWN_CLASSES)
-    return Check(role, name, f"none of the classes ({classes})", value < 0, path, model)

@@ -305,6 +305,38 @@ def test_text_files_of_trec(invoke: Any, tmp_path: Path, line: str, files: str) 
     assert files in " ".join(outcome.err.split())
 
 
+@pytest.mark.parametrize(("arms", "value"), [(["treated", "control"], "'treated'"), ([2, 1], "2")])
+def test_an_arm_in_words_is_a_note(arms: list[Any], value: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    rows = pl.DataFrame(
+        {"treatment": arms * 50, "outcome": rng.integers(0, 2, 100), "uplift": rng.random(100)}
+    )
+    text = plm.suggest(rows).text
+    condition = f"treatment = {value}"
+    words = " ".join(text.replace("#", " ").split())
+    assert f'task: uplift, derive: {{treated: "{condition}"}} and columns: {{treatment: treated}}' in words
+    rows.write_parquet(tmp_path / "rows.parquet")
+    (tmp_path / "suite.yaml").write_text(
+        f'task: uplift\nderive: {{treated: "{condition}"}}\ncolumns: {{treatment: treated, label: outcome}}\n'
+        "data: {path: rows.parquet}\nmodels: {m: uplift}\nmetrics: [ate]\n"
+    )
+    treated = (rows["treatment"] == arms[0]).to_numpy()
+    outcome = rows["outcome"].to_numpy()
+    ate = plm.run(tmp_path / "suite.yaml", output=tmp_path).metrics["value"].item()
+    assert ate == pytest.approx(outcome[treated].mean() - outcome[~treated].mean())
+
+
+def test_lists_of_classes_are_no_guess() -> None:
+    rows = pl.DataFrame({"id": [1, 2], "tags": [["a"], ["b", "c"]], "p_a": [0.1, 0.9], "p_b": [0.4, 0.2]})
+    for label in (None, "tags"):
+        with pytest.raises(
+            plm.ConfigError, match="'tags': lists of texts are classes of task 'multilabel'"
+        ) as error:
+            plm.suggest(rows, label=label)
+        assert "columns: {label: tags}" in str(error.value.problems[0].hint)
+        assert "not in the data" not in str(error.value)
+
+
 @pytest.mark.parametrize(
     ("columns", "words"),
     [

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -104,3 +105,36 @@ def test_states_warn_as_well() -> None:
     with pytest.warns(plm.PlmetricsWarning):
         merged = plm.merge(state)
     assert [text for text in merged.warnings if "20 whole numbers are beyond 2^53" in text]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "narrow", "digits"), [(pl.Float32, np.float32, 6), (pl.Float16, np.float16, 3)]
+)
+def test_scores_that_numpy_calls_at_a_threshold_are_counted(dtype: Any, narrow: Any, digits: int) -> None:
+    stored = np.repeat(np.arange(11) / 10, 3).astype(narrow)
+    table = pl.DataFrame({"y": np.arange(33) % 2, "p": pl.Series(stored.tolist(), dtype=dtype)})
+    for threshold in np.arange(1, 10) / 10:
+        metrics = [f"selection_rate(threshold={threshold})", "recall"]
+        result = plm.evaluate(table, label="y", models={"m": "p"}, metrics=metrics)
+        missed = int((stored >= narrow(threshold)).sum() - (stored.astype(float) >= threshold).sum())
+        texts = [text for text in result.warnings if "fewer than 64 bits" in text]
+        assert len(texts) == (missed > 0)
+        assert all(f"{missed} rows hold {threshold} in" in text for text in texts)
+        derived = {"e": f"ROUND(CAST(p AS DOUBLE), {digits})"}
+        assert not texts or f"derive {derived['e']}" in texts[0]
+        exact = plm.evaluate(table, label="y", derive=derived, models={"m": "e"}, metrics=metrics)
+        assert exact.metrics["value"][0] == (stored >= narrow(threshold)).mean()
+        assert not [text for text in exact.warnings if "fewer than 64 bits" in text]
+
+
+def test_scores_that_are_calibrated_are_not_compared() -> None:
+    rows = pl.DataFrame({"y": [0, 1] * 30, "p": [0.1, 0.7, 0.2] * 20, "fit": [True] * 30 + [False] * 30})
+    rows = rows.with_columns(pl.col("p").cast(pl.Float32))
+    asked = {
+        "label": "y",
+        "metrics": ["recall(threshold=0.7)"],
+        "calibrate": {"method": "platt", "fit_on": "fit"},
+    }
+    for model, gaps in (({"score": "p"}, 1), ({"margin": "p"}, 0)):
+        result = plm.evaluate(rows, models={"m": model}, **asked)
+        assert len([text for text in result.warnings if "20 rows hold 0.7 in" in text]) == gaps

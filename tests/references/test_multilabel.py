@@ -243,6 +243,7 @@ def tagged(value: Any) -> Any:
     )
 
 
+CALLED: dict[str, Any] = {"classes": CLASSES, "models": {"m": {"prediction": "tags"}}}
 BAD: list[tuple[Any, dict[str, Any], type[Exception], list[str]]] = [
     (
         lambda r: r.with_columns(y_spam=pl.lit(2)),
@@ -262,6 +263,25 @@ BAD: list[tuple[Any, dict[str, Any], type[Exception], list[str]]] = [
     (tagged(["spam", None]), {"label": "tags"}, plm.DataError, ["tags", "none of 'spam'"]),
     (tagged(None), {"label": "tags"}, plm.DataError, ["tags", "null"]),
     (tagged([]), {"label": "tags", "models": {"m": {"prediction": "tags"}}}, plm.ConfigError, ["classes="]),
+    (tagged(["spam", "no"]), CALLED, plm.DataError, ["tags", "prediction of model 'm'", "none of 'spam'"]),
+    (tagged(["SPAM"]), CALLED, plm.DataError, ["1 of 40 values", "['SPAM']", "classes:"]),
+    (tagged(["0", "1"]), CALLED, plm.DataError, ["['0', '1']", "not 0 and 1"]),
+    (tagged(["spam", None]), CALLED, plm.DataError, ["tags", "none of 'spam'"]),
+    (tagged(None), CALLED, plm.DataError, ["tags", "prediction of model 'm'", "null"]),
+    (
+        lambda r: r.with_columns(tags="y_bill"),
+        CALLED,
+        plm.DataError,
+        ["'tags' (prediction", "lists of classes"],
+    ),
+    (lambda r: r.with_columns(tags=pl.lit("spam")), {"label": "tags"}, plm.DataError, ["(label)", "lists"]),
+    (
+        lambda r: r,
+        {"task": "multiclass", "label": "g", "models": {"m": {"proba": {"x": "p_spam", "y": "p_spam"}}}},
+        plm.ConfigError,
+        ["models.m.proba", "'p_spam' stands there 2 times"],
+    ),
+    (lambda r: r, {"label": dict.fromkeys(CLASSES, "y_spam")}, plm.ConfigError, ["'y_spam' stands there 4"]),
     (lambda r: r, {"baseline": True}, plm.ConfigError, ["baseline", "multilabel"]),
     (lambda r: r, {"task": "binary", "label": ["a", "b"], "models": "g"}, plm.ConfigError, ["'multilabel'"]),
     (lambda r: r, {"label": {"spam": "y_spam", "ham": "y_bill"}}, plm.ConfigError, ["'ham'", "'other'"]),
@@ -290,6 +310,32 @@ def test_bad_rows_may_be_dropped() -> None:
     dropped = evaluated(bad, texts, missing="drop")
     assert dropped["n"].to_list() == [270, 270]
     assert dropped["value"].to_list() == evaluated(rows[30:], texts)["value"].to_list()
+
+
+@pytest.mark.parametrize("missing", ["drop", "drop_per_model"])
+def test_rows_with_calls_of_no_class_may_be_dropped(missing: str) -> None:
+    rows = pl.DataFrame(
+        {
+            "label": [["a"], ["a", "b"], ["b"], [], ["b"]],
+            "calls": [["a"], ["a"], ["b", "z"], [], ["b", "b"]],
+            "other": [["a"], ["a", "b"], ["b"], ["A"], ["b"]],
+        }
+    )
+    models = {name: {"prediction": name} for name in ("calls", "other")}
+    call: dict[str, Any] = {"task": "multilabel", "label": "label", "classes": ["a", "b"]}
+    found = plm.evaluate(rows, **call, models=models, metrics=["subset_accuracy"], missing=missing)
+    kept = {"calls": 2 / 3, "other": 1.0} if missing == "drop" else {"calls": 3 / 4, "other": 1.0}
+    assert dict(found.metrics.select("model", "value").iter_rows()) == pytest.approx(kept)
+    assert found.metrics["n"].to_list() == ([3, 3] if missing == "drop" else [4, 4])
+
+
+def test_columns_of_the_label_without_scores_are_told() -> None:
+    rows, models = table(40).drop("p_other"), {"m": {"proba": "p_"}}
+    call: dict[str, Any] = {**ROLES, "models": models, "metrics": ["f1"]}
+    (text,) = (text for text in plm.evaluate(rows, **call).warnings if "'y_other'" in text)
+    assert "no model has such a class" in text
+    named = [name for name in CLASSES if name != "other"]
+    assert not any("y_other" in text for text in plm.evaluate(rows, **call, classes=named).warnings)
 
 
 @pytest.mark.slow

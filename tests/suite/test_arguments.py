@@ -3,6 +3,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from hypothesis import given
@@ -127,6 +128,41 @@ def test_problems_name_the_argument(arguments: dict[str, Any], path: tuple[Any, 
     found = problems(**arguments)
     assert any(problem.path[: len(path)] == path and words in str(problem) for problem in found), found
     assert all(problem.where is None for problem in found)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "plain"),
+    [
+        ({"classes": np.array(["a", "b"])}, {"classes": ["a", "b"]}),
+        ({"classes": pd.Index(["a", "b"])}, {"classes": ["a", "b"]}),
+        ({"classes": pl.Series([2, 1])}, {"classes": [2, 1]}),
+        ({"classes": (np.str_("b"), np.str_("a"))}, {"classes": ["b", "a"]}),
+        (
+            {"slices": {"x": {"column": "x", "bins": np.linspace(0, 1, 3)}}},
+            {"slices": {"x": {"column": "x", "bins": [0, 0.5, 1]}}},
+        ),
+        ({"slices": pd.Index(["x", "y"])}, {"slices": ["x", "y"]}),
+        ({"min_rows": np.int64(3)}, {"min_rows": 3}),
+        (
+            {"gates": [{"metric": "accuracy", "at_least": np.float32(0.5)}]},
+            {"gates": [{"metric": "accuracy", "at_least": 0.5}]},
+        ),
+    ],
+)
+def test_values_of_arrays_are_plain_ones(arguments: dict[str, Any], plain: dict[str, Any]) -> None:
+    common: dict[str, Any] = {
+        "label": "y",
+        "models": {"m": "p"},
+        "metrics": ["accuracy"],
+        "task": "multiclass",
+    }
+    assert suite_from_arguments(**{**common, **arguments}) == suite_from_arguments(**{**common, **plain})
+
+
+@pytest.mark.parametrize("positive", [np.bool_(True), np.int64(1), np.str_("yes")])
+def test_a_positive_of_numpy_is_of_its_kind(positive: Any) -> None:
+    read = suite_from_arguments(label="y", models="p", metrics=["accuracy"], positive=positive).positive
+    assert (type(read), read) == (type(positive.item()), positive.item())
 
 
 def test_an_unknown_argument_is_refused() -> None:

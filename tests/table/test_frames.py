@@ -67,6 +67,10 @@ def test_nan_of_pandas_is_null_and_of_numpy_is_not() -> None:
         (pa.array([1]), "Int64Array holds values without names"),
         ({"y": [1, 0], "A": np.zeros((2, 2))}, r"column 'A' is an array of shape \(2, 2\)"),
         ({"y": [1, 0], "A": 0.5}, "column 'A' is not an array or a list of values, but a float"),
+        (
+            {"y": [1, 0], "A": np.array(0.5)},
+            "column 'A' is not an array or a list of values, but a numpy.ndarray",
+        ),
         ({"y": [1, 0], "A": "scores"}, "column 'A' is not an array or a list of values, but a str"),
         ({0: [1, 0]}, "names of columns are texts, not 0"),
     ],
@@ -194,3 +198,23 @@ def test_columns_that_polars_cannot_hold_are_told(score: object) -> None:
     table = pa.table(columns) if isinstance(score, pa.Array) else pd.DataFrame(columns)
     with pytest.raises(plm.DataError, match=r"column 'p' of the .* cannot be read: "):
         as_frame(table)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "pyarrow", "parquet", "arrow"])
+def test_times_of_an_offset_are_told(kind: str, tmp_path: Path) -> None:
+    """Other writers have offsets for time zones: such a file is whole."""
+    times = pd.to_datetime(["2026-01-31T02:30:00+05:30"] * 2)
+    frame = pd.DataFrame({"y": [0, 1], "p": [0.1, 0.9], "at": times})
+    table = pa.Table.from_pandas(frame)
+    path = tmp_path / f"rows.{kind}"
+    if kind == "parquet":
+        frame.to_parquet(path)
+    elif kind == "arrow":
+        with pa.ipc.new_file(path, table.schema) as file:
+            file.write_table(table)
+    data = {"pandas": frame, "pyarrow": table}.get(kind, path)
+    with pytest.raises(
+        plm.DataError, match=r"has times of the offset '\+05:30', which is no time zone"
+    ) as error:
+        plm.evaluate(data, label="y", models="p", metrics=["accuracy"])  # type: ignore[arg-type]
+    assert "tz_convert('UTC')" in str(error.value.problems[0].hint)

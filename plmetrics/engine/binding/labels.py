@@ -11,9 +11,9 @@ import polars as pl
 from plmetrics.catalogue.labels import needs_label
 from plmetrics.catalogue.thresholds import threshold_keys
 from plmetrics.core.errors import ConfigError, DataError, Problem
-from plmetrics.core.names import did_you_mean
+from plmetrics.core.names import did_you_mean, name_list
 from plmetrics.engine.run_plan import rows_of
-from plmetrics.table.classes import class_text, holds_lists
+from plmetrics.table.classes import class_text, holds_lists, require_lists
 
 if TYPE_CHECKING:
     from plmetrics.engine.inquiry import Question
@@ -43,7 +43,8 @@ def classes_in(rows: pl.LazyFrame, roles: RoleColumns) -> Question[tuple[str, ..
         msg = f"column '{roles.label}' (label) has more than {MAX_CLASSES:,} classes"
         raise DataError(Problem(msg, path, "name those that count with classes:"))
     if len(labels) < 2:
-        msg = f"column '{roles.label}' (label) holds {len(labels)} classes, and a comparison needs two"
+        only = f"one class, {labels[0]!r}" if labels else "no class"
+        msg = f"column '{roles.label}' (label) holds {only}, and a comparison needs two"
         raise DataError(Problem(msg, path, "name all that there can be with classes: [a, b]"))
     return tuple(sorted(labels, key=_natural))
 
@@ -95,9 +96,32 @@ def label_columns(suite: Suite, schema: pl.Schema, classes: tuple[str, ...]) -> 
         for name, column in columns.items()
         if column not in schema
     ]
+    if len(problems) == len(columns) and suite.columns.label in schema:
+        require_lists(schema[suite.columns.label], suite.columns.label, "label", _PATH)
     if problems:
         raise DataError(problems)
     return columns
+
+
+def columns_without_class(view: TableView) -> list[str]:
+    """Warning of columns that begin as those of the label do, but are of no class that models have a score for."""
+    suite, classes = view.suite, view.roles.label_columns
+    if suite.classes or suite.columns.label_columns or not classes or suite.columns.label in view.schema:
+        return []
+    prefix = suite.columns.label.removesuffix("*")
+    others = [
+        name
+        for name, dtype in view.schema.items()
+        if name.startswith(prefix)
+        and name not in classes.values()
+        and (dtype.is_integer() or dtype == pl.Boolean)
+    ]
+    if not others:
+        return []
+    left_out = f"{name_list(list(map(repr, others)))} begin{'s' if len(others) == 1 else ''} with '{prefix}'"
+    return [
+        f"label: {left_out}, but no model has such a class, which counts in no metric; name those in classes"
+    ]
 
 
 def _same_classes(named: tuple[str, ...], classes: tuple[str, ...]) -> None:

@@ -34,12 +34,13 @@ def predicted_models(suite: Suite, schema: pl.Schema) -> dict[str, PredictionCol
     for name, model in suite.models.items():
         with collected.step():
             columns = model.columns() or _with_prefix(name, model, suite, schema)
-            if suite.task == "multilabel" and model.prediction is not None:
+            lists = suite.task == "multilabel" and model.prediction is not None
+            if lists and model.prediction is not None:
                 from plmetrics.engine.binding.labels import prediction_by_class
 
                 columns = prediction_by_class(model.prediction, suite)
             out[name] = PredictionColumns(
-                columns, normalise=model.normalise, label=model.label, weight=model.weight
+                columns, normalise=model.normalise, label=model.label, weight=model.weight, lists=lists
             )
     collected.settle()
     _check_parts(suite.metrics, out)

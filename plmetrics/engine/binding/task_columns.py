@@ -86,7 +86,7 @@ def names_queries(dtype: pl.DataType) -> bool:
 def _require_query(dtype: pl.DataType, name: str) -> None:
     if not names_queries(dtype):
         msg = f"column '{name}' (query) is of type {dtype}, but must hold whole numbers, text, dates or booleans"
-        raise DataError(Problem(msg, ("columns", "query"), "cast the column"))
+        raise DataError(Problem(msg, ("columns", "query"), "derive CAST(... AS BIGINT) or AS VARCHAR of it"))
 
 
 def outcome_requirements(columns: Columns, metrics: Sequence[Metric]) -> tuple[Requirement, ...]:

@@ -1,13 +1,14 @@
-"""Warnings of labels that are texts and differ in capitals, blanks or normal form only."""
+"""Warnings of labels that are texts: alike but for capitals, blanks or normal form, or words for a missing value."""
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import polars as pl
 
+from plmetrics.core.names import appearance, sql_name
 from plmetrics.engine.inquiry import Question, frames_by_name
 from plmetrics.table.common_types import is_text
 
@@ -17,15 +18,17 @@ if TYPE_CHECKING:
 _MOST_VALUES = 1000
 _SHOWN = 3
 _REMEDY = "if they are the same, write them alike: LOWER(TRIM(...)) in derive does for capitals and blanks"
+_ABSENT = frozenset({"NA", "N/A", "n/a", "#N/A", "<NA>", "nan", "NaN", "NaT", "null", "NULL", "None"})
+"""Texts that programs write where a value is missing."""
 
 
 def plain_form(text: str) -> str:
-    """A text without what people overlook: capitals, blanks around it, and the form of composed characters.
+    """A text without what people overlook: capitals beside what `appearance` leaves out.
 
-    >>> plain_form(" Yes"), plain_form("STRASSE") == plain_form("Straße ")
-    ('yes', True)
+    >>> plain_form(" Yes"), plain_form("STRASSE") == plain_form("Straße "), plain_form("no\u200b  one")
+    ('yes', True, 'no one')
     """
-    return unicodedata.normalize("NFKC", text).strip().casefold()
+    return appearance(text).casefold()
 
 
 def near_positive_labels(view: TableView) -> Question[list[str]]:
@@ -50,12 +53,23 @@ def _near(name: str, positive: str, frame: pl.DataFrame) -> Iterator[str]:
     meant = plain_form(positive)
     near = {value: rows for value, rows in frame.sort("value").iter_rows() if plain_form(value) == meant}
     if near:
-        rows, *values = sum(near.values()), *_told_apart([*near, positive])
+        rows, *values = sum(near.values()), *told_apart([*near, positive])
         holds, counts = ("row holds", "counts") if rows == 1 else ("rows hold", "count")
         yield (
             f"column '{name}': {rows:,} {holds} {', '.join(values[:-1])} and {counts} as negative, as only "
             f"{values[-1]} is positive; {_REMEDY}"
         )
+    absent = {value: rows for value, rows in frame.sort("value").iter_rows() if value in _ABSENT}
+    if absent:
+        rows, words = sum(absent.values()), ", ".join(map(repr, absent))
+        holds = "row holds" if rows == 1 else "rows hold"
+        yield f"column '{name}': {rows:,} {holds} {words}, a text and thus negative; {_as_null(name, absent)}"
+
+
+def _as_null(name: str, words: Iterable[str]) -> str:
+    """Way to leave out rows with some words for a missing value."""
+    condition = f"CASE WHEN {sql_name(name)} NOT IN ({', '.join(map(repr, words))}) THEN {sql_name(name)} END"
+    return f"if it stands for no value, derive {condition}, with data.missing: drop"
 
 
 def near_classes(classes: Sequence[str]) -> list[str]:
@@ -64,11 +78,18 @@ def near_classes(classes: Sequence[str]) -> list[str]:
     for name in classes:
         alike.setdefault(plain_form(name), []).append(name)
     sets = [names for text, names in alike.items() if len(names) > 1 and len(text) > 1]
-    named = "; ".join(" and ".join(_told_apart(names)) for names in sets[:_SHOWN])
+    named = "; ".join(" and ".join(told_apart(names)) for names in sets[:_SHOWN])
     return [f"classes {named} are counted apart; {_REMEDY}"] if sets else []
 
 
-def _told_apart(texts: Sequence[str]) -> list[str]:
+def absent_classes(column: str, classes: Sequence[str]) -> list[str]:
+    """Warning of classes that nobody named and that are words for a missing value; `None` may be a class."""
+    words = [name for name in classes if name in _ABSENT - {"None"}]
+    verb = "is a class" if len(words) == 1 else "are classes"
+    return [f"{', '.join(map(repr, words))} {verb} like others; {_as_null(column, words)}"] if words else []
+
+
+def told_apart(texts: Sequence[str]) -> list[str]:
     """Quoted texts, with the codes of characters where some look the same."""
     composed = {unicodedata.normalize("NFKC", text) for text in texts}
     return list(map(repr if len(composed) == len(texts) else ascii, texts))

@@ -9,6 +9,9 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from plmetrics.core.errors import ConfigError, Problem
+from plmetrics.core.names import name_list
+
+_TEXTS = (pl.String, pl.Categorical, pl.Enum)
 
 
 class AmbiguousRoles(ConfigError):  # noqa: N818
@@ -103,13 +106,20 @@ def list_advice(rows: pl.DataFrame) -> Iterator[None]:
         yield
     except AmbiguousRoles as error:
         lists = [name for name, dtype in rows.schema.items() if isinstance(dtype, (pl.List, pl.Array))]
-        if lists:
-            error.problems = (_list_problem(rows, lists), *error.problems)
-        raise
+        if not lists:
+            raise
+        absent = {f"column '{name}' is not in the data" for name in lists}
+        others = (problem for problem in error.problems if problem.message not in absent)
+        raise AmbiguousRoles([_list_problem(rows, lists), *others]) from None
 
 
 def _list_problem(rows: pl.DataFrame, lists: Sequence[str]) -> Problem:
-    """Lists of the same lengths are rows of a query, a list of one length in all rows is a column per class."""
+    """Lists of texts are classes, of the same lengths rows of a query, of one length in all rows a column per class."""
+    texts = [name for name in lists if getattr(rows.schema[name], "inner", None) in _TEXTS]
+    if texts:
+        msg = f"{name_list(list(map(repr, texts)))}: lists of texts are classes of task 'multilabel', and not guessed"
+        form = f"columns: {{label: {texts[0]}}} and models: {{m: {{proba: p_}}}}, or {{prediction: COLUMN}}"
+        return Problem(msg, hint=f"write a suite with task: multilabel, {form}")
     names = ", ".join(map(repr, lists))
     columns = {name: pl.col(name) for name in lists}
     columns |= {name: pl.col(name).arr.to_list() for name in lists if rows.schema[name] == pl.Array}

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.core.errors import Problem
-from plmetrics.features.advice.column_names import ARMS, GROUPS, QUERIES, RELEVANCE, column_by_name
+from plmetrics.core.names import sql_name
+from plmetrics.features.advice.column_names import (
+    ARMS,
+    GROUPS,
+    QUERIES,
+    RELEVANCE,
+    column_by_name,
+    is_control,
+)
 from plmetrics.features.advice.column_roles import (
     class_columns,
     explained_variance,
@@ -198,11 +206,22 @@ def _plain(sample: pl.DataFrame, facts: Facts, wishes: Wishes) -> Roles | None:
         return _soft_roles(sample, roles, wishes)
     if wishes.task is not None:
         return replace(roles, task=wishes.task) if fits else None
-    group = column_by_name((name for name in facts if name not in (roles.label, *roles.scores)), GROUPS)
+    others = [name for name in facts if name not in (roles.label, *roles.scores)]
+    group = column_by_name(others, GROUPS)
     if group is not None and label.numeric:
         note = f"If rows of one value of '{group}' are ranked together: --query {group} (task ranking)."
         return replace(roles, notes=(note,))
-    return roles
+    arm = column_by_name((name for name in others if facts[name].has_two_values), ARMS)
+    return roles if arm is None else replace(roles, notes=(_arm_note(arm, sample[arm]),))
+
+
+def _arm_note(arm: str, values: pl.Series) -> str:
+    """Note on a column that may say in words who was treated."""
+    words = values.drop_nulls().unique().sort().to_list()
+    treated = words[0] if is_control(words[-1]) else words[-1]
+    value = str(treated) if values.dtype.is_numeric() else "'" + str(treated).replace("'", "''") + "'"
+    derived = f'derive: {{treated: "{sql_name(arm)} = {value}"}} and columns: {{treatment: treated}}'
+    return f"If '{arm}' says who was treated, and scores are effects: task: uplift, {derived}."
 
 
 def _is_soft(facts: Facts, roles: Roles) -> bool:
@@ -234,15 +253,6 @@ def _soft_roles(sample: pl.DataFrame, roles: Roles, wishes: Wishes) -> Roles:
     return replace(
         roles, task="binary", where=where, reasons={**roles.reasons, "task": reason}, notes=(note,)
     )
-
-
-def sql_name(column: str) -> str:
-    """A column as an SQL expression names it.
-
-    >>> sql_name("label"), sql_name("is good")
-    ('label', '"is good"')
-    """
-    return column if column.isidentifier() and column.isascii() else '"' + column.replace('"', '""') + '"'
 
 
 _IN_ORDER: tuple[Recogniser, ...] = (

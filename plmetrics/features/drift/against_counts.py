@@ -97,9 +97,9 @@ def drift_against(
 
 
 def _on_one_grid(reference: WindowCounts, current: WindowCounts) -> tuple[WindowCounts, WindowCounts]:
-    """Both windows, with the same columns folded and of the same kind."""
+    """Both windows, with the same columns folded, of the same kind and in the fewer bits."""
     abouts = tuple(
-        column if column.kind is not None else replace(column, kind=other.kind)
+        replace(column, kind=column.kind or other.kind, bits=min(column.bits, other.bits))
         for column, other in zip(current.description.subjects, reference.description.subjects, strict=True)
     )
     folded = current.description.folded | reference.description.folded
@@ -107,7 +107,9 @@ def _on_one_grid(reference: WindowCounts, current: WindowCounts) -> tuple[Window
     for side in (reference, current):
         description = replace(side.description, subjects=abouts, folded=folded)
         described = replace(side, description=description)
-        both.append(described if side.description.folded == folded else canonical_counts(described))
+        bits = [column.bits for column in side.description.subjects]
+        same = side.description.folded == folded and bits == [column.bits for column in abouts]
+        both.append(described if same else canonical_counts(described))
     return both[0], both[1]
 
 

@@ -31,7 +31,8 @@ _WORDS = {
 class ColumnDescription:
     """Description of a column of counts. `kind` is None for a column of nulls alone, whatever its type.
 
-    `zoned` says of moments whether they have a time zone, `positive` of a label what it counts as positive.
+    `zoned` says of moments whether they have a time zone, `positive` of a label what it counts as positive, `bits` of
+    floats how many they have.
     """
 
     subject: str
@@ -41,6 +42,7 @@ class ColumnDescription:
     part: str = ""
     zoned: bool | None = None
     positive: str | None = None
+    bits: int = 64
 
     @classmethod
     def of(cls, subject: Subject, window: CurrentWindow) -> ColumnDescription:
@@ -50,7 +52,9 @@ class ColumnDescription:
         positive = window.view.suite.positive if subject.subject == "label" else None
         kind = None if dtype == pl.Null and subject.subject == "column" else subject.kind
         label = None if positive is None else str(positive)
-        return cls(subject.subject, subject.column, kind, subject.model, subject.part, zoned, label)
+        return cls(
+            subject.subject, subject.column, kind, subject.model, subject.part, zoned, label, subject.bits
+        )
 
     @property
     def name(self) -> str:

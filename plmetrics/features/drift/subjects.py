@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _PATH = ("drift",)
 _DAY = 86_400_000_000
+_BITS: Mapping[pl.DataType, int] = {pl.Float32(): 32, pl.Float16(): 16}
 
 Kind = Literal["number", "days", "seconds", "category"]
 
@@ -28,7 +29,8 @@ class Subject:
     """One compared column: a score, the label, or another. `model` is that of a score.
 
     `kind` says what its values are taken for: numbers, moments as days since 1970 and durations in days, times of
-    day in seconds, or categories.
+    day in seconds, or categories. `bits` are those of its floats in the window with fewer: 0.1 has other digits in 64
+    bits than in 32, and both windows are compared in these.
     """
 
     subject: Literal["score", "label", "column"]
@@ -36,6 +38,7 @@ class Subject:
     kind: Kind
     model: str | None = None
     part: str = ""
+    bits: int = 64
 
     @property
     def of_numbers(self) -> bool:
@@ -47,18 +50,33 @@ def subjects_of(
     current: TableView, models: Iterable[str], spec: Drift, there: pl.Schema
 ) -> Iterator[Subject]:
     """Scores by model, the label, and columns as they are named."""
-    roles, task = current.roles, current.suite.task
+    roles, task, here = current.roles, current.suite.task, current.schema
     for name in models:
         for part, column in roles.models[name].columns.items():
             classes = name in roles.hard or (task == "multiclass" and part == "prediction")
             kind: Kind = "category" if classes else "number"
-            yield Subject("score", column, kind, name, part)
+            yield Subject("score", column, kind, name, part, _common_bits(column, here, there))
     if spec.label:
         kind = "category" if task in {"binary", "multiclass"} else "number"
-        yield Subject("label", roles.label, kind)
+        yield Subject("label", roles.label, kind, bits=_common_bits(roles.label, here, there))
     for place, column in enumerate(dict.fromkeys(spec.columns)):
-        kind = common_kind(column, current.schema, there, (*_PATH, "columns", place))
-        yield Subject("column", column, kind)
+        kind = common_kind(column, here, there, (*_PATH, "columns", place))
+        yield Subject("column", column, kind, bits=_common_bits(column, here, there))
+
+
+def bits_of(dtype: pl.DataType) -> int:
+    """Number of bits of floats; 64 of others."""
+    return _BITS.get(dtype, 64)
+
+
+def _common_bits(name: str, here: pl.Schema, there: pl.Schema) -> int:
+    return min(bits_of(schema[name]) for schema in (here, there) if name in schema)
+
+
+def in_bits(number: pl.Expr, bits: int) -> pl.Expr:
+    """Floats of 64 bits as those of fewer have them; what is too large for these stays."""
+    narrow = number.cast({32: pl.Float32, 16: pl.Float16}.get(bits, pl.Float64)).cast(pl.Float64)
+    return number if bits == 64 else pl.when(narrow.is_finite()).then(narrow).otherwise(number)
 
 
 def common_kind(name: str, schema: pl.Schema, there: pl.Schema, path: SuitePath) -> Kind:
@@ -104,16 +122,18 @@ def value_of(subject: Subject, schema: pl.Schema, task: str) -> pl.Expr:
     if from_raw(subject, task):
         column, dtype = pl.col(plain_column(subject.column)), schema[subject.column]
         if subject.of_numbers:
-            return pl.lit(None, dtype=pl.Float64) if dtype == pl.Null else _number(column, dtype)
+            return (
+                pl.lit(None, dtype=pl.Float64) if dtype == pl.Null else _number(column, dtype, subject.bits)
+            )
         return column.cast(pl.String)
     role = LABEL if subject.subject == "label" else part_column(subject.model or "", subject.part)
     if subject.of_numbers:
-        return _number(pl.col(role), pl.Float64())
+        return _number(pl.col(role), pl.Float64(), subject.bits)
     of_class = (pl.col(role) == 0) | (pl.col(role) == 1) if task == "binary" else pl.lit(value=True)
     return pl.when(of_class).then(pl.col(role).cast(pl.Int64, strict=False).cast(pl.String))
 
 
-def _number(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+def _number(column: pl.Expr, dtype: pl.DataType, bits: int) -> pl.Expr:
     """Ordered values as Float64; null for non-finite ones."""
     if dtype == pl.Date:
         return column.to_physical().cast(pl.Float64)
@@ -123,6 +143,6 @@ def _number(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
         return column.dt.total_microseconds().cast(pl.Float64) / _DAY
     if dtype == pl.Time:
         return column.to_physical().cast(pl.Float64) / 1e9
-    number = column.cast(pl.Float64)
+    number = in_bits(column.cast(pl.Float64), bits)
     finite = pl.when(number.is_finite()).then(number)
     return pl.when(finite == 0).then(0.0).otherwise(finite)

@@ -20,6 +20,7 @@ from plmetrics.engine.prepare.slices import resolve_keys
 from plmetrics.features.drift.constant_grid import lower_edge
 from plmetrics.features.drift.counts import MOST_CATEGORIES
 from plmetrics.features.drift.description import ColumnDescription, Description
+from plmetrics.features.drift.subjects import in_bits
 from plmetrics.features.drift.windows import VALUE, CurrentWindow, current_window, key_type
 from plmetrics.states.state_format import CELL, number_cells
 from plmetrics.table.joins import left_join
@@ -191,22 +192,25 @@ def _split_sums(frame: pl.DataFrame) -> Tally:
 
 
 def canonical_counts(summary: WindowCounts) -> WindowCounts:
-    """Counts in canonical order; columns with too many values, or folded in another window, are folded."""
+    """Counts in canonical order; columns with too many values, or folded in another window, are folded.
+
+    Values are those that floats of the column's bits tell apart, in whatever bits they were counted.
+    """
     folded, tallies = set(summary.description.folded), []
-    for column, tallies_of_column in zip(summary.description.subjects, summary.tallies, strict=True):
+    for column, counted in zip(summary.description.subjects, summary.tallies, strict=True):
         name = TEXT if column.kind in {"category", None} else NUMBER
-        if column.name not in folded and tallies_of_column[0].counts[
-            name
-        ].drop_nulls().n_unique() > _value_limit(column.kind):
-            folded.add(column.name)
-        canonical = (
-            (_fold(tally, column) for tally in tallies_of_column)
-            if column.name in folded
-            else tallies_of_column
-        )
+        of_column = counted if column.bits == 64 else tuple(_in_bits(tally, column.bits) for tally in counted)
+        if column.name not in folded:
+            number = of_column[0].counts[name].drop_nulls().n_unique()
+            folded |= {column.name} if number > _value_limit(column.kind) else set()
+        canonical = (_fold(tally, column) for tally in counted) if column.name in folded else of_column
         tallies.append(tuple(_sum_places(tally, name) for tally in canonical))
     description = replace(summary.description, folded=frozenset(folded))
     return replace(summary, description=description, tallies=tuple(tallies))
+
+
+def _in_bits(tally: Tally, bits: int) -> Tally:
+    return replace(tally, counts=tally.counts.with_columns(in_bits(pl.col(NUMBER), bits)))
 
 
 def _fold(tally: Tally, column: ColumnDescription) -> Tally:
@@ -261,7 +265,7 @@ def _end_to_end(tallies: Iterable[Tally]) -> Tally:
 
 
 def common_description(every: Sequence[Description]) -> Description:
-    """Common description of several windows: folded if one is, of the first known kind."""
+    """Common description of several windows: folded if one is, of the first known kind, in the fewest bits."""
     subjects = tuple(map(_first_kind, *(description.subjects for description in every)))
     return replace(
         every[0], subjects=subjects, folded=frozenset().union(*(description.folded for description in every))
@@ -270,7 +274,8 @@ def common_description(every: Sequence[Description]) -> Description:
 
 def _first_kind(*abouts: ColumnDescription) -> ColumnDescription:
     """First known kind; None for a window of nulls alone."""
-    return next((column for column in abouts if column.kind is not None), abouts[0])
+    first = next((column for column in abouts if column.kind is not None), abouts[0])
+    return replace(first, bits=min(column.bits for column in abouts))
 
 
 def union_of_cells(cells: Sequence[pl.DataFrame]) -> tuple[pl.DataFrame, list[pl.DataFrame]]:
@@ -323,7 +328,7 @@ def selection(summary: WindowCounts, needed: Description) -> WindowCounts:
         assert there is not None
         of_column = [summary.tallies[places[there.name]][source] for source in sources]
         tallies.append(tuple(map(_renumber, of_column, moves)))
-        abouts.append(replace(column, kind=there.kind))
+        abouts.append(replace(column, kind=there.kind, bits=there.bits))
         if there.name in summary.description.folded:
             folded.add(column.name)
     description = replace(

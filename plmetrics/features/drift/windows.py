@@ -15,7 +15,7 @@ from plmetrics.engine.binding.row_expressions import predicate
 from plmetrics.engine.binding.slice_keys import slice_keys
 from plmetrics.engine.inquiry import answer
 from plmetrics.features.drift.drift_section import Drift
-from plmetrics.features.drift.subjects import Subject, common_kind, from_raw, subjects_of, value_of
+from plmetrics.features.drift.subjects import Subject, bits_of, common_kind, from_raw, subjects_of, value_of
 from plmetrics.table.checks import bad_rows
 from plmetrics.table.common_types import common_type
 from plmetrics.table.prediction_columns import WEIGHT, PredictionColumns, plain_column
@@ -284,12 +284,14 @@ def no_current_rows(path: SuitePath, hint: str | None = None) -> DataError:
 
 
 def key_type(label: str, there: pl.DataType, here: pl.DataType) -> pl.DataType:
-    """Common comparable type of a slice key and the reference's.
+    """Common comparable type of a slice key and the reference's; floats of other bits are compared in the fewer.
 
     Raises:
         DataError: there is none.
     """
-    common = common_type(there, here)
+    common = (
+        min(there, here, key=bits_of) if there.is_float() and here.is_float() else common_type(there, here)
+    )
     if common is None and here.is_numeric() and there.is_numeric():
         return pl.Float64()
     if common is None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from plmetrics.core.names import SuitePath, plain_text
@@ -45,7 +46,7 @@ def read_models(raw: Mapping[str, Any], task: str, findings: Findings) -> dict[s
             msg = f"a model is a column or a mapping such as {{score: p}}, not {message_text(spec)}"
             findings.add(msg, path, _ARRAYS if hasattr(spec, "__array__") else None)
             continue
-        model = findings.model(ModelColumns, _with_plain_keys(fields, path, findings), path)
+        model = findings.model(ModelColumns, _with_plain_keys(fields, task, path, findings), path)
         if model is not None and _one_kind(model, task, path, findings):
             out[name] = model
     return out if len(out) == len(value) else None
@@ -225,7 +226,9 @@ def _only_column(task: str) -> str:
     return "prediction" if task == "multiclass" else "score"
 
 
-def _with_plain_keys(fields: Mapping[str, Any], path: SuitePath, findings: Findings) -> dict[str, Any]:
+def _with_plain_keys(
+    fields: Mapping[str, Any], task: str, path: SuitePath, findings: Findings
+) -> dict[str, Any]:
     """Classes as texts and levels as numbers, from YAML or Python; notes duplicates."""
     out = dict(fields)
     for kind, plain in (("proba", plain_text), ("threshold", plain_text), ("quantiles", _level)):
@@ -234,7 +237,17 @@ def _with_plain_keys(fields: Mapping[str, Any], path: SuitePath, findings: Findi
             if len(out[kind]) < len(fields[kind]):
                 what = "level" if kind == "quantiles" else "class"
                 findings.add(f"a {what} stands in {kind} twice", (*path, kind), "leave one of them out")
+    if task == "multiclass" and isinstance(out.get("proba"), Mapping):
+        repeated_columns(out["proba"].values(), (*path, "proba"), findings.add)
     return out
+
+
+def repeated_columns(columns: Iterable[Any], path: SuitePath, add: Callable[..., None]) -> None:
+    """Note a column of several classes: all but one are misspelt."""
+    counts = Counter(column for column in columns if isinstance(column, str))
+    for column, count in counts.items():
+        if count > 1:
+            add(f"column '{column}' stands there {count} times", path, "give each a column of its own")
 
 
 def _level(text: Any) -> Any:

@@ -17,6 +17,7 @@ import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
 from plmetrics.core.names import is_address
+from plmetrics.table.common_types import NAMED_ZONE, unnamed_zone
 from plmetrics.table.formats.common_columns import column_differences
 from plmetrics.table.formats.footer import FooterError
 from plmetrics.table.formats.hive import FILE_PATH
@@ -99,8 +100,9 @@ def _read_one(file: SourceFile, complaints: Complaints) -> tuple[int, pl.Schema]
         complaints.fault(file.path, error)
     except FooterError as error:
         complaints.add(file.path, str(error), _UPSTREAM if str(error) == DAMAGED else None)
-    except (PolarsError, PanicException):
-        complaints.add(file.path, DAMAGED, _UPSTREAM)
+    except (PolarsError, PanicException) as error:
+        zone = unnamed_zone(error)
+        complaints.add(file.path, zone or DAMAGED, NAMED_ZONE if zone else _UPSTREAM)
     return None
 
 

@@ -1,5 +1,6 @@
 """Labels that are nearly the positive one are told, and others are not."""
 
+import ast
 from collections import Counter
 from typing import Any
 
@@ -13,11 +14,13 @@ from plmetrics.engine.prepare.near_labels import near_classes
 SCORES = np.random.default_rng(3).random(60)
 
 
-def told(labels: list[Any], positive: Any, dtype: Any = pl.String, **call: Any) -> list[str]:
+def told(
+    labels: list[Any], positive: Any, dtype: Any = pl.String, words: str = "as negative", **call: Any
+) -> list[str]:
     rows = pl.DataFrame({"y": pl.Series(labels * (60 // len(labels)), dtype=dtype), "p": SCORES})
     call = {"label": "y", "models": "p", "metrics": ["brier"], "positive": positive, **call}
     found = [plm.evaluate(rows, **call).warnings, plm.merge(plm.state(rows, **call)).warnings]
-    near = [[text for text in warnings if "as negative" in text] for warnings in found]
+    near = [[text for text in warnings if words in text] for warnings in found]
     assert near[0] == near[1]
     return near[0]
 
@@ -28,6 +31,8 @@ def told(labels: list[Any], positive: Any, dtype: Any = pl.String, **call: Any) 
         (["yes", "no", "Yes"], "yes", ["Yes"]),
         (["yes", "no", " yes", "YES", "no", "no"], "yes", [" yes", "YES"]),
         (["no", "Si\u0301", "S\u00ed", "si"], "S\u00ed", ["Si\u0301"]),
+        (["no", "yes\u200b", "\ufeffyes", "yes", "n", "o"], "yes", ["yes\u200b", "\ufeffyes"]),
+        (["not  sure", "not sure", "no"], "not sure", ["not  sure"]),
     ],
 )
 @pytest.mark.parametrize("dtype", [pl.String, pl.Categorical])
@@ -52,6 +57,45 @@ def test_labels_that_are_nearly_positive(
 )
 def test_other_labels_are_not_told(labels: list[Any], positive: Any, dtype: Any) -> None:
     assert not told(labels, positive, dtype)
+
+
+@pytest.mark.parametrize("label", ["Si\u0301", "S\u00ed\u00a0", "\ufeffS\u00ed", "s\u00ed"])
+def test_a_positive_that_no_label_is_names_the_label_that_looks_like_it(label: str) -> None:
+    with pytest.raises(plm.DataError) as error:
+        told([label, "no"], "S\u00ed")
+    (hint,) = (problem.hint for problem in error.value.problems)
+    meant = hint.removeprefix("did you mean ").removesuffix("?")
+    assert ast.literal_eval(meant) == label
+    assert label == "s\u00ed" or "\\" in meant
+
+
+@pytest.mark.parametrize("absent", ["NA", "NaN", "<NA>", "None"])
+@pytest.mark.parametrize("dtype", [pl.String, pl.Categorical])
+def test_words_for_no_label_are_told_with_the_way_to_leave_them_out(absent: str, dtype: Any) -> None:
+    labels = ["yes", "no", absent, "no"]
+    (text,) = told(labels, "yes", dtype, "thus negative")
+    assert text.startswith(f"column 'y': 15 rows hold '{absent}', ")
+    way = f"CASE WHEN y NOT IN ('{absent}') THEN y END"
+    assert f"derive {way}, with " in text
+    rows = pl.DataFrame({"y": pl.Series(labels * 15, dtype=dtype), "p": SCORES})
+    call: dict[str, Any] = {
+        "label": "z",
+        "derive": {"z": way},
+        "positive": "yes",
+        "models": "p",
+        "missing": "drop",
+    }
+    assert plm.evaluate(rows, **call, metrics=["prevalence"]).metrics["value"].item() == pytest.approx(1 / 3)
+    assert not told(["yes", "no", "none", "nan."], "yes", dtype, "thus negative")
+
+
+def test_words_for_no_class_are_told() -> None:
+    rows = pl.DataFrame({"y": ["a", "b", "NA", "None"] * 9, "p": ["a", "b", "b", "None"] * 9})
+    call: dict[str, Any] = {"task": "multiclass", "label": "y", "models": {"m": {"prediction": "p"}}}
+    (text,) = (text for text in plm.evaluate(rows, **call, metrics=["mcc"]).warnings if "'NA'" in text)
+    assert text.startswith("'NA' is a class like others; ")
+    named = plm.evaluate(rows, **call, metrics=["mcc"], classes=["a", "b", "NA", "None"])
+    assert not [text for text in named.warnings if "'NA'" in text]
 
 
 def test_rows_that_are_not_evaluated_are_not_told() -> None:

@@ -12,6 +12,7 @@ from architecture.watching import watched
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
+from scipy import stats
 from suites.drawn import suites
 
 import plmetrics as plm
@@ -120,6 +121,44 @@ def test_models_labels_and_tasks_are_compared_as_by_rows(arguments: dict[str, An
     found = by_states(state(REFERENCE, **arguments), **arguments)
     assert_frame_equal(found, by_rows(**arguments), abs_tol=1e-12)
     assert found["bound"].null_count() == found.height
+
+
+@pytest.mark.parametrize("narrow", [0, 1])
+@pytest.mark.parametrize("form", ["rows", "state", "states"])
+def test_floats_of_32_and_64_bits_are_compared_in_32(narrow: int, form: str) -> None:
+    """Decimals stored in either are the same values: SciPy's distance of the decimals, also in slices by them."""
+    random = np.random.default_rng(4)
+    sides = [
+        pl.DataFrame(
+            {
+                "y": random.integers(0, 2, 90),
+                "p": random.integers(1 + side, 9, 90) / 10,
+                "x": random.integers(side, 12, 90) / 10,
+                "g": np.arange(90) % 3 / 10,
+            }
+        )
+        for side in (0, 1)
+    ]
+    floats = ["p", "x", "g"]
+    tables = [
+        side.with_columns(pl.col(floats).cast(pl.Float32)) if n == narrow else side
+        for n, side in enumerate(sides)
+    ]
+    asked: dict[str, Any] = {
+        "slices": {"g": "g"},
+        "spec": {"columns": "x", "measures": "ks_2samp", "label": False, "slices": "g"},
+    }
+    if form == "rows":
+        found = by_rows(*tables, **asked)
+    else:
+        halves = [sides[0][:45], tables[0][45:]] if form == "states" else [tables[0]]
+        found = by_states(*(state(half, **asked) for half in halves), rows=tables[1], **asked)
+    measured = found.filter(measure="ks_2samp")
+    assert measured.height == 8
+    for column, name, value in measured.select("column", "slice", "value").iter_rows():
+        level = None if name == "all" else float(name.removeprefix("g="))
+        ours = (side if level is None else side.filter(g=level) for side in sides)
+        assert value == pytest.approx(stats.ks_2samp(*(part[column] for part in ours)).statistic, abs=1e-12)
 
 
 @pytest.mark.slow

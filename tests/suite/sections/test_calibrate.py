@@ -42,7 +42,7 @@ def test_added_models_may_be_named(load: Any, text: str) -> None:
     ("text", "words"),
     [
         ("calibrate: platt\n", "calibrate must be a mapping or a list of them, not 'platt'"),
-        ("calibrate: [platt]\n", "0 must be a mapping"),
+        ("calibrate: [platt]\n", "each of calibrate must be a mapping, not 'platt'"),
         (
             "calibrate: {method: plat, fit_on: x > 1}\n",
             "method must be platt, isotonic, temperature, beta, vector or dirichlet",
