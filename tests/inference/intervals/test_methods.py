@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from scipy import stats
 
 import plmetrics as plm
 
@@ -63,6 +64,19 @@ def test_forms_that_count_rows_give_way_to_the_delta_method(given: dict[str, str
     counting = {"wilson", "delong_logit", "logit"}
     expected = {name: "delta" if form in counting else form for name, form in AUTO.items()}
     assert dict(zip(found["metric"], found["method"], strict=True)) == expected
+
+
+def test_a_rate_of_few_units_has_their_freedom() -> None:
+    """Three hits of five, among 35 other units: a mean of five, and not of forty."""
+    rows = pl.DataFrame({"y": [1] * 5 + [0] * 35, "p": [0.9] * 3 + [0.1] * 37, "u": range(40), "q": 0.9})
+    asked: dict[str, Any] = {"label": "y", "models": ["p", "q"], "metrics": ["recall"], "unit": "u"}
+    found = plm.evaluate(rows, **asked, uncertainty={"methods": ["delta"]})
+    half = stats.t.ppf(0.975, 4) * (0.6 * 0.4 / 4) ** 0.5
+    lower, upper = found.metrics.filter(model="p").select("lower", "upper").row(0)
+    odds = np.log(0.6 / 0.4) + np.array([-1, 1]) * half / (0.6 * 0.4)
+    np.testing.assert_allclose([lower, upper], 1 / (1 + np.exp(-odds)), rtol=1e-6)
+    compared = plm.evaluate(rows, **asked, uncertainty={"methods": ["delta"]}, compare="p").comparisons
+    assert compared["upper"].item() - 0.4 == pytest.approx(half, rel=1e-6)
 
 
 def test_analytic_and_jackknife_say_why_they_have_none() -> None:
