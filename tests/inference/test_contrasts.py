@@ -216,6 +216,11 @@ def test_models_that_no_row_tells_apart_are_equal_up_to_what_the_rows_leave_open
     sure = pl.col("scale").replace_strict({"difference": 0.0, "ratio": 1.0})
     assert of_labels.select(((pl.col("lower") == sure) & (pl.col("upper") == sure)).all()).item()
     assert set(of_labels["reading"]) == {"equal"}
+    called = frame.with_columns(pl.col("a", "b", "c") > 0.5, y=pl.col("y") == 1).cast(pl.String)
+    largest = plm.evaluate(
+        called, **asked, task="multiclass", metrics=["default_accuracy"], uncertainty={"replicates": 100}
+    )
+    assert set(largest.comparisons.filter(scale="difference")["reading"]) == {"equal"}
     assert found.filter(model="a", metric="brier", scale="difference")["std_error"].item() > 0
     errs = found.filter(
         pl.col("model") == "c", pl.col("metric").is_in(["accuracy", "mcc", "tp"]), scale="difference"

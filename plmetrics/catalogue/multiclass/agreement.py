@@ -123,6 +123,9 @@ class DefaultAccuracy(_Agreement):
         "Holte (1993), Very simple classification rules perform well on most commonly used datasets, ML 11"
     )
 
+    def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
+        return {"actual": class_atoms(self.classes)["actual"]}
+
     def finalise(self, state: Any) -> Any:
         """The largest class."""
         return ops.ratio(ops.largest(state.actual), state.weight)
