@@ -236,6 +236,7 @@ def estimate(
         scored=plan.scored_populations(),
         label_free=request.label_free,
         label_status=request.label_status,
+        score_free=plan.score_free() if request.pairs else frozenset(),
     )
     contrasts = any(feature.compares(suite) for feature in features_of(suite))
     analysis = Analysis(suite, sets, population, request.pairs, weights, aggregated.units, contrasts)

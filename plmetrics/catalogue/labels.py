@@ -1,4 +1,4 @@
-"""Share of labelled rows, and whether a metric needs labels: as it declares, or by its columns."""
+"""Share of labelled rows, and whether a metric needs labels or scores: as it declares, or by its columns."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from plmetrics.catalogue.bases import RowMean
 from plmetrics.catalogue.needs import OrderedRows, Queries, Sums
 from plmetrics.catalogue.registry import register_for
 from plmetrics.states.sums import Atom, Rows, as_tuple
+from plmetrics.table.prediction_columns import part_column
 
 if TYPE_CHECKING:
     import polars as pl
@@ -61,6 +62,21 @@ def needs_label(metric: Metric, rows: Rows) -> bool:
     label = {*rows.label.meta.root_names(), *rows.positive.meta.root_names()}
     read = [set(value.meta.root_names()) for value in _row_values(metric, rows)]
     return not read or any(names & label for names in read)
+
+
+def reads_score(metric: Metric, rows: Rows) -> bool:
+    """Whether a model's predictions are in a metric of a state family: of sums, whether one of them reads any.
+
+    >>> import polars as pl, plmetrics as plm
+    >>> rows = Rows(pl.col("y"), pl.col("p"), pl.col("y") == 1)
+    >>> [reads_score(plm.metric(name), rows) for name in ("prevalence", "accuracy", "roc_auc")]
+    [False, True, True]
+    """
+    if not isinstance(metric.needs, Sums) or isinstance(metric.needs, Queries):
+        return True
+    predicted = {part_column(rows.model, part) for part in rows.parts} | set(rows.score.meta.root_names())
+    atoms = (atom for part in metric.atoms().values() for atom in as_tuple(part))
+    return any(not predicted.isdisjoint(atom.build(rows).meta.root_names()) for atom in atoms)
 
 
 def _row_values(metric: Metric, rows: Rows) -> Iterator[pl.Expr]:

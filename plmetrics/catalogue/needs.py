@@ -13,9 +13,8 @@ if TYPE_CHECKING:
 Family = Literal["sums", "scores", "ranks", "derived"]
 Reads = Literal["area", "curve", "order", "scores", "ranks"]
 
-Kind = Literal[
-    "proportion", "mean", "roc_area", "pr_area", "norm", "maximum", "minimum", "ratio", "extreme", "other"
-]
+Area = Literal["roc_area", "pr_area", "uplift_area"]
+Kind = Literal["proportion", "mean", Area, "norm", "maximum", "minimum", "ratio", "extreme", "other"]
 Bounds = tuple[float, float]
 _SHARES = ("wilson", "clopper_pearson", "normal")
 _AREAS = ("delong_logit", "delong", "hanley_mcneil", "hanley_mcneil_score")

@@ -123,6 +123,16 @@ class RunPlan:
         apart = self.request.suite.per_model
         return {model: f"{model}|" if apart else "" for model in self.request.models}
 
+    def score_free(self) -> frozenset[str]:
+        """Texts of the metrics that no prediction is in: models of the same rows have them in common."""
+        from plmetrics.catalogue.labels import reads_score
+
+        suite, rows = self.request.suite, [self.row_of(model) for model in self.request.models]
+        metrics = suite.state_metrics("overall", *suite.slices)
+        return frozenset(
+            metric.text for metric in metrics if not any(reads_score(metric, each) for each in rows)
+        )
+
     def scored_populations(self) -> dict[str, str]:
         """Prefix of the counts of all rows of each model, labelled or not; none where all have labels."""
         if not self.request.awaits_labels:

@@ -39,7 +39,7 @@ class Population:
     rows, and those of models, by model and text of the rule. `every` are the prefixes of the counts of all rows, those
     that are left out as well, where metrics read them. Where rows may have no label, `scored` are the prefixes of the
     counts of all rows, which stand behind the metrics whose texts are `label_free`, and `label_status` is why a slice
-    has no labels.
+    has no labels. `score_free` are the texts of metrics that no prediction is in, where models are compared.
     """
 
     models: Mapping[str, str]
@@ -50,6 +50,7 @@ class Population:
     scored: Mapping[str, str] = field(default_factory=dict)
     label_free: frozenset[str] = frozenset()
     label_status: str = "unlabelled"
+    score_free: frozenset[str] = frozenset()
 
     def prefix(self, metric: Metric, model: str) -> str:
         """Prefix of the names of the counts behind a metric of a model."""

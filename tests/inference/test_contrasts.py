@@ -195,7 +195,7 @@ def test_models_that_no_row_tells_apart_are_equal_up_to_what_the_rows_leave_open
     frame = pl.DataFrame({"y": label, "a": side + noise[0], "b": side + noise[1], "c": other})
     asked: dict[str, Any] = {"label": "y", "models": ["a", "b", "c"]}
     asked["compare"] = {"baseline": "b", "scales": ["difference", "ratio"]}
-    metrics = ["accuracy", "recall", "f1", "mcc", "tp", "brier"]
+    metrics = ["accuracy", "recall", "f1", "mcc", "tp", "brier", "prevalence", "brier_uncertainty", "n"]
     uncertainty = {"replicates": 100, "method": method}
     found = plm.evaluate(frame, **asked, metrics=metrics, uncertainty=uncertainty).comparisons
     z2 = stats.norm.ppf(0.975) ** 2
@@ -209,9 +209,18 @@ def test_models_that_no_row_tells_apart_are_equal_up_to_what_the_rows_leave_open
     assert f1["upper"].item() == pytest.approx(
         z2 * 1.1 / 80, rel=0.05
     )  # 1.1 of 80 for each row that is missed
-    assert set(
-        found.filter(pl.col("model") == "a", pl.col("metric").is_in(["mcc", "tp"]))["interval_status"]
-    ) == {"degenerate"}
+    mcc = found.filter(model="a", metric="mcc", scale="difference")
+    assert mcc["upper"].item() == pytest.approx(2 * z2 / (80 + z2), rel=0.05)
+    assert set(found.filter(model="a", metric="tp")["interval_status"]) == {"degenerate"}
+    of_labels = found.filter(pl.col("metric").is_in(["prevalence", "brier_uncertainty", "n"]))
+    sure = pl.col("scale").replace_strict({"difference": 0.0, "ratio": 1.0})
+    assert of_labels.select(((pl.col("lower") == sure) & (pl.col("upper") == sure)).all()).item()
+    assert set(of_labels["reading"]) == {"equal"}
+    called = frame.with_columns(pl.col("a", "b", "c") > 0.5, y=pl.col("y") == 1).cast(pl.String)
+    largest = plm.evaluate(
+        called, **asked, task="multiclass", metrics=["default_accuracy"], uncertainty={"replicates": 100}
+    )
+    assert set(largest.comparisons.filter(scale="difference")["reading"]) == {"equal"}
     assert found.filter(model="a", metric="brier", scale="difference")["std_error"].item() > 0
     errs = found.filter(
         pl.col("model") == "c", pl.col("metric").is_in(["accuracy", "mcc", "tp"]), scale="difference"
@@ -244,6 +253,13 @@ def test_a_model_and_its_scaling_are_equal_to_metrics_of_the_order() -> None:
     assert found.filter(model="platt", metric="brier")["std_error"].min() > 0
     other = found.filter(model="swapped", metric="roc_auc", scale="difference", slice="all")
     assert other["std_error"].item() > 0
+
+    arms = frame.with_columns(t=pl.Series(rng.random(400) < 0.5).cast(pl.Int8))
+    uplift = {"qini", "auuc", "uplift_at_k(k=0.3)", "ate"}
+    effects = plm.evaluate(arms, **asked, metrics=[*uplift], task="uplift", treatment="t").comparisons
+    equal = effects.filter(reading="equal", scale="difference", slice="all")
+    assert set(equal.filter(model="platt")["metric"]) == uplift
+    assert set(equal.filter(model="swapped")["metric"]) == {"ate"}
 
     few = plm.evaluate(frame[:60], **asked, metrics=["roc_auc"]).comparisons
     assert set(few.filter(model="platt")["interval_status"]) == {"degenerate"}

@@ -9,6 +9,12 @@ import polars as pl
 import pytest
 from conftest import THOROUGH
 from scipy.optimize import minimize
+from sklearn.metrics import (
+    cohen_kappa_score,
+    matthews_corrcoef,
+    precision_score,
+    recall_score,
+)
 from statsmodels.stats.proportion import proportion_confint
 
 import plmetrics as plm
@@ -136,6 +142,64 @@ def test_an_f_score_of_one_is_as_sure_as_its_hits() -> None:
     macro = several((12, 4000, 4000), (12, 3600, 4000))
     value, lower, _, _ = of(macro, "f1", task="multiclass")
     assert value - lower > reach(12) / 3
+
+
+@pytest.mark.parametrize(
+    ("metric", "value_of"),
+    [
+        ("mcc", matthews_corrcoef),
+        ("cohen_kappa", cohen_kappa_score),
+        (
+            "fowlkes_mallows",
+            lambda label, call: (precision_score(label, call) * recall_score(label, call)) ** 0.5,
+        ),
+        (
+            "negative_likelihood_ratio",
+            lambda y, call: (1 - recall_score(y, call)) / recall_score(1 - y, 1 - call),
+        ),
+    ],
+)
+def test_without_an_error_four_rows_may_be_wrong(metric: str, value_of: Any) -> None:
+    """Of 4000 rows of each class: about z^2, wherever they move it most. Units and slices have it as well."""
+    frame = binary((4000, 4000), (4000, 4000))
+    value, *ends, error = of(frame, metric)
+    farthest = max(
+        (abs(value_of(frame["y"], flipped(frame, *wrong)) - value), wrong) for wrong in [(4, 0), (0, 4)]
+    )
+    assert max(abs(end - value) for end in ends) == pytest.approx(farthest[0] * Z**2 / 4, rel=0.02)
+    assert min(abs(end - value) for end in ends) == 0
+    assert error > 0
+
+
+def flipped(frame: pl.DataFrame, misses: int, alarms: int) -> Any:
+    call = frame["y"].to_numpy().copy()
+    call[:misses], call[len(call) - alarms :] = 0, 1
+    return call
+
+
+@pytest.mark.parametrize(
+    ("metric", "weights"),
+    [("mcc", None), ("cohen_kappa", None), ("cohen_kappa(weighting=quadratic)", "quadratic")],
+)
+def test_classes_without_an_error_have_an_end(metric: str, weights: str | None) -> None:
+    """Rows of the first class are called the others, by their sizes; no class moves it more."""
+    frame = several((300, 600, 600), (300, 600, 600))
+    value, lower, upper, _ = of(frame, metric, task="multiclass")
+    label = np.repeat([0, 1, 2], [300, 600, 600])
+    farthest = 0.0
+    for first in (0, 300, 900):
+        call = label.copy()
+        others = np.setdiff1d([0, 1, 2], label[first])
+        share = np.array([300, 600, 600])[others]
+        call[first : first + 60] = np.repeat(others, np.rint(60 * share / share.sum()).astype(int))
+        moved = (
+            cohen_kappa_score(label, call, weights=weights)
+            if metric != "mcc"
+            else matthews_corrcoef(label, call)
+        )
+        farthest = max(farthest, (1 - moved) / 60)
+    assert (value, upper) == (1.0, 1.0)
+    assert 1 - lower == pytest.approx(farthest * Z**2, rel=0.06)
 
 
 @pytest.mark.slow

@@ -13,6 +13,7 @@ from plmetrics.catalogue.bases import BothClasses, OfRates, Quotient
 from plmetrics.catalogue.binary.counts import AtThreshold
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
+from plmetrics.states.sums import View
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Undefined
@@ -59,6 +60,20 @@ class OfTwoRates(OfRates):
 
 class OverClasses(BothClasses, OfTwoRates, AtThreshold):
     """Base of the functions of both class-conditional rates, undefined without either class."""
+
+
+class OfTable(OfTwoRates):
+    """Base of the functions of recall and specificity in which the sizes of the classes have a part."""
+
+    def changes(self, state: Any, rates: Any, moved: Any) -> Any:  # noqa: ARG002
+        """Values of the table with other hits, or other rejections, of as many rows of each class."""
+        positives, negatives = state.tp + state.fn, state.tn + state.fp
+        hits, rejections = moved[..., 0] * positives, moved[..., 1] * negatives
+        cells = (
+            {"tp": hits, "fn": positives - hits, "fp": state.fp, "tn": state.tn},
+            {"tp": state.tp, "fn": state.fn, "fp": negatives - rejections, "tn": rejections},
+        )
+        return np.stack([self.finalise(View(each)) - self.finalise(state) for each in cells], axis=-1)
 
 
 @register
@@ -217,7 +232,7 @@ class Markedness(OfTwoRates, AtThreshold):
 
 
 @register
-class Mcc(AtThreshold):
+class Mcc(OfTable, AtThreshold):
     """Correlation of decision and label: (TP TN - FP FN) / sqrt((TP + FP)(TP + FN)(TN + FP)(TN + FN)).
 
     Weighted by row; in [-1, 1]; undefined (`zero_denominator`) where a class is absent or one of the calls is
@@ -259,7 +274,7 @@ class Mcc(AtThreshold):
 
 
 @register
-class CohenKappa(Quotient, AtThreshold):
+class CohenKappa(OfTable, Quotient, AtThreshold):
     """Agreement beyond chance: (p_o - p_e) / (1 - p_e), p_o the accuracy and p_e that of independent calls.
 
     Weighted by row; in [-1, 1]; undefined (`zero_denominator`) where p_e = 1, that is where all rows have one

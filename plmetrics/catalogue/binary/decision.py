@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.catalogue.bases import BOTH_CLASSES, BothClasses, Quotient
-from plmetrics.catalogue.binary.agreement import OfTwoRates
+from plmetrics.catalogue.binary.agreement import OfTable, OfTwoRates
 from plmetrics.catalogue.binary.counts import (
     INFINITY,
     QUADRANTS,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _LIKELIHOOD = "Deeks and Altman (2004), Diagnostic tests 4: likelihood ratios, BMJ 329"
 
 
-class DiagnosticRatio(Quotient, AtThreshold):
+class DiagnosticRatio(OfTable, Quotient, AtThreshold):
     """Base of the ratios of diagnostic testing: two products of cells, one over the other."""
 
     range = (0.0, INFINITY)

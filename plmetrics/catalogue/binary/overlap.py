@@ -15,6 +15,7 @@ from plmetrics.catalogue.binary.counts import AtThreshold, OfCells, threshold_pa
 from plmetrics.catalogue.parameters import ThresholdRule, parameter, squarable
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
+from plmetrics.states.sums import View
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Undefined
@@ -23,22 +24,8 @@ _RETRIEVAL = "van Rijsbergen (1979), Information Retrieval, 2nd edition, chapter
 _F_CELLS = ("tp", "fp", "fn")
 
 
-class _FScore(OfRates, Quotient, OfCells):
-    """Base of the F scores: from counts, so that they are 0 and not undefined where precision is undefined."""
-
-    mean = "mass"
-    cells = _F_CELLS
-    interval_form = "delta"
-    interpretable = False
-    reference = _RETRIEVAL
-    beta: float
-
-    def terms(self, state: Any) -> tuple[Any, Any]:
-        return self._terms(state.tp, state.fn, state.fp)
-
-    def _terms(self, hits: Any, missed: Any, alarms: Any) -> tuple[Any, Any]:
-        hits = (1.0 + self.beta**2) * hits
-        return hits, hits + self.beta**2 * missed + alarms
+class OfHits(OfRates):
+    """Base of the functions of recall and precision."""
 
     def rates(self, state: Any) -> tuple[Any, Any]:
         """Recall and precision."""
@@ -50,11 +37,25 @@ class _FScore(OfRates, Quotient, OfCells):
         recall, precision = np.moveaxis(moved, -1, 0)
         hits = recall * (state.tp + state.fn)
         cells = (
-            (hits, state.tp + state.fn - hits, state.fp),
-            (state.tp, state.fn, state.tp / precision - state.tp),
+            {"tp": hits, "fn": state.tp + state.fn - hits, "fp": state.fp},
+            {"tp": state.tp, "fn": state.fn, "fp": state.tp / precision - state.tp},
         )
-        value = ops.ratio(*self.terms(state))
-        return np.stack([ops.ratio(*self._terms(*each)) - value for each in cells], axis=-1)
+        return np.stack([self.finalise(View(each)) - self.finalise(state) for each in cells], axis=-1)
+
+
+class _FScore(OfHits, Quotient, OfCells):
+    """Base of the F scores: from counts, so that they are 0 and not undefined where precision is undefined."""
+
+    mean = "mass"
+    cells = _F_CELLS
+    interval_form = "delta"
+    interpretable = False
+    reference = _RETRIEVAL
+    beta: float
+
+    def terms(self, state: Any) -> tuple[Any, Any]:
+        hits = (1.0 + self.beta**2) * state.tp
+        return hits, hits + self.beta**2 * state.fn + state.fp
 
 
 @register
@@ -136,7 +137,7 @@ class Jaccard(Quotient, AtThreshold):
 
 
 @register
-class FowlkesMallows(Positives, AtThreshold):
+class FowlkesMallows(OfHits, Positives, AtThreshold):
     """Geometric mean of precision and recall: sqrt(TP / (TP + FP) TP / (TP + FN)).
 
     Weighted by row; in [0, 1]; undefined (`no_positives`) without positives and (`zero_denominator`) when

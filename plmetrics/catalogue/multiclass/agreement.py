@@ -14,7 +14,7 @@ from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
-from plmetrics.states.sums import Atom, Rows
+from plmetrics.states.sums import Atom, Rows, View
 
 if TYPE_CHECKING:
     import polars as pl
@@ -122,6 +122,9 @@ class DefaultAccuracy(_Agreement):
         "Holte (1993), Very simple classification rules perform well on most commonly used datasets, ML 11"
     )
 
+    def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
+        return {"actual": class_atoms(self.classes)["actual"]}
+
     def finalise(self, state: Any) -> Any:
         """The largest class."""
         return ops.ratio(ops.largest(state.actual), state.weight)
@@ -169,8 +172,37 @@ class BalancedAccuracy(OfRates, _Agreement):
         return without_value(self.classes, state.actual == 0)
 
 
+class _OfTable(OfRates, _Agreement):
+    """Base of the functions of recalls in which the sizes of classes and calls have a part."""
+
+    def rates(self, state: Any) -> tuple[Any, Any]:
+        """Recalls."""
+        return state.hit, state.actual
+
+    def changes(self, state: Any, rates: Any, moved: Any) -> Any:
+        """Rows that become misses of a class are called the others, by their sizes; those that become hits were."""
+        hits = ((moved - rates) * state.actual)[..., None]
+        own = np.eye(len(self.classes))
+        sizes = state.actual[..., None, :] * (1.0 - own)
+        others = ops.ratio(sizes, np.sum(sizes, axis=-1, keepdims=True), otherwise=0.0)
+        table = {
+            "hit": state.hit[..., None, :] + hits * own,
+            "called": state.called[..., None, :] + hits * (own - others),
+            "actual": state.actual[..., None, :],
+            "weight": np.asarray(state.weight)[..., None],
+        }
+        if "distance" in self.atoms():
+            nearer = np.sum(hits * others * self.distances(), axis=-1)
+            table["distance"] = np.asarray(state.distance)[..., None] - nearer
+        return self.finalise(View(table)) - np.asarray(self.finalise(state))[..., None]
+
+    def distances(self) -> Any:
+        """Distances of classes `[class, class]`."""
+        raise NotImplementedError
+
+
 @register
-class MatthewsCorrelation(_Agreement):
+class MatthewsCorrelation(_OfTable):
     """Correlation of called and true classes, by Gorodkin's extension to several classes.
 
     With c all hits, s all rows, t_k rows of class k and p_k rows called k: (c s - sum p_k t_k) / sqrt((s^2 - sum p_k^2)
@@ -214,7 +246,7 @@ class MatthewsCorrelation(_Agreement):
 
 @register
 @dataclass(frozen=True)
-class CohenKappa(_Agreement):
+class CohenKappa(_OfTable):
     """Agreement of called and true classes beyond that of chance, given their sizes.
 
     1 - D / E, with D the mean distance of called and true class and E its value if the two were independent. Distances
@@ -254,14 +286,15 @@ class CohenKappa(_Agreement):
         alone = np.sum((state.actual > 0) | (state.called > 0), axis=-1) <= 1
         return [*super().undefined(state), ("zero_denominator", alone)]
 
-    def _expectation(self, state: Any) -> Any:
+    def distances(self) -> Any:
         numbers = np.arange(len(self.classes))
         apart = np.abs(numbers[:, None] - numbers).astype(np.float64)
         if self.weighting == "none":
-            apart = np.minimum(apart, 1.0)
-        elif self.weighting == "quadratic":
-            apart = apart**2
-        return ops.total((state.actual @ apart) * state.called)
+            return np.minimum(apart, 1.0)
+        return apart**2 if self.weighting == "quadratic" else apart
+
+    def _expectation(self, state: Any) -> Any:
+        return ops.total((state.actual @ self.distances()) * state.called)
 
 
 def _distance(weighting: str) -> Any:

@@ -43,6 +43,8 @@ class OfOrder(OfArms):
 class OfCurve(OfOrder):
     """Base of the areas under a curve over the share of rows treated first."""
 
+    kind = "uplift_area"
+
     method: str = parameter(
         "radcliffe",
         doc="which curve: controls scaled to the treated above each score, or each arm by its own size",

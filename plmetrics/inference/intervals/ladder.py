@@ -324,7 +324,8 @@ class _Analytic:
         constant = self._described.constant & ~differ
         exact = np.isfinite(error) & ~constant & ~at_end(estimate.value, self._kind)
         std_error = np.where(exact, error, self._described.std_error)
-        self._described = replace(self._described, constant=constant, std_error=std_error)
+        groups = None if estimate.groups is None else np.where(exact, rows, estimate.groups)
+        self._described = replace(self._described, constant=constant, std_error=std_error, groups=groups)
         self._estimate = replace(estimate, blocks=np.where(exact, rows, estimate.blocks))
 
     def interval(self) -> Intervals:
@@ -333,7 +334,10 @@ class _Analytic:
         return on_rungs(self._estimate, self._described, self._kind, method, self._level, self._ends)
 
     def _ends(self, name: str, index: NDArray[np.int64]) -> Ends:
-        estimate, error = self._estimate.take(index), self._described.std_error[index]
+        estimate, error = (
+            self._estimate.take(index),
+            self._described.student_error(self._estimate.blocks)[index],
+        )
         if (self._kind.is_share and estimate.replicates is None) or name == "wilson":
             return self._of_share(name, estimate)
         if (self._kind.is_area and estimate.replicates is None) or name == "hanley_mcneil_score":

@@ -39,7 +39,7 @@ _ROUNDING_OF_VALUES = 1e-12
 class Spread:
     """Number of undefined replicates, their standard error, and whether all are equal, by slice.
 
-    `kind` is how they were made.
+    `kind` is how they were made, and `groups` of how many blocks; None where it does not matter.
     """
 
     undefined: NDArray[np.int64]
@@ -47,18 +47,23 @@ class Spread:
     constant: NDArray[np.bool_]
     too_many_undefined: NDArray[np.bool_]
     kind: ReplicateKind = "bootstrap"
+    groups: NDArray[np.int64] | None = None
 
     def student_error(self, blocks: NDArray[np.int64]) -> Array:
         """Standard error to multiply by Student's quantiles with `blocks` - 1 degrees of freedom.
 
-        Resampling G blocks takes sqrt((G - 1) / G) off a standard error, which is put back here; the other kinds of
-        replicates have it in them. Slices with fewer than 2 blocks have none.
+        Resampling G blocks takes sqrt((G - 1) / G) off a standard error, which is put back here, and so do influences,
+        whose error has only that of equal blocks that all count. Those left out are farther from the value the
+        more they weigh: their error has it in it. Slices with fewer than 2 blocks have none.
         """
         return np.where(blocks >= 2, self.student_factor(blocks) * self.std_error, np.nan)
 
     def student_factor(self, blocks: NDArray[np.int64]) -> Array | float:
         """Factor of standard errors of replicates of this kind."""
-        return block_factor(np.maximum(blocks, 2)) if self.kind == "bootstrap" else 1.0
+        factor = block_factor(np.maximum(blocks, 2))
+        if self.kind == "influence" and self.groups is not None:
+            return np.maximum(factor / block_factor(np.maximum(self.groups, 2)), 1.0)
+        return factor if self.kind == "bootstrap" else 1.0
 
 
 def replicate_spread(
@@ -94,7 +99,7 @@ def replicate_spread(
     std_error = np.where(constant & (number > 1), 0.0, deviation)
     most = UNDEFINED_SHARE * len(replicates) if kind == "bootstrap" else 0
     too_many = (undefined > most) | (number < 2)
-    return Spread(undefined, std_error, constant, too_many, kind)
+    return Spread(undefined, std_error, constant, too_many, kind, groups)
 
 
 def _number_and_width(replicates: Array) -> tuple[NDArray[np.int64], Array]:

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from scipy import stats
 
 import plmetrics as plm
 
@@ -38,8 +39,8 @@ AUTO = {
     "fbeta(beta=2)": "delta",
     "mcc": "delta",
     "cohen_kappa": "delta",
-    "brier": "t",
-    "log_loss": "t",
+    "brier": "delta",
+    "log_loss": "delta",
     "ks": "centred",
     "ece": "centred",
     "tp": "t",
@@ -65,6 +66,19 @@ def test_forms_that_count_rows_give_way_to_the_delta_method(given: dict[str, str
     assert dict(zip(found["metric"], found["method"], strict=True)) == expected
 
 
+def test_a_rate_of_few_units_has_their_freedom() -> None:
+    """Three hits of five, among 35 other units: a mean of five, and not of forty."""
+    rows = pl.DataFrame({"y": [1] * 5 + [0] * 35, "p": [0.9] * 3 + [0.1] * 37, "u": range(40), "q": 0.9})
+    asked: dict[str, Any] = {"label": "y", "models": ["p", "q"], "metrics": ["recall"], "unit": "u"}
+    found = plm.evaluate(rows, **asked, uncertainty={"methods": ["delta"]})
+    half = stats.t.ppf(0.975, 4) * (0.6 * 0.4 / 4) ** 0.5
+    lower, upper = found.metrics.filter(model="p").select("lower", "upper").row(0)
+    odds = np.log(0.6 / 0.4) + np.array([-1, 1]) * half / (0.6 * 0.4)
+    np.testing.assert_allclose([lower, upper], 1 / (1 + np.exp(-odds)), rtol=1e-6)
+    compared = plm.evaluate(rows, **asked, uncertainty={"methods": ["delta"]}, compare="p").comparisons
+    assert compared["upper"].item() - 0.4 == pytest.approx(half, rel=1e-6)
+
+
 def test_analytic_and_jackknife_say_why_they_have_none() -> None:
     names = list(AUTO)
     for method, reason in (("analytic", "no_analytic_form"), ("jackknife", "not_smooth")):
@@ -82,7 +96,7 @@ def test_regression_and_ranking() -> None:
     asked = {"label": "y", "models": "p", "task": "regression", "metrics": names}
     found = plm.evaluate(rows, uncertainty={"methods": ["auto", "analytic", "chi2"]}, **asked).metrics
     told = found.select("metric", "method", "interval_status").rows()
-    assert told[:3] == [("rmse", "delta", "ok"), ("rmse", "chi2", "ok"), ("mae", "t", "ok")]
+    assert told[:3] == [("rmse", "delta", "ok"), ("rmse", "chi2", "ok"), ("mae", "delta", "ok")]
     assert ("r2", "delta", "ok") in told
     assert ("spearman", "delta", "ok") in told
     assert ("median_absolute_error", None, "no_analytic_form") in told
@@ -96,7 +110,7 @@ def test_regression_and_ranking() -> None:
         "metrics": ["ndcg", "hit_at_k(k=2)"],
     }
     found = plm.evaluate(graded, uncertainty={"method": "auto"}, **asked).metrics
-    assert found["method"].to_list() == ["t", "wilson"]
+    assert found["method"].to_list() == ["delta", "wilson"]
 
 
 def test_a_row_for_each_method_in_the_order_listed() -> None:
