@@ -204,7 +204,7 @@ def test_means_over_rows_have_the_standard_error_of_a_mean() -> None:
     y, p = truth_of(rows), score_of(rows) >= 0.5
     each = (y != p).mean(axis=1)
     found = evaluated(rows, ["hamming_loss"], uncertainty={"method": "auto"})
-    assert found["method"].item() == "delta"
+    assert found["method"].item() == "t"
     assert found["std_error"].item() == pytest.approx(each.std(ddof=1) / np.sqrt(len(each)), rel=1e-9)
 
 

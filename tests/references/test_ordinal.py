@@ -58,7 +58,7 @@ def test_intervals_are_those_of_means_and_shares() -> None:
         rows, **ROLES, metrics=["rps", "adjacent_accuracy"], uncertainty={"method": "auto"}
     ).metrics
     scores, _ = each(rows)
-    assert found["method"].to_list() == ["delta", "wilson"]
+    assert found["method"].to_list() == ["t", "wilson"]
     assert found["std_error"][0] == pytest.approx(scores.std(ddof=1) / np.sqrt(rows.height), rel=1e-9)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isfinite
 from typing import TYPE_CHECKING
 
 from plmetrics.catalogue.metric import Metric, leaves
@@ -114,17 +113,11 @@ def _bootstrap_method(form: str, metric: Metric) -> IntervalMethod:
 
 
 def _suitable_form(metric: Metric, rows: RowDesign) -> IntervalMethod | None:
-    """Suitable form of a metric, None for the bootstrap alone; forms that count rows give way to delta.
-
-    So does the t of means with an end of their range: few rows are skew, which a scale of the range makes up for.
-    """
+    """Suitable form of a metric, None for the bootstrap alone; forms that count rows give way to delta."""
     form = metric.usual_form
-    if form is None:
-        return None
-    if form in metric.closed_forms and not rows.doubt:
-        return IntervalMethod(form)
-    has_end = form == "t" and any(map(isfinite, metric.range))
-    return IntervalMethod("delta" if has_end or form in metric.closed_forms else form, "influence")
+    if form in metric.closed_forms:
+        return IntervalMethod("delta", "influence") if rows.doubt else IntervalMethod(form)
+    return None if form is None else IntervalMethod(form, "influence")
 
 
 def _resampling_form(form: str, metric: Metric, refusal: str) -> IntervalMethod:

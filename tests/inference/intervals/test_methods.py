@@ -39,8 +39,8 @@ AUTO = {
     "fbeta(beta=2)": "delta",
     "mcc": "delta",
     "cohen_kappa": "delta",
-    "brier": "delta",
-    "log_loss": "delta",
+    "brier": "t",
+    "log_loss": "t",
     "ks": "centred",
     "ece": "centred",
     "tp": "t",
@@ -96,7 +96,7 @@ def test_regression_and_ranking() -> None:
     asked = {"label": "y", "models": "p", "task": "regression", "metrics": names}
     found = plm.evaluate(rows, uncertainty={"methods": ["auto", "analytic", "chi2"]}, **asked).metrics
     told = found.select("metric", "method", "interval_status").rows()
-    assert told[:3] == [("rmse", "delta", "ok"), ("rmse", "chi2", "ok"), ("mae", "delta", "ok")]
+    assert told[:3] == [("rmse", "delta", "ok"), ("rmse", "chi2", "ok"), ("mae", "t", "ok")]
     assert ("r2", "delta", "ok") in told
     assert ("spearman", "delta", "ok") in told
     assert ("median_absolute_error", None, "no_analytic_form") in told
@@ -110,7 +110,7 @@ def test_regression_and_ranking() -> None:
         "metrics": ["ndcg", "hit_at_k(k=2)"],
     }
     found = plm.evaluate(graded, uncertainty={"method": "auto"}, **asked).metrics
-    assert found["method"].to_list() == ["delta", "wilson"]
+    assert found["method"].to_list() == ["t", "wilson"]
 
 
 def test_a_row_for_each_method_in_the_order_listed() -> None:
