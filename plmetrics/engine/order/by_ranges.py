@@ -8,6 +8,7 @@ from the grid.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -30,8 +31,6 @@ from plmetrics.states.scores.exact.ranges import RangePoints, SetPoints, SlicedP
 from plmetrics.suite.tasks import BINNED_CURVES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from plmetrics.catalogue.metric import Metric
     from plmetrics.engine.aggregate.aggregation import Aggregates
     from plmetrics.engine.aggregate.cell_sums import CellSums

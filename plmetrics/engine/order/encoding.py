@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from operator import itemgetter
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from plmetrics.core.hashing import block_numbers
 from plmetrics.core.threads import parallel_map, steps
@@ -27,10 +29,6 @@ from plmetrics.table.sampling import telling
 from plmetrics.table.slices import LOOKUP_CELLS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
     from plmetrics.engine.aggregate.cell_sums import CellSums
     from plmetrics.engine.request import Request
     from plmetrics.engine.run_plan import RunPlan

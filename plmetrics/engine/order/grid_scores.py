@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from plmetrics.engine.aggregate.aggregation import Aggregates, needs_rows
@@ -9,8 +10,6 @@ from plmetrics.engine.aggregate.cell_sums import BadRowsError, sums_with_counts
 from plmetrics.engine.order.on_grid import GridCounts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     import polars as pl
 
     from plmetrics.engine.run_plan import RunPlan

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from plmetrics.core.hashing import block_numbers
 from plmetrics.engine.aggregate.row_plan import (
@@ -28,10 +30,6 @@ from plmetrics.states.scores.exact.sorting import ascending_order
 from plmetrics.table.prediction_columns import LABEL, WEIGHT, score_column
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from numpy.typing import NDArray
-
     from plmetrics.engine.aggregate.aggregation import Aggregates
     from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.scores.sliced_scores import SlicedScores

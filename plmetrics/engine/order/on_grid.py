@@ -8,12 +8,14 @@ not fit, they are cut into parts of a few slices, and each pass makes as many pa
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import takewhile
 from operator import methodcaller
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plmetrics.core.threads import begin, parallel_map, processors, steps
 from plmetrics.engine.memory.budget import counting_room
@@ -45,10 +47,7 @@ from plmetrics.states.scores.grid.sliced_grid import SlicedGrid, quantile_bins
 from plmetrics.states.scores.sliced_scores import Binning
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
     import polars as pl
-    from numpy.typing import NDArray
 
     from plmetrics.engine.aggregate.aggregation import Aggregates
     from plmetrics.engine.aggregate.cell_sums import CellSums

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import and_
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from plmetrics.engine.aggregate.row_plan import (
     HAS_LABEL,
@@ -24,10 +26,6 @@ from plmetrics.table.checks import scored_column, valid_column
 from plmetrics.table.prediction_columns import LABEL, TREATMENT, RoleColumns, score_column
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
     from plmetrics.engine.request import Request
     from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.sums import RowValue

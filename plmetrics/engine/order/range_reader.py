@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from plmetrics.core.threads import parallel_map
 from plmetrics.engine.aggregate.row_plan import HAS_LABEL, cell_column, rows_plan
@@ -19,10 +21,6 @@ from plmetrics.table.prediction_columns import LABEL
 from plmetrics.table.slices import LOOKUP_CELLS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
     from plmetrics.engine.aggregate.aggregation import Aggregates
     from plmetrics.engine.order.orderings import Ordering
     from plmetrics.engine.run_plan import RunPlan

@@ -6,6 +6,7 @@ own: a threshold that was chosen elsewhere is as uncertain as the rows that it w
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -27,8 +28,6 @@ from plmetrics.table.prediction_columns import WEIGHT, score_column
 from plmetrics.table.prediction_table import PredictionTable, prediction_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from plmetrics.catalogue.parameters import ThresholdRule
     from plmetrics.engine.request import Request
     from plmetrics.engine.run_plan import RunPlan

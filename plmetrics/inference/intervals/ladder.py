@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TYPE_CHECKING
@@ -41,8 +42,6 @@ from plmetrics.inference.intervals.spread import DEGENERATE, Spread, replicate_s
 from plmetrics.inference.intervals.student import IDENTITY, on_scale, scale_of, student
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from plmetrics.catalogue.needs import ValueKind
     from plmetrics.inference.estimate import Estimate, ReplicateKind
     from plmetrics.inference.intervals.methods import IntervalMethod

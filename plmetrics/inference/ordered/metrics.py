@@ -7,6 +7,7 @@ rows x replicates are few, replicates are exact as well. On a grid rank correlat
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -42,8 +43,6 @@ from plmetrics.states.scores.grid.sliced_grid import SlicedGrid
 from plmetrics.states.sums import View
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
     from plmetrics.catalogue.metric import Metric
     from plmetrics.states.scores.sliced_scores import Binning, SlicedScores
 

@@ -12,6 +12,7 @@ value is that of rows spread evenly over their bins, its bound how far the furth
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -29,8 +30,6 @@ from plmetrics.states.scores.exact.ranges import SlicedPoints
 from plmetrics.states.sums import View
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from plmetrics.catalogue.metric import Metric
     from plmetrics.core.segments import Segments
     from plmetrics.states.scores.sliced_scores import SlicedScores

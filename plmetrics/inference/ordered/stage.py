@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,8 +18,6 @@ from plmetrics.states.class_probabilities import class_value_text
 from plmetrics.states.scores.grid.sliced_grid import SlicedGrid
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
     import polars as pl
 
     from plmetrics.catalogue.metric import Metric

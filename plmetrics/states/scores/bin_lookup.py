@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plmetrics.core.segments import run_starts
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from plmetrics.states.scores.coarse import Array, Codes
 
 KEYS = 1 << 20

@@ -6,21 +6,20 @@ against all negatives before it, and half of those are taken off again that have
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plmetrics.core.threads import parallel_map, processors
 from plmetrics.states.scores.exact.sorting import by_slice, sort_slices
 from plmetrics.states.scores.sliced_scores import CLASSES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import polars as pl
-    from numpy.typing import NDArray
 
     from plmetrics.states.scores.coarse import Array, Codes
 

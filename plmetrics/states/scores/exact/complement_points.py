@@ -7,22 +7,20 @@ from these when they are asked for, and dropped.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plmetrics.core.segments import run_starts
 from plmetrics.states.scores.exact.class_rows import Ascending, ByCell
 from plmetrics.states.scores.exact.ranges import PIECE, SetPoints, in_order, points_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
     from plmetrics.states.scores.coarse import Array, Codes
     from plmetrics.states.scores.exact.point_pieces import Piece
 

@@ -6,11 +6,13 @@ from the rows as they came.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from functools import cached_property, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plmetrics.core.threads import parallel_map
 from plmetrics.states.scores.bin_lookup import FixedBins, Keys
@@ -26,10 +28,6 @@ from plmetrics.states.scores.exact.sorted_rows import (
 from plmetrics.states.scores.exact.sorting import sort_slices
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from numpy.typing import NDArray
-
     from plmetrics.core.segments import Segments
     from plmetrics.states.scores.sliced_scores import Binning
 

@@ -7,10 +7,12 @@ Points are added up one after another, slices and replicates of a point next to 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plmetrics.core.ops import Counts
 from plmetrics.core.threads import steps
@@ -19,9 +21,6 @@ from plmetrics.states.scores.exact.sorted_rows import SlicedRows
 from plmetrics.states.scores.sliced_scores import CLASSES, SlicedScores
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
     from plmetrics.states.scores.coarse import Codes

@@ -6,6 +6,7 @@ between: that alone is sorted. Where the counts say that the sample was wrong, t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -18,8 +19,6 @@ from plmetrics.core.threads import parallel_map, steps
 from plmetrics.states.scores.exact.sorted_rows import SlicedRows, SortedRows, group_order
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import polars as pl
 
     from plmetrics.states.scores.coarse import Array, Codes

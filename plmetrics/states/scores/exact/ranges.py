@@ -8,12 +8,14 @@ of each arm.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plmetrics.core.pieces import Pieces
 from plmetrics.core.segments import Along, Segments, run_starts
@@ -25,10 +27,6 @@ from plmetrics.states.scores.exact.sorted_rows import ExactPoints
 from plmetrics.states.scores.sliced_scores import CLASSES, Binning, SlicedScores
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
     from plmetrics.states.scores.coarse import Array, Codes
 
     State = Mapping[str, Along]

@@ -7,10 +7,12 @@ in both. Rows come in sorted once per model; every slice set is a stable regroup
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plmetrics.core.segments import Segments
 from plmetrics.core.threads import steps
@@ -27,12 +29,6 @@ from plmetrics.states.scores.coarse import (
 from plmetrics.states.scores.exact.class_rows import ClassMembers, in_parts
 from plmetrics.states.scores.exact.row_counts import RowCounts, count
 from plmetrics.states.scores.sliced_scores import CLASSES, Binning
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
 
 _TIE = 1e-12
 _PIECE = 1 << 16  # rows that are counted at a time: what is made of them stays near the processor

@@ -6,12 +6,11 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plmetrics.core.threads import parallel_map, processors
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from plmetrics.states.scores.coarse import Array, Codes
 
     Keys = NDArray[np.uint64]

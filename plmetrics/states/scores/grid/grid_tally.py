@@ -7,10 +7,12 @@ block.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plmetrics.core.exact_sums import SplitSums
 from plmetrics.core.threads import add_at
@@ -20,10 +22,6 @@ from plmetrics.states.scores.grid.roll_up import NO_ENDS, combine_digits
 from plmetrics.states.scores.sliced_scores import Binning
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from numpy.typing import NDArray
-
     from plmetrics.states.scores.bin_lookup import FixedBins
 
 FINE_BINS = 20_000

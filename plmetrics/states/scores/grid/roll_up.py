@@ -6,17 +6,15 @@ order (`core.exact_sums.SplitSums`). Parts are added, slice by slice and state b
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plmetrics.core.exact_sums import SplitSums
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
     from plmetrics.states.scores.coarse import Codes
 
 NO_ENDS = (np.inf, -np.inf)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from plmetrics.states.scores.bin_lookup import Keys, Locator, locator_at
 from plmetrics.states.scores.coarse import Array, Codes, bins_of_places, coarse_number, coarse_of_fine
@@ -14,10 +16,6 @@ from plmetrics.states.scores.grid.sliced_grid import quantile_bins
 from plmetrics.table.joins import left_join
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
     from plmetrics.table.slices import Slices
 
     Grids = Mapping[str, "ModelGrid"]

@@ -6,10 +6,12 @@ hold several distinct scores leave their order open.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plmetrics.core.segments import Segments
 from plmetrics.core.threads import steps
@@ -19,10 +21,6 @@ from plmetrics.states.scores.coarse import Array, Codes, tied_bins
 from plmetrics.states.scores.sliced_scores import CLASSES, Binning
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from numpy.typing import NDArray
-
     from plmetrics.states.scores.grid.grid_tally import BinKind
 
 _POINTS_AT_ONCE = 1 << 17
