@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from plmetrics.catalogue.metric import TOTAL, Metric, leaves
 from plmetrics.catalogue.needs import Points, Ranks
+from plmetrics.core.ops import Codes, Flags
 from plmetrics.core.threads import batches
 from plmetrics.inference.comparisons.inflation import (
     NOISE_NOTE,
@@ -46,8 +47,6 @@ if TYPE_CHECKING:
     from plmetrics.inference.subject import Analysis, MetricPlace, SliceEstimates
     from plmetrics.suite.model import Suite
 
-Flags = NDArray[np.bool_]
-Codes = NDArray[np.int64]
 
 OTHER_ROWS = "the models are of different rows: some were dropped for one of them, or weigh 0"
 """The note on models that were compared where one has rows that the other lacks."""

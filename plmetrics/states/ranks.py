@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plmetrics.core.ops import Array
+from plmetrics.core.ops import Array, Codes
 from plmetrics.core.threads import parallel_map
 from plmetrics.states.scores.coarse import RANK_BINS
 from plmetrics.states.scores.exact.sorted_rows import group_order
@@ -23,7 +23,6 @@ from plmetrics.states.scores.exact.sorting import ascending_order
 from plmetrics.states.sums import View, sum_by_place
 
 Places = NDArray[Any]
-Codes = NDArray[np.int64]
 
 _MOMENTS = (
     "weight",

@@ -17,6 +17,7 @@ import numpy as np
 import polars as pl
 
 from plmetrics.catalogue.needs import Bins, OrderedRows, Points, Quantiles
+from plmetrics.core.ops import Codes
 from plmetrics.core.threads import batches
 from plmetrics.engine.order.encoding import grid_steps
 from plmetrics.engine.order.grid_scores import models_on_grids
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from plmetrics.engine.order.range_reader import Classes
     from plmetrics.engine.request import Request
     from plmetrics.engine.run_plan import RunPlan
-    from plmetrics.states.scores.coarse import Codes
     from plmetrics.states.scores.grid.sliced_grid import SlicedGrid
     from plmetrics.states.scores.sliced_scores import SlicedScores
     from plmetrics.table.slices import Slices

@@ -13,6 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plmetrics.core.hashing import block_numbers
+from plmetrics.core.ops import Array, Codes
 from plmetrics.core.threads import parallel_map, steps
 from plmetrics.engine.aggregate.aggregation import families
 from plmetrics.engine.aggregate.row_plan import BLOCK, TREATED, cell_column, rows_plan
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from plmetrics.engine.aggregate.cell_sums import CellSums
     from plmetrics.engine.request import Request
     from plmetrics.engine.run_plan import RunPlan
-    from plmetrics.states.scores.coarse import Array, Codes
     from plmetrics.states.sums import SumsState
 
     Arrays = Sequence[NDArray[Any]]

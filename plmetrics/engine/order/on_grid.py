@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array
 from plmetrics.core.threads import begin, parallel_map, processors, steps
 from plmetrics.engine.memory.budget import counting_room
 from plmetrics.engine.order.encoding import (
@@ -54,7 +55,6 @@ if TYPE_CHECKING:
     from plmetrics.engine.order.encoding import EncodedRows
     from plmetrics.engine.order.orderings import Ordering
     from plmetrics.engine.run_plan import RunPlan
-    from plmetrics.states.scores.coarse import Array
     from plmetrics.states.scores.grid.grid_tally import BinKind
 
 _OF_PLACES: frozenset[BinKind] = frozenset({"coarse", "joint"})

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array
 from plmetrics.core.threads import parallel_map
 from plmetrics.engine.aggregate.row_plan import HAS_LABEL, cell_column, rows_plan
 from plmetrics.engine.order.encoding import SAMPLE_ROWS, chosen_rows
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from plmetrics.engine.aggregate.aggregation import Aggregates
     from plmetrics.engine.order.orderings import Ordering
     from plmetrics.engine.run_plan import RunPlan
-    from plmetrics.states.scores.coarse import Array
 
     Classes = tuple[ByCell, ByCell]
     Ids = NDArray[np.unsignedinteger]

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from plmetrics.catalogue.binary.counts import quadrants
 from plmetrics.core.hashing import OWN_BLOCK_LIMIT, block_numbers
+from plmetrics.core.ops import Array
 from plmetrics.core.rowsql import compile_row
 from plmetrics.engine.aggregate.row_plan import BLOCK, POSITIVE, cell_column
 from plmetrics.engine.order.in_memory import set_codes
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from plmetrics.engine.request import Request
     from plmetrics.engine.run_plan import RunPlan
 
-Array = NDArray[np.float64]
 Keys = NDArray[np.uint64]
 Columns = dict[str, Array]
 SCORE = "score"

@@ -14,13 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core.hashing import mix, strides
+from plmetrics.core.ops import Array
 from plmetrics.core.special import betaincinv, chdtri, expit, ndtri, stdtrit
 from plmetrics.core.special import logit as log_odds
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.needs import Bounds, ValueKind
-
-Array = NDArray[np.float64]
 
 
 Parts = tuple[Array, Array]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array, Texts
 from plmetrics.inference.intervals.closed_forms import (
     area_error,
     at_end,
@@ -46,8 +47,6 @@ if TYPE_CHECKING:
     from plmetrics.inference.estimate import Estimate, ReplicateKind
     from plmetrics.inference.intervals.methods import IntervalMethod
 
-Array = NDArray[np.float64]
-Texts = NDArray[np.object_]
 Ends = tuple[Array, Array]
 
 FEW_BLOCKS = 400

@@ -9,10 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array
 from plmetrics.core.special import ndtr, ndtri
 from plmetrics.inference.intervals.spread import is_finite
-
-Array = NDArray[np.float64]
 
 _WORTH_A_PARTITION = 64
 

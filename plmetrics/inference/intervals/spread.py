@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array
 from plmetrics.inference.estimate import most_groups
 from plmetrics.inference.intervals.closed_forms import wilson
 from plmetrics.inference.weights import TILT
@@ -16,7 +17,6 @@ from plmetrics.inference.weights import TILT
 if TYPE_CHECKING:
     from plmetrics.inference.estimate import Estimate, ReplicateKind
 
-Array = NDArray[np.float64]
 
 DEGENERATE = "degenerate"
 """The status of an interval that is not made, because replicates do not show the spread of a value."""

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core import ops
+from plmetrics.core.ops import Array
 from plmetrics.core.special import expit, logit, stdtrit
 from plmetrics.inference.intervals.spread import block_factor, standard_deviation
-
-Array = NDArray[np.float64]
 
 _FURTHEST = 20.0
 """Distance from the value on a logarithmic scale beyond which a replicate is at an end but for rounding."""

@@ -13,10 +13,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from plmetrics.catalogue.needs import Bins, Points, Quantiles, Ranks
 from plmetrics.core.exact_sums import product
+from plmetrics.core.ops import Array, Codes
 from plmetrics.core.placements import placement_area
 from plmetrics.core.threads import parallel_map, steps
 from plmetrics.inference.metric_values import (
@@ -37,7 +37,7 @@ from plmetrics.inference.ordered.replicates import (
 )
 from plmetrics.inference.records import end_to_end
 from plmetrics.inference.weights import Nudges, ResamplingWeights, drawn_bins
-from plmetrics.states.ranks import Codes, SlicedPairs, joint_blocks, joint_view, rank_view
+from plmetrics.states.ranks import SlicedPairs, joint_blocks, joint_view, rank_view
 from plmetrics.states.scores.exact.ranges import SlicedPoints
 from plmetrics.states.scores.grid.sliced_grid import SlicedGrid
 from plmetrics.states.sums import View
@@ -45,8 +45,6 @@ from plmetrics.states.sums import View
 if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
     from plmetrics.states.scores.sliced_scores import Binning, SlicedScores
-
-Array = NDArray[np.float64]
 
 
 def ordered_values(

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from plmetrics.catalogue.needs import Quantiles
 from plmetrics.core import ops
+from plmetrics.core.ops import Array
 from plmetrics.core.pieces import Pieces
 from plmetrics.inference.metric_values import MetricValues, conditions, finalise, value_or_nan
 from plmetrics.inference.records import end_to_end
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from plmetrics.core.segments import Segments
     from plmetrics.states.scores.sliced_scores import SlicedScores
 
-Array = NDArray[np.float64]
 
 _TIE = 1e-12
 _SLICES_AT_ONCE = 4

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core.exact_sums import are_exact
-from plmetrics.core.ops import Counts
+from plmetrics.core.ops import Array, Counts
 from plmetrics.core.threads import batches, parallel_map, processors, steps
 from plmetrics.inference.metric_values import finalise, score_view, value_or_nan
 from plmetrics.inference.weights import (
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
     from plmetrics.states.sums import View
 
-Array = NDArray[np.float64]
 
 State: TypeAlias = Mapping[str, Any]
 

@@ -7,15 +7,13 @@ scale. Edges of bins lie where the key changes, so that a table of keys says the
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array, Codes
 from plmetrics.core.segments import run_starts
-
-if TYPE_CHECKING:
-    from plmetrics.states.scores.coarse import Array, Codes
 
 KEYS = 1 << 20
 """So many keys, about, tell scores apart: a table of them stays in the processor's cache."""

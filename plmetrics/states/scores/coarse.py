@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-Codes = NDArray[np.int64]
+from plmetrics.core.ops import Array, Codes
 
 _PARTS = (48, 48, 32)
 _FINER = 4

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array
+
 if TYPE_CHECKING:
     from plmetrics.core.segments import Segments
-    from plmetrics.states.scores.coarse import Array
 
 CLASSES = ("negative", "positive")
 """Names of the channels of two classes: weights."""

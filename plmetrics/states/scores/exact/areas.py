@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array, Codes
 from plmetrics.core.threads import parallel_map, processors
 from plmetrics.states.scores.exact.sorting import by_slice, sort_slices
 from plmetrics.states.scores.sliced_scores import CLASSES
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from plmetrics.states.scores.coarse import Array, Codes
 
     Keys = NDArray[np.uint64]
 

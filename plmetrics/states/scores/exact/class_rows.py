@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array
 from plmetrics.core.threads import batches
 from plmetrics.states.scores.exact.sorting import sort_with_weights
 
-Array = NDArray[np.float64]
 Codes = NDArray[np.integer[Any]]
 
 _FEW = 1000

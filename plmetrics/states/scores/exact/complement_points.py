@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array, Codes
 from plmetrics.core.segments import run_starts
 from plmetrics.states.scores.exact.class_rows import Ascending, ByCell
 from plmetrics.states.scores.exact.ranges import PIECE, SetPoints, in_order, points_of
 
 if TYPE_CHECKING:
-    from plmetrics.states.scores.coarse import Array, Codes
     from plmetrics.states.scores.exact.point_pieces import Piece
 
 

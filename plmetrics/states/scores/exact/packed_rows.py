@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array, Codes
 from plmetrics.core.threads import parallel_map
 from plmetrics.states.scores.bin_lookup import FixedBins, Keys
-from plmetrics.states.scores.coarse import DENSE_LIMIT, Array, Codes, coarse_edges, coarse_number
+from plmetrics.states.scores.coarse import DENSE_LIMIT, coarse_edges, coarse_number
 from plmetrics.states.scores.exact.row_counts import RowCounts
 from plmetrics.states.scores.exact.sorted_rows import (
     ExactPoints,

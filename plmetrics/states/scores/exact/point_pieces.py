@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from plmetrics.states.scores.coarse import Array, Codes
+from plmetrics.core.ops import Array, Codes
 
 SCORE = "score"
 """The name of the scores themselves beside what is summed at each."""

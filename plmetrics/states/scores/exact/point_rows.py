@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from plmetrics.core.ops import Counts
+from plmetrics.core.ops import Codes, Counts
 from plmetrics.core.threads import steps
 from plmetrics.states.scores.exact.packed_rows import PackedSlices
 from plmetrics.states.scores.exact.sorted_rows import SlicedRows
@@ -23,7 +23,6 @@ from plmetrics.states.scores.sliced_scores import CLASSES, SlicedScores
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from plmetrics.states.scores.coarse import Codes
     from plmetrics.states.scores.exact.row_counts import RowCounts
 
 SIZE = 1 << 12

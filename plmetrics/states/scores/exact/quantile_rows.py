@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from plmetrics.core.ops import Array, Codes
 from plmetrics.core.threads import parallel_map, steps
 from plmetrics.states.scores.exact.sorted_rows import SlicedRows, SortedRows, group_order
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from plmetrics.states.scores.coarse import Array, Codes
 
     Rows = tuple[Array, Array | None]
     Span = tuple[float, float]

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array, Codes
 from plmetrics.core.pieces import Pieces
 from plmetrics.core.segments import Along, Segments, run_starts
 from plmetrics.core.threads import parallel_map
@@ -27,8 +28,6 @@ from plmetrics.states.scores.exact.sorted_rows import ExactPoints
 from plmetrics.states.scores.sliced_scores import CLASSES, Binning, SlicedScores
 
 if TYPE_CHECKING:
-    from plmetrics.states.scores.coarse import Array, Codes
-
     State = Mapping[str, Along]
 
 

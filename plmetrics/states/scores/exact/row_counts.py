@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plmetrics.states.scores.coarse import DENSE_LIMIT, Array, Codes, is_sparse
+from plmetrics.core.ops import Array, Codes
+from plmetrics.states.scores.coarse import DENSE_LIMIT, is_sparse
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,12 +14,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array, Codes
 from plmetrics.core.segments import Segments
 from plmetrics.core.threads import steps
 from plmetrics.states.scores.coarse import (
     DENSE_LIMIT,
-    Array,
-    Codes,
     coarse_bins,
     coarse_edges,
     coarse_number,

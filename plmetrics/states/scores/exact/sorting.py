@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array, Codes
 from plmetrics.core.threads import parallel_map, processors
 
 if TYPE_CHECKING:
-    from plmetrics.states.scores.coarse import Array, Codes
-
     Keys = NDArray[np.uint64]
 
 WORTH_A_THREAD = 1 << 17

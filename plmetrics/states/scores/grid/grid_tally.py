@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core.exact_sums import SplitSums
+from plmetrics.core.ops import Array, Codes
 from plmetrics.core.threads import add_at
-from plmetrics.states.scores.coarse import Array, Codes, coarse_number
+from plmetrics.states.scores.coarse import coarse_number
 from plmetrics.states.scores.grid.placed_rows import Channel, Members, PlacedRows, WaitingRows
 from plmetrics.states.scores.grid.roll_up import NO_ENDS, combine_digits
 from plmetrics.states.scores.sliced_scores import Binning

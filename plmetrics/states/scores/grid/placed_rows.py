@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from plmetrics.states.scores.coarse import Array, Codes
+from plmetrics.core.ops import Array, Codes
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,15 +7,13 @@ order (`core.exact_sums.SplitSums`). Parts are added, slice by slice and state b
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core.exact_sums import SplitSums
-
-if TYPE_CHECKING:
-    from plmetrics.states.scores.coarse import Codes
+from plmetrics.core.ops import Codes
 
 NO_ENDS = (np.inf, -np.inf)
 """The ends of no rows."""

@@ -10,8 +10,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array, Codes
 from plmetrics.states.scores.bin_lookup import Keys, Locator, locator_at
-from plmetrics.states.scores.coarse import Array, Codes, bins_of_places, coarse_number, coarse_of_fine
+from plmetrics.states.scores.coarse import bins_of_places, coarse_number, coarse_of_fine
 from plmetrics.states.scores.grid.sliced_grid import quantile_bins
 from plmetrics.table.joins import left_join
 

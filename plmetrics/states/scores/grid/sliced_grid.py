@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array, Codes
 from plmetrics.core.segments import Segments
 from plmetrics.core.threads import steps
 from plmetrics.states.arms import ARMS
 from plmetrics.states.scores.bin_lookup import bins_of_one
-from plmetrics.states.scores.coarse import Array, Codes, tied_bins
+from plmetrics.states.scores.coarse import tied_bins
 from plmetrics.states.scores.sliced_scores import CLASSES, Binning
 
 if TYPE_CHECKING:
