@@ -295,7 +295,8 @@ def reach_of_rates(slopes: Array, sizes: Array, level: float) -> Array:
     """How far a value may move, had rates of 0 or 1 among its parts met some rows of the other kind.
 
     They may be z^2 in all, as in Wilson's interval: z^2 of n + z^2 where one rate alone has them. They lie where they
-    move the value most: in proportion to the roots of slope and size, beyond what each rate has (water filling).
+    move the value most: in proportion to the roots of slope and size, beyond what each rate has (water filling). Rates
+    are filled by ascending size over root; the level is the least that so many of them, whichever number, would have.
 
     Args:
         slopes: `[slice, rate]`, change of the value by that of the rate, 0 for rates that vary.
@@ -312,13 +313,13 @@ def reach_of_rates(slopes: Array, sizes: Array, level: float) -> Array:
     size = np.where(usable, sizes, 1.0)
     root = np.sqrt(np.where(usable, slopes, 0.0) * size)
     with np.errstate(divide="ignore"):
-        low, high = (np.min(part / root, axis=-1, initial=np.inf) for part in (size, size + budget))
-    low, high = (np.where(np.isfinite(end), end, 0.0) for end in (low, high))
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        enough = np.maximum(root * middle[..., None] - size, 0.0).sum(axis=-1) >= budget
-        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-    rows = np.maximum(root * high[..., None] - size, 0.0)
+        order = np.argsort(size / root, axis=-1)
+        first_sizes, first_roots = (
+            np.cumsum(np.take_along_axis(part, order, -1), axis=-1) for part in (size, root)
+        )
+        water = np.min((budget + first_sizes) / first_roots, axis=-1, initial=np.inf)
+    water = np.where(np.isfinite(water), water, 0.0)
+    rows = np.maximum(root * water[..., None] - size, 0.0)
     reach: Array = (np.where(usable, slopes, 0.0) * rows / (size + rows)).sum(axis=-1)
     return reach
 
