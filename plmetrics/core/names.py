@@ -125,7 +125,7 @@ def did_you_mean(name: str, names: Iterable[str], *, limit: int = 12) -> str | N
     same = [other for other in names if appearance(other) == appearance(str(name))]
     match = same[0] if same else nearest(name, names)
     if match is not None:
-        return f"did you mean {ascii(match)}?" if same else f"did you mean '{match}'?"
+        return f"did you mean {match!a}?" if same else f"did you mean '{match}'?"
     if names and len(names) <= limit:
         return "known: " + ", ".join(names)
     return None
