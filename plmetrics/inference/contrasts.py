@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.catalogue.metric import TOTAL, Metric, leaves
-from plmetrics.catalogue.needs import Points, Ranks
+from plmetrics.catalogue.needs import Area, Points, Ranks
 from plmetrics.core.ops import Codes, Flags
 from plmetrics.core.threads import batches
 from plmetrics.inference.comparisons.inflation import (
@@ -58,7 +58,7 @@ _OTHER_WEIGHTS = "the models weigh the same rows differently: a total is larger 
 _NOTES = np.array([None, OTHER_ROWS, _OTHER_WEIGHTS, NOISE_NOTE], dtype=object)
 _OF_SIZES = np.array([None, f"it {TOTAL}", NOISE_NOTE], dtype=object)
 _ROUNDING = 1e-9
-_OF_ORDER = {"roc_area", "pr_area", "uplift_area"}
+_OF_ORDER = frozenset(get_args(Area))
 """Kinds of values that each change of the order changes."""
 _FEW_UNITS = 30
 """Fewer rows of a class may stand in the same order by chance."""
@@ -165,8 +165,8 @@ class Contrasts:
         """Masks of models that are equal, in what a metric reads of them, and of others that no row tells apart."""
         equal = np.concatenate([part.equal[pair] & self._same_threshold(metric, pair) for pair in pairs])
         score_free = all(leaf.text in self._analysis.population.score_free for leaf in leaves(metric))
-        in_order = [score_free or (reads_order(metric) and pair in self._same_order) for pair in pairs]
-        in_common = np.repeat(in_order, len(part.mask))
+        of_pairs = [score_free or (reads_order(metric) and pair in self._same_order) for pair in pairs]
+        in_common = np.repeat(of_pairs, len(part.mask))
         of_rates = metric.value_kind.end_form == "wilson" or both[0].tie is not None
         if not of_rates and not in_common.any():
             return equal, np.zeros_like(equal)

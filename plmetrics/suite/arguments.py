@@ -98,9 +98,8 @@ def _plain(value: Any) -> Any:
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return type(value)(map(_plain, value)) if type(value) in {list, tuple} else value
-    if not hasattr(value, "__array__") or np.asarray(value).dtype.kind not in "biufUO":
-        return value
-    return np.asarray(value).tolist()
+    array = np.asarray(value) if hasattr(value, "__array__") else None
+    return value if array is None or array.dtype.kind not in "biufUO" else array.tolist()
 
 
 def _select(arguments: Mapping[str, object], names: tuple[str, ...]) -> dict[str, object]:

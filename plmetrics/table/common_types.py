@@ -61,16 +61,17 @@ def as_type(value: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     return cast.fill_nan(None) if dtype.is_float() else cast
 
 
-NAMED_ZONE = (
+_NAMED_ZONE = (
     "convert its times to a zone with a name (in pandas dt.tz_convert('UTC')), or leave the column out"
 )
 
 
-def unnamed_zone(error: BaseException) -> str | None:
-    """Problem of a column whose time zone is an offset, as Polars words it; None of other errors.
+def unnamed_zone(error: BaseException) -> tuple[str, str] | None:
+    """Problem and hint of a column whose time zone is an offset, as Polars words it; None of other errors.
 
-    >>> unnamed_zone(ValueError("unable to parse time zone: '+05:30'. Please check"))
+    >>> unnamed_zone(ValueError("unable to parse time zone: '+05:30'. Please check"))[0]
     "has times of the offset '+05:30', which is no time zone"
     """
     _, mark, rest = str(error).partition("unable to parse time zone: '")
-    return f"has times of the offset '{rest.partition(chr(39))[0]}', which is no time zone" if mark else None
+    offset = rest.partition("'")[0]
+    return (f"has times of the offset '{offset}', which is no time zone", _NAMED_ZONE) if mark else None

@@ -12,7 +12,7 @@ from polars.exceptions import PanicException, PolarsError
 
 from plmetrics.core.errors import ConfigError, DataError, Problem, needs_extra
 from plmetrics.core.names import name_list
-from plmetrics.table.common_types import NAMED_ZONE, unnamed_zone
+from plmetrics.table.common_types import unnamed_zone
 
 _PANDAS = ("pandas", "DataFrame")
 _COLUMN = ("pandas", "Series")
@@ -174,9 +174,8 @@ def _convert(convert: Any, data: Any, kind: str, parts: Iterable[tuple[Any, Any]
             try:
                 convert(part)
             except _FAULTS as fault:
-                words = f"cannot be read: {str(fault).splitlines()[0]}"
-                zone = unnamed_zone(fault)
-                msg = f"column '{name}' of the {kind} {words if zone is None else zone}"
-                raise DataError(Problem(msg, ("data",), _PLAIN if zone is None else NAMED_ZONE)) from error
+                unread = f"cannot be read: {str(fault).splitlines()[0]}", _PLAIN
+                words, hint = unnamed_zone(fault) or unread
+                raise DataError(Problem(f"column '{name}' of the {kind} {words}", ("data",), hint)) from error
         msg = f"the {kind} cannot be read as a Polars table: {str(error).splitlines()[0]}"
         raise DataError(msg) from error

@@ -97,8 +97,8 @@ def rows_without_time(
     names = partition_condition(section, interval)
     if names is not None:
         return [] if source.folders is None else _files_without_date(section, names, source.folders, where)
-    column = f'"{_escape(section.column or "")}"'
-    condition = compile_row(conjunction(where, f"{column} IS NULL")).expr
+    assert section.column is not None
+    condition = compile_row(conjunction(where, f'"{_escape(section.column)}" IS NULL')).expr
     with reading(source):
         count = collected_frame(source.frame.filter(condition).select(pl.len())).item()
     if not count:

@@ -17,7 +17,7 @@ import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
 from plmetrics.core.names import is_address
-from plmetrics.table.common_types import NAMED_ZONE, unnamed_zone
+from plmetrics.table.common_types import unnamed_zone
 from plmetrics.table.formats.common_columns import column_differences
 from plmetrics.table.formats.footer import FooterError
 from plmetrics.table.formats.hive import FILE_PATH
@@ -101,8 +101,7 @@ def _read_one(file: SourceFile, complaints: Complaints) -> tuple[int, pl.Schema]
     except FooterError as error:
         complaints.add(file.path, str(error), _UPSTREAM if str(error) == DAMAGED else None)
     except (PolarsError, PanicException) as error:
-        zone = unnamed_zone(error)
-        complaints.add(file.path, zone or DAMAGED, NAMED_ZONE if zone else _UPSTREAM)
+        complaints.add(file.path, *(unnamed_zone(error) or (DAMAGED, _UPSTREAM)))
     return None
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
-from plmetrics.table.common_types import NAMED_ZONE, unnamed_zone
+from plmetrics.table.common_types import unnamed_zone
 from plmetrics.table.formats.common_columns import ColumnRules, common_columns
 from plmetrics.table.formats.footer import DAMAGED, MAGIC, FooterError, footer_rows, read_footer
 from plmetrics.table.formats.hive import FILE_PATH
@@ -118,8 +118,7 @@ def columns_of(footer: bytes, file: SourceFile, complaints: Complaints) -> Foote
     except FooterError as error:
         complaints.add(file.path, str(error), _UPSTREAM)
     except (PolarsError, PanicException) as error:
-        zone = unnamed_zone(error)
-        complaints.add(file.path, zone or DAMAGED, NAMED_ZONE if zone else _UPSTREAM)
+        complaints.add(file.path, *(unnamed_zone(error) or (DAMAGED, _UPSTREAM)))
     return None
 
 
