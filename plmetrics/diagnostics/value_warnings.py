@@ -13,7 +13,6 @@ from plmetrics.core.results import first_rows
 from plmetrics.suite.sections.basics import BASELINE
 
 if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import Metric
     from plmetrics.suite.model import Suite
 
 _OF_NUMBERS = ("regression", "quantile")
@@ -36,7 +35,7 @@ def warnings_by_value(suite: Suite, metrics: pl.DataFrame, smallest: float | Non
     )
     rows = first_rows(overall).rows(named=True)
     return [
-        *_below_chance(suite.metrics, rows, smallest),
+        *_below_chance(suite, rows, smallest),
         *_worse_than_baseline(suite, rows),
         *_unlike_slices(suite, metrics),
     ]
@@ -59,18 +58,19 @@ def coarse_p_values(suite: Suite, comparisons: pl.DataFrame) -> list[str]:
     ]
 
 
-def _below_chance(metrics: Sequence[Metric], rows: Sequence[Row], smallest: float | None) -> Iterator[str]:
+def _below_chance(suite: Suite, rows: Sequence[Row], smallest: float | None) -> Iterator[str]:
     """One line a model, however many metrics say it."""
-    chances = {metric.text: metric.chance for metric in metrics if "(" not in metric.text}
+    chances = {metric.text: metric.chance for metric in suite.metrics if "(" not in metric.text}
     worst: dict[str, tuple[Row, float]] = {}
     for row in rows:
         chance = chances.get(row["metric"])
         if chance is not None and row["model"] != BASELINE and _is_below(row, chance, smallest):
             worst.setdefault(row["model"], (row, chance))
+    causes = "columns and units" if suite.task in _OF_NUMBERS else "columns, and which class scores are of"
     for model, (row, chance) in worst.items():
         yield (
             f"model '{model}': {row['metric']} {number_text(round(row['value'], 4))} is below {number_text(chance)}, "
-            "what predictions that know nothing have; check columns and units, and which class scores are of"
+            f"what predictions that know nothing have; check {causes}"
         )
 
 
