@@ -65,12 +65,12 @@ class ResamplingWeights:
     @cached_property
     def matrix(self) -> NDArray[np.float64]:
         """W as a factor of products."""
-        return self.counts.astype(np.float64)
+        return self.counts.astype(np.float64, order="F")
 
     @cached_property
     def single(self) -> NDArray[np.float32]:
         """Weights in single precision, for products with whole terms and sums below 2^24."""
-        return self.counts.astype(np.float32)
+        return self.counts.astype(np.float32, order="F")
 
     def parts(self, kind: type[np.floating[Any]]) -> Iterator[tuple[slice, NDArray[Any]]]:
         """W as a factor of products in single or double precision: some replicates at a time, where it is large.
@@ -211,16 +211,20 @@ def resample(weights: Values, counts: Values) -> Array:
     return sums.reshape(counts.shape[0], len(weights), *counts.shape[2:])
 
 
-def exact_in_single(counts: Values) -> bool:
+def exact_in_single(counts: Values, *, whole: bool = False) -> bool:
     """Whether any sum of as many blocks `[slice, block, ...]` as there are is exact in single precision.
+
+    `whole` ones are known to be numbers of rows.
 
     >>> exact_in_single(np.array([[1.0, 2.0]])), exact_in_single(np.array([[0.5]])), exact_in_single(np.array([[1e9]]))
     (True, False, False)
     """
     largest = float(np.max(counts, initial=0)) * counts.shape[1]
-    if not largest < WHOLE_IN_SINGLE or np.min(counts, initial=0.0) < 0:
+    if not largest < WHOLE_IN_SINGLE:
         return False
-    return counts.dtype.kind == "u" or bool((counts == np.rint(counts)).all())
+    if whole or counts.dtype.kind == "u":
+        return True
+    return bool(np.min(counts, initial=0.0) >= 0 and (counts == np.rint(counts)).all())
 
 
 def occupied_blocks(counts: NDArray[Any]) -> list[BlockIndex] | None:
@@ -253,17 +257,22 @@ def drawn_counts(
     parts = []
     for place, slice_blocks in enumerate(blocks_of_slices):
         blocks = slice_blocks if len(slice_blocks) else np.zeros(1, dtype=np.int64)
-        parts.append(resample(weights.take(blocks, axis=1), counts[place : place + 1, blocks]))
+        parts.append(resample(weights.T.take(blocks, axis=0).T, counts[place : place + 1, blocks]))
     return np.concatenate(parts)
 
 
-def drawn_bins(weights: ResamplingWeights | Nudges, counts: NDArray[Any]) -> NDArray[Any]:
-    """Replicates of fixed bins `[slice, block, bin, channel]`, with rows and positives as the first channels."""
+def drawn_bins(
+    weights: ResamplingWeights | Nudges, counts: NDArray[Any], *, whole: bool = False
+) -> NDArray[Any]:
+    """Replicates of fixed bins `[slice, block, bin, channel]`, with rows and positives as the first channels.
+
+    `whole` ones are known to be numbers.
+    """
     if isinstance(weights, Nudges):
         return replicate_counts(weights, counts)
     blocks_of_slices = occupied_blocks(counts)
     rows, sums = counts[..., :_NUMBERS], counts[..., _NUMBERS:]
-    if not exact_in_single(rows):
+    if not exact_in_single(rows, whole=whole):
         return drawn_counts(weights.matrix, counts, blocks_of_slices)
     out = np.empty((len(counts), weights.shape[0], *counts.shape[2:]))
     out[..., :_NUMBERS] = drawn_counts(weights.single, rows.astype(np.float32), blocks_of_slices)

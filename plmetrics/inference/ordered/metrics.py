@@ -187,12 +187,13 @@ def _by_bins(
     weights: ResamplingWeights | Nudges | None,
 ) -> dict[str, MetricValues]:
     of_metrics: dict[str, list[MetricValues]] = {metric.text: [] for metric in metrics}
+    whole = not sliced.has_weights
     for first, last, counts in sliced.bin_counts(binning, 1 if weights is None else weights.shape[1]):
 
         def of_few(step: tuple[int, int], first: int = first, counts: Array = counts) -> list[MetricValues]:
             part = counts[step[0] - first : step[1] - first]
             total = part.sum(axis=1)
-            replicate = None if weights is None else bin_view(drawn_bins(weights, part))
+            replicate = None if weights is None else bin_view(drawn_bins(weights, part, whole=whole))
             return [
                 _on_bins(metric, total, replicate if metric.value_kind.is_resampled else None)
                 for metric in metrics
