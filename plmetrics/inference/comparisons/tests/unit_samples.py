@@ -113,18 +113,17 @@ class UnitRows:
         for first in range(0, self.slices, step):
             part = slice(first, min(first + step, self.slices))
             of_part = slice(*np.searchsorted(self.segment, (part.start, part.stop)))
-            cell = (self.segment[of_part].astype(np.int64) - first) * BLOCKS + self.block[of_part]
-            shape = part.stop - first, BLOCKS, terms
-            both = []
-            for side in (0, 1):
-                counted = (term[of_part] >= 0) & (self.side[of_part] == side)
-                cells, places = cell[counted], cell[counted] * terms + term[of_part][counted]
-                sums = np.bincount(places, amount[of_part][counted], math.prod(shape)).astype(np.float64)
-                rows = np.bincount(cells, self.rows[of_part][counted], math.prod(shape[:2])).astype(
-                    np.float64
-                )
-                both.append((sums.reshape(shape), rows.reshape(shape[:2])))
-            (before, rows_before), (now, rows_now) = both
+            shape = 2, part.stop - first, BLOCKS
+            counted = term[of_part] >= 0
+            side, segment, block, place = (
+                values[of_part][counted].astype(np.int64)
+                for values in (self.side, self.segment, self.block, term)
+            )
+            cell = (side * shape[1] + segment - first) * BLOCKS + block
+            rows = np.bincount(cell, self.rows[of_part][counted], math.prod(shape))
+            sums = np.bincount(cell * terms + place, amount[of_part][counted], math.prod(shape) * terms)
+            before, now = sums.astype(np.float64).reshape(*shape, terms)
+            rows_before, rows_now = rows.astype(np.float64).reshape(shape)
             yield part, UnitSums((before, now), (rows_before, rows_now))
 
 
