@@ -13,7 +13,7 @@ from plmetrics.engine.prepare.key_constants import pinned_keys
 from plmetrics.engine.prepare.slices import SliceList, key_codes, list_slices
 from plmetrics.features.drift.column_counts import ColumnCounts, DriftCounts
 from plmetrics.features.drift.constant_grid import upper_edge
-from plmetrics.features.drift.slice_counts import KEY, PLACE, WIDTH, roll_up_windows
+from plmetrics.features.drift.slice_counts import BLOCK, KEY, PLACE, WIDTH, roll_up_windows
 from plmetrics.features.drift.window_counts import (
     APART,
     NUMBER,
@@ -22,6 +22,7 @@ from plmetrics.features.drift.window_counts import (
     TEXT,
     WEIGHTS,
     canonical_counts,
+    in_common_groups,
     union_of_cells,
 )
 from plmetrics.features.drift.windows import CurrentWindow, current_window, no_current_rows, no_reference_rows
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from plmetrics.features.drift.description import Description
     from plmetrics.features.drift.subjects import Kind, Subject
     from plmetrics.features.drift.window_counts import Tally, WindowCounts
+    from plmetrics.inference.comparisons.tests.unit_samples import UnitRows
 
 _ANY_SIZE = 1 << 62
 
@@ -63,13 +65,15 @@ def drift_against(
     if not reference.rows:
         raise no_reference_rows(path, "name the state of a day that has some")
     window = current_window(view)
-    sides = _on_one_grid(reference, current)
-    cells = [
-        union_of_cells([side.cells[n] for side in sides]) for n in range(len(current.description.groups))
+    sides = _on_one_grid(*in_common_groups([reference, current]))
+    description = sides[0].description
+    cells = [union_of_cells([side.cells[n] for side in sides]) for n in range(len(description.groups))]
+    slices = _slices(window, description, [every for every, _ in cells])
+    numbers, cubes = _cubes(window, description, slices)
+    keyed = [
+        _cube_cells(cube, *cells[number], description.block)
+        for number, cube in zip(numbers, cubes, strict=True)
     ]
-    slices = _slices(window, current.description, [every for every, _ in cells])
-    numbers, cubes = _cubes(window, current.description, slices)
-    keyed = [_cube_cells(cube, *cells[number]) for number, cube in zip(numbers, cubes, strict=True)]
     columns = []
     for place, (subject, column) in enumerate(
         zip(window.subjects, sides[0].description.subjects, strict=True)
@@ -138,11 +142,19 @@ def _cubes(
     return numbers, cubes
 
 
-def _cube_cells(cube: Cube, every: pl.DataFrame, moves: Sequence[pl.DataFrame]) -> list[pl.DataFrame]:
-    """For each window the key of each of its cells: twice the cell of the cube, and 1 more in rows evaluated."""
-    new = every.select(pl.col(CELL).alias("@new"), cube.cell().alias(KEY))
+def _cube_cells(
+    cube: Cube, every: pl.DataFrame, moves: Sequence[pl.DataFrame], block: str | None
+) -> list[pl.DataFrame]:
+    """For each window the key of each of its cells: twice the cell of the cube, and 1 more in rows evaluated.
+
+    Beside it is the block of units, where counts tell these.
+    """
+    blocks = [] if block is None else [pl.col(block).alias(BLOCK)]
+    new = every.select(pl.col(CELL).alias("@new"), cube.cell().alias(KEY), *blocks)
     return [
-        cells.join(new, on="@new", how="left").select(CELL, (2 * pl.col(KEY) + window).alias(KEY))
+        cells.join(new, on="@new", how="left").select(
+            CELL, (2 * pl.col(KEY) + window).alias(KEY), *(pl.col(BLOCK) for _ in blocks)
+        )
         for window, cells in enumerate(moves)
     ]
 
@@ -152,7 +164,9 @@ def _by_place(tallies: Sequence[Tally], keyed: Sequence[pl.DataFrame], subject: 
     place = pl.col(NUMBER if subject.of_numbers else TEXT).alias(PLACE)
     sums = pl.col(ROWS).alias("rows"), pl.col(WEIGHTS).alias("weight"), pl.col(APART).cast(pl.Float64)
     return pl.concat(
-        tally.counts.join(keys, on=CELL, how="left").select(KEY, place, *sums[:2], sums[2].alias("offset"))
+        tally.counts.join(keys, on=CELL, how="left").select(
+            *keys.drop(CELL).columns, place, *sums[:2], sums[2].alias("offset")
+        )
         for tally, keys in zip(tallies, keyed, strict=True)
     )
 
@@ -162,7 +176,7 @@ def _above(tallies: Sequence[Tally], keyed: Sequence[pl.DataFrame]) -> pl.DataFr
     place, rows = pl.lit(None, dtype=pl.Float64).alias(PLACE), pl.lit(0, dtype=pl.Int64).alias("rows")
     sums = [pl.col(name).alias(column) for name, column in zip(OFFSETS, _ADDED, strict=True)]
     return pl.concat(
-        tally.offsets.join(keys, on=CELL, how="left").select(KEY, place, rows, *sums)
+        tally.offsets.join(keys, on=CELL, how="left").select(*keys.drop(CELL).columns, place, rows, *sums)
         for tally, keys in zip(tallies, keyed, strict=True)
     )
 
@@ -170,22 +184,26 @@ def _above(tallies: Sequence[Tally], keyed: Sequence[pl.DataFrame]) -> pl.DataFr
 _ADDED = ("weight", "offset", "square")
 
 
-def _bin_counts(frame: pl.DataFrame, above: pl.DataFrame, kind: Kind) -> pl.DataFrame:
+def _bin_counts(
+    counts: tuple[pl.DataFrame, UnitRows | None], sums: tuple[pl.DataFrame, UnitRows | None], kind: Kind
+) -> tuple[pl.DataFrame, UnitRows | None]:
     """Counts with the width of their bins, and the sums of each slice at its first place.
 
     It makes no difference where they stand: what the places of values add to a square is taken from the first instead.
     """
+    (frame, units), (above, units_above) = counts, sums
     place = pl.col("place")
     apart = pl.col("offset_0") + pl.col("offset_1") > 0
     width = pl.when(apart).then(upper_edge(place, kind) - place).otherwise(0.0).alias(WIDTH)
     first = pl.col("slice") != pl.col("slice").shift()
     frame = frame.with_columns(width, first.fill_null(value=True).alias("first"))
-    sums = above.drop("place").select("slice", pl.exclude("slice").name.prefix("sum_"))
-    frame = frame.join(sums, on="slice", how="left", maintain_order="left")
+    above = above.drop("place").select("slice", pl.exclude("slice").name.prefix("sum_"))
+    frame = frame.join(above, on="slice", how="left", maintain_order="left")
     columns = []
     for side in (0, 1):
         offset, square, cross = (pl.col(f"sum_{name}_{side}").fill_null(0.0) for name in _ADDED)
         centred = square + 2 * (cross - place * offset)
         columns += [(pl.col("first") * offset).alias(f"offset_{side}")]
         columns += [pl.when("first").then(centred.fill_null(0.0)).otherwise(0.0).alias(f"square_{side}")]
-    return frame.with_columns(columns).drop("first", *(c for c in sums.columns if c != "slice"))
+    frame = frame.with_columns(columns).drop("first", *(c for c in above.columns if c != "slice"))
+    return frame, None if units is None or units_above is None else units.with_offsets(units_above)

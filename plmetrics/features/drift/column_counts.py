@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from plmetrics.core.ops import Array
 from plmetrics.core.segments import Segments
 from plmetrics.features.drift.slice_counts import WIDTH
+from plmetrics.inference.comparisons.tests import unit_samples
 from plmetrics.inference.comparisons.tests.two_samples import (
     SampleMoments,
     bin_edges,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from plmetrics.features.drift.subjects import Subject
+    from plmetrics.inference.comparisons.tests.unit_samples import UnitRows, UnitSums
     from plmetrics.table.slices import Slices
 
 
@@ -57,7 +59,7 @@ class ColumnCounts:
 
     Places are values, or lower edges of bins (`has_bins`), or one for all values (`too_many`); `values` are those of
     numbers. `rows`, `weight`, `offset` and `square` are pairs: the reference, and the rows that are evaluated;
-    `known_rows` are those of each slice that have a value.
+    `known_rows` are those of each slice that have a value, `units` the rows by block of units where windows tell these.
     """
 
     subject: Subject
@@ -75,13 +77,14 @@ class ColumnCounts:
     null_rows: tuple[Array, Array]
     null_weight: tuple[Array, Array]
     width: Segments | None
+    units: UnitRows | None
 
     @classmethod
     def of_sets(
         cls,
         subject: Subject,
         sets: Sequence[Slices],
-        frames: Sequence[pl.DataFrame],
+        frames: Sequence[tuple[pl.DataFrame, UnitRows | None]],
         *,
         weighted: bool,
         binned: bool = False,
@@ -89,8 +92,8 @@ class ColumnCounts:
     ) -> tuple[ColumnCounts, ...]:
         """Counts in each set, from frames of `roll_up_windows`; the first set is all rows."""
         first, *others = (
-            cls._of(subject, slices, frame, weighted=weighted, binned=binned, too_many=too_many)
-            for slices, frame in zip(sets, frames, strict=True)
+            cls._of(subject, slices, *counts, weighted=weighted, binned=binned, too_many=too_many)
+            for slices, counts in zip(sets, frames, strict=True)
         )
         if not subject.of_numbers:
             return first, *others
@@ -103,6 +106,7 @@ class ColumnCounts:
         subject: Subject,
         slices: Slices,
         frame: pl.DataFrame,
+        units: UnitRows | None,
         *,
         weighted: bool,
         binned: bool,
@@ -111,6 +115,10 @@ class ColumnCounts:
         """The counts in the slices of a set; `weighted` says whether rows have weights."""
         defined, absent = frame, frame.clear()
         if frame["place"].null_count():
+            has_place = frame["place"].is_not_null().to_numpy()
+            if units is not None:
+                point = np.where(has_place, np.cumsum(has_place, dtype=np.int32) - 1, -1)
+                units = replace(units, point=point[units.point])
             defined, absent = (
                 frame.filter(mask) for mask in (frame["place"].is_not_null(), frame["place"].is_null())
             )
@@ -134,6 +142,7 @@ class ColumnCounts:
             "null_rows": (nulls("rows_0"), nulls("rows_1")),
             "null_weight": (nulls("weight_0"), nulls("weight_1")),
             "width": cut(WIDTH) if WIDTH in defined.columns else None,
+            "units": units,
         }
         values = Segments(numbers, offsets)
         return cls(subject, slices, binned, too_many, None, defined["place"], values, **pairs)
@@ -171,6 +180,38 @@ class ColumnCounts:
     def _null_bin(self, side: int) -> Array:
         weight = self.null_weight[side]
         return weight if self._null_counts else np.zeros_like(weight)
+
+    def unit_bins(self, bins: int) -> Iterator[tuple[slice, UnitSums]]:
+        """Rows of both windows by bin, or category, and block of units, of some slices at a time."""
+        units = self._unit_rows
+        if self.edges is not None:
+            term = np.searchsorted(edges := self.edges.at(bins), self.values.values, side="right")
+            nulls = len(edges) + 1
+        else:
+            first = np.repeat(self.values.offsets[:-1], self.values.sizes)
+            term, nulls = np.arange(len(first)) - first, int(self.values.sizes.max(initial=0))
+        null = nulls if self._null_counts else -1
+        return units.parts(np.append(term, null)[units.point], nulls + 1, units.rows)
+
+    def unit_steps(self) -> Iterator[tuple[slice, UnitSums]]:
+        """Rows of both windows by step of their common distribution, and block of units, of some slices at a time."""
+        units, both = self._unit_rows, self.rows[0] + self.rows[1]
+        share = both.cumulative() / both.spread(np.maximum(both.total(), 1.0))
+        step = np.floor(share.values * unit_samples.STEPS).astype(np.int64)
+        return units.parts(np.append(step, -1)[units.point], unit_samples.STEPS + 1, units.rows)
+
+    def unit_values(self, centre: Array) -> Iterator[tuple[slice, UnitSums]]:
+        """Sums of values of both windows, about a centre of each slice, by block of units, of some slices at a time."""
+        units = self._unit_rows
+        with np.errstate(over="ignore", invalid="ignore"):
+            apart = self.values - self.values.spread(centre)
+            sums = np.append(apart.values, 0.0)[units.point] * units.rows + units.offset
+        return units.parts(np.where(units.point < 0, -1, 0), 1, sums)
+
+    @property
+    def _unit_rows(self) -> UnitRows:
+        assert self.units is not None
+        return self.units
 
     def moments(self, side: int) -> SampleMoments:
         """Mean and variance of a window."""

@@ -24,7 +24,7 @@ from plmetrics.engine.inquiry import Question, frames_by_name, gather
 from plmetrics.engine.memory.budget import working_memory
 from plmetrics.engine.prepare.slices import key_codes, list_slices, resolve_keys, slice_plans
 from plmetrics.features.drift.column_counts import ColumnCounts, DriftCounts
-from plmetrics.features.drift.slice_counts import KEY, PLACE, WIDTH, recentre, roll_up_windows
+from plmetrics.features.drift.slice_counts import BLOCK, KEY, PLACE, WIDTH, recentre, roll_up_windows
 from plmetrics.features.drift.windows import (
     BAD,
     VALUE,
@@ -78,7 +78,7 @@ class WindowsCounting:
     def bytes(self) -> int:
         """Estimated memory of the counts of all columns, with one of them being sorted while another one is read."""
         values, rows = _values(self.facts, len(self.columns)), int(self.facts["rows"].sum())
-        cells = [cube.cells for cube in self.cubes]
+        cells = self.windows.cells(self.cubes)
         ordered = [_bytes(column.places(values[column.number]), rows, cells) for column in self.columns]
         waiting = [column.waiting(needed) for column, needed in zip(self.columns, ordered, strict=True)]
         return sum(waiting) + sum(sorted(ordered)[-2:])
@@ -119,7 +119,7 @@ class WindowsCounting:
             for place, cube in enumerate(self.cubes)
         ]
         weight = [pl.col(WEIGHT)] if self.windows.has_weights else []
-        return [self.windows.frame.select(*keys, *weight, *values)]
+        return [self.windows.frame.select(*keys, *self.windows.block, *weight, *values)]
 
     def _in_turn(self, counted: list[pl.DataFrame]) -> Iterator[tuple[ColumnCounts, ...]]:
         """The counts of each column, cut by slice; frames are taken off the list, and values off the rows."""
@@ -135,7 +135,10 @@ class WindowsCounting:
             return ColumnCounts.of_sets(
                 column.subject,
                 self.sets,
-                list(map(column.with_width, roll_up_windows(self.sets, self.cubes, frames))),
+                [
+                    (column.with_width(counts), units)
+                    for counts, units in roll_up_windows(self.sets, self.cubes, frames)
+                ],
                 weighted=self.windows.has_weights,
                 binned=column.edges is not None,
                 too_many=column.too_many,
@@ -145,7 +148,8 @@ class WindowsCounting:
 
     def _row_counts(self, rows: pl.DataFrame, cube: int, place: pl.Series) -> pl.DataFrame:
         """Rows with their places as the counts of a cube; where none has a weight, each counts as 1."""
-        columns = [rows[f"{KEY}{cube}"].alias(KEY), place]
+        block = [rows[BLOCK]] if BLOCK in rows.columns else []
+        columns = [rows[f"{KEY}{cube}"].alias(KEY), place, *block]
         if self.windows.has_weights:
             columns += [
                 pl.repeat(1, rows.height, dtype=pl.Int64, eager=True).alias("rows"),
@@ -253,7 +257,9 @@ class _Column:
         weight = [] if windows.has_weights else [pl.col("rows").cast(pl.Float64).alias("weight")]
         place = self._place(self.value).alias(PLACE)
         return [
-            windows.frame.group_by(_key(cube).alias(KEY), place).agg(rows, *sums).with_columns(weight)
+            windows.frame.group_by(_key(cube).alias(KEY), place, *windows.block)
+            .agg(rows, *sums)
+            .with_columns(weight)
             for cube in cubes
         ]
 
@@ -299,7 +305,7 @@ def _key_type(cells: int) -> type[pl.DataType]:
 
 def _columns(windows: Windows, facts: pl.DataFrame, cubes: Sequence[Cube]) -> Question[tuple[_Column, ...]]:
     """By value as far as the memory budget goes, the columns with the fewest values first; the rest on bins."""
-    rows, cells = int(facts["rows"].sum()), [cube.cells for cube in cubes]
+    rows, cells = int(facts["rows"].sum()), windows.cells(cubes)
     sizes = dict(enumerate(_values(facts, len(windows.subjects))))
     numbers = {number: size for number, size in sizes.items() if windows.subjects[number].of_numbers}
     by_value = _columns_by_value(windows, numbers, rows, cells, exact=windows.view.suite.exact)

@@ -10,6 +10,8 @@ import polars as pl
 
 from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.core.names import SuitePath, name_list
+from plmetrics.features.drift.slice_counts import BLOCK
+from plmetrics.features.drift.windows import block_column
 from plmetrics.features.stored.grids import key_content
 
 if TYPE_CHECKING:
@@ -95,6 +97,8 @@ class Description:
             sets[part.name] = (*sets.get(part.name, ()), tuple(part.columns))
             keys |= {key.column: text for key in part.keys if (text := _of_key(key, part.name, window))}
         groups = _widest([tuple(part.columns) for part in window.sets])
+        if window.unit is not None:
+            groups = tuple((*group, block_column(window.unit)) for group in groups)
         subjects = tuple(ColumnDescription.of(subject, window) for subject in window.subjects)
         return cls(sets, groups, keys, subjects, window.view.suite.columns.weight)
 
@@ -134,6 +138,16 @@ class Description:
             if (subject.subject, subject.column, subject.part) == (column.subject, column.column, column.part)
         ]
         return next((subject for subject in same if subject.model == column.model), same[0] if same else None)
+
+    @property
+    def block(self) -> str | None:
+        """The key of blocks of units, None where counts do not tell these."""
+        return next((key for key in self.groups[0] if key.startswith(BLOCK)), None)
+
+    @property
+    def groups_without_units(self) -> tuple[tuple[str, ...], ...]:
+        """The groups without the key of blocks of units."""
+        return tuple(tuple(key for key in group if not key.startswith(BLOCK)) for group in self.groups)
 
     def group_of(self, columns: Sequence[str]) -> int | None:
         """Number of the first group with all of some keys."""

@@ -73,8 +73,9 @@ class DriftFeature(Feature):
         return counts_for_merge(suite, runs)
 
     def columns(self, suite: Suite) -> tuple[str, ...]:
-        """Compared columns other than scores and labels."""
-        return Drift.of(suite).columns
+        """Compared columns other than scores and labels, and that of units."""
+        unit = suite.columns.unit
+        return (*Drift.of(suite).columns, *([] if unit is None else [unit]))
 
     def number_columns(self, suite: Suite) -> tuple[str, ...]:
         """Compared columns: numbers are ordered and put in bins."""

@@ -13,7 +13,7 @@ from plmetrics.features.drift.drift_measures import NULL_SHARE, Measure, measure
 from plmetrics.features.drift.drift_section import TESTS, Drift
 from plmetrics.features.drift.histogram_table import column_histograms, histogram_table
 from plmetrics.inference.comparisons.correction import adjust_families
-from plmetrics.inference.comparisons.tests import smirnov
+from plmetrics.inference.comparisons.tests import smirnov, unit_samples
 from plmetrics.inference.comparisons.tests.two_samples import (
     SampleMoments,
     chi2_homogeneity,
@@ -35,7 +35,9 @@ Batch = dict[str, Any]
 
 _UNITS = {"days": "in days", "seconds": "in seconds"}
 _WEIGHTED = "no p value: rows have weights"
-_CLUSTERED = "the p value takes rows for independent, which those of a unit are not"
+_BY_UNIT = "the p value takes units for independent, not rows"
+_FEW_UNITS = "no p value: a window has too few units"
+_NO_UNITS = "no p value: rows of a unit are not independent, and the windows do not both tell units apart"
 _FEW_EXPECTED = "some bins are expected to hold fewer than 5 rows: p is approximate"
 _SHIFTED = frozenset({"mean", "variance", "quantile", NULL_SHARE})
 
@@ -47,9 +49,9 @@ def drift_tables(suite: Suite, counts: DriftCounts | None) -> tuple[pl.DataFrame
     `per_sd` is the mean's difference or wasserstein over the reference's standard deviation (divided by n). Variances
     are divided by n. A null is a bin of its own for psi, jensen_shannon and chi2_2samp, and left out elsewhere, as rows
     without the score or label are; every column has a row `null_share`, which is of all rows. Weights count as rows,
-    but there is no p value under them: `p_status` says so. `bound` is how far the value can be from that of all rows
-    where these were counted on bins. p values are adjusted within a measure and slice set. `counts` is None where there
-    is no reference yet.
+    but there is no p value under them: `p_status` says so. P values of rows in units are those of `unit_samples`.
+    `bound` is how far the value can be from that of all rows where these were counted on bins. p values are adjusted
+    within a measure and slice set. `counts` is None where there is no reference yet.
     """
     spec = Drift.of(suite)
     if counts is None:
@@ -152,17 +154,31 @@ class _Reader:
         """Reason for the absence of a p value, and its assumptions."""
         refused = np.full(len(sound), "no_test", dtype=object)
         if measure.name in TESTS:
-            if self._weighted:
+            reason, words = self._refusal()
+            if reason in {"weighted", "clustered"}:
                 batch["p_value"] = np.full(len(sound), np.nan)
-                batch["note"] = _also(batch["note"], _WEIGHTED, sound)
                 if measure.name == "mean":
                     batch["statistic"] = batch["p_value"]
-            refused[:] = "weighted" if self._weighted else "undefined"
             defined = np.isfinite(batch["p_value"])
-            refused[defined] = "ok"
-            if self._suite.columns.unit is not None:
-                batch["note"] = _also(batch["note"], _CLUSTERED, defined)
+            refused[:] = np.where(defined, "ok", np.where(sound | self._weighted, reason, "undefined"))
+            if words is not None:
+                batch["note"] = _also(batch["note"], words, sound & ~defined)
+            if self._by_unit:
+                batch["note"] = _also(batch["note"], _BY_UNIT, defined)
         batch["p_status"] = refused
+
+    @property
+    def _by_unit(self) -> bool:
+        """Whether p values are those of units."""
+        return self._counts.units is not None
+
+    def _refusal(self) -> tuple[str, str | None]:
+        """Reason for the absence of a p value, and its note."""
+        if self._weighted:
+            return "weighted", _WEIGHTED
+        if self._by_unit:
+            return "too_few_units", _FEW_UNITS
+        return ("undefined", None) if self._suite.columns.unit is None else ("clustered", _NO_UNITS)
 
     def psi(self, measure: Measure) -> Batch:
         """The index."""
@@ -175,19 +191,22 @@ class _Reader:
     def chi2(self, measure: Measure) -> Batch:
         """The statistic and its p value."""
         result = chi2_homogeneity(*self._bins(measure))
-        note = _also(self._notes(None), _FEW_EXPECTED, result.few_rows)
-        return {
-            "value": result.statistic,
-            "statistic": result.statistic,
-            "p_value": result.p_value,
-            "note": note,
-        }
+        note, p_value = _also(self._notes(None), _FEW_EXPECTED, result.few_rows), result.p_value
+        if self._by_unit:
+            parts = self._counts.unit_bins(measure.parameters["bins"])
+            p_value = np.concatenate(
+                [unit_samples.chi2_p_value(result.statistic[part], units) for part, units in parts]
+            )
+        return {"value": result.statistic, "statistic": result.statistic, "p_value": p_value, "note": note}
 
     def ks(self, measure: Measure) -> Batch:  # noqa: ARG002 (it has no parameters)
         """The distance and its p value."""
         counts = self._counts
         distance = ks_distance(*counts.weight)
-        p_value = smirnov.p_value(distance, counts.known_rows[0], counts.known_rows[1])
+        if self._by_unit:
+            p_value = np.concatenate([unit_samples.ks_p_value(units) for _, units in counts.unit_steps()])
+        else:
+            p_value = smirnov.p_value(distance, counts.known_rows[0], counts.known_rows[1])
         return {"value": distance, "statistic": distance, "p_value": p_value, "bound": counts.largest_share()}
 
     def wasserstein(self, measure: Measure) -> Batch:
@@ -207,7 +226,11 @@ class _Reader:
         before, now = self._window_moments()
         tested = welch(before, now, counts.known_rows[0], counts.known_rows[1])
         difference = now.mean - before.mean
-        columns = _shift(before.mean, now.mean) | {"statistic": tested.statistic, "p_value": tested.p_value}
+        statistic, p_value = tested.statistic, tested.p_value
+        if self._by_unit:
+            tests = [unit_samples.mean_test(units) for _, units in counts.unit_values(before.mean)]
+            statistic, p_value = (np.concatenate(parts) for parts in zip(*tests, strict=True))
+        columns = _shift(before.mean, now.mean) | {"statistic": statistic, "p_value": p_value}
         return columns | {"per_sd": _over(difference, np.sqrt(before.variance)), "note": self._unit()}
 
     def variance(self, measure: Measure) -> Batch:  # noqa: ARG002 (it has no parameters)

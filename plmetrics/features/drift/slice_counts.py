@@ -11,6 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plmetrics.core.ops import Array
+from plmetrics.inference.comparisons.tests.unit_samples import UnitRows
 from plmetrics.states.scores.exact.sorting import ascending_order
 
 if TYPE_CHECKING:
@@ -20,6 +21,9 @@ KEY = "@key"
 """Twice the number of a slice cell, and 1 more in rows that are evaluated."""
 
 PLACE = "@place"
+BLOCK = "@block"
+"""The block of units of rows, where these count for p values."""
+
 SUMS = ("rows", "weight", "offset", "square")
 WIDTH = "width"
 """How far the end of a bin lies above its place, 0 where all its values are the place itself."""
@@ -47,18 +51,20 @@ def recentre(frame: pl.DataFrame, edges: Array, centre: float) -> pl.DataFrame:
 
 def roll_up_windows(
     sets: Sequence[Slices], cubes: Sequence[Cube], frames: Sequence[pl.DataFrame]
-) -> list[pl.DataFrame]:
+) -> list[tuple[pl.DataFrame, UnitRows | None]]:
     """The counts of a column in every slice set, from those of each cube: by slice and ascending in place, null last.
 
     There is a row for each `slice` and `place` that occurs in a window: `rows_0` and `weight_0` in the reference,
     `rows_1` and `weight_1` in the rows that are evaluated. Where places are edges of bins, `offset_W` and `square_W`
-    are sums of weight x (value - place) and of weight x (value - place)^2.
+    are sums of weight x (value - place) and of weight x (value - place)^2. Beside them are the rows by block of units,
+    where frames tell these.
     """
     cells = [_Cells.of(frame) for frame in frames]
     out = []
     for slices in sets:
         number = next(i for i, cube in enumerate(cubes) if any(part is slices for part in cube.sets))
-        out.append(cells[number].rolled_up(cubes[number].slice_codes(slices, cells[number].cell)))
+        codes = cubes[number].slice_codes(slices, cells[number].cell)
+        out.append(cells[number].rolled_up(codes, len(slices)))
     return out
 
 
@@ -71,31 +77,42 @@ class _Cells:
     starts: NDArray[np.bool_]
     place: pl.Series
     sums: dict[str, Array]
+    block: NDArray[np.uint8] | None = None
 
     @classmethod
     def of(cls, frame: pl.DataFrame) -> _Cells:
         if "rows" not in frame.columns:
             return cls._of_rows(frame)
         weighted = bool((frame["weight"] != frame["rows"]).any())
-        frame = frame.sort(PLACE, *([KEY, "weight"] if weighted else []), nulls_last=True)
+        by_unit = [BLOCK] if BLOCK in frame.columns else []
+        within = [KEY, *by_unit, "weight"] if weighted or by_unit else []
+        frame = frame.sort(PLACE, *within, nulls_last=True)
         place, key = frame[PLACE], frame[KEY].to_numpy()
         starts = place.ne_missing(place.shift()).to_numpy()
         sums = {name: frame[name].to_numpy().astype(np.float64) for name in SUMS if name in frame.columns}
-        return cls(key >> 1, key & 1, starts, place, sums)
+        block = frame[BLOCK].to_numpy() if by_unit else None
+        return cls(key >> 1, key & 1, starts, place, sums, block)
 
     @classmethod
     def _of_rows(cls, frame: pl.DataFrame) -> _Cells:
         """Numbers row by row, each of weight 1; with a single cell the sort is of numbers alone."""
         keys, place = frame[KEY], frame[PLACE]
-        absent = keys.clear().to_numpy()
+        blocks = frame[BLOCK] if BLOCK in frame.columns else None
+        absent, block = keys.clear().to_numpy(), None if blocks is None else blocks.to_numpy()
         if place.null_count():
             absent = keys.filter(place.is_null()).to_numpy()
+            if blocks is not None:
+                block = np.concatenate(
+                    [blocks.filter(mask) for mask in (place.is_not_null(), place.is_null())]
+                )
             keys, place = keys.filter(place.is_not_null()), place.drop_nulls()
         key = keys.to_numpy()
-        if key.max(initial=0) > 1:
+        if key.max(initial=0) > 1 or block is not None:
             values = place.to_numpy()
             order = ascending_order(values)
             key, values = key[order], values[order]
+            if block is not None:
+                block = np.concatenate([block[order], block[len(order) :]])
         else:
             now = keys == 1  # a series picks rows several times as fast as an array
             before = len(now) - int(now.sum())
@@ -111,11 +128,12 @@ class _Cells:
         if len(absent):
             key = np.concatenate((key, absent))
             places = places.extend_constant(None, len(absent))
-        return cls(key >> 1, key & 1, changes, places, {})
+        return cls(key >> 1, key & 1, changes, places, {}, block)
 
-    def rolled_up(self, codes: NDArray[np.int64]) -> pl.DataFrame:
-        """Sums by slice and place, without rows of no slice (a negative code)."""
+    def rolled_up(self, codes: NDArray[np.int64], slices: int) -> tuple[pl.DataFrame, UnitRows | None]:
+        """Sums by slice and place, without rows of no slice (a negative code), and these rows by block of units."""
         place, window, sums, starts = self.place, self.window, self.sums, self.starts.copy()
+        block = self.block
         if codes.any():
             small = codes.astype(np.int16) if codes.max() < _SHORT else codes
             order = np.argsort(small, kind="stable")
@@ -123,22 +141,30 @@ class _Cells:
             rank = np.cumsum(starts)[order]
             codes, window, place = codes[order], window[order], place.gather(order)
             sums = {name: values[order] for name, values in sums.items()}
+            block = None if block is None else block[order]
             starts = np.ones(len(codes), dtype=np.bool_)
             starts[1:] = (codes[1:] != codes[:-1]) | (rank[1:] != rank[:-1])
         starts[:1] = True
+        units = None
+        if block is not None:
+            ones, zeros = (np.broadcast_to(value, codes.shape) for value in (1.0, 0.0))
+            point = np.cumsum(starts, dtype=np.int32) - 1
+            rows, offset = sums.get("weight", ones), sums.get("offset", zeros)
+            units = UnitRows(slices, codes, point, block, window.astype(np.uint8), rows, offset)
         if not sums and starts.all():
             counts = 1 - window.astype(np.int8), window.astype(np.int8)
-            return pl.DataFrame({"slice": codes, "place": place} | _even_counts(counts))
+            return pl.DataFrame({"slice": codes, "place": place} | _even_counts(counts)), units
         first = np.flatnonzero(starts)
         columns: dict[str, object] = {"slice": codes[first], "place": place.gather(first)}
         if not sums:
             now = np.add.reduceat(window, first, dtype=np.int64)
-            return pl.DataFrame(columns | _even_counts((np.diff(first, append=len(window)) - now, now)))
+            even = _even_counts((np.diff(first, append=len(window)) - now, now))
+            return pl.DataFrame(columns | even), units
         for name, values in sums.items():
             for side in (0, 1):
                 masked = np.where(window == side, values, 0.0)
                 columns[f"{name}_{side}"] = np.add.reduceat(masked, first) if len(first) else masked
-        return pl.DataFrame(columns)
+        return pl.DataFrame(columns), units
 
 
 def _even_counts(counts: Sequence[NDArray[np.integer[Any]]]) -> dict[str, pl.Series]:

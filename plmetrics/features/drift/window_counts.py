@@ -237,7 +237,11 @@ def _sum_places(tally: Tally, name: str) -> Tally:
 
 
 def sum_of_counts(summaries: Sequence[WindowCounts]) -> WindowCounts:
-    """The counts of several windows together; all have the same groups and columns, in one order."""
+    """The counts of several windows together; all have the same groups and columns, in one order.
+
+    Blocks of units are told where all windows tell them.
+    """
+    summaries = in_common_groups(summaries)
     description = common_description([summary.description for summary in summaries])
     if len(summaries) == 1:
         return canonical_counts(summaries[0])
@@ -262,6 +266,15 @@ def sum_of_counts(summaries: Sequence[WindowCounts]) -> WindowCounts:
 def _end_to_end(tallies: Iterable[Tally]) -> Tally:
     every = list(tallies)
     return Tally(pl.concat([tally.counts for tally in every]), pl.concat([tally.offsets for tally in every]))
+
+
+def in_common_groups(summaries: Sequence[WindowCounts]) -> list[WindowCounts]:
+    """The windows in groups without blocks of units, unless all of them tell these."""
+    if len({summary.description.groups for summary in summaries}) == 1:
+        return list(summaries)
+    descriptions = [summary.description for summary in summaries]
+    plain = [replace(description, groups=description.groups_without_units) for description in descriptions]
+    return list(map(selection, summaries, plain))
 
 
 def common_description(every: Sequence[Description]) -> Description:
@@ -312,7 +325,12 @@ def _renumber(tally: Tally, numbers: pl.DataFrame) -> Tally:
 
 
 def selection(summary: WindowCounts, needed: Description) -> WindowCounts:
-    """Counts of the requested columns, in their order and groups; the summary covers them all, see `check_serves`."""
+    """Counts of the requested columns, in their order and groups; the summary covers them all, see `check_serves`.
+
+    Blocks of units are left out where the summary does not tell them.
+    """
+    if any(summary.description.group_of(group) is None for group in needed.groups):
+        needed = replace(needed, groups=needed.groups_without_units)
     cells, moves, sources = [], [], []
     for group in needed.groups:
         source = summary.description.group_of(group)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.core.errors import Collected, DataError, PlmetricsError, Problem
+from plmetrics.core.hashing import is_key, unit_hash
 from plmetrics.engine.binding.long_form import WHERE, wide_table
 from plmetrics.engine.binding.row_expressions import predicate
 from plmetrics.engine.binding.slice_keys import slice_keys
 from plmetrics.engine.inquiry import answer
-from plmetrics.features.drift.drift_section import Drift
+from plmetrics.features.drift.drift_section import TESTS, Drift
+from plmetrics.features.drift.slice_counts import BLOCK
 from plmetrics.features.drift.subjects import Subject, bits_of, common_kind, from_raw, subjects_of, value_of
+from plmetrics.inference.comparisons.tests.unit_samples import BLOCKS
 from plmetrics.table.checks import bad_rows
 from plmetrics.table.common_types import common_type
 from plmetrics.table.prediction_columns import WEIGHT, PredictionColumns, plain_column
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
     from plmetrics.engine.request import Request, TableView
     from plmetrics.suite.model import Suite
     from plmetrics.table.slice_keys import SliceKey
-    from plmetrics.table.slices import SliceSet
+    from plmetrics.table.slices import Cube, SliceSet
     from plmetrics.table.source import Source
 
 WINDOW = "@@window"
@@ -131,11 +134,15 @@ def _condition(suite: Suite, schema: pl.Schema) -> pl.Expr | None:
 
 @dataclass(frozen=True, slots=True)
 class CurrentWindow:
-    """Evaluated rows as one lazy table: slice keys, weights, and a value per subject."""
+    """Evaluated rows as one lazy table: slice keys, weights, and a value per subject.
+
+    `unit` is the column of their units, whose blocks count for p values; None where there are none.
+    """
 
     view: TableView
     subjects: tuple[Subject, ...]
     frame: pl.LazyFrame
+    unit: str | None
 
     @property
     def sets(self) -> tuple[SliceSet, ...]:
@@ -146,6 +153,15 @@ class CurrentWindow:
     def has_weights(self) -> bool:
         """Whether rows have weights."""
         return self.view.suite.columns.weight is not None
+
+    @property
+    def block(self) -> list[pl.Expr]:
+        """The block of a row's unit, where these count."""
+        return [] if self.unit is None else [pl.col(block_column(self.unit)).alias(BLOCK)]
+
+    def cells(self, cubes: Collection[Cube]) -> list[int]:
+        """Number of cells of each cube, by block of units."""
+        return [cube.cells * (1 if self.unit is None else BLOCKS) for cube in cubes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +194,17 @@ def current_window(view: TableView, there: pl.Schema | None = None) -> CurrentWi
         where = predicate(spec.where, view.schema, (*_PATH, "where"), "drift's where")
         current = replace(current, raw=current.raw.filter(~where.fill_null(value=False)))
     subjects = tuple(subjects_of(current, _compared_models(current), spec, there or view.schema))
-    return CurrentWindow(current, subjects, _side(current, subjects, pl.lit(1)))
+    unit = _unit(view.suite, view.schema, there or view.schema)
+    return CurrentWindow(current, subjects, _side(current, subjects, unit, pl.lit(1)), unit)
+
+
+def _unit(suite: Suite, *schemas: pl.Schema) -> str | None:
+    """The column of units, where a test is asked for that counts them and all tables have them."""
+    name = suite.columns.unit
+    tested = any(measure.name in TESTS for measure in Drift.of(suite).distances())
+    if name is None or suite.columns.weight is not None or not tested:
+        return None
+    return name if all(name in schema and is_key(schema[name]) for schema in schemas) else None
 
 
 def _compared_models(view: TableView) -> dict[str, PredictionColumns]:
@@ -215,18 +241,16 @@ def drift_windows(request: Request, view: TableView) -> Windows:
         roles = replace(roles, label=_NO_LABEL, positive=None)
     before = replace(current, source=source, raw=raw, where=where, roles=roles)
     if reference is None and where is not None:
-        frame = _one_scan(request.read, view, before, window.subjects)
+        frame = _one_scan(request.read, view, before, window)
         sides = tuple(frame.filter(pl.col(WINDOW) == side) for side in (0, 1))
-        return Windows(current, window.subjects, frame, before, sides)
+        return Windows(current, window.subjects, frame, window.unit, before, sides)
     with _reference_errors():
-        sides = (_side(before, window.subjects, pl.lit(0)), window.frame)
+        sides = (_side(before, window.subjects, window.unit, pl.lit(0)), window.frame)
     frame = pl.union(_comparable(sides, current.roles.keys))
-    return Windows(current, window.subjects, frame, before, sides)
+    return Windows(current, window.subjects, frame, window.unit, before, sides)
 
 
-def _one_scan(
-    read: pl.LazyFrame, view: TableView, before: TableView, subjects: tuple[Subject, ...]
-) -> pl.LazyFrame:
+def _one_scan(read: pl.LazyFrame, view: TableView, before: TableView, window: CurrentWindow) -> pl.LazyFrame:
     """Both windows of one table in a single scan: the reference, and of the other rows those of the run."""
     assert before.where is not None
     no_label = [] if Drift.of(view.suite).label else [_any_label(view.roles.task).alias(_NO_LABEL)]
@@ -234,9 +258,10 @@ def _one_scan(
     here = ~there if view.where is None else ~there & view.where.fill_null(value=False)
     if roles.missing != "error" and roles.unit is not None and roles.unit_name is not None:
         here &= roles.unit.is_not_null()
-    window = pl.when(there).then(0).when(here).then(1).alias(WINDOW)
-    marked = read.with_columns(window, *no_label).filter(pl.col(WINDOW).is_not_null())
-    return _side(replace(before, raw=marked), subjects, pl.col(plain_column(WINDOW)), WINDOW)
+    side = pl.when(there).then(0).when(here).then(1).alias(WINDOW)
+    marked = read.with_columns(side, *no_label).filter(pl.col(WINDOW).is_not_null())
+    marked_view, number = replace(before, raw=marked), pl.col(plain_column(WINDOW))
+    return _side(marked_view, window.subjects, window.unit, number, WINDOW)
 
 
 def _any_label(task: str) -> pl.Expr:
@@ -244,21 +269,32 @@ def _any_label(task: str) -> pl.Expr:
     return pl.lit("" if task == "multiclass" else 0.0)
 
 
-def _side(view: TableView, subjects: tuple[Subject, ...], window: pl.Expr, *further: str) -> pl.LazyFrame:
+def _side(
+    view: TableView, subjects: tuple[Subject, ...], unit: str | None, window: pl.Expr, *further: str
+) -> pl.LazyFrame:
     """Rows and their windows; an invalid label or score is null, and its row stays for the others.
 
     The windows may read columns of the raw table: these come `further`.
     """
     roles, schema = view.roles, view.schema
     raw = [*further, *(subject.column for subject in subjects if from_raw(subject, roles.task))]
+    raw += [] if unit is None else [unit]
     table = view.table(replace(roles, columns=tuple(dict.fromkeys(raw))))
     columns: dict[str, pl.Expr] = {WINDOW: window.cast(pl.Int64)}
     columns |= {key.column: pl.col(key.column) for key in roles.keys}
+    if unit is not None:
+        block = unit_hash(pl.col(plain_column(unit)), schema[unit]) % BLOCKS
+        columns[block_column(unit)] = block.fill_null(0).cast(pl.UInt8)
     columns[WEIGHT] = pl.lit(1.0) if table.weight is None else table.weight
     columns[BAD] = bad_rows(unlabelled=roles.unlabelled) if roles.missing == "error" else pl.lit(value=False)
     for number, subject in enumerate(subjects):
         columns[f"{VALUE}{number}"] = value_of(subject, schema, roles.task)
     return table.all_rows.select(**columns)
+
+
+def block_column(unit: str) -> str:
+    """Column of the blocks of units, which are a key of stored counts: that of other units has another name."""
+    return f"{BLOCK}|{unit}"
 
 
 def _comparable(frames: Sequence[pl.LazyFrame], keys: Sequence[SliceKey]) -> list[pl.LazyFrame]:

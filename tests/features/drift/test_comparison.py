@@ -74,18 +74,19 @@ def assert_same(found: plm.Result, expected: plm.Result) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("most", [None, 8])
-@pytest.mark.parametrize("weight", ["w", None])
+@pytest.mark.parametrize("columns", [{"weight": "w"}, {}, {"unit": "day"}])
 def test_merged_states_are_compared_as_their_rows(
-    monkeypatch: pytest.MonkeyPatch, folder: Path, most: int | None, weight: str | None
+    monkeypatch: pytest.MonkeyPatch, folder: Path, most: int | None, columns: dict[str, str]
 ) -> None:
     """By value to the last bit where rows have whole weights; by bin as well but for the sums within bins."""
     if most is not None:
         monkeypatch.setattr(window_counts, "MOST_VALUES", most)
     kinds = SLICES if THOROUGH else {name: SLICES[name] for name in ("both", "kinds", "tags")}
-    suite = rewrite(folder, columns={"label": "y", "weight": weight}, slices=kinds)
+    suite = rewrite(folder, columns={"label": "y", **columns}, slices=kinds)
     state(folder, "before.parquet", "before.state")
     expected, found = plm.run(suite), merged(folder, 2, 0, 1)
     assert (expected.drift["bound"].null_count() == expected.drift.height) == (most is None)
+    assert expected.drift["p_value"].is_not_null().any() == ("weight" not in columns)
     assert_same(found, expected)
     if most is None:
         assert all(found.tables[name].equals(expected.tables[name]) for name in TABLES)

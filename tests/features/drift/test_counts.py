@@ -15,6 +15,7 @@ from scipy import stats
 from scipy.spatial.distance import jensenshannon
 
 import plmetrics as plm
+from plmetrics.core.hashing import unit_hash
 from plmetrics.core.results import DRIFT_SCHEMA
 from plmetrics.features.drift import counts as engine_drift
 
@@ -340,14 +341,132 @@ def test_p_values_are_corrected_by_measure_and_slice_set(correction: str) -> Non
     assert ascending["p_adjusted"].to_list() == pytest.approx(expected if correction == "holm" else p)
 
 
-def test_p_values_say_what_they_take_for_granted() -> None:
-    table = found(columns=["age"], arguments={"unit": "visits", "fold": "w"})
-    assert (
-        row(table, "age", "ks_2samp")["note"]
-        == "the p value takes rows for independent, which those of a unit are not"
+def clustered(seed: int, units: int = 40, shift: float = 0.0, first: int = 0) -> pl.DataFrame:
+    """Rows of users who are alike within; the number `s` cuts users into slices."""
+    random = np.random.default_rng(seed)
+    sizes = random.integers(1, 20, units)
+    user = np.repeat(np.arange(units), sizes)
+    value = 0.6 * random.normal(size=units)[user] + 0.8 * random.normal(size=len(user)) + shift
+    return pl.DataFrame(
+        {
+            "y": random.integers(0, 2, len(user)),
+            "p": random.random(len(user)),
+            "x": value,
+            "k": np.round(value),
+            "c": pl.Series(["a", "b", None, "c"]).gather(np.searchsorted([-0.5, 0.5, 1.0], value)),
+            "user": user + first,
+            "s": user % 2,
+        }
     )
-    assert row(table, "age", "psi")["note"] is None
-    assert set(table["slice_set"]) == {"overall"}
+
+
+UNITS: dict[str, Any] = {"unit": "user", "slices": ["s"]}
+OF_UNITS: dict[str, Any] = {
+    "columns": ["x", "k", "c"],
+    "slices": "s",
+    "measures": ["psi", "ks_2samp", "chi2_2samp", "mean"],
+}
+
+
+def test_p_values_of_rows_in_units_are_those_of_blocks_of_units() -> None:
+    """The mean's, of a loop over blocks of users by their hashes."""
+    before, now = clustered(1), clustered(2, shift=0.2, first=30)
+    table = found(now, before, arguments=UNITS, **OF_UNITS)
+    for slice_ in ("all", "s=1"):
+        sides = [side if slice_ == "all" else side.filter(s=1) for side in (before, now)]
+        sides = [
+            side.with_columns(block=unit_hash(pl.col("user"), pl.Int64()) % 64).select("x", "block")
+            for side in sides
+        ]
+        pooled = pl.concat(sides)["x"].mean()
+        parts: dict[int, float] = Counter()
+        for sign, side in zip((-1, 1), sides, strict=True):
+            for value, block in side.iter_rows():
+                parts[block] += sign * (value - pooled) / side.height
+        statistic = sum(parts.values()) / math.sqrt(sum(part**2 for part in parts.values()))
+        said = row(table, "x", "mean", slice_)
+        assert said["statistic"] == pytest.approx(statistic)
+        assert said["p_value"] == pytest.approx(2 * stats.norm.sf(abs(statistic)))
+        assert said["note"] == "the p value takes units for independent, not rows"
+    assert row(table, "x", "psi")["note"] is None
+    tested = table.filter(pl.col("column") == "c", pl.col("p_status") == "ok")
+    assert tested["measure"].to_list() == ["chi2_2samp"] * 3
+    rows = found(now, before, arguments={"slices": ["s"]}, **OF_UNITS)
+    assert_frame_equal(
+        table.select("value", "per_sd", "n_current"), rows.select("value", "per_sd", "n_current")
+    )
+    assert (row(table, "x", "ks_2samp")["p_value"], row(table, "x", "chi2_2samp")["p_value"]) > (
+        row(rows, "x", "ks_2samp")["p_value"],
+        row(rows, "x", "chi2_2samp")["p_value"],
+    )
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_p_values_of_units_are_the_same_from_one_table_and_on_a_grid(exact: bool) -> None:
+    """Rows by themselves, values that occur more often, or bins; of a grid the bins differ a little."""
+    before, now = clustered(1, 300), clustered(2, 300, first=30)
+    expected = found(now, before, arguments=UNITS, **OF_UNITS)
+    one = pl.concat([before.with_columns(old=True), now.with_columns(old=False)])
+    again = found(one, None, where="old", arguments={**UNITS, "exact": exact}, **OF_UNITS)
+    columns = ["column", "measure", "slice", "p_value", "p_status"]
+    assert_frame_equal(again.select(columns), expected.select(columns), abs_tol=1e-9 if exact else 0.05)
+    means = [table.filter(measure="mean").select("statistic", "p_value") for table in (again, expected)]
+    assert_frame_equal(*means, rel_tol=1e-9)
+
+
+def test_of_units_in_both_windows_the_differences_count() -> None:
+    """The same users, each with values of its own: what they have in common tells nothing of a shift."""
+    before = clustered(1, 60)
+    now = before.with_columns(x=pl.col("x") + np.random.default_rng(3).normal(0.05, 0.1, before.height))
+    same = row(found(now, before, arguments=UNITS, **OF_UNITS), "x", "mean")
+    others = now.with_columns(user=pl.col("user") + 1000)
+    apart = row(found(others, before, arguments=UNITS, **OF_UNITS), "x", "mean")
+    assert same["value"] == apart["value"]
+    assert same["p_value"] < 1e-3 < 0.05 < apart["p_value"]
+
+
+@pytest.mark.parametrize(
+    ("reference", "reason", "note"),
+    [
+        (clustered(1).drop("user"), "clustered", "the windows do not both tell units apart"),
+        (clustered(1, units=5), "too_few_units", "a window has too few units"),
+    ],
+)
+def test_p_values_that_units_do_not_have(reference: pl.DataFrame, reason: str, note: str) -> None:
+    """Those of rows as independent ones would be wrong, and no gate passes by them."""
+    gates = [{"measure": measure, "column": "x", "p_at_least": 0.01} for measure in ("ks_2samp", "mean")]
+    result = look(clustered(2), reference, arguments={"unit": "user"}, columns=["x"], gates=gates)
+    tested = result.drift.filter(pl.col("column") == "x", pl.col("p_status") != "no_test")
+    assert tested.height == 3
+    assert set(tested["p_status"]) == {reason}
+    assert all(note in text for text in tested["note"])
+    assert tested["value"].null_count() == 0
+    assert result.gates["verdict"].to_list() == ["inconclusive"] * 2
+
+
+def test_gates_by_p_of_rows_in_units_fail_no_more_often_than_they_say() -> None:
+    """The slices of a column are 100 comparisons of 25 users: each rejects about 5 %, of rows a third would."""
+    windows = [
+        clustered(7 + number, 2500, first=2500 * number).with_columns(s=pl.col("user") % 100)
+        for number in (0, 1)
+    ]
+    spec = {
+        "columns": ["x"],
+        "slices": "s",
+        "measures": ["ks_2samp", "chi2_2samp", "mean"],
+        "correction": "none",
+    }
+    units, rows = (
+        found(windows[1], windows[0], arguments={"slices": ["s"], **unit}, **spec).filter(
+            pl.col("column") == "x", pl.col("slice") != "all", pl.col("p_status") == "ok"
+        )
+        for unit in ({"unit": "user"}, {})
+    )
+    assert units.height == rows.height == 300
+    for measure in spec["measures"]:
+        assert 0 <= (units.filter(measure=measure)["p_value"] < 0.05).mean() <= 0.12
+    assert (rows["p_value"] < 0.05).mean() > 0.2
+    assert (units["p_value"] < 0.05).mean() < 0.08
 
 
 def test_measures_that_a_column_cannot_have_are_listed_where_they_are_named() -> None:

@@ -534,3 +534,49 @@ def test_states_of_other_types_do_not_add() -> None:
     for join in (plm.merge, lambda *days: by_states(*days, spec=spec, slices=None)):
         with pytest.raises(plm.PlmetricsError, match=r"column 'visits' holds"):
             join(state(REFERENCE, spec, slices=None), other)
+
+
+USERS: dict[str, Any] = {"unit": "visits", "slices": FEW}
+
+
+@pytest.mark.parametrize("most", [16_384, 40])
+def test_p_values_of_units_from_states_are_those_of_rows(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By value, and in bins about which the offsets of blocks are known; a unit may be in several states."""
+    users = [
+        side.with_columns(visits=pl.int_range(pl.len()) % 90 + 60 * n)
+        for n, side in enumerate((REFERENCE, CURRENT))
+    ]
+    spec = {
+        **SPEC,
+        "columns": ["age", "city"],
+        "measures": ["ks_2samp", "chi2_2samp", "mean"],
+        "slices": "all",
+    }
+    expected = by_rows(*users, spec=spec, **USERS)
+    assert expected["p_status"].to_list().count("ok") == 4 * 8
+    monkeypatch.setattr(drift_summary, "MOST_VALUES", most)
+    states = [state(part, spec, **USERS) for part in parts_of(users[0], 3)]
+    measured = by_states(*states, rows=users[1], spec=spec, **USERS)
+    if most < 100:
+        assert (
+            measured.filter(column="age")["bound"].null_count()
+            < expected.filter(column="age")["bound"].null_count()
+        )
+        measured, expected = (table.filter(measure="mean") for table in (measured, expected))
+    assert_frame_equal(measured.drop("bound"), expected.drop("bound"), abs_tol=1e-9)
+
+
+def test_states_without_units_serve_those_with_units_but_for_p_values() -> None:
+    """And states with units those without; of both kinds together units are not known."""
+    users = [side.with_columns(visits=pl.int_range(pl.len()) % 90) for side in (REFERENCE, CURRENT)]
+    with_units = [state(part, EVERY | {"slices": "region"}, **USERS) for part in parts_of(users[0], 2)]
+    plain = [state(part, EVERY | {"slices": "region"}) for part in parts_of(users[0], 2)]
+    spec = {**SPEC, "columns": ["age"], "measures": ["ks_2samp", "mean"], "slices": "region"}
+    expected = by_rows(*users, spec=spec)
+    assert_frame_equal(by_states(*with_units, rows=users[1], spec=spec), expected, abs_tol=1e-12)
+    for states in (plain, [with_units[0], plain[1]]):
+        measured = by_states(*states, rows=users[1], spec=spec, **USERS)
+        assert set(measured.filter(pl.col("p_status") != "no_test")["p_status"]) == {"clustered", "undefined"}
+        assert measured["p_value"].null_count() == measured.height
+        unchanged = ["column", "measure", "slice", "value", "reference", "current", "status"]
+        assert_frame_equal(measured.select(unchanged), expected.select(unchanged), abs_tol=1e-12)
