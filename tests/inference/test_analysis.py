@@ -103,6 +103,7 @@ def test_reproducible_tables_do_not_tell_the_number_of_processors(monkeypatch, t
             assert getattr(found[0], name).equals(getattr(other, name), null_equal=True)
 
 
+@pytest.mark.slow
 def test_heavy_slices_beside_light_ones_do_not_tell_the_number_of_processors(monkeypatch, table):
     """A slice whose counts have no room in single precision is counted beside others, and which is by the way."""
     rng = np.random.default_rng(2)

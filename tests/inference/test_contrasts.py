@@ -85,6 +85,7 @@ def biases(one: float, other: float, tables: int, rows: int) -> pl.DataFrame:
     return pl.DataFrame({"y": 0.0, **errors, "table": np.repeat(np.arange(tables), rows)})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["bootstrap", "jackknife"])
 def test_biases_as_far_from_zero_differ_but_neither_is_nearer(method: str) -> None:
     given: dict[str, Any] = {"task": "regression", "label": "y", "models": {"a": "a", "b": "b"}}
@@ -230,6 +231,7 @@ def test_models_that_no_row_tells_apart_are_equal_up_to_what_the_rows_leave_open
     assert set(errs["reading"]) == {"unclear"}
 
 
+@pytest.mark.slow
 def test_a_model_and_its_scaling_are_equal_to_metrics_of_the_order() -> None:
     """Platt's scaling keeps the order of all rows. Equal areas of few rows, or of 1, may be of other orders."""
     rng = np.random.default_rng(5)

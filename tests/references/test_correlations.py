@@ -221,6 +221,7 @@ def test_many_passes_count_the_same_grid(monkeypatch: pytest.MonkeyPatch) -> Non
     assert evaluated(rows, **options).equals(expected)
 
 
+@pytest.mark.slow
 def test_replicates_of_a_grid_vary_as_those_of_rows() -> None:
     rows = table(20_000, ties=False)
     options: dict[str, Any] = {"uncertainty": {"replicates": 100}, "slices": {"g": "g"}}

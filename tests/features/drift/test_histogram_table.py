@@ -188,6 +188,7 @@ def test_without_a_reference_yet_the_table_is_empty_and_without_drift_there_is_n
     assert "drift_histograms" not in plm.evaluate(NOW, **ARGUMENTS).others
 
 
+@pytest.mark.slow
 def test_shares_do_not_depend_on_the_order_of_rows() -> None:
     """Weights of floats add up to the same bits where a run is to be reproducible."""
     before, now = (

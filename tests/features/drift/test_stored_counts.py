@@ -205,7 +205,7 @@ def test_random_suites_are_compared_as_by_rows(made: tuple[dict[str, Any], pl.Da
     assert_frame_equal(found.drift, expected.drift, rel_tol=1e-9, abs_tol=1e-12)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize(("most", "arguments"), [(None, {}), (8, {"weight": "w"})])
 def test_states_of_parts_add_to_that_of_the_whole(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, most: int | None, arguments: dict[str, Any]
@@ -352,7 +352,7 @@ def test_texts_that_are_new_in_every_row_are_said_to_be(monkeypatch: pytest.Monk
     assert few.filter(column="id", measure="psi", slice_set="overall")["value"].item() == 0
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [None, "number"])
 def test_a_column_of_nulls_is_of_any_type(kind: str | None) -> None:
     lost = CURRENT.with_columns(age=pl.lit(None, dtype=None if kind is None else pl.Float64))
@@ -443,7 +443,7 @@ def test_rows_of_the_same_table_are_not_in_its_state() -> None:
     assert_frame_equal(by_states(held), by_rows(), abs_tol=1e-12)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize("most", [8, 16_384])
 def test_plans_stream(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, most: int) -> None:
     held = state(REFERENCE, slices=SLICES, weight="w")

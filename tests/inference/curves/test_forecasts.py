@@ -151,7 +151,7 @@ def test_independent_rows_have_wilson_intervals() -> None:
         assert (row["lower"] * width, row["upper"] * width) == pytest.approx((test.low, test.high))
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize("column", ["u", None])
 def test_units_and_weights_have_percentiles_of_the_bootstrap(column: str | None) -> None:
     rows = table(2000)

@@ -308,7 +308,7 @@ def test_other_curves_have_no_metric() -> None:
         plm.evaluate(table(), label="y", models=["a"], curves=[{"curve": "roc", "metric": "ndcg"}])
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize("few", [True, False])
 def test_states_of_shards_give_what_a_run_over_all_queries_gives(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, few: bool
