@@ -125,9 +125,9 @@ def test_standard_errors_are_those_of_fresh_samples(unit: str | None) -> None:
         half = frame.with_row_index("u")
         return pl.concat([half, half])
 
-    spread = np.std(
-        [list(values(evaluated(drawn(100 + seed))).values()) for seed in range(120)], axis=0, ddof=1
-    )
+    tables = pl.concat([drawn(100 + seed).with_columns(seed=seed) for seed in range(120)])
+    every = evaluated(tables, slices=["seed"]).filter(slice_set="seed")
+    spread = every.group_by("metric", maintain_order=True).agg(pl.col("value").std())["value"].to_numpy()
     errors = [
         evaluated(drawn(400 + seed), unit=unit, uncertainty={"replicates": 200, "seed": seed})[
             "std_error"

@@ -74,7 +74,7 @@ def test_values_and_verdicts_stay_and_can_be_read(nights: Nights) -> None:
     assert (again.folder, again.verdict) == (first.folder, first.verdict)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sections", "whole", "states"),
     [

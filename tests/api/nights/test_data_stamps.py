@@ -38,7 +38,7 @@ def evaluated(outcomes: list[Any]) -> list[str]:
     return [outcome.interval for outcome in outcomes if not outcome.existing]
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "sections",
     [

@@ -60,6 +60,7 @@ def test_what_follows_a_panic_is_not_passed_on_by_libraries():
     assert ended() == (0, [*AROUND, "python", "native", "python, after"])
 
 
+@pytest.mark.slow
 def test_the_panic_behind_an_error_of_the_data_is_not_reported():
     code, lines = ended('raise DataError("damaged") from error')
     block = ["error: the data is not what the suite says", "  damaged"]

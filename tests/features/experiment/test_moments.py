@@ -229,7 +229,7 @@ def test_a_covariate_that_says_nothing_takes_nothing_off() -> None:
     assert_frame_equal(flat.select(columns), readout().select(columns))
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", [None, "user"])
 def test_adjusted_readouts_are_the_same_in_any_order(unit: str | None) -> None:
     asked: dict[str, Any] = {

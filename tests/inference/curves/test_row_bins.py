@@ -162,6 +162,7 @@ def test_quantiles_of_residuals_are_close_in_the_tails() -> None:
     assert (own["x"][0], own["x"][-1]) == pytest.approx(stats.norm.ppf([0.5 / 20_000, 1 - 0.5 / 20_000]))
 
 
+@pytest.mark.slow
 def test_bands_of_effects_in_wide_bins_are_those_of_narrow_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     """Bins by block are wider where there are many rows; bands are moved by what that makes of all rows."""
     rows = effects(3000)
