@@ -63,7 +63,7 @@ def test_threads_change_nothing(monkeypatch, table, weight):
         assert_frame_equal(getattr(alone, name), getattr(together, name), rel_tol=1e-10, abs_tol=1e-12)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize("weight", [None, "weight"])
 def test_replicates_of_coarse_bins_are_the_same_however_many_are_made_at_once(monkeypatch, table, weight):
     made = []

@@ -176,6 +176,7 @@ def test_norms_of_noise_are_not_tested_over_different_numbers_of_rows() -> None:
     assert set(result.gates["verdict"]) == {"inconclusive"}
 
 
+@pytest.mark.slow
 def test_norms_are_tested_where_noise_is_small_or_the_same() -> None:
     found = rests(calibration(0.35, (500, 1500))).comparisons.filter(metric="ece", scale="difference")
     assert found["p_value"].null_count() == 0

@@ -70,6 +70,7 @@ def test_a_night_that_is_done_reads_none_of_its_references(
         assert not evaluated(backfill(nights.suite, day(0), day(5)))
 
 
+@pytest.mark.slow
 def test_a_reference_whose_files_are_gone_is_passed_over_and_taken_again(nights: Nights) -> None:
     nights.write_suite(compare={"run": "previous"})
     backfill(nights.suite, day(0), day(3))

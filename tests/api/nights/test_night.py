@@ -69,6 +69,7 @@ def test_a_retry_has_the_same_verdict_and_counts_nothing_again(
     assert not [path for path in nights.home.iterdir() if path.name.endswith(".partial")]
 
 
+@pytest.mark.slow
 def test_force_evaluates_again_and_comes_to_the_same(nights: Nights) -> None:
     from plmetrics.api.nights.backfill import backfill
 
@@ -313,6 +314,7 @@ def test_changed_rows_are_evaluated_again_and_the_old_run_is_superseded(nights: 
     assert runs == [second.folder.name, first.folder.name]
 
 
+@pytest.mark.slow
 def test_late_rows_are_evaluated_as_far_as_the_suite_looks_back(nights: Nights) -> None:
     nights.write_suite(interval={"partition": "day", "lookback": "2d"}, compare={"run": "previous"})
     for number in range(4):

@@ -55,6 +55,7 @@ def test_words_of_python_come_at_once_and_others_at_the_end():
     assert ended(panic="None") == ended_well
 
 
+@pytest.mark.slow
 def test_what_follows_a_panic_is_not_passed_on_by_libraries():
     """Its thread may still be writing the report when the command has ended."""
     assert ended() == (0, [*AROUND, "python", "native", "python, after"])

@@ -211,7 +211,7 @@ MIXED = ["roc_auc", "ece", {"name": "late", "quantile": "spent", "q": 0.9}]
 MIXED += [{"name": "some", "quantile": "score * (1 + label)", "q": 0.5, "where": "score > 0"}]
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize("weight", [None, "weight"])
 def test_scores_and_quantiles_of_rows_without_a_label_are_read_side_by_side(
     monkeypatch: pytest.MonkeyPatch, weight: str | None

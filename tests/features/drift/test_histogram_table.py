@@ -166,6 +166,7 @@ def test_counts_on_fine_bins_are_not_divided(monkeypatch: pytest.MonkeyPatch) ->
     check_numbers(table, NOW, BEFORE, None)
 
 
+@pytest.mark.slow
 def test_a_stored_state_gives_the_same_histograms_as_its_rows(tmp_path: Path) -> None:
     columns = [*NUMBERS, "city", "same", "never"]
     suite = ARGUMENTS | {"drift": {"columns": columns, "slices": "region", "where": "p > 2"}}

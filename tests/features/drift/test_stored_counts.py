@@ -400,6 +400,7 @@ def test_slices_are_cut_where_the_state_cuts_them() -> None:
     assert f"region={top}" in set(found.filter(slice_set="big")["slice"])
 
 
+@pytest.mark.slow
 def test_a_state_of_an_older_suite_serves_as_far_as_it_holds_what_is_asked() -> None:
     older = {"models": {"old": "p", "k": "q"}, "metrics": ["brier"], "slices": {**SLICES, "w": "w"}}
     before = state(REFERENCE, {**SPEC, "columns": ["visits", "day", "age", "w", "city"]}, **older)

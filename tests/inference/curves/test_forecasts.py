@@ -223,6 +223,7 @@ def test_many_members_share_bins() -> None:
     np.testing.assert_allclose(found["y"], expected / 3000 / widths)
 
 
+@pytest.mark.slow
 def test_states_add_up_to_the_curves_of_all_rows() -> None:
     rows = table(whole=True)
     asked = [{"curve": name, "slices": "g"} for name in NAMES]
