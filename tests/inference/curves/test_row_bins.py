@@ -152,6 +152,7 @@ def test_bins_of_many_rows_end_near_the_quantiles_and_hold_their_rows() -> None:
             assert (errors < row["y"]).mean() == pytest.approx(float(row["class"]), abs=0.02)
 
 
+@pytest.mark.slow
 def test_quantiles_of_residuals_are_close_in_the_tails() -> None:
     rows = regression(20_000)
     own = plm.evaluate(rows, **asked("regression")).curves.filter(curve="residual_qq", slice="all", model="a")
