@@ -96,6 +96,7 @@ def test_a_rule_that_changed_judges_earlier_runs_too(invoke: Invoke, suite: Path
     assert run(invoke, suite, BAD).code == 3
 
 
+@pytest.mark.slow
 def test_what_cannot_be_read_is_passed_over_with_a_warning(invoke: Invoke, suite: Path) -> None:
     folders = []
     for _ in range(2):

@@ -151,6 +151,7 @@ def rests(frame: pl.DataFrame, **given: Any) -> plm.Result:
     )
 
 
+@pytest.mark.slow
 def test_norms_of_noise_are_not_tested_over_different_numbers_of_rows() -> None:
     gate = {
         "metric": "ece",

@@ -193,7 +193,7 @@ def test_constants_go_with_the_last_state_that_was_made_with_them(nights: Nights
     assert len(list((nights.home / "constants").iterdir())) == 1
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize("step", ["write_removed_files", "Manifests.change", "_remove"])
 def test_a_crash_in_between_is_ended_by_the_next_removal(
     nights: Nights, step: str, monkeypatch: pytest.MonkeyPatch

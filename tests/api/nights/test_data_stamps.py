@@ -83,6 +83,7 @@ def test_a_reference_whose_files_are_gone_is_passed_over_and_taken_again(nights:
             folder.with_name("away").rename(folder)
 
 
+@pytest.mark.slow
 def test_nights_of_a_column_are_done_as_long_as_their_own_rows_are_the_same(nights: Nights) -> None:
     nights.write_suite(data={"path": "log*.parquet"}, interval={"column": "at", "lookback": "3d"})
     log(nights, 0)

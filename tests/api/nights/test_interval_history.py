@@ -132,6 +132,7 @@ def test_a_history_is_what_a_loop_over_the_files_reads(nights: Nights) -> None:
     assert set(frame.filter(interval=day(2))["verdict"]) == {"fail"}
 
 
+@pytest.mark.slow
 def test_gaps_are_rows_without_values(nights: Nights) -> None:
     night_after_night(nights)
     frame = plm.history(nights.home)

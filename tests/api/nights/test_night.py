@@ -107,6 +107,7 @@ def test_any_takes_failed_nights_as_well(nights: Nights) -> None:
     assert references(nights.run(2)) == [day(1)]
 
 
+@pytest.mark.slow
 def test_references_are_looked_up_by_interval_whenever_they_were_evaluated(nights: Nights) -> None:
     nights.write_suite(compare={"run": "previous"})
     for number in (3, 0, 2):

@@ -92,6 +92,7 @@ def test_a_superseded_result_is_not_counted(nights: Nights) -> None:
     check_same(plm.merge(nights.home, interval=f"{day(0)}/{day(2)}").metrics, whole_of([0, 1]))
 
 
+@pytest.mark.slow
 def test_missing_intervals_are_named_and_may_be_left_out(nights: Nights) -> None:
     nights.write_suite(metrics=METRICS, keep=KEEP, gates=None, reproducible=True)
     for number in (1, 2, 5):

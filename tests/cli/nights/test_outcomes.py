@@ -150,6 +150,7 @@ def damaged_constants(nights: Nights) -> Path:
     return file
 
 
+@pytest.mark.slow
 def test_damaged_constants_are_those_of_an_earlier_night(nights: Nights) -> None:
     nights.write_suite(keep={"states": "99d"}, slices={"age": {"column": "old", "quantiles": 3}})
     for number in range(2):

@@ -159,6 +159,7 @@ def test_a_slice_of_one_window_has_no_shares_in_the_other() -> None:
     assert table["share_current"].sum() == pytest.approx(1.0)
 
 
+@pytest.mark.slow
 def test_counts_on_fine_bins_are_not_divided(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine_drift, "FINE_BINS", 64)
     table = histograms(exact=False)

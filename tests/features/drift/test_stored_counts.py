@@ -224,6 +224,7 @@ def test_states_of_parts_add_to_that_of_the_whole(
     assert_frame_equal(by_states(tmp_path, **arguments), expected, rel_tol=1e-9, abs_tol=1e-9)
 
 
+@pytest.mark.slow
 def test_values_fold_when_several_days_together_have_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether they fold depends on all rows, not on how these were split."""
     parts = parts_of(REFERENCE, 4)

@@ -285,6 +285,7 @@ def test_reports_show_parts_with_what_bins_cost(tmp_path: Path) -> None:
     assert ">shapley<" in page
 
 
+@pytest.mark.slow
 def test_shares_of_single_columns_stand_beside_all_slices(tmp_path: Path) -> None:
     result = evaluated(tmp_path, 3)
     before, after = (

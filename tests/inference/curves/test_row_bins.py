@@ -127,6 +127,7 @@ def test_states_with_bins_of_their_own_do_not_add() -> None:
         plm.merge(one, other)
 
 
+@pytest.mark.slow
 def test_bins_of_many_rows_end_near_the_quantiles_and_hold_their_rows() -> None:
     rows = regression(20_000)
     found = plm.evaluate(rows, **asked("regression")).curves
