@@ -95,7 +95,7 @@ def states_of(file: Path, files: list[Path], folder: Path) -> list[plm.State]:
 
 
 @pytest.mark.slow
-@settings(max_examples=max(8, settings.default.max_examples // 2))
+@settings(max_examples=settings.default.max_examples // 3)
 @given(made=suites(), parts=st.integers(1, 12), seed=st.integers(0, 1 << 20))
 def test_parts_give_what_the_whole_gives(
     made: tuple[dict[str, Any], pl.DataFrame], parts: int, seed: int, folder: Path

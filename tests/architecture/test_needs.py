@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -110,10 +111,12 @@ def is_text(node: ast.expr, names: set[str]) -> bool:
 def asked() -> set[tuple[str, str]]:
     """The modules that ask, each with what it asks."""
     metrics = classes()
+    named = re.compile(rf"\b({'|'.join(VARIABLES | ATTRIBUTES | metrics)})\b")
     return {
         (shown(path), question)
         for path in OUTSIDE
-        for question in questions(ast.parse(path.read_text()), metrics)
+        if named.search(text := path.read_text())
+        for question in questions(ast.parse(text), metrics)
     }
 
 

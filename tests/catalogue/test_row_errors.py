@@ -190,7 +190,7 @@ def test_rows_that_models_lack_do_not_count(frame: pl.DataFrame) -> None:
             assert row["std_error"] == pytest.approx(error, rel=1e-7)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize("weight", [None, "w"])
 def test_states_of_parts_say_the_same(tmp_path: Path, frame: pl.DataFrame, weight: str | None) -> None:
     columns = {"label": "t"} | ({} if weight is None else {"weight": weight})

@@ -85,6 +85,7 @@ def test_a_run_in_a_bucket_has_the_tables_of_one_on_a_disk(
         assert str(again.folder) == f"{OUTPUT}/nightly/{result.folder.name}"
 
 
+@pytest.mark.slow
 def test_commands_read_a_bucket(suite: Path, tmp_path: Path, invoke: Invoke) -> None:
     done = invoke("run", str(suite), "--output", f"{OUTPUT}/")
     assert done.code == 0, done.err

@@ -64,6 +64,7 @@ def test_the_third_failure_in_a_row_fails(invoke: Invoke, suite: Path) -> None:
     assert notes == [f"failed {runs} of 3 runs in a row" for runs in (1, 2, 3, 3)]
 
 
+@pytest.mark.slow
 def test_a_bad_day_that_is_run_again_counts_once(invoke: Invoke, suite: Path) -> None:
     outcomes = [run(invoke, suite, BAD) for _ in range(3)]
     another_day(suite)
@@ -75,6 +76,7 @@ def test_a_bad_day_that_is_run_again_counts_once(invoke: Invoke, suite: Path) ->
     assert record["history"] == [folders[2].name]
 
 
+@pytest.mark.slow
 def test_a_pass_starts_anew_and_failed_runs_do_not_count(invoke: Invoke, suite: Path) -> None:
     passing = {"path": "t.parquet", "where": "p >= 0.5 OR NOT y"}
     runs: list[dict[str, Any]] = [{}, {"data": passing}, {}, {"data": {"path": "absent.parquet"}}, {}]
@@ -94,6 +96,7 @@ def test_a_rule_that_changed_judges_earlier_runs_too(invoke: Invoke, suite: Path
     assert run(invoke, suite, BAD).code == 3
 
 
+@pytest.mark.slow
 def test_what_cannot_be_read_is_passed_over_with_a_warning(invoke: Invoke, suite: Path) -> None:
     folders = []
     for _ in range(2):

@@ -192,6 +192,7 @@ def test_the_whole_table_is_looked_at_before_ranges_are_believed(invoke: Any, tm
     assert content["data"]["missing"] == "drop"
 
 
+@pytest.mark.slow
 def test_bad_values_are_dropped(invoke: Any, tmp_path: Path) -> None:
     frame = table().with_columns(
         label=pl.when(pl.int_range(pl.len()) > 2).then("label"),

@@ -126,6 +126,7 @@ def test_a_run_that_is_stopped_between_its_passes(place, stop, code):
     assert_only_a_record_is_left(place, code)
 
 
+@pytest.mark.slow
 def test_a_file_that_turns_out_unreadable(place):
     broken = place / "rows" / "part-2.parquet"
     content = bytearray(broken.read_bytes())

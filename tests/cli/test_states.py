@@ -131,6 +131,7 @@ def test_a_state_that_goes_while_it_is_merged_is_told(
     assert not Path("both.state").exists()
 
 
+@pytest.mark.slow
 def test_a_day_is_in_a_month_once(invoke: Invoke, suite: Path) -> None:
     """A year of months is that of their days; a day beside its month, or a month twice, is refused by name."""
     days = states(invoke, suite)

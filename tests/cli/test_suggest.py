@@ -70,7 +70,7 @@ def test_columns_whose_names_are_patterns_of_names(invoke: Any, tmp_path: Path) 
         assert "takes such a name for a pattern of names" in named.err
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "options", "task", "included", "excluded"),
     [

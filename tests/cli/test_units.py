@@ -79,6 +79,7 @@ def test_shards_are_the_run_to_the_last_byte(invoke: Any) -> None:
     assert stamps == {name: Path(name).stat().st_mtime_ns for name in written}
 
 
+@pytest.mark.slow
 def test_shards_may_write_to_folders_of_their_own(invoke: Any) -> None:
     for number in (1, 2):
         shard(invoke, number, 2, "--output", f"node-{number}")

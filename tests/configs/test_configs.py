@@ -286,6 +286,7 @@ def test_drift_is_what_the_table_says(run: Callable[[str], plm.Result]) -> None:
     assert set(table["n_reference"]) == {before.height}
 
 
+@pytest.mark.slow
 def test_search_finds_the_married_and_estimates_them_anew(run: Callable[[str], plm.Result]) -> None:
     from sklearn.metrics import log_loss
 

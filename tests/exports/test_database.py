@@ -167,7 +167,7 @@ def test_tables_of_an_earlier_version_get_the_columns_they_lack(database: str, e
     assert rows(database, "runs")[0]["seconds"] == ended.record["seconds"]
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 def test_writers_of_different_intervals_lose_nothing(database: str, ended: EndedRun) -> None:
     assert ended.result is not None
     for _ in range(2):  # Tables are made by all of them at once; then rows are replaced.
@@ -179,7 +179,7 @@ def test_writers_of_different_intervals_lose_nothing(database: str, ended: Ended
         assert len(rows(database, "metrics", run.key)) == ended.result.metrics.height
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 def test_of_writers_of_one_interval_the_last_is_there_as_a_whole(database: str, ended: EndedRun) -> None:
     assert ended.result is not None
     runs = [
@@ -200,6 +200,7 @@ def test_of_writers_of_one_interval_the_last_is_there_as_a_whole(database: str, 
         assert len(stored) == run.result.tables[name].height
 
 
+@pytest.mark.slow
 def test_a_connection_that_is_ended_in_the_middle_leaves_the_rows_as_they_were(
     postgres: str, ended: EndedRun
 ) -> None:

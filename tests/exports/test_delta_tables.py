@@ -71,7 +71,7 @@ def test_a_column_of_a_later_version_is_kept(
     assert read(tmp_path, "runs").sort("run_key")["later"].to_list() == [None, 1]
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize("days", [[*range(1, 7)], [20] * 3], ids=["intervals", "one interval"])
 def test_writers_at_the_same_time(tmp_path: Path, ended: EndedRun, days: list[int]) -> None:
     assert ended.result is not None

@@ -243,6 +243,7 @@ print(*(name for name in sys.modules if name.startswith('plmetrics.exports') or 
         assert loaded - {"plmetrics.exports"} == modules, done.stderr
 
 
+@pytest.mark.slow
 def test_a_file_that_prometheus_reads_is_of_the_last_interval_also_after_a_backfill(tmp_path: Path) -> None:
     for day in (20, 21):
         (tmp_path / "scores" / f"day=2025-11-{day}").mkdir(parents=True)

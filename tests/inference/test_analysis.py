@@ -63,7 +63,7 @@ def test_threads_change_nothing(monkeypatch, table, weight):
         assert_frame_equal(getattr(alone, name), getattr(together, name), rel_tol=1e-10, abs_tol=1e-12)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize("weight", [None, "weight"])
 def test_replicates_of_coarse_bins_are_the_same_however_many_are_made_at_once(monkeypatch, table, weight):
     made = []
@@ -103,6 +103,7 @@ def test_reproducible_tables_do_not_tell_the_number_of_processors(monkeypatch, t
             assert getattr(found[0], name).equals(getattr(other, name), null_equal=True)
 
 
+@pytest.mark.slow
 def test_heavy_slices_beside_light_ones_do_not_tell_the_number_of_processors(monkeypatch, table):
     """A slice whose counts have no room in single precision is counted beside others, and which is by the way."""
     rng = np.random.default_rng(2)

@@ -85,6 +85,7 @@ def biases(one: float, other: float, tables: int, rows: int) -> pl.DataFrame:
     return pl.DataFrame({"y": 0.0, **errors, "table": np.repeat(np.arange(tables), rows)})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["bootstrap", "jackknife"])
 def test_biases_as_far_from_zero_differ_but_neither_is_nearer(method: str) -> None:
     given: dict[str, Any] = {"task": "regression", "label": "y", "models": {"a": "a", "b": "b"}}
@@ -150,6 +151,7 @@ def rests(frame: pl.DataFrame, **given: Any) -> plm.Result:
     )
 
 
+@pytest.mark.slow
 def test_norms_of_noise_are_not_tested_over_different_numbers_of_rows() -> None:
     gate = {
         "metric": "ece",
@@ -175,6 +177,7 @@ def test_norms_of_noise_are_not_tested_over_different_numbers_of_rows() -> None:
     assert set(result.gates["verdict"]) == {"inconclusive"}
 
 
+@pytest.mark.slow
 def test_norms_are_tested_where_noise_is_small_or_the_same() -> None:
     found = rests(calibration(0.35, (500, 1500))).comparisons.filter(metric="ece", scale="difference")
     assert found["p_value"].null_count() == 0
@@ -230,6 +233,7 @@ def test_models_that_no_row_tells_apart_are_equal_up_to_what_the_rows_leave_open
     assert set(errs["reading"]) == {"unclear"}
 
 
+@pytest.mark.slow
 def test_a_model_and_its_scaling_are_equal_to_metrics_of_the_order() -> None:
     """Platt's scaling keeps the order of all rows. Equal areas of few rows, or of 1, may be of other orders."""
     rng = np.random.default_rng(5)

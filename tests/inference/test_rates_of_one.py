@@ -85,6 +85,7 @@ def test_units_count_once() -> None:
     assert 0.95 - lower == pytest.approx(reach(8) / 2, rel=0.05)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("seed", range(4))
 def test_rows_lie_where_they_move_the_value_most(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -93,11 +93,12 @@ def sample(rows, seed, ties=True, classes=2):
     )
 
 
+# What hypothesis tries first, the simplest, is a table that says something: of most rows, with ties.
 samples = st.builds(
     sample,
-    rows=st.integers(1, 60),
+    rows=st.integers(0, 59).map(lambda fewer: 60 - fewer),
     seed=st.integers(0, 2**20),
-    ties=st.booleans(),
+    ties=st.sampled_from([True, False]),
     classes=st.sampled_from([2, 2, 2, 2, 1, 0]),
 )
 

@@ -89,7 +89,7 @@ def resampled(frame: pl.DataFrame, replicates: int, seed: int) -> np.ndarray[Any
     return drawn[:, np.argsort(np.argsort(keys))]
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize(("metric", "naive"), NAIVE.items())
 def test_standard_errors_are_those_of_a_bootstrap_in_a_loop(metric: str, naive: Any) -> None:
     frame = table(120).with_columns(pl.col("region").fill_null("west"))

@@ -125,9 +125,9 @@ def test_standard_errors_are_those_of_fresh_samples(unit: str | None) -> None:
         half = frame.with_row_index("u")
         return pl.concat([half, half])
 
-    spread = np.std(
-        [list(values(evaluated(drawn(100 + seed))).values()) for seed in range(120)], axis=0, ddof=1
-    )
+    tables = pl.concat([drawn(100 + seed).with_columns(seed=seed) for seed in range(120)])
+    every = evaluated(tables, slices=["seed"]).filter(slice_set="seed")
+    spread = every.group_by("metric", maintain_order=True).agg(pl.col("value").std())["value"].to_numpy()
     errors = [
         evaluated(drawn(400 + seed), unit=unit, uncertainty={"replicates": 200, "seed": seed})[
             "std_error"
@@ -221,6 +221,7 @@ def test_many_passes_count_the_same_grid(monkeypatch: pytest.MonkeyPatch) -> Non
     assert evaluated(rows, **options).equals(expected)
 
 
+@pytest.mark.slow
 def test_replicates_of_a_grid_vary_as_those_of_rows() -> None:
     rows = table(20_000, ties=False)
     options: dict[str, Any] = {"uncertainty": {"replicates": 100}, "slices": {"g": "g"}}

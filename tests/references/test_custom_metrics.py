@@ -221,7 +221,7 @@ def test_an_undefined_part_makes_a_formula_undefined_unless_it_says_otherwise():
     assert got["g=a", "filled"] == (None, "too_few_rows")
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 def test_intervals_of_the_best_of_slices_that_are_all_alike_hold_their_rate():
     held = {"max": [], "min": []}
     for seed in range(8):

@@ -93,7 +93,7 @@ def test_a_maximum_has_no_interval_and_no_weightless_row():
     )
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [1500, 60_000], ids=["exact replicates", "coarse replicates"])
 @pytest.mark.parametrize("unit", [None, "u"])
 def test_standard_errors_are_those_of_theory(rows, unit):
@@ -207,6 +207,7 @@ def test_a_grid_is_as_near_as_its_bound_says(rows, weight, ties):
     assert within_bounds(found, frame, weight) < (0.001 if ties else 0.1)
 
 
+@pytest.mark.slow
 def test_states_add_to_the_quantiles_of_all_rows_in_any_order():
     """A slice that some days lack, and errors far beyond those that the grid was made for."""
     frame = table(2000, seed=5)

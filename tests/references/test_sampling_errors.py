@@ -163,7 +163,7 @@ def test_standard_errors_are_the_spread_over_samples(task):
         .agg(pl.col("value").std().alias("spread"), pl.len().alias("defined"))
     )
     parts = [frame.slice(number * rows, rows) for number in range(JUDGED)]
-    uncertainty = {"replicates": 400 if not THOROUGH else 1000}
+    uncertainty = {"replicates": 1000 if THOROUGH else 150}
     judged = pl.concat([plm.evaluate(part, uncertainty=uncertainty, **asked).metrics for part in parts])
     found = (
         judged.group_by(key, maintain_order=True)

@@ -366,6 +366,7 @@ def test_a_large_offset_of_the_outcomes_costs_no_digits() -> None:
         assert value == pytest.approx(near[key], abs=5e-4)
 
 
+@pytest.mark.slow
 def test_standard_errors_of_effects_are_those_of_the_textbook() -> None:
     rows = table(3000, seed=5)
     result = evaluate(rows, EFFECTS[:4] + EFFECTS[5:], uncertainty={"replicates": 2000, "blocks": 3000})

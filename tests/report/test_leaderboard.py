@@ -129,6 +129,7 @@ def test_values_of_classes_are_no_board() -> None:
         result.leaderboard("recall(average=none)")
 
 
+@pytest.mark.slow
 def test_a_clear_best_is_read_as_better_than_every_other(result: plm.Result) -> None:
     assert clear_bests(summarise(result)) == frozenset(), "twins, and models that were not compared"
     noise = np.random.default_rng(5).normal(size=(5, 3000))

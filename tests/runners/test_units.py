@@ -148,6 +148,7 @@ def test_a_worker_that_does_not_see_the_states_says_so(tmp_path: Path) -> None:
         write_unit(job.text())
 
 
+@pytest.mark.slow
 def test_scores_on_a_grid_and_chosen_thresholds(tmp_path: Path) -> None:
     """What units must share is looked up in the rows of all: edges of bins, thresholds."""
     metrics = ["roc_auc", "precision(threshold=max(f1))"]
@@ -258,6 +259,7 @@ def test_partitions_are_columns_of_their_units(tmp_path: Path, unit: str) -> Non
     assert print_of(units) == print_of(plm.run(file))
 
 
+@pytest.mark.slow
 def test_units_of_an_iceberg_table_leave_out_what_it_deleted(tmp_path: Path) -> None:
     pytest.importorskip("pyiceberg")
     from table.formats.test_iceberg import Folder, commit_deletes

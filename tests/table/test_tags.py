@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import pytest
 from sklearn.metrics import brier_score_loss, roc_auc_score
 
 import plmetrics as plm
@@ -82,6 +83,7 @@ def test_nothing_that_polars_will_drop_is_called() -> None:
     assert not [warning for warning in told if issubclass(warning.category, DeprecationWarning)]
 
 
+@pytest.mark.slow
 def test_values_of_many_overlapping_tags() -> None:
     frame = tagged()
     result = plm.evaluate(

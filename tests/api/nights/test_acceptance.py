@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
 from suites.nights import day, nights, rows
 
 from plmetrics.api.nights.acceptance import accept
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["nights"]
 
 
+@pytest.mark.slow
 def test_an_acceptance_outlives_what_changes_before_its_night(nights: Nights) -> None:
     nights.write_suite(compare={"run": "previous"})
     nights.write(1, bad=True)

@@ -74,7 +74,7 @@ def test_values_and_verdicts_stay_and_can_be_read(nights: Nights) -> None:
     assert (again.folder, again.verdict) == (first.folder, first.verdict)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sections", "whole", "states"),
     [
@@ -111,6 +111,7 @@ def test_the_last_accepted_night_stays_whole_however_old(nights: Nights) -> None
     assert nights.run(6).record["references"]["compare.run"]["intervals"] == [day(1)]
 
 
+@pytest.mark.slow
 def test_gates_count_failures_in_a_row_over_thinned_nights(nights: Nights) -> None:
     gate = {"metric": "roc_auc", "model": "new", "at_least": 0.75, "consecutive": 3}
     nights.write_suite(gates=[gate], keep=KEEP)
@@ -192,7 +193,7 @@ def test_constants_go_with_the_last_state_that_was_made_with_them(nights: Nights
     assert len(list((nights.home / "constants").iterdir())) == 1
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize("step", ["write_removed_files", "Manifests.change", "_remove"])
 def test_a_crash_in_between_is_ended_by_the_next_removal(
     nights: Nights, step: str, monkeypatch: pytest.MonkeyPatch
@@ -215,6 +216,7 @@ def test_a_crash_in_between_is_ended_by_the_next_removal(
     assert "README.md" in json.loads((first.folder / "removed.json").read_bytes())["files"]
 
 
+@pytest.mark.slow
 def test_a_run_that_took_the_place_meanwhile_is_left_alone(
     nights: Nights, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -38,7 +38,7 @@ def evaluated(outcomes: list[Any]) -> list[str]:
     return [outcome.interval for outcome in outcomes if not outcome.existing]
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "sections",
     [
@@ -70,6 +70,7 @@ def test_a_night_that_is_done_reads_none_of_its_references(
         assert not evaluated(backfill(nights.suite, day(0), day(5)))
 
 
+@pytest.mark.slow
 def test_a_reference_whose_files_are_gone_is_passed_over_and_taken_again(nights: Nights) -> None:
     nights.write_suite(compare={"run": "previous"})
     backfill(nights.suite, day(0), day(3))
@@ -82,6 +83,7 @@ def test_a_reference_whose_files_are_gone_is_passed_over_and_taken_again(nights:
             folder.with_name("away").rename(folder)
 
 
+@pytest.mark.slow
 def test_nights_of_a_column_are_done_as_long_as_their_own_rows_are_the_same(nights: Nights) -> None:
     nights.write_suite(data={"path": "log*.parquet"}, interval={"column": "at", "lookback": "3d"})
     log(nights, 0)

@@ -132,6 +132,7 @@ def test_a_history_is_what_a_loop_over_the_files_reads(nights: Nights) -> None:
     assert set(frame.filter(interval=day(2))["verdict"]) == {"fail"}
 
 
+@pytest.mark.slow
 def test_gaps_are_rows_without_values(nights: Nights) -> None:
     night_after_night(nights)
     frame = plm.history(nights.home)
@@ -188,6 +189,7 @@ def test_of_the_last_intervals_alone_files_are_read(nights: Nights) -> None:
     assert plm.history(nights.home, last=4).filter(status="damaged").is_empty()
 
 
+@pytest.mark.slow
 def test_superseded_runs_that_are_gone_have_their_verdict(nights: Nights) -> None:
     night_after_night(nights)
     old = plm.history(nights.home, superseded=True).filter(status="superseded")["run_id"].unique().item()

@@ -25,9 +25,10 @@ if TYPE_CHECKING:
 
 __all__ = ["nights"]
 
+WEEK = {"window": "7d"}
 REFERENCES: list[dict[str, Any]] = [
     {"compare": {"baseline": "old", "run": "previous"}},
-    {"compare": {"baseline": "old", "run": {"window": "7d"}}},
+    {"compare": {"baseline": "old", "run": WEEK}},
     {"compare": {"baseline": "old", "run": "previous"}, "drift": {"reference": {"window": "3d"}}},
 ]
 
@@ -68,6 +69,7 @@ def test_a_retry_has_the_same_verdict_and_counts_nothing_again(
     assert not [path for path in nights.home.iterdir() if path.name.endswith(".partial")]
 
 
+@pytest.mark.slow
 def test_force_evaluates_again_and_comes_to_the_same(nights: Nights) -> None:
     from plmetrics.api.nights.backfill import backfill
 
@@ -79,7 +81,7 @@ def test_force_evaluates_again_and_comes_to_the_same(nights: Nights) -> None:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("run", ["previous", {"window": "7d"}])
+@pytest.mark.parametrize("run", ["previous", WEEK])
 def test_a_failed_night_is_no_reference_until_it_is_accepted(nights: Nights, run: object) -> None:
     nights.write_suite(compare={"baseline": "old", "run": run}, drift={"reference": run})
     nights.write(1, bad=True)
@@ -105,6 +107,7 @@ def test_any_takes_failed_nights_as_well(nights: Nights) -> None:
     assert references(nights.run(2)) == [day(1)]
 
 
+@pytest.mark.slow
 def test_references_are_looked_up_by_interval_whenever_they_were_evaluated(nights: Nights) -> None:
     nights.write_suite(compare={"run": "previous"})
     for number in (3, 0, 2):
@@ -112,6 +115,18 @@ def test_references_are_looked_up_by_interval_whenever_they_were_evaluated(night
     assert references(nights.run(3)) == [day(2)]  # written since: it is compared anew
     assert references(nights.run(1)) == [day(0)]
     assert references(nights.run(4)) == [day(3)]
+
+
+@pytest.fixture(scope="module")
+def other_nights(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of all nights but night 7."""
+    growing = Nights(tmp_path_factory.mktemp("others"))
+    growing.write_suite(keep={"states": "400d"})
+    for number in range(10):
+        growing.write(number)
+        if number != 7:
+            growing.run(number)
+    return growing.folder
 
 
 @pytest.mark.exhaustive
@@ -127,11 +142,10 @@ def test_references_are_looked_up_by_interval_whenever_they_were_evaluated(night
     ],
 )
 def test_references_never_overlap_the_interval_and_name_theirs(
-    nights: Nights, run: object, expected: list[int]
+    other_nights: Path, run: object, expected: list[int], tmp_path: Path
 ) -> None:
-    nights.write_suite(keep={"states": "400d"})
-    for number in (*range(7), 8, 9):
-        nights.run(number)
+    nights = Nights(tmp_path / "nights")
+    shutil.copytree(other_nights, nights.folder)
     nights.write_suite(keep={"states": "400d"}, compare={"run": run})
     assert references(nights.run(7)) == [day(number) for number in expected]
 
@@ -188,11 +202,12 @@ def earlier(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Any], Path]:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("reference", ["previous", {"window": "7d"}])
 @pytest.mark.parametrize(
-    ("name", "way"),
-    [("run.json", "absent"), ("run.json", "a bit"), ("metrics.parquet", "a bit"), ("gates.parquet", "cut"),
-     ("interval.state", "absent"), ("interval.state", "a bit"), ("drift.state", "a bit")],
+    ("reference", "name", "way"),
+    [("previous", "run.json", "absent"), ("previous", "run.json", "a bit"), ("previous", "metrics.parquet", "a bit"),
+     ("previous", "gates.parquet", "cut"), ("previous", "interval.state", "absent"),
+     ("previous", "drift.state", "a bit"), (WEEK, "run.json", "absent"), (WEEK, "metrics.parquet", "a bit"),
+     (WEEK, "interval.state", "a bit"), (WEEK, "drift.state", "a bit")],
 )  # fmt: skip
 def test_a_damaged_result_is_passed_over_with_a_word(
     earlier: Callable[[Any], Path], name: str, way: str, reference: object, tmp_path: Path
@@ -300,6 +315,7 @@ def test_changed_rows_are_evaluated_again_and_the_old_run_is_superseded(nights: 
     assert runs == [second.folder.name, first.folder.name]
 
 
+@pytest.mark.slow
 def test_late_rows_are_evaluated_as_far_as_the_suite_looks_back(nights: Nights) -> None:
     nights.write_suite(interval={"partition": "day", "lookback": "2d"}, compare={"run": "previous"})
     for number in range(4):

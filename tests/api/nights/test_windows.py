@@ -92,6 +92,7 @@ def test_a_superseded_result_is_not_counted(nights: Nights) -> None:
     check_same(plm.merge(nights.home, interval=f"{day(0)}/{day(2)}").metrics, whole_of([0, 1]))
 
 
+@pytest.mark.slow
 def test_missing_intervals_are_named_and_may_be_left_out(nights: Nights) -> None:
     nights.write_suite(metrics=METRICS, keep=KEEP, gates=None, reproducible=True)
     for number in (1, 2, 5):
@@ -136,6 +137,7 @@ def test_months_are_spans_and_other_words_are_mistakes(nights: Nights) -> None:
         plm.merge(nights.folder, interval="2026-03")
 
 
+@pytest.mark.slow
 def test_intervals_of_one_growing_file_add(nights: Nights) -> None:
     nights.write_suite(data={"path": "log.parquet"}, interval={"column": "at"}, keep=KEEP, metrics=METRICS,
                        reproducible=True, gates=None)  # fmt: skip
@@ -170,7 +172,7 @@ def test_constants_that_are_lost_are_taken_from_a_state_with_a_word(nights: Nigh
     assert not [words for words in nights.run(2).warnings if "constants" in words]
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize("scales", [["difference", "ratio", "relative_change"], ["difference"]])
 def test_a_window_on_a_grid_of_other_scores_decides_no_gate_within_its_error(
     nights: Nights, scales: list[str]

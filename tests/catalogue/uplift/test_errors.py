@@ -119,7 +119,7 @@ def assigned() -> pl.DataFrame:
     return pl.DataFrame({"y": outcome, "t": treated.astype(int), "e": chance, "p": x, "w": weight})
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize("weight", [None, "w"])
 def test_the_hajek_error_is_the_sandwich_of_statsmodels(assigned: pl.DataFrame, weight: str | None) -> None:
     """geepack's and Stata's robust errors: those of a generalised estimating equation, and of HC1."""

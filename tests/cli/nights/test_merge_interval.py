@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from suites.nights import day, nights
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["nights"]
 
 
+@pytest.mark.slow
 def test_a_failed_night_is_failed_however_often_it_is_tried(
     nights: Nights, invoke: Callable[..., Any]
 ) -> None:

@@ -51,6 +51,7 @@ def test_a_backfill_skips_what_is_not_there(nights: Nights, invoke: Invoke) -> N
     assert invoke("backfill", *span(nights, 10, 12), "--skip-if-empty").code == 99
 
 
+@pytest.mark.slow
 def test_an_accepted_night_is_no_failure_of_a_backfill(nights: Nights, invoke: Invoke) -> None:
     nights.write(1, bad=True)
     assert invoke("backfill", *span(nights, 0, 3)).code == 3
@@ -149,6 +150,7 @@ def damaged_constants(nights: Nights) -> Path:
     return file
 
 
+@pytest.mark.slow
 def test_damaged_constants_are_those_of_an_earlier_night(nights: Nights) -> None:
     nights.write_suite(keep={"states": "99d"}, slices={"age": {"column": "old", "quantiles": 3}})
     for number in range(2):
@@ -202,6 +204,7 @@ def test_exports_are_resolved_once_before_a_run_and_once_for_it(
         assert len(calls) == 2
 
 
+@pytest.mark.slow
 def test_damaged_constants_of_labelled_rows_are_not_those_of_unlabelled_ones(nights: Nights) -> None:
     nights.write_suite(labels={"mature_after": "3d"}, keep={"states": "99d"})
     for number in (0, 2):

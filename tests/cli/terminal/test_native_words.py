@@ -55,11 +55,13 @@ def test_words_of_python_come_at_once_and_others_at_the_end():
     assert ended(panic="None") == ended_well
 
 
+@pytest.mark.slow
 def test_what_follows_a_panic_is_not_passed_on_by_libraries():
     """Its thread may still be writing the report when the command has ended."""
     assert ended() == (0, [*AROUND, "python", "native", "python, after"])
 
 
+@pytest.mark.slow
 def test_the_panic_behind_an_error_of_the_data_is_not_reported():
     code, lines = ended('raise DataError("damaged") from error')
     block = ["error: the data is not what the suite says", "  damaged"]

@@ -192,7 +192,7 @@ def test_what_the_arithmetic_cannot_say_has_a_status() -> None:
     assert set(flat.filter(metric="default_rmse")["value"]) == {0.0}
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize("room", [None, 0], ids=["columns", "grouped"])
 @pytest.mark.parametrize("weight", [None, "w"])
 def test_states_of_days_at_other_levels_add(
@@ -260,9 +260,9 @@ def far_days(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str | None, 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("room", [None, 0], ids=["columns", "grouped"])
-@pytest.mark.parametrize("weight", [None, "w"])
-@pytest.mark.parametrize("blocks", [20, None])
+@pytest.mark.parametrize(
+    ("room", "weight", "blocks"), [(None, "w", 20), (0, None, 20), (None, None, None), (0, "w", None)]
+)
 def test_reproducible_states_of_far_slices_are_the_same_in_any_order(
     room: int | None,
     weight: str | None,

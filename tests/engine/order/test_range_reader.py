@@ -119,7 +119,7 @@ def test_curves_are_those_of_rows_held_in_memory(monkeypatch: pytest.MonkeyPatch
     agree(evaluate(table(), what, curves=curves).curves, expected, ["model", "slice", "curve", "n"], "x", "y")
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["classes", "outcomes in order", "errors"])
 def test_standard_errors_are_close_to_those_of_resampled_rows(
     monkeypatch: pytest.MonkeyPatch, what: str
@@ -192,7 +192,7 @@ def areas(rows: pl.DataFrame, weight: str | None) -> tuple[float, float]:
     return (gained - points[-1][1] / 2) / n[1], effect
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("what", "memory"), [("classes", 3_000_000), ("arms", 4_000_000), ("errors", 3_000_000)]
 )
@@ -211,7 +211,7 @@ MIXED = ["roc_auc", "ece", {"name": "late", "quantile": "spent", "q": 0.9}]
 MIXED += [{"name": "some", "quantile": "score * (1 + label)", "q": 0.5, "where": "score > 0"}]
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize("weight", [None, "weight"])
 def test_scores_and_quantiles_of_rows_without_a_label_are_read_side_by_side(
     monkeypatch: pytest.MonkeyPatch, weight: str | None

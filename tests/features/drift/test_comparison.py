@@ -73,8 +73,9 @@ def assert_same(found: plm.Result, expected: plm.Result) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("most", [None, 8])
-@pytest.mark.parametrize("columns", [{"weight": "w"}, {}, {"unit": "day"}])
+@pytest.mark.parametrize(
+    ("most", "columns"), [(None, {"weight": "w"}), (8, {}), (None, {"unit": "day"}), (8, {"unit": "day"})]
+)
 def test_merged_states_are_compared_as_their_rows(
     monkeypatch: pytest.MonkeyPatch, folder: Path, most: int | None, columns: dict[str, str]
 ) -> None:
@@ -180,7 +181,7 @@ def test_what_merged_states_cannot_measure_is_told_with_what_to_do(
     assert result.drift.is_empty()
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize(("change", "words"), [("gone", "no such file"), ("other", "does not count column")])
 def test_a_merge_without_its_reference_goes_on_and_passes_no_gate(
     folder: Path, change: str, words: str

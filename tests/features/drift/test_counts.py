@@ -251,6 +251,7 @@ def test_data_where_holds_for_a_reference_table() -> None:
     assert found(columns=["age"], arguments=arguments).equals(found(*sides, columns=["age"]))
 
 
+@pytest.mark.slow
 def test_bad_values_of_the_reference_are_dropped_or_refused() -> None:
     bad = REFERENCE.with_columns(p=pl.when(pl.int_range(pl.len()) < 20).then(None).otherwise("p"))
     for missing in ("drop", "drop_per_model"):

@@ -159,6 +159,7 @@ def test_a_slice_of_one_window_has_no_shares_in_the_other() -> None:
     assert table["share_current"].sum() == pytest.approx(1.0)
 
 
+@pytest.mark.slow
 def test_counts_on_fine_bins_are_not_divided(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine_drift, "FINE_BINS", 64)
     table = histograms(exact=False)
@@ -166,6 +167,7 @@ def test_counts_on_fine_bins_are_not_divided(monkeypatch: pytest.MonkeyPatch) ->
     check_numbers(table, NOW, BEFORE, None)
 
 
+@pytest.mark.slow
 def test_a_stored_state_gives_the_same_histograms_as_its_rows(tmp_path: Path) -> None:
     columns = [*NUMBERS, "city", "same", "never"]
     suite = ARGUMENTS | {"drift": {"columns": columns, "slices": "region", "where": "p > 2"}}
@@ -188,6 +190,7 @@ def test_without_a_reference_yet_the_table_is_empty_and_without_drift_there_is_n
     assert "drift_histograms" not in plm.evaluate(NOW, **ARGUMENTS).others
 
 
+@pytest.mark.slow
 def test_shares_do_not_depend_on_the_order_of_rows() -> None:
     """Weights of floats add up to the same bits where a run is to be reproducible."""
     before, now = (

@@ -205,7 +205,7 @@ def test_random_suites_are_compared_as_by_rows(made: tuple[dict[str, Any], pl.Da
     assert_frame_equal(found.drift, expected.drift, rel_tol=1e-9, abs_tol=1e-12)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize(("most", "arguments"), [(None, {}), (8, {"weight": "w"})])
 def test_states_of_parts_add_to_that_of_the_whole(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, most: int | None, arguments: dict[str, Any]
@@ -224,6 +224,7 @@ def test_states_of_parts_add_to_that_of_the_whole(
     assert_frame_equal(by_states(tmp_path, **arguments), expected, rel_tol=1e-9, abs_tol=1e-9)
 
 
+@pytest.mark.slow
 def test_values_fold_when_several_days_together_have_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether they fold depends on all rows, not on how these were split."""
     parts = parts_of(REFERENCE, 4)
@@ -352,7 +353,7 @@ def test_texts_that_are_new_in_every_row_are_said_to_be(monkeypatch: pytest.Monk
     assert few.filter(column="id", measure="psi", slice_set="overall")["value"].item() == 0
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [None, "number"])
 def test_a_column_of_nulls_is_of_any_type(kind: str | None) -> None:
     lost = CURRENT.with_columns(age=pl.lit(None, dtype=None if kind is None else pl.Float64))
@@ -400,6 +401,7 @@ def test_slices_are_cut_where_the_state_cuts_them() -> None:
     assert f"region={top}" in set(found.filter(slice_set="big")["slice"])
 
 
+@pytest.mark.slow
 def test_a_state_of_an_older_suite_serves_as_far_as_it_holds_what_is_asked() -> None:
     older = {"models": {"old": "p", "k": "q"}, "metrics": ["brier"], "slices": {**SLICES, "w": "w"}}
     before = state(REFERENCE, {**SPEC, "columns": ["visits", "day", "age", "w", "city"]}, **older)
@@ -443,7 +445,7 @@ def test_rows_of_the_same_table_are_not_in_its_state() -> None:
     assert_frame_equal(by_states(held), by_rows(), abs_tol=1e-12)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize("most", [8, 16_384])
 def test_plans_stream(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, most: int) -> None:
     held = state(REFERENCE, slices=SLICES, weight="w")

@@ -47,7 +47,7 @@ def outcomes(rows: int = 3_000) -> pl.DataFrame:
     )
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", [None, "user"])
 def test_a_reproducible_readout_is_the_same_in_any_order_and_files(unit: str | None, tmp_path: Path) -> None:
     rows = outcomes()

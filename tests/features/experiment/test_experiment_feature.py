@@ -285,6 +285,7 @@ def many() -> plm.Result:
     return plm.evaluate(frame, task="experiment", experiment=plan, slices={"half": "half"})
 
 
+@pytest.mark.slow
 def test_a_text_of_many_outcomes_is_short_and_says_what_is_left_out(many: plm.Result) -> None:
     text = str(many)
     lines = text.splitlines()
@@ -310,6 +311,7 @@ def test_markdown_and_notebooks_show_the_readout(many: plm.Result) -> None:
     assert len(many._repr_html_()) <= 8192
 
 
+@pytest.mark.slow
 def test_a_page_of_many_outcomes_has_no_models(many: plm.Result, tmp_path: Path) -> None:
     pytest.importorskip("jinja2")
     many.report(tmp_path / "page.html")

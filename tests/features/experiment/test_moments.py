@@ -83,6 +83,7 @@ def test_ratios_have_the_variance_of_the_delta_method(unit: str | None) -> None:
         assert row["p_value"] == pytest.approx(2 * stats.t.sf(abs(b - a) / np.sqrt(variance), freedom))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reproducible", [False, True])
 @pytest.mark.parametrize("alike", [False, True])
 def test_few_units_of_unequal_sizes_differ_as_often_as_the_level_says(
@@ -135,6 +136,7 @@ def test_a_covariate_gives_the_coefficient_of_the_regression_on_it() -> None:
     assert found["std_error"][0] < 0.6 * readout()["std_error"][0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("units", [3, 6])
 def test_few_units_with_a_covariate_differ_as_often_as_the_level_says(units: int) -> None:
     """Its slope costs a degree of freedom and has an error: of 2 x 3 rows 9.5 % differed, of 2 x 5 7.6 %."""
@@ -227,7 +229,7 @@ def test_a_covariate_that_says_nothing_takes_nothing_off() -> None:
     assert_frame_equal(flat.select(columns), readout().select(columns))
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", [None, "user"])
 def test_adjusted_readouts_are_the_same_in_any_order(unit: str | None) -> None:
     asked: dict[str, Any] = {

@@ -73,6 +73,7 @@ def test_a_result_draws_the_readout_at_the_level_of_its_suite():
     assert of_region["slice"].to_list() == ["region=north", "region=south"]
 
 
+@pytest.mark.slow
 def test_all_rows_of_every_outcome_stand_before_slices_take_the_room():
     draw = np.random.default_rng(3)
     outcomes = [f"outcome {number}" for number in range(9)]

@@ -159,6 +159,7 @@ def test_memory_of_rows_that_are_held_grows_with_them(changes: dict[str, Any], p
     assert few.peak < more.peak
 
 
+@pytest.mark.slow
 def test_drift_scans_once_for_each_column_where_memory_has_no_room_for_rows_that_wait(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

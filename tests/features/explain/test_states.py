@@ -55,7 +55,7 @@ def said(file: Path, *, look: bool = True, **changes: Any) -> StateSize:
     return found
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "changes",
     [

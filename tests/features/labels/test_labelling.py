@@ -80,6 +80,7 @@ def test_slices_may_begin_with_one_that_has_no_interval() -> None:
     assert rows.select("slice", "method").rows()[1:] == [("g=0", None), ("g=a", "delta"), ("g=b", "delta")]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("labels", "calls"), [(2, False), (2, True), (3, False), (3, True), (10, True)])
 def test_a_few_labels_are_not_certain(labels: int, calls: bool) -> None:
     """Rows with a label differ from the others in no slice: intervals at 95 % exclude 0 in some 5 % of them."""

@@ -71,6 +71,7 @@ def test_units_find_what_loops_over_all_rows_find(suite: Path, monkeypatch: pyte
     assert units.verdict == plain.verdict == "fail"
 
 
+@pytest.mark.slow
 def test_units_are_counted_again_beside_another_training_table(suite: Path, tmp_path: Path) -> None:
     first = plm.run(suite, on="inline")
     rows_of(1)[:90].write_parquet(tmp_path / "train.parquet")

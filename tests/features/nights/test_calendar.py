@@ -154,6 +154,7 @@ def test_a_window_is_all_intervals_that_lie_within_it(
     assert window == walked
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("every", [3, 4, 6, 8, 12])
 @pytest.mark.parametrize("zone", ["Europe/Paris", "America/New_York"])
 @pytest.mark.parametrize("month", [3, 10])

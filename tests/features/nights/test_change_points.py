@@ -261,6 +261,7 @@ def test_the_pattern_of_the_week_or_of_the_day_is_no_change(every: str, period: 
     assert (changes["level"] - changes["level_before"]).item() == pytest.approx(0.1, abs=0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 6, 8, 12])
 def test_day_and_night_are_no_change_in_the_first_days(count: int) -> None:
     place = np.arange(96 // count)

@@ -89,6 +89,7 @@ def test_one_interval_is_no_history(nights: Nights) -> None:
     assert "history" not in dir(plm.evaluate(frame, label="y", models="p", metrics=["brier"]).plot)
 
 
+@pytest.mark.slow
 def test_a_control_band_is_that_of_the_gate(nights: Nights) -> None:
     nights.write_suite(gates=[{"metric": "roc_auc", "within": {"sd": 3, "last": 3, "min_intervals": 3}}])
     for number in range(5):

@@ -139,6 +139,7 @@ def test_a_slice_of_one_night_alone_has_no_part_within(tmp_path: Path) -> None:
         assert (part["value"], part["lower"], part["upper"]) == (0.0, 0.0, 0.0)
 
 
+@pytest.mark.slow
 def test_slice_sets_that_are_not_decomposed_change_nothing(tmp_path: Path) -> None:
     slices = {
         "before": {"column": "w"},
@@ -165,7 +166,7 @@ def test_smaller_slices_are_in_the_rest(tmp_path: Path, monkeypatch: pytest.Monk
     assert "rest has 1 smaller slices" in seen["n"]["note"]
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize(("reference", "excluded"), [("previous", []), ({"window": "2d"}, ["n"])])
 def test_the_interval_of_all_parts_is_that_of_the_comparison(
     tmp_path: Path, reference: Any, excluded: list[str]
@@ -284,6 +285,7 @@ def test_reports_show_parts_with_what_bins_cost(tmp_path: Path) -> None:
     assert ">shapley<" in page
 
 
+@pytest.mark.slow
 def test_shares_of_single_columns_stand_beside_all_slices(tmp_path: Path) -> None:
     result = evaluated(tmp_path, 3)
     before, after = (

@@ -403,6 +403,7 @@ def test_weights_exact_sums_and_rows_of_their_own(arguments: dict[str, Any]) -> 
     assert any("g=" in slice_ for slice_ in found["slice"])
 
 
+@pytest.mark.slow
 def test_a_reproducible_search_of_far_slices_is_the_same_in_any_order() -> None:
     rows = far_table((0.0, 1e8, 3e8))
     orders = [rows, *(rows.sample(fraction=1.0, shuffle=True, seed=seed) for seed in range(3))]

@@ -79,6 +79,7 @@ def test_processes_give_the_same(files: list[str]) -> None:
     assert_frame_equal(processes.found_slices, inline.found_slices, check_exact=True)
 
 
+@pytest.mark.slow
 def test_months_add_in_any_order(files: list[str], tmp_path: Path) -> None:
     """States with the constants of one over all rows, merged by two, and these merged."""
     constants = plm.state(files, **arguments())

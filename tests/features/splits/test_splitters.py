@@ -276,6 +276,7 @@ def test_folds_of_keys_are_refused_where_one_is_empty_and_else_complete(keys: li
         assert found.group_by("id").agg(pl.col("fold").n_unique())["fold"].max() == 1
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(st.integers(2, 30), st.integers(2, 4), st.integers(2, 5))
 def test_inner_folds_have_rows_to_train_on_in_every_outer_fold(rows: int, outer: int, inner: int) -> None:

@@ -18,7 +18,7 @@ from plmetrics.states.state_format import BLOCK, CELL, Head, Part, SavedState
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-quick = settings(phases=(Phase.explicit, Phase.generate), max_examples=40)
+quick = settings(phases=(Phase.explicit, Phase.generate), max_examples=20)
 CELLS, KEYS, NAMES = 5, np.array([3, 4, 9, 11, 20, 21, 40], dtype=np.uint64), ["n", "weight", "m|tp"]
 PARTS = (Part("cells", (0,)), Part("sums", (0,), columns=(CELL, BLOCK, *NAMES)))
 HEAD = Head("t", {}, "", {}, "", {}, PARTS, "", {}, ((),))

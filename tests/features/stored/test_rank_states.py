@@ -71,6 +71,7 @@ def test_months_of_days_have_the_intervals_of_one_run(merged):
     assert (difference["upper"] < 0).all()
 
 
+@pytest.mark.slow
 def test_weights_add_the_same_to_the_last_bit():
     rows = table(600).with_columns(w=pl.col("y") + 0.3)
     suite = {**SUITE, "weight": "w", "reproducible": True, "uncertainty": None, "compare": None}

@@ -24,6 +24,7 @@ def compared(now: pl.DataFrame, before: pl.DataFrame, gates: Any = ()) -> plm.Re
     return plm.evaluate(now, compare=compare, gates=gates, **given)
 
 
+@pytest.mark.slow
 def test_totals_are_compared_over_as_many_rows_only() -> None:
     gate = {"metric": "loss", "against": {"run": True}, "no_worse_than": 5, "using": "interval"}
     result = compared(table(3000, 0.0, 1), table(2000, 0.0, 2), [gate])

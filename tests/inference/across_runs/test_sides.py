@@ -127,6 +127,7 @@ def given_compared(given: dict[str, Any]) -> dict[str, Any]:
     return {"compare": {"slices": {"region": "all"}}} if analytic else {}
 
 
+@pytest.mark.slow
 def test_the_interval_is_narrower_than_that_of_independent_samples() -> None:
     frame = run_pairs_table(2000)
     before = evaluated(frame, {"m": "old"})

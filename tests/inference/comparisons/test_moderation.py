@@ -14,8 +14,8 @@ from plmetrics.inference.comparisons.independent import Sample as Independent
 from plmetrics.inference.comparisons.independent import independent_difference
 from plmetrics.inference.comparisons.moderation import SampleErrors, widen
 
-SIZES = (10, 10, 15, 20, 20, 30, 40, 50, 80, 100, 150, 200, 2000)
-TABLES = 600 if THOROUGH else 80
+SIZES = (10, 10, 15, 20, 20, 30, 40, 50, 80, 100, 150, 200, 1000)
+TABLES = 600 if THOROUGH else 60
 NAMES = ("brier", "log_loss", "average_precision", "roc_auc", "f1", "accuracy")
 
 
@@ -69,7 +69,7 @@ def rows(seed: int, sizes: tuple[int, ...] = SIZES, harder: float = 0.0) -> pl.D
 def compared(frame: pl.DataFrame, against: str = "rest", **keywords: Any) -> pl.DataFrame:
     asked: dict[str, Any] = {
         "metrics": NAMES,
-        "uncertainty": {"replicates": 400, "seed": 3},
+        "uncertainty": {"replicates": 200, "seed": 3},
         "compare": {"slices": {"g": [against]}},
     }
     return plm.evaluate(frame, label="y", models="p", slices=["g"], **(asked | keywords)).comparisons

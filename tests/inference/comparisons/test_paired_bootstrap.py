@@ -68,7 +68,7 @@ def test_swapping_the_models_mirrors_everything() -> None:
 finite = st.floats(-1e3, 1e3)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(finite, st.lists(finite, min_size=3, max_size=20), st.integers(2, 2000), st.floats(0.01, 0.999))
 def test_p_is_below_the_level_exactly_when_the_interval_excludes_0(
     value: float, drawn: list[float], blocks: int, level: float

@@ -83,6 +83,7 @@ def test_cells_are_searched_together(monkeypatch: pytest.MonkeyPatch) -> None:
         np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_shift() -> None:
     rng = np.random.default_rng(3)
     held = 0

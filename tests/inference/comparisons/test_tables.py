@@ -617,7 +617,7 @@ def covariance_of_areas(label: np.ndarray, *scores: np.ndarray) -> tuple[np.ndar
     return 1 - areas, total
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["delong", "auto"])
 def test_areas_are_compared_by_the_method_of_their_intervals_whether_its_test_is_asked_for_or_not(
     method: str,

@@ -146,7 +146,7 @@ def test_bands_in_slices_and_with_weights_are_those_of_the_rows_there():
 @pytest.mark.parametrize("exact", [None, False], ids=["rows", "grid"])
 def test_bands_hold_the_true_curve(exact):
     """Scores of a Beta(1, 2) without and a Beta(2, 2) with the label, three in ten of which have it."""
-    turns, rows = (1000, 1000) if THOROUGH else (80, 1000)
+    tables, rows = (1000, 1000) if THOROUGH else (80, 1000)
     grid = np.linspace(0, 1, 20_001)
     fpr, recall = beta.sf(grid, 1, 2)[::-1], beta.sf(grid, 2, 2)[::-1]
     share = 0.3 * recall + 0.7 * fpr
@@ -156,17 +156,17 @@ def test_bands_hold_the_true_curve(exact):
         "gain": (share, recall),
         "lift": (share, recall / np.maximum(share, 1e-300)),
     }
-    held = {name: [] for name in CURVES}
     rng = np.random.default_rng(0)
-    for turn in range(turns):
-        y = rng.random(rows) < 0.3
-        table = pl.DataFrame({"y": y, "p": rng.beta(1 + y, 2)})
-        found = curves(table, exact=exact, uncertainty={"replicates": 200, "seed": turn})
-        for name, (x, value) in true.items():
-            own = found.filter(curve=name)
+    y = rng.random(tables * rows) < 0.3
+    table = pl.DataFrame({"y": y, "p": rng.beta(1 + y, 2), "g": np.repeat(np.arange(tables), rows)})
+    asked = {"slices": "g", "curves": [{"curve": name, "slices": "g"} for name in CURVES]}
+    found = curves(table, exact=exact, uncertainty={"replicates": 200}, **asked).filter(slice_set="g")
+    for name, (x, value) in true.items():
+        inside = []
+        for own in found.filter(curve=name).partition_by("slice"):
             at = np.searchsorted(own["x"].to_numpy(), [0.1, 0.3, 0.6])
             lower, upper, places = (own[column].to_numpy()[at] for column in ("lower", "upper", "x"))
             expected = np.interp(places, x, value)
-            held[name].append((lower <= expected) & (expected <= upper))
-    for name, inside in held.items():
+            inside.append((lower <= expected) & (expected <= upper))
+        assert len(inside) == tables
         assert np.mean(inside) == pytest.approx(0.95, abs=0.015 if THOROUGH else 0.045), name

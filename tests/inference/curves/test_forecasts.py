@@ -151,7 +151,7 @@ def test_independent_rows_have_wilson_intervals() -> None:
         assert (row["lower"] * width, row["upper"] * width) == pytest.approx((test.low, test.high))
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize("column", ["u", None])
 def test_units_and_weights_have_percentiles_of_the_bootstrap(column: str | None) -> None:
     rows = table(2000)
@@ -223,6 +223,7 @@ def test_many_members_share_bins() -> None:
     np.testing.assert_allclose(found["y"], expected / 3000 / widths)
 
 
+@pytest.mark.slow
 def test_states_add_up_to_the_curves_of_all_rows() -> None:
     rows = table(whole=True)
     asked = [{"curve": name, "slices": "g"} for name in NAMES]

@@ -37,7 +37,7 @@ def test_values_are_those_of_the_definition(decimals, weight, exact):
         np.testing.assert_allclose(on_all["y"], [benefit(y, p >= 0, w, t) for t in ts], atol=1e-12)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @EXACT
 def test_bands_are_those_of_a_bootstrap(exact):
     table = probability_sample(2_000, seed=2)

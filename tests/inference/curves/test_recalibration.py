@@ -47,7 +47,7 @@ def test_knots_are_those_of_scikit_learn(rows, decimals, weight, exact):
         assert pieces["n"].to_list() == [int(np.isclose(fitted, y, atol=1e-9).sum()) for y in pieces["y"]]
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @EXACT
 def test_bands_are_about_those_of_a_bootstrap(exact):
     table = probability_sample(2_000, seed=2, power=1.5)

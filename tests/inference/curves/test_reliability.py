@@ -178,6 +178,7 @@ def test_odd_tables(exact):
     assert dropped.filter(slice="all")["n"].to_list() == [1, 1, 1, 0, 1, 0]
 
 
+@pytest.mark.slow
 def test_merged_states_have_the_histogram_of_all_rows():
     table = histogram_sample(1_000, seed=5)
     given = {"label": "y", "metrics": ["accuracy"], "curves": ["score_histogram", "net_benefit"]}

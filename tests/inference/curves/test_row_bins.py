@@ -127,6 +127,7 @@ def test_states_with_bins_of_their_own_do_not_add() -> None:
         plm.merge(one, other)
 
 
+@pytest.mark.slow
 def test_bins_of_many_rows_end_near_the_quantiles_and_hold_their_rows() -> None:
     rows = regression(20_000)
     found = plm.evaluate(rows, **asked("regression")).curves
@@ -152,6 +153,7 @@ def test_bins_of_many_rows_end_near_the_quantiles_and_hold_their_rows() -> None:
             assert (errors < row["y"]).mean() == pytest.approx(float(row["class"]), abs=0.02)
 
 
+@pytest.mark.slow
 def test_quantiles_of_residuals_are_close_in_the_tails() -> None:
     rows = regression(20_000)
     own = plm.evaluate(rows, **asked("regression")).curves.filter(curve="residual_qq", slice="all", model="a")
@@ -162,6 +164,7 @@ def test_quantiles_of_residuals_are_close_in_the_tails() -> None:
     assert (own["x"][0], own["x"][-1]) == pytest.approx(stats.norm.ppf([0.5 / 20_000, 1 - 0.5 / 20_000]))
 
 
+@pytest.mark.slow
 def test_bands_of_effects_in_wide_bins_are_those_of_narrow_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     """Bins by block are wider where there are many rows; bands are moved by what that makes of all rows."""
     rows = effects(3000)
@@ -308,7 +311,7 @@ def test_other_curves_have_no_metric() -> None:
         plm.evaluate(table(), label="y", models=["a"], curves=[{"curve": "roc", "metric": "ndcg"}])
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize("few", [True, False])
 def test_states_of_shards_give_what_a_run_over_all_queries_gives(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, few: bool

@@ -232,7 +232,7 @@ def test_no_slices() -> None:
 ranges = st.sampled_from([(0.0, 1.0), (-1.0, 1.0), (0.0, INFINITY), (-INFINITY, INFINITY), (-INFINITY, 1.0)])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     st.sampled_from(KINDS),
     st.sampled_from(FORMS),

@@ -11,9 +11,9 @@ from plmetrics.report.charts.index import charts
 pytestmark = pytest.mark.slow
 SCREENS = [
     (390, "dark", "screen", 1),
-    (390, "light", "print", 2),
-    (1280, "light", "screen", 2),
-    (1280, "dark", "print", 2),
+    (390, "light", "print", 3),
+    (1280, "light", "screen", 3),
+    (1280, "dark", "print", 3),
 ]
 """Width, scheme and medium; unless all are asked for, every which page is opened."""
 DRAWN: set[str] = set()

@@ -254,6 +254,7 @@ def test_nothing_that_is_written_holds_a_credential(store, tmp_path, monkeypatch
     assert f"s3://{BUCKET}/t" in (folder / "run.json").read_text()
 
 
+@pytest.mark.slow
 def test_a_night_knows_objects_again_and_sees_what_a_lagging_listing_left_out(store, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     suite = {

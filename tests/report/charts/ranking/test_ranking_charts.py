@@ -240,6 +240,7 @@ def test_a_lone_threshold_is_shown_as_a_point():
         assert len([mark for mark in marks if mark.kind == "symbol"]) == points, chart
 
 
+@pytest.mark.slow
 def test_descriptions_tell_what_there_is_to_see(result, frame):
     label = frame["y"].to_numpy()
     for name, column in (("challenger a.b", "q"),):

@@ -27,7 +27,7 @@ def piece(request, monkeypatch):
 
 
 @pytest.mark.exhaustive
-@settings(phases=(Phase.explicit, Phase.generate), max_examples=40)
+@settings(phases=(Phase.explicit, Phase.generate))
 @given(st.integers(0, 120), st.integers(1, 60), st.integers(1, 5), st.floats(0, 1), st.integers(0, 2**20))
 def test_areas_are_those_of_scikit_learn(rows, scores, slices, share, seed):
     rng = np.random.default_rng(seed)

@@ -16,7 +16,7 @@ from plmetrics.states.scores.exact.complement_points import SetOrder
 from plmetrics.states.scores.exact.ranges import SlicedPoints, add_range
 from plmetrics.states.scores.exact.sorted_rows import SortedRows
 
-few = settings(phases=(Phase.explicit, Phase.generate), max_examples=40, deadline=None)
+few = settings(phases=(Phase.explicit, Phase.generate))
 SLICES, CELLS, MOST_PIECES = 3, 5, 25
 TEXTS = ["roc_auc", "average_precision", "ks", "recall_at_k(k=3)", "precision_at_recall(recall=0.6)"]
 METRICS = [plm.metric(text) for text in TEXTS]

@@ -15,7 +15,7 @@ from plmetrics.states.scores.exact import point_rows
 from plmetrics.states.scores.exact.point_rows import BlockDraws, PointRows, slice_groups
 from plmetrics.states.scores.exact.sorted_rows import SortedRows
 
-few = settings(phases=(Phase.explicit, Phase.generate), max_examples=25)
+few = settings(phases=(Phase.explicit, Phase.generate))
 BLOCKS, SLICES = 6, 5
 FORMULAS = {"roc_auc": roc_auc, "average_precision": average_precision, "ks": ks}
 METRICS = [plm.metric(name) for name in FORMULAS]

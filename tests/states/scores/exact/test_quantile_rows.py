@@ -53,7 +53,7 @@ def read(sliced, level):
     return out
 
 
-@settings(phases=(Phase.explicit, Phase.generate), max_examples=60, deadline=None)
+@settings(phases=(Phase.explicit, Phase.generate))
 @given(
     st.integers(0, 400),
     st.integers(1, 300),

@@ -16,7 +16,7 @@ from plmetrics.states.scores.exact.class_rows import ByCell
 from plmetrics.states.scores.exact.ranges import SetPoints, SlicedPoints, add_range
 from plmetrics.states.scores.exact.sorted_rows import SortedRows
 
-few = settings(phases=(Phase.explicit, Phase.generate), max_examples=40, deadline=None)
+few = settings(phases=(Phase.explicit, Phase.generate))
 SLICES, CELLS = 4, 6
 WHOLE = (1 << 15, 1 << 17)
 MOST_PIECES = 25

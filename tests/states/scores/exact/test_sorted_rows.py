@@ -17,7 +17,7 @@ from plmetrics.states.scores.exact.packed_rows import PackedRows
 from plmetrics.states.scores.exact.sorted_rows import SortedRows
 from plmetrics.states.scores.sliced_scores import Binning
 
-few = settings(phases=(Phase.explicit, Phase.generate), max_examples=25)
+few = settings(phases=(Phase.explicit, Phase.generate))
 SLICES, BLOCKS = 4, 6
 FORMULAS = {"roc_auc": roc_auc, "average_precision": average_precision, "ks": ks}
 METRICS = [plm.metric(name) for name in FORMULAS]

@@ -21,7 +21,7 @@ from plmetrics.states.scores.grid.roll_up import rolled_up
 from plmetrics.states.scores.grid.sliced_grid import SlicedGrid
 from plmetrics.states.scores.sliced_scores import Binning
 
-few = settings(phases=(Phase.explicit, Phase.generate), max_examples=30)
+few = settings(phases=(Phase.explicit, Phase.generate))
 METRICS = [plm.metric(name) for name in ("roc_auc", "gini", "average_precision", "ks")]
 SLICES = 3
 
