@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from plmetrics.suite.model import Suite
 
 _MOST_QUERIES = 0.5
+_LARGEST_WEIGHT = 1e140
+"""The largest sum of weights, and one over the least, that has a square with all its digits."""
 
 
 def run_warnings(plan: RunPlan, aggregated: Aggregates, metrics: pl.DataFrame) -> list[str]:
@@ -54,9 +56,23 @@ def state_warnings(plan: RunPlan, aggregated: Aggregates, metrics: pl.DataFrame)
     suite, facts = plan.request.suite, run_facts(plan, aggregated)
     return [
         *_of_gates(suite),
+        *_far_weights(plan, aggregated.sums),
         *misleading_metrics(suite, facts, _short_queries(plan, aggregated.sums, facts)),
         *_of_treatment(plan, aggregated),
         *_by_value(suite, facts, metrics),
+    ]
+
+
+def _far_weights(plan: RunPlan, sums: Sequence[SumsState]) -> list[str]:
+    """Warning of weights whose products lose digits, or overflow."""
+    with np.errstate(over="ignore"):
+        totals = [float(sums[0].columns[f"{prefix}weight"].sum()) for prefix in plan.populations().values()]
+    far = [total for total in totals if total and not 1 / _LARGEST_WEIGHT < total < _LARGEST_WEIGHT]
+    if not far:
+        return []
+    return [
+        f"weights add up to {far[0]:.2g}, and products of such numbers are no numbers of 64 bits: metrics of pairs of "
+        "rows, such as roc_auc, are wrong or without a value; multiply all weights by one constant (derive)"
     ]
 
 

@@ -515,6 +515,16 @@ def test_no_outcome_is_its_own_covariate(options: dict[str, Any]) -> None:
         readout(TABLE, ["bought", "spent"], **options)
 
 
+def test_two_columns_that_adjust_a_mean_are_told_to_be_a_ratio() -> None:
+    before = TABLE.with_columns(before=pl.col("spent") + 1.0, views=pl.lit(2.0) + pl.col("bought"))
+    with pytest.warns(
+        plm.PlmetricsWarning, match=r"'spent' .* one covariate, the ratio before / views, not by two"
+    ):
+        readout(before, covariate=["before", "views"])
+    rate = {"rate": ("spent", "bought")}
+    readout(before, [], ratio=rate, covariate={"rate": ["before", "views"]})  # a warning is an error
+
+
 def test_an_outcome_may_be_the_covariate_of_another() -> None:
     found = readout(TABLE, ["bought", "spent"], covariate={"spent": "bought"})
     assert set(found.filter(outcome="spent")["test"]) == {"cuped_t"}
