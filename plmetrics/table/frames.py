@@ -142,7 +142,7 @@ def _from_pandas(data: Any) -> pl.DataFrame:
     with needs_extra("pandas", "reading a pandas DataFrame"):
         texts = _with_texts(data)
         try:
-            frame = pl.from_pandas(texts)
+            frame: pl.DataFrame = pl.from_pandas(texts)
         except _FAULTS:
             frame = pl.DataFrame([_series(str(name), texts[name], pl.from_pandas) for name in texts.columns])
     return frame
