@@ -43,6 +43,7 @@ def run_warnings(plan: RunPlan, aggregated: Aggregates, metrics: pl.DataFrame) -
     """Warnings of a run: a class without rows, incompatible gates, misleading metrics and values."""
     return [
         *models_of_the_label(plan.view),
+        *_hidden_columns(plan.request.view),
         *_left_out_labels(plan.view),
         *_alike_classes(plan.view),
         *_no_positives(plan, aggregated.sums),
@@ -104,6 +105,29 @@ def models_of_the_label(view: TableView) -> list[str]:
         if any(
             column == roles.label and part not in model.derivations for part, column in model.columns.items()
         )
+    ]
+
+
+def _hidden_columns(view: TableView) -> list[str]:
+    """Warnings of columns with the name of a role, in expressions of metrics: these read the role."""
+    texts = {metric.name: [*metric.row_expressions().values()] for metric in view.suite.metrics}
+    if not any(texts.values()):
+        return []
+    from plmetrics.catalogue.custom import ROLES
+
+    own = {view.roles.label, view.roles.weight}
+    for model in view.roles.models.values():
+        own |= {*model.columns.values(), model.label, model.weight or None}
+    read = {
+        name: {column for text in of_one for column in compile_row(text).columns}
+        for name, of_one in texts.items()
+    }
+    return [
+        f"metric '{name}' reads the role {role}, not the column '{role}' of the table: to read the column, derive one "
+        f"of another name from it"
+        for name, columns in read.items()
+        for role in ROLES
+        if role in columns & set(view.schema) - own
     ]
 
 
@@ -336,6 +360,7 @@ def sample_warnings(request: Request) -> list[str]:
     """
     warnings = [
         *models_of_the_label(request.view),
+        *_hidden_columns(request.view),
         *_left_out_labels(request.view),
         *_of_gates(request.suite),
     ]

@@ -48,6 +48,21 @@ def test_weights_whose_products_are_no_numbers_are_told(scale: float, warned: bo
         assert result.metrics["value"].item() == pytest.approx(roc_auc_score(y, p, sample_weight=w))
 
 
+def test_columns_that_a_role_hides_are_told() -> None:
+    """A table of patients has their weight; expressions see that of a row, which is 1."""
+    rows = pl.DataFrame({"y": [0, 1] * 4, "p": [0.2, 0.7] * 4, "weight": [60.0, 95.0] * 4})
+    heavy = {"name": "heavy", "mean": "weight > 80"}
+    found = plm.evaluate(rows, label="y", models="p", metrics=[heavy])
+    assert found.metrics["value"].item() == 0
+    (words,) = (text for text in found.warnings if "reads the role" in text)
+    assert words.startswith("metric 'heavy' reads the role weight, not the column 'weight'")
+    derived = {"derive": {"mass": "weight"}, "metrics": [heavy | {"mean": "mass > 80"}]}
+    assert plm.evaluate(rows, label="y", models="p", **derived).metrics["value"].item() == 0.5
+    for roles in ({"weight": "weight"}, {"models": {"m": "weight"}, "task": "regression"}):
+        asked = {"label": "y", "models": "p", "metrics": [heavy], **roles}
+        assert not [text for text in plm.evaluate(rows, **asked).warnings if "reads the role" in text]  # type: ignore[arg-type]
+
+
 QUERIES = pl.DataFrame(
     {"q": np.repeat(np.arange(50), 8), "y": [0, 1] * 200, "p": np.random.default_rng(1).random(400)}
 )
