@@ -48,7 +48,8 @@ class LabelShare(RowMean):
 
 
 register_for(("binary", "multiclass", "multilabel", "regression", "quantile"), LabelShare)
-register_for(("ranking",), LabelShare, needs=Queries(()))  # Of its rows, queries, no further number is read.
+# Of its rows, queries, no further number is read.
+register_for(("ranking",), LabelShare, needs=Queries((), of_labels=True))
 register_for(("uplift",), LabelShare)
 
 
@@ -72,7 +73,9 @@ def reads_score(metric: Metric, rows: Rows) -> bool:
     >>> [reads_score(plm.metric(name), rows) for name in ("prevalence", "accuracy", "roc_auc")]
     [False, True, True]
     """
-    if not isinstance(metric.needs, Sums) or isinstance(metric.needs, Queries):
+    if isinstance(metric.needs, Queries):
+        return not metric.needs.of_labels
+    if not isinstance(metric.needs, Sums):
         return True
     predicted = {part_column(rows.model, part) for part in rows.parts} | set(rows.score.meta.root_names())
     atoms = (atom for part in metric.atoms().values() for atom in as_tuple(part))

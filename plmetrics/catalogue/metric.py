@@ -23,7 +23,7 @@ from plmetrics.catalogue.parameters import (
 from plmetrics.catalogue.variation import faint, square_sums
 from plmetrics.core import ops
 from plmetrics.core.errors import ConfigError
-from plmetrics.states.expressions import column_operand, point_expression, sum_expressions
+from plmetrics.states.expressions import column_operand, of_sound_rows, point_expression, sum_expressions
 
 if TYPE_CHECKING:
     from plmetrics.core.names import SuitePath
@@ -347,8 +347,8 @@ class Metric:
     ) -> pl.Expr:
         """The metric as one Polars expression, for `select` and `group_by().agg()`.
 
-        `label` is 0/1 or boolean for binary tasks, a number for regression; rows with a null in any of the
-        three are not skipped: clean them first. Undefined values are null. `weight` multiplies each row.
+        `label` is 0/1 or boolean for binary tasks, a number for regression. Undefined values are null, and so are
+        those of a group with a null, NaN, infinite number or negative weight. `weight` multiplies each row.
 
         Raises:
             ConfigError: the metric has no such form, which `evaluate` computes; or an argument is no column.
@@ -368,7 +368,8 @@ class Metric:
         else:
             msg = f"{self.name} has no expression form; use plmetrics.evaluate"
             raise ConfigError(msg)
-        return value.alias(self.text)
+        read = None if self.needs_label is False else labels
+        return of_sound_rows(value, read, scores, weights, binary=self.task == "binary").alias(self.text)
 
     def _or_null(self, state: Any) -> pl.Expr:
         value: pl.Expr = self.finalise(state)

@@ -52,11 +52,13 @@ class Sums(Need):
 class Queries(Sums):
     """Sums over the queries of a ranking, of numbers of each query.
 
-    `gain` is how labels are gains, which are 0 or more: `linear`, or 2 to the power of them (`exponential`).
+    `gain` is how labels are gains, which are 0 or more: `linear`, or 2 to the power of them (`exponential`). With
+    `of_labels` no order is read: the numbers are facts of the queries, whatever the model.
     """
 
     values: tuple[QueryValue, ...]
     gain: str | None = None
+    of_labels: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,15 @@ SUITE_NAMES = "it names a folder: use letters, digits, dots, hyphens and undersc
 RESERVED_PREFIX = "@@"
 """Beginning of the names of columns that are added beside those of the data, which no column of the data may have."""
 RESERVED_SLICE_SETS = frozenset({"overall", "all", "other"})
+_SQL_WORDS = (
+    " alter analyze and any as between call case cluster create cross current_catalog current_date current_time "
+    " current_timestamp current_user distinct distribute drop else end except execute exists explain false fetch for "
+    " force from glob grant group having if ilike inner insert install intersect interval into join lateral like limit "
+    " localtime localtimestamp map not notnull null offset on only optimize or order outer partitioned_by positional "
+    " prepare qualify regexp rename reset returning revoke rlike rollback select session_user sort struct summarize "
+    " tablesample then trim true uncache union user using vacuum values view when where with xor "
+)
+"""Words that row expressions, or Polars' SQL, do not read as a column's name without quotes."""
 WITHIN = "within"
 """Prefix of a slice set that crosses groups with the levels within which they are compared."""
 
@@ -143,12 +152,22 @@ def function_of(place: str) -> Callable[..., object]:
 
 
 def sql_name(column: str) -> str:
-    """A column as an SQL expression names it.
+    """A column as an SQL expression names it, in quotes where it needs them.
 
-    >>> sql_name("label"), sql_name("is good")
-    ('label', '"is good"')
+    >>> sql_name("label"), sql_name("is good"), sql_name("case")
+    ('label', '"is good"', '"case"')
     """
-    return column if column.isidentifier() and column.isascii() else '"' + column.replace('"', '""') + '"'
+    plain = column.isidentifier() and column.isascii() and f" {column.lower()} " not in _SQL_WORDS
+    return column if plain else quoted_name(column)
+
+
+def quoted_name(column: str) -> str:
+    """A column as any SQL expression can name it: in quotes.
+
+    >>> quoted_name('the "real" one')
+    '"the ""real"" one"'
+    """
+    return '"' + column.replace('"', '""') + '"'
 
 
 def number_text(value: float) -> str:

@@ -35,12 +35,15 @@ if TYPE_CHECKING:
     from plmetrics.suite.model import Suite
 
 _MOST_QUERIES = 0.5
+_LARGEST_WEIGHT = 1e140
+"""The largest sum of weights, and one over the least, that has a square with all its digits."""
 
 
 def run_warnings(plan: RunPlan, aggregated: Aggregates, metrics: pl.DataFrame) -> list[str]:
     """Warnings of a run: a class without rows, incompatible gates, misleading metrics and values."""
     return [
         *models_of_the_label(plan.view),
+        *_hidden_columns(plan.request.view),
         *_left_out_labels(plan.view),
         *_alike_classes(plan.view),
         *_no_positives(plan, aggregated.sums),
@@ -54,9 +57,23 @@ def state_warnings(plan: RunPlan, aggregated: Aggregates, metrics: pl.DataFrame)
     suite, facts = plan.request.suite, run_facts(plan, aggregated)
     return [
         *_of_gates(suite),
+        *_far_weights(plan, aggregated.sums),
         *misleading_metrics(suite, facts, _short_queries(plan, aggregated.sums, facts)),
         *_of_treatment(plan, aggregated),
         *_by_value(suite, facts, metrics),
+    ]
+
+
+def _far_weights(plan: RunPlan, sums: Sequence[SumsState]) -> list[str]:
+    """Warning of weights whose products lose digits, or overflow."""
+    with np.errstate(over="ignore"):
+        totals = [float(sums[0].columns[f"{prefix}weight"].sum()) for prefix in plan.populations().values()]
+    far = [total for total in totals if total and not 1 / _LARGEST_WEIGHT < total < _LARGEST_WEIGHT]
+    if not far:
+        return []
+    return [
+        f"weights add up to {far[0]:.2g}, and products of such numbers are no numbers of 64 bits: metrics of pairs of "
+        "rows, such as roc_auc, are wrong or without a value; multiply all weights by one constant (derive)"
     ]
 
 
@@ -88,6 +105,29 @@ def models_of_the_label(view: TableView) -> list[str]:
         if any(
             column == roles.label and part not in model.derivations for part, column in model.columns.items()
         )
+    ]
+
+
+def _hidden_columns(view: TableView) -> list[str]:
+    """Warnings of columns with the name of a role, in expressions of metrics: these read the role."""
+    texts = {metric.name: [*metric.row_expressions().values()] for metric in view.suite.metrics}
+    if not any(texts.values()):
+        return []
+    from plmetrics.catalogue.custom import ROLES
+
+    own = {view.roles.label, view.roles.weight}
+    for model in view.roles.models.values():
+        own |= {*model.columns.values(), model.label, model.weight or None}
+    read = {
+        name: {column for text in of_one for column in compile_row(text).columns}
+        for name, of_one in texts.items()
+    }
+    return [
+        f"metric '{name}' reads the role {role}, not the column '{role}' of the table: to read the column, derive one "
+        f"of another name from it"
+        for name, columns in read.items()
+        for role in ROLES
+        if role in columns & set(view.schema) - own
     ]
 
 
@@ -320,6 +360,7 @@ def sample_warnings(request: Request) -> list[str]:
     """
     warnings = [
         *models_of_the_label(request.view),
+        *_hidden_columns(request.view),
         *_left_out_labels(request.view),
         *_of_gates(request.suite),
     ]

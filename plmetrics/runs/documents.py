@@ -24,7 +24,7 @@ RECORD: Shape = {
     "warnings": [str],
     "versions": {str: (str, int)},
     "constants": {"blocks": ({"units": (int, None), "modulus": (int, None)}, None)},
-    "rows": {str: (int, None, {str: (int, None)})},
+    "rows": {str: (int, None, {str: int})},
     "find_slices": {str: object},
     "references": {
         str: {"run": (str, None), "intervals": [str], "passed_over": [{"run!": str, "reason!": str}]}

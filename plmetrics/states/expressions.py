@@ -85,6 +85,22 @@ def point_expression(
     return value
 
 
+def of_sound_rows(
+    value: pl.Expr, label: pl.Expr | None, score: pl.Expr, weight: pl.Expr | None, *, binary: bool
+) -> pl.Expr:
+    """The value of a group, null where a row has none of the numbers that it needs.
+
+    Polars takes NaN for a score above all others, and sums pass over nulls.
+    """
+    sound = [score.cast(pl.Float64).is_finite()]
+    if label is not None:
+        number = label.cast(pl.Float64)
+        sound.append((number == 0) | (number == 1) if binary else number.is_finite())
+    if weight is not None:
+        sound.append(weight.cast(pl.Float64).is_finite() & (weight >= 0))
+    return pl.when(pl.all_horizontal(sound).fill_null(value=False).all()).then(value)
+
+
 def _canonical(label: pl.Expr, score: pl.Expr, weight: pl.Expr | None) -> tuple[Rows, pl.Expr | None]:
     label = label.cast(pl.Float64)
     score = score.cast(pl.Float64)

@@ -223,9 +223,9 @@ def number_cells(frame: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
 
 
 def frame_text(frame: pl.DataFrame) -> str:
-    """Text of a small frame, such as an empty one in place of a schema."""
+    """Text of a small frame, such as an empty one in place of a schema; without Python objects, which no file holds."""
     buffer = io.BytesIO()
-    frame.rechunk().write_ipc(buffer)
+    frame.select(pl.exclude(pl.Object)).rechunk().write_ipc(buffer)
     return base64.b64encode(buffer.getvalue()).decode()
 
 

@@ -250,7 +250,7 @@ def sum_column(model: str, key: str, population: str = "") -> str:
     >>> sum_column("m", "hits"), sum_column("m", "hits", "m|"), sum_column("m", "hits", "scored|")
     ('m|hits', 'm|hits', 'm|scored|hits')
     """
-    return f"{model}|{SCORED}{key}" if population.endswith(SCORED) else f"{model}|{key}"
+    return f"{model}|{SCORED}{key}" if population in {SCORED, f"{model}|{SCORED}"} else f"{model}|{key}"
 
 
 def as_tuple(part: Atom | tuple[Atom, ...]) -> tuple[Atom, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Sized
+from collections.abc import Callable, Mapping, Sequence, Sized
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,6 @@ from polars.exceptions import PanicException, PolarsError
 
 from plmetrics.core.errors import ConfigError, DataError, Problem, needs_extra
 from plmetrics.core.names import name_list
-from plmetrics.table.common_types import unnamed_zone
 
 _PANDAS = ("pandas", "DataFrame")
 _COLUMN = ("pandas", "Series")
@@ -24,18 +23,18 @@ _SINGLE = (("polars", "Series"), _COLUMN, ("pyarrow", "ChunkedArray"), ("pyarrow
 _FAULTS = (PolarsError, PanicException, ValueError, TypeError, OverflowError, NotImplementedError)
 """What Polars raises of values that it has no type for."""
 
-_PLAIN = "give its values one plain type, astype(float) for numbers or astype(str) for texts, or leave the column out"
 _AS_TABLE = 'name the columns: plm.evaluate({"y": y, "A": scores}, label="y", models=["A"])'
 
 
 def as_frame(data: object) -> pl.DataFrame | pl.LazyFrame | None:
     """The table as a Polars frame; None where it is not a table in memory.
 
-    A pandas index is left out, and NaN in a pandas column is null.
+    A pandas index is left out, and NaN in a pandas column is null. A column of values that Polars has no type for is
+    one of Python objects, refused where it is read.
 
     Raises:
         ConfigError: a mapping whose values are no columns
-        DataError: a table has columns that Polars cannot hold, or columns differ in length
+        DataError: columns differ in length, or have one name
         EnvironmentFault: a pandas table needs pyarrow, which is not installed
     """
     if isinstance(data, (pl.DataFrame, pl.LazyFrame)):
@@ -55,11 +54,18 @@ def _from_library(data: Any, kinds: set[tuple[str, str]]) -> pl.DataFrame | None
         return _from_pandas(data)
     if not kinds.isdisjoint(_ARROW):
         _refuse_repeated_names("pyarrow table", data.schema.names)
-        parts = ((name, data.select([place])) for place, name in enumerate(data.schema.names))
-        frame = _convert(pl.from_arrow, data, "pyarrow table", parts)
+        try:
+            frame = pl.from_arrow(data)  # type: ignore[assignment]
+        except _FAULTS:
+            names = enumerate(data.schema.names)
+            frame = pl.DataFrame([_series(name, data.column(place), pl.from_arrow) for place, name in names])
         return frame
     if hasattr(data, "__arrow_c_stream__") and kinds.isdisjoint(_SINGLE):
-        frame = _convert(pl.DataFrame, data, kind_name(data))
+        try:
+            frame = pl.DataFrame(data)
+        except _FAULTS as error:
+            msg = f"the {kind_name(data)} cannot be read as a Polars table: {str(error).splitlines()[0]}"
+            raise DataError(msg) from error
         return frame
     return None
 
@@ -128,16 +134,17 @@ def _column(name: str, values: Any) -> pl.Series:
             whole = _column(name, array.data)
             return whole.zip_with(pl.Series(~np.ma.getmaskarray(array)), whole.clear(len(whole)))
         values = array.tolist() if array.dtype == object else np.asarray(array)
-    column: pl.Series = _convert(lambda values: pl.Series(name, values), values, f"column '{name}'")
-    return column
+    return _series(name, values, pl.Series)
 
 
 def _from_pandas(data: Any) -> pl.DataFrame:
     _refuse_repeated_names("pandas DataFrame", list(map(str, data.columns)))
     with needs_extra("pandas", "reading a pandas DataFrame"):
         texts = _with_texts(data)
-        parts = ((name, texts[[name]]) for name in texts.columns)
-        frame: pl.DataFrame = _convert(pl.from_pandas, texts, "pandas DataFrame", parts)
+        try:
+            frame: pl.DataFrame = pl.from_pandas(texts)
+        except _FAULTS:
+            frame = pl.DataFrame([_series(str(name), texts[name], pl.from_pandas) for name in texts.columns])
     return frame
 
 
@@ -161,21 +168,11 @@ def _is_span(values: Any) -> bool:
     return str(getattr(values, "dtype", values)).startswith(("period", "interval"))
 
 
-def _convert(convert: Any, data: Any, kind: str, parts: Iterable[tuple[Any, Any]] = ()) -> Any:
-    """Polars frame of a table of another library; `parts` are its columns, for the place of an error.
-
-    Raises:
-        DataError: Polars has no such values.
-    """
+def _series(name: str, values: Any, convert: Callable[[Any], Any]) -> pl.Series:
+    """A column, of Python objects where Polars has no type for its values."""
     try:
-        return convert(data)
-    except _FAULTS as error:
-        for name, part in parts:
-            try:
-                convert(part)
-            except _FAULTS as fault:
-                unread = f"cannot be read: {str(fault).splitlines()[0]}", _PLAIN
-                words, hint = unnamed_zone(fault) or unread
-                raise DataError(Problem(f"column '{name}' of the {kind} {words}", ("data",), hint)) from error
-        msg = f"the {kind} cannot be read as a Polars table: {str(error).splitlines()[0]}"
-        raise DataError(msg) from error
+        return pl.Series(name, convert(values))
+    except _FAULTS:
+        return pl.Series(
+            name, values.tolist() if hasattr(values, "tolist") else list(values), dtype=pl.Object
+        )

@@ -26,6 +26,8 @@ SAME_LEVEL = 1e-9
 BELOW_ZERO = "below 0, and normalise divides by the sum of a row"
 """Fault of logits, or logarithms, in place of probabilities that are to be normalised."""
 
+_PLAIN = "make its values of one: astype(float), astype(str), or dt.tz_convert('UTC') of times with an offset"
+
 LABEL = "@@label"
 WEIGHT = "@@weight"
 UNIT = "@@unit"
@@ -304,7 +306,7 @@ def require(schema: pl.Schema, name: str, role: str, path: tuple[str | int, ...]
     """The type of a column.
 
     Raises:
-        DataError: it is absent, and the message names the nearest one; or it has values of another library's type.
+        DataError: it is absent, and the message names the nearest one; or Polars has no type for its values.
     """
     if name not in schema:
         raise DataError(
@@ -316,4 +318,7 @@ def require(schema: pl.Schema, name: str, role: str, path: tuple[str | int, ...]
     if isinstance(schema[name], pl.BaseExtension):
         msg = f"column '{name}' ({role}) is of type {schema[name]}, of another library"
         raise DataError(Problem(msg, path, "store it as text, numbers or dates"))
+    if schema[name] == pl.Object:
+        msg = f"column '{name}' ({role}) holds Python objects: of mixed types, or of one that Polars lacks"
+        raise DataError(Problem(msg, path, _PLAIN))
     return schema[name]

@@ -67,7 +67,7 @@ class SliceSet:
     def crossing(self) -> tuple[str, str] | None:
         """Crossed sets of groups and levels, for comparisons of groups within each level."""
         parts = self.name.split("|")
-        return (parts[1], parts[2]) if parts[0] == WITHIN else None
+        return (parts[1], parts[2]) if parts[0] == WITHIN and len(parts) > 1 else None
 
     @property
     def is_predicate(self) -> bool:

@@ -158,7 +158,7 @@ class Source:
         )
 
     def check_rows(self, *, fill: bool = False, ends: bool = False) -> list[str]:
-        """Report errors silent in a scan: csv rows with more or fewer fields than the header, queries left out.
+        """Report errors silent in a scan: csv rows with more or fewer fields than the header, lost queries, folders.
 
         With `fill`, absent fields are null, and only warned of. With `ends` large files are looked at at their end.
 
@@ -168,14 +168,15 @@ class Source:
         if self.unjudged:
             word, verb = ("query", "is") if self.unjudged == 1 else ("queries", "are")
             return [f"{self.unjudged:,} {word} of the runs without judgements {verb} left out"]
+        folders = [] if self.folders is None else self.folders.one_value_warnings()
         if self.kind != "csv":
-            return []
+            return folders
         from plmetrics.table.formats import csv
 
         complaints = Complaints()
         warnings = csv.check_rows(self.files, complaints, fill=fill, ends=ends)
         complaints.settle()
-        return warnings
+        return warnings + folders
 
     def place(self, row: int) -> str:
         """Place of a row: its number in its file, if there are several files of known lengths, or in a Spark batch."""

@@ -608,6 +608,9 @@ def test_a_row_expression_serialises_the_same_each_time() -> None:
     [
         ("", "is empty", None, "balance > 1000"),
         ("a > 1 b", "'b' was not expected", 7, ""),
+        ("a b > 1", "'b' was not expected", 3, "double quotes"),
+        ("case > 1", "something is missing", 8, 'double quotes: "case"'),
+        ("if = 1", "a statement is not allowed", None, ""),
         ("a > 1 AND\n b b", "'b' was not expected", 14, ""),
         ("a =", "something is missing", 3, ""),
         ("a = 'x", "a quote or a comment is not closed", None, "quote texts"),

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import polars as pl
 import pytest
+from sklearn.metrics import roc_auc_score
 
 import plmetrics as plm
 from plmetrics.diagnostics.run_warnings import _ends
@@ -32,6 +33,34 @@ def test_weights_do_not_make_two_classes_one(weight: float) -> None:
     rows = pl.DataFrame({"y": [0, 1] * 450, "p": np.linspace(0, 1, 900), "w": [weight] * 900})
     result = plm.evaluate(rows, label="y", models="p", weight="w", metrics=["roc_auc"])
     assert not [warning for warning in result.warnings if "one class" in warning]
+
+
+@pytest.mark.parametrize(
+    ("scale", "warned"), [(1e-162, True), (1e-120, False), (1e120, False), (1e155, True)]
+)
+def test_weights_whose_products_are_no_numbers_are_told(scale: float, warned: bool) -> None:
+    rng = np.random.default_rng(2)
+    y, p, w = rng.integers(0, 2, 200), rng.random(200), rng.gamma(2.0, 1.0, 200)
+    rows = pl.DataFrame({"y": y, "p": p, "w": w * scale})
+    result = plm.evaluate(rows, label="y", models="p", weight="w", metrics=["roc_auc"])
+    assert any("multiply all weights" in text for text in result.warnings) == warned
+    if not warned:
+        assert result.metrics["value"].item() == pytest.approx(roc_auc_score(y, p, sample_weight=w))
+
+
+def test_columns_that_a_role_hides_are_told() -> None:
+    """A table of patients has their weight; expressions see that of a row, which is 1."""
+    rows = pl.DataFrame({"y": [0, 1] * 4, "p": [0.2, 0.7] * 4, "weight": [60.0, 95.0] * 4})
+    heavy = {"name": "heavy", "mean": "weight > 80"}
+    found = plm.evaluate(rows, label="y", models="p", metrics=[heavy])
+    assert found.metrics["value"].item() == 0
+    (words,) = (text for text in found.warnings if "reads the role" in text)
+    assert words.startswith("metric 'heavy' reads the role weight, not the column 'weight'")
+    derived = {"derive": {"mass": "weight"}, "metrics": [heavy | {"mean": "mass > 80"}]}
+    assert plm.evaluate(rows, label="y", models="p", **derived).metrics["value"].item() == 0.5
+    for roles in ({"weight": "weight"}, {"models": {"m": "weight"}, "task": "regression"}):
+        asked = {"label": "y", "models": "p", "metrics": [heavy], **roles}
+        assert not [text for text in plm.evaluate(rows, **asked).warnings if "reads the role" in text]  # type: ignore[arg-type]
 
 
 QUERIES = pl.DataFrame(

@@ -233,6 +233,21 @@ def test_models_that_no_row_tells_apart_are_equal_up_to_what_the_rows_leave_open
     assert set(errs["reading"]) == {"unclear"}
 
 
+def test_facts_of_queries_are_equal_whatever_the_model() -> None:
+    rng = np.random.default_rng(6)
+    rows = pl.DataFrame({"q": np.repeat(np.arange(30), 8), "y": rng.integers(0, 3, 240)})
+    rows = rows.with_columns(a=pl.Series(rng.random(240)), b=pl.Series(rng.random(240)))
+    asked: dict[str, Any] = {"task": "ranking", "label": "y", "query": "q", "models": ["a", "b"]}
+    facts = ["default_ndcg", "num_rel", "num_q", "num_q_without_relevant", "labelled"]
+    found = plm.evaluate(
+        rows, **asked, metrics=[*facts, "ndcg"], uncertainty={"replicates": 100}, compare={"baseline": "a"}
+    ).comparisons
+    assert found["reading"].to_list() == [*["equal"] * len(facts), "unclear"]
+    assert found.filter(pl.col("metric") != "ndcg").select(
+        "difference", "lower", "upper"
+    ).unique().rows() == [(0.0, 0.0, 0.0)]
+
+
 @pytest.mark.slow
 def test_a_model_and_its_scaling_are_equal_to_metrics_of_the_order() -> None:
     """Platt's scaling keeps the order of all rows. Equal areas of few rows, or of 1, may be of other orders."""

@@ -86,6 +86,16 @@ def test_odd_records_are_refused_or_read(forge: Forge) -> None:
     assert len(said) > len(chosen) / 8
 
 
+@pytest.mark.parametrize("value", [None, 1.5, "4"])
+def test_rows_of_a_model_are_a_number(forge: Forge, value: object) -> None:
+    folder = forge(1)
+    record = json.loads((folder / "run.json").read_text())
+    model = next(iter(record["rows"]["used"]))
+    (folder / "run.json").write_text(json.dumps(changed(record, ("rows", "used", model), value)))
+    with pytest.raises(plm.PlmetricsError, match=r"rows\.used"):
+        repr(plm.load(folder))
+
+
 POINTERS = ["[", "[" * 100_000, "[]", "{}", '{"folder": 3}', '{"folder": ""}', '{"folder": ".."}']
 POINTERS += [json.dumps({"folder": name}) for name in ("../nightly", "/etc", "x" * 5000, "a\0b", "absent")]
 

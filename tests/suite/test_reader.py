@@ -206,6 +206,7 @@ def test_a_gate_may_name_its_metric_by_an_alias(load: Any) -> None:
         ("{a: 3}", ["a column or a mapping"]),
         ("{'': p}", ["a model's name"]),
         ("{x/y: p}", ["a model's name", "x/y"]),
+        ("{'@x': p}", ["a model's name must not begin with @", "'@x'"]),
         ('{"x\\ny": p}', ["a model's name"]),
         ("{}", ["models must be a mapping"]),
         ("3", ["models must be a mapping"]),

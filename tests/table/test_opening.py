@@ -5,7 +5,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from plmetrics.core.errors import DataError, EnvironmentFault
+from plmetrics.core.errors import EnvironmentFault
 from plmetrics.table.frames import as_frame
 
 
@@ -39,15 +39,6 @@ def test_nan_of_pandas_is_null():
 @pytest.mark.parametrize("data", ["a.csv", ["a.csv"], None, {}, {"trec": {}}, pd.Series([1]), pa.array([1])])
 def test_anything_else_is_not_a_table(data):
     assert as_frame(data) is None
-
-
-def test_a_pandas_table_that_polars_cannot_hold():
-    data = pd.DataFrame({"b": [1, 2], "a": [1, "a"]})
-    with pytest.raises(
-        DataError, match=r"^data: column 'a' of the pandas DataFrame cannot be read: "
-    ) as caught:
-        as_frame(data)
-    assert isinstance(caught.value.__cause__, ValueError)
 
 
 def test_pandas_without_pyarrow(monkeypatch):

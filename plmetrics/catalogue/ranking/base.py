@@ -88,6 +88,7 @@ class QueryMetric(Metric):
     masses = ("taking",)
     expressible = False
     empty_counts: ClassVar[str] = "skip"
+    of_labels: ClassVar[bool] = False
 
     def per_query(self, ranked: RankedRows) -> Array:
         """Number of each query, NaN for one without a part."""
@@ -99,7 +100,7 @@ class QueryMetric(Metric):
         value = QueryValue(
             self.text, self.per_query, getattr(self, "ties", None), getattr(self, "judged", None)
         )
-        return Queries((value, self._relevant, *self._short), getattr(self, "gain", None))
+        return Queries((value, self._relevant, *self._short), getattr(self, "gain", None), self.of_labels)
 
     @property
     def _short(self) -> tuple[QueryValue, ...]:

@@ -130,6 +130,7 @@ class DefaultNDCG(_ShareOfIdeal):
 
     name = "default_ndcg"
     direction = "none"
+    of_labels: ClassVar[bool] = True
     formula = "mean over queries of mean gain * sum over i <= k of 1 / log2(i + 1) / ideal DCG@k"
     use_when = "You want to know how much of an ndcg random order would reach."
     beware = "It is high where most rows are relevant or lists are short: read ndcg against it."

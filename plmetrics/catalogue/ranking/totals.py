@@ -77,6 +77,7 @@ class RelevantCount(_Total):
 
     name = "num_rel"
     direction: ClassVar[Direction] = "none"
+    of_labels: ClassVar[bool] = True
     formula = "sum over queries of the rows with label >= relevant_at"
     use_when = "You want to know what stands behind recall and precision."
     beware = "It is a fact of the judgements, the same for every model."
@@ -127,6 +128,7 @@ class QueryCount(_Total):
 
     name = "num_q"
     direction: ClassVar[Direction] = "none"
+    of_labels: ClassVar[bool] = True
     formula = "number of queries"
     use_when = "Totals are divided by it, or a gate asks whether the test set is whole."
     beware = "It is a fact of the table, the same for every model."
@@ -153,6 +155,7 @@ class IrrelevantQueryCount(_Total):
 
     name = "num_q_without_relevant"
     direction: ClassVar[Direction] = "none"
+    of_labels: ClassVar[bool] = True
     formula = "number of queries whose labels are all below relevant_at"
     use_when = "You want to know on how many queries map, mrr and recall rest."
     beware = "It is a fact of the judgements, the same for every model."

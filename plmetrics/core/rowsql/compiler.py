@@ -30,6 +30,7 @@ MAX_EXPANDED_DEPTH = 250
 
 _RULES = {**OPERATORS, **FUNCTIONS}
 _SIDES = frozenset({"this", "expression"})
+_QUOTES = 'a name with a blank, or of a word such as case, stands in double quotes: "case"'
 _LISTS = "write lists in parentheses: x IN (1, 2)"
 _REFUSED = {
     **dict.fromkeys(("L_BRACKET", "R_BRACKET", "L_BRACE", "R_BRACE"), ("'{}' is not allowed", _LISTS)),
@@ -56,6 +57,7 @@ _SIGNS = {
     "bitwisexor": "XOR",
     "bitwisenot": "~",
     "regexplike": "~",
+    "command": "a statement",
     "star": "*",
     "tuple": "a list outside of IN",
     "similarto": "SIMILAR TO",
@@ -189,7 +191,7 @@ def _unreadable(text: str, errors: Sequence[Mapping[str, Node]]) -> RowExpressio
     word = str(first.get("highlight") or "")
     line, column = first.get("line"), first.get("col")
     if line is None or column is None:
-        return RowExpressionError("the text is not an expression")
+        return RowExpressionError("the text is not an expression", None, _QUOTES)
     before = sum(len(row) + 1 for row in text.split("\n")[: line - 1])
     place = before + column - len(word) + 1
     if word.upper() in {"SELECT", "WITH", "FROM"}:
@@ -197,8 +199,8 @@ def _unreadable(text: str, errors: Sequence[Mapping[str, Node]]) -> RowExpressio
     if "arguments" in str(first.get("description")):
         return RowExpressionError("a function has too many arguments", place)
     if "Required keyword" in str(first.get("description")):
-        return RowExpressionError(f"something is missing at '{word}'", place)
-    return RowExpressionError(f"'{word}' was not expected here", place)
+        return RowExpressionError(f"something is missing at '{word}'", place, _QUOTES)
+    return RowExpressionError(f"'{word}' was not expected here", place, _QUOTES)
 
 
 def _build(builder: TermBuilder, node: Node) -> Term:

@@ -98,7 +98,7 @@ def as_text(value: pl.Expr, dtype: DataType) -> pl.Expr:
     Raises:
         InvalidOperationError: values of this type have no text.
     """
-    if dtype.is_nested() or dtype == pl.Duration:
+    if dtype.is_nested() or dtype in (pl.Duration, pl.Object):
         raise _unfit(value, dtype, "a text")
     text = value.dt.strftime("%H:%M:%S%.f") if dtype == pl.Time else value.cast(pl.String)
     if isinstance(dtype, pl.Datetime):
@@ -124,7 +124,7 @@ def comparison_operand(
     """
     kind = kind_of(dtype)
     truth = isinstance(constant, str) and constant.lower() in TRUTHS
-    lists = dtype.is_nested() or (other == "text" and dtype == pl.Boolean and not truth)
+    lists = dtype.is_nested() or dtype == pl.Object or (other == "text" and dtype == pl.Boolean and not truth)
     stored = kind != other and {kind, other} <= {"number", "text", "date"} and "number" in {kind, other}
     clocks = other in {"number", "text", "date"} and (
         dtype == pl.Duration or (dtype == pl.Time and other != "date")

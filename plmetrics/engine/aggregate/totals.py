@@ -88,7 +88,7 @@ def atom_totals(plan: RunPlan, metrics: Sequence[Metric], rows: Mapping[str, Row
     for model, row in rows.items():
         valid = pl.col(valid_column(model)) if apart else shared
         for population, members in by_population(plan, checked, model):
-            of_all = population.endswith(SCORED)
+            of_all = population == plan.scored_populations().get(model)
             mask, role = (scored[model], of_scored_rows(row)) if of_all else (valid, row)
             sums = atoms(members)
             masses = {atom.about.mass for atom in sums.values() if atom.about is not None}

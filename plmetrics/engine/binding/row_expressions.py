@@ -9,7 +9,7 @@ import polars as pl
 
 from plmetrics.catalogue.custom import ROLES
 from plmetrics.core.errors import Collected, ConfigError, DataError, Problem
-from plmetrics.core.names import SuitePath, did_you_mean
+from plmetrics.core.names import SuitePath, did_you_mean, sql_name
 from plmetrics.core.rowsql import compile_row, not_a_condition
 from plmetrics.table.prediction_columns import require
 from plmetrics.table.source import Source, check_column_names
@@ -98,7 +98,7 @@ def _require_columns(
     problems = []
     for column in columns:
         if column not in schema:
-            nearest = did_you_mean(column, schema, limit=0)
+            nearest = did_you_mean(column, map(sql_name, schema), limit=0)
             quoted = f"a text stands in single quotes: '{column}'"
             hint = f"{nearest} Otherwise, {quoted}" if nearest else quoted
             problems.append(Problem(f"column '{column}' (in {where}) is not in the data", path, hint))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plmetrics.core.errors import ConfigError, DataError, Problem
+from plmetrics.core.names import sql_name
 from plmetrics.engine.binding.row_expressions import predicate
 from plmetrics.table.common_types import is_opaque, is_text
 from plmetrics.table.prediction_columns import require
@@ -124,7 +125,7 @@ def _of_text(column: str, dtype: pl.DataType, needed: str) -> str | None:
     target = {"numbers": "DOUBLE", "times": "TIMESTAMP"}.get(needed)
     if dtype != pl.String or target is None:
         return None
-    return f'derive a column of {needed}: TRY_CAST("{column}" AS {target})'
+    return f"derive a column of {needed}: TRY_CAST({sql_name(column)} AS {target})"
 
 
 def _binned_key(

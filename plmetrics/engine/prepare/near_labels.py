@@ -22,6 +22,10 @@ _ABSENT = frozenset({"NA", "N/A", "n/a", "#N/A", "<NA>", "nan", "NaN", "NaT", "n
 """Texts that programs write where a value is missing."""
 
 
+def _is_absent(text: str) -> bool:
+    return text in _ABSENT or not text.strip()
+
+
 def plain_form(text: str) -> str:
     """A text without what people overlook: capitals beside what `appearance` leaves out.
 
@@ -59,7 +63,7 @@ def _near(name: str, positive: str, frame: pl.DataFrame) -> Iterator[str]:
             f"column '{name}': {rows:,} {holds} {', '.join(values[:-1])} and {counts} as negative, as only "
             f"{values[-1]} is positive; {_REMEDY}"
         )
-    absent = {value: rows for value, rows in frame.sort("value").iter_rows() if value in _ABSENT}
+    absent = {value: rows for value, rows in frame.sort("value").iter_rows() if _is_absent(value)}
     if absent:
         rows, words = sum(absent.values()), ", ".join(map(repr, absent))
         holds = "row holds" if rows == 1 else "rows hold"
@@ -84,7 +88,7 @@ def near_classes(classes: Sequence[str]) -> list[str]:
 
 def absent_classes(column: str, classes: Sequence[str]) -> list[str]:
     """Warning of classes that nobody named and that are words for a missing value; `None` may be a class."""
-    words = [name for name in classes if name in _ABSENT - {"None"}]
+    words = [name for name in classes if name != "None" and _is_absent(name)]
     verb = "is a class" if len(words) == 1 else "are classes"
     return [f"{', '.join(map(repr, words))} {verb} like others; {_as_null(column, words)}"] if words else []
 

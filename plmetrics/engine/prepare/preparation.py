@@ -98,7 +98,7 @@ def prepare(
         looked_up.centres,
         chosen.values,
         exact,
-        (*near, *start.calibration.warnings, *chosen.warnings, *slices.warnings),
+        (*near, *start.warnings, *start.calibration.warnings, *chosen.warnings, *slices.warnings),
         model_origins(start.calibration.constants, looked_up.baseline),
         grids=None if constants is None else constants.grids,
         countings=looked_up.countings,
@@ -126,6 +126,7 @@ class _Start:
     features: FeatureQuestions | None
     known: Mapping[str, object] = field(default_factory=dict)
     pairs: int | None = None
+    warnings: tuple[str, ...] = ()
 
 
 def _start(
@@ -144,8 +145,8 @@ def _start(
 
     values = inquiry.answer(baseline)
     asked = gather(by_query(request, with_baseline(view, values)), _feature_countings(features, view))
-    (view, pairs), known = inquiry.answer(asked, stage="rank")
-    return _Start(view, calibration, constant_question(values), None, known, pairs)
+    (view, pairs, words), known = inquiry.answer(asked, stage="rank")
+    return _Start(view, calibration, constant_question(values), None, known, pairs, words)
 
 
 def _calibration(view: TableView, constants: Constants | None) -> Question[Calibration]:

@@ -48,15 +48,15 @@ if TYPE_CHECKING:
     from plmetrics.suite.sections.basics import Columns
 
 
-def by_query(request: Request, view: TableView) -> Question[tuple[TableView, int]]:
-    """View of a table with one row per query, and the number of its rows.
+def by_query(request: Request, view: TableView) -> Question[tuple[TableView, int, tuple[str, ...]]]:
+    """View of a table with one row per query, the number of its rows, and warnings of those that are left out.
 
     Raises:
         DataError: rows failed a check, a query has a document twice, or what belongs to queries varies within one.
     """
     passes = yield from passes_to_hold(view, view.raw, _width(request, view.roles), "ranking", "task")
     parts: list[pl.DataFrame] = []
-    read = 0
+    read = left_out = 0
     closed = [view] if passes == 1 else closed_parts(view, passes)
     for of_files in closed:
         if len(closed) > 1:
@@ -65,15 +65,16 @@ def by_query(request: Request, view: TableView) -> Question[tuple[TableView, int
             )
         for number in range(passes):
             part = of_files if passes == 1 else replace(of_files, raw=some_queries(of_files, number, passes))
-            queries, rows = yield from _queries_of_pass(request, part, view)
-            read += rows
+            queries, rows, lost = yield from _queries_of_pass(request, part, view)
+            read, left_out = read + rows, left_out + lost
             parts += queries
     if not parts:
         raise _no_rows_error(request, read)
     table = pl.concat(parts)
     if len(closed) > 1:
         yield from refuse_shared_queries(view, table[WORD])
-    return view_of_queries(view, table.drop(WORD, strict=False)), read
+    words = f"{left_out:,} of {read:,} rows are left out (missing), and what is left of their queries is ranked alone"
+    return view_of_queries(view, table.drop(WORD, strict=False)), read, (words,) if left_out else ()
 
 
 def ranking_passes(request: Request, rows: int) -> int:
@@ -90,10 +91,13 @@ def _width(request: Request, roles: RoleColumns) -> int:
 
 def _queries_of_pass(
     request: Request, part: TableView, whole: TableView
-) -> Question[tuple[list[pl.DataFrame], int]]:
-    """Queries of a pass, if any, and the number of its rows, freed afterwards."""
-    frame, rows = yield from _collect_rows(request, part, whole)
-    return [_queries(request, part, _SoundRows.of(request, part, frame))] if frame.height else [], rows
+) -> Question[tuple[list[pl.DataFrame], int, int]]:
+    """Queries of a pass, if any, and the numbers of its rows, and of those left out for some model."""
+    frame, rows, weightless = yield from _collect_rows(request, part, whole)
+    masks = [name for model in request.models if (name := _valid(request, model)) in frame.columns]
+    kept = frame.select(pl.all_horizontal(masks).sum()).item() if masks else frame.height
+    found = [_queries(request, part, _SoundRows.of(request, part, frame))] if frame.height else []
+    return found, rows, rows - weightless - kept
 
 
 def _queries(request: Request, view: TableView, collected: _SoundRows) -> pl.DataFrame:
@@ -184,8 +188,10 @@ def _columns(request: Request, roles: RoleColumns) -> list[str]:
     return list(dict.fromkeys(columns))
 
 
-def _collect_rows(request: Request, view: TableView, whole: TableView) -> Question[tuple[pl.DataFrame, int]]:
-    """Valid rows, with or without a label, and the number read.
+def _collect_rows(
+    request: Request, view: TableView, whole: TableView
+) -> Question[tuple[pl.DataFrame, int, int]]:
+    """Valid rows, with or without a label, the number read, and that of rows of weight 0.
 
     Raises:
         DataError: some did not pass; what it says is of the `whole` table.
@@ -193,17 +199,17 @@ def _collect_rows(request: Request, view: TableView, whole: TableView) -> Questi
     table = view.table()
     plans = [
         table.scored.select(_columns(request, view.roles)),
-        view.raw.select(pl.len()),
+        view.raw.select(pl.len(), weightless=_has_no_weight(view).sum()),
         _without_weight(request.suite.columns, view),
     ]
     frame, rows, without = yield plans
     for name in (VALID, SCORED):
         if name in frame.columns and not frame[name].all():
-            total = rows.item() if view is whole else whole.raw.select(pl.len()).collect().item()
+            total = rows[0, 0] if view is whole else whole.raw.select(pl.len()).collect().item()
             raise bad_values(whole, table.checks, total)
     frame = frame.drop(VALID, SCORED, strict=False)
     _refuse_partial(request.suite.columns, frame, without)
-    return frame, rows.item()
+    return frame, *rows.row(0)
 
 
 def _valid(request: Request, model: str) -> str:
@@ -224,8 +230,13 @@ def _without_weight(columns: Columns, view: TableView) -> pl.LazyFrame:
     query = pl.col(_query(columns))
     if view.roles.weight is None:
         return view.raw.select(query).clear()
-    weight = pl.col(view.roles.weight).cast(pl.Float64)
-    return view.raw.filter(weight == 0).select(query).drop_nulls().unique()
+    return view.raw.filter(_has_no_weight(view)).select(query).drop_nulls().unique()
+
+
+def _has_no_weight(view: TableView) -> pl.Expr:
+    return (
+        pl.lit(value=False) if view.roles.weight is None else pl.col(view.roles.weight).cast(pl.Float64) == 0
+    )
 
 
 def _refuse_partial(columns: Columns, frame: pl.DataFrame, without: pl.DataFrame) -> None:

@@ -44,7 +44,7 @@ class DriftGate(Strict):
     )
     column: Column | None = Field(default=None, description="The column; every column if not given.")
     model: str | None = Field(default=None, description="Only the scores of this model.")
-    slices: str | tuple[str, ...] = Field(
+    slices: str | Annotated[tuple[str, ...], Field(min_length=1)] = Field(
         default="overall", description="`overall`, one of drift's slice sets, a list of them, or `all`."
     )
     level: Literal["fail", "warn"] = Field(default="fail", description="Whether a failure fails the run.")

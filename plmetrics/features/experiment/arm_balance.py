@@ -75,9 +75,10 @@ def sample_ratio(experiment: ExperimentSums, shares: Mapping[str, float] | None)
 
 
 def readout_warnings(table: pl.DataFrame, experiment: ExperimentSums) -> Iterator[str]:
-    """Warning of arms of other sizes than planned, and of each covariate measured after the start.
+    """Warnings of arms of other sizes than planned, and of covariates: two columns for a mean, or one measured late.
 
-    The means of the latter differ between an arm and the control by more than chance makes of them.
+    Two columns are one ratio, where two covariates may be meant. The means of a covariate measured after the start
+    differ between an arm and the control by more than chance makes of them.
     """
     yield from (
         f"sample ratio mismatch: {note}" for note in table.filter(status=SAMPLE_RATIO_MISMATCH)["note"]
@@ -88,6 +89,11 @@ def readout_warnings(table: pl.DataFrame, experiment: ExperimentSums) -> Iterato
         if not covariate or covariate in seen:
             continue
         seen.add(covariate)
+        if len(covariate) > 1 and sums.outcome.size is None:
+            yield (
+                f"the mean of '{sums.outcome.name}' is adjusted by one covariate, the ratio {' / '.join(covariate)}, "
+                "not by two: name one column where no ratio is meant"
+            )
         mean, variance, units = sums.covariate[0], sums.covariate_variance[0], sums.units[0]
         for arm, name in enumerate(experiment.arms[1:], start=1):
             pair = [0, arm]

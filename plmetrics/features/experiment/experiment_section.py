@@ -39,7 +39,7 @@ class ExperimentGate(Strict):
     arm: str | int | float | bool | None = Field(
         default=None, description="The arm; each but the control if not given."
     )
-    slices: str | tuple[str, ...] = Field(
+    slices: str | Annotated[tuple[str, ...], Field(min_length=1)] = Field(
         default="overall", description="`overall`, a slice set, a list of them, or `all`."
     )
     level: Literal["fail", "warn"] = Field(default="fail", description="Whether a failure fails the run.")

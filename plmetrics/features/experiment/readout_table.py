@@ -76,7 +76,7 @@ def _of_outcome(experiment: ExperimentSums, sums: ArmSums, plan: Plan) -> pl.Dat
     arm, control = _arm(sums, slice(1, None), arms), _arm(sums, slice(0, 1), arms)
     name, is_plain = sums.outcome.name, sums.outcome.is_plain and not plan.stratified
     binary = sums.binary and is_plain and not plan.clustered
-    alike = _alike(sums, arm, control, binary=binary)
+    alike, constant = _alike(sums, arm, control, binary=binary)
     varying = _with_spread(arm, control, alike)
     test = (proportion_tests if binary else welch_tests)(*varying, plan.level)
     n, n_control = (_flat(sums.n, part, arms) for part in (slice(1, None), slice(0, 1)))
@@ -84,7 +84,8 @@ def _of_outcome(experiment: ExperimentSums, sums: ArmSums, plan: Plan) -> pl.Dat
     scale = _effect_scale(control, _outcome_value(plan.mixture, name, _outcome_value(plan.mde, name, None)))
     at_any_time = _always_valid(test, scale, plan.level)
     read = _at_this_look(test, experiment, plan) or (at_any_time if plan.sequential else test)
-    lift = lift_tests(*varying, plan.level, _limit(read, *varying))
+    lift = _without_interval(lift_tests(*varying, plan.level, _limit(read, *varying)), constant)
+    read = _without_interval(read, constant)
     columns: dict[str, Any] = {
         "outcome": [name] * len(n),
         "slice_set": [set_name for set_name, _ in experiment.slices for _ in range(arms)],
@@ -114,7 +115,7 @@ def _of_outcome(experiment: ExperimentSums, sums: ArmSums, plan: Plan) -> pl.Dat
             experiment, *varying, _outcome_value(plan.mde, name, None), binary=binary, plan=plan
         ),
         "status": _status(sums, test, plan),
-        "note": _notes(experiment, sums, plan, _vague(lift)),
+        "note": _notes(experiment, sums, plan, _vague(lift) & ~constant),
     }
     return _to_frame(columns, len(n))
 
@@ -162,20 +163,29 @@ def _arm(sums: ArmSums, part: slice, arms: int) -> Moments:
     return Moments.of(units, mean, np.sqrt(variance * units), freedom)
 
 
-def _alike(sums: ArmSums, arm: Moments, control: Moments, *, binary: bool) -> NDArray[np.bool_]:
-    """Mask of arms, and of controls, whose values are all alike beside others that vary; quantiles have ranks.
+def _alike(
+    sums: ArmSums, arm: Moments, control: Moments, *, binary: bool
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Mask of arms, and of controls, whose values are all alike beside others that vary; and of both alike.
 
-    So is a single unit of a share, which a test of means has too few of.
+    So is a single unit of a share, which a test of means has too few of. Quantiles have ranks.
     """
     if sums.outcome.quantile is not None:
-        return np.zeros((2, *arm.n.shape), dtype=np.bool_)
+        none = np.zeros((2, *arm.n.shape), dtype=np.bool_)
+        return none, none[0]
     parts = (slice(1, None), arm), (slice(0, 1), control)
     arms = sums.n.shape[1] - 1
     alike = [
         (_flat(sums.unadjusted, part, arms) <= (_ALIKE * moments.mean) ** 2) | (binary & (moments.n == 1))
         for part, moments in parts
     ]
-    return np.array([alike[0] & ~alike[1], alike[1] & ~alike[0]])
+    return np.array([alike[0] & ~alike[1], alike[1] & ~alike[0]]), alike[0] & alike[1]
+
+
+def _without_interval(test: TestOutcomes, constant: NDArray[np.bool_]) -> TestOutcomes:
+    """The test without an interval where no value varies: 0 of 15 in both arms do not say that none ever would."""
+    ends = (np.where(constant, np.nan, np.asarray(end, dtype=np.float64)) for end in (test.lower, test.upper))
+    return replace(test, **dict(zip(("lower", "upper"), ends, strict=True)))
 
 
 def _with_spread(arm: Moments, control: Moments, alike: NDArray[np.bool_]) -> tuple[Moments, Moments]:

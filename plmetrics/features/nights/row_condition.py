@@ -10,7 +10,7 @@ import polars as pl
 
 from plmetrics.core.durations import as_utc
 from plmetrics.core.errors import ConfigError, DataError, Problem
-from plmetrics.core.names import did_you_mean
+from plmetrics.core.names import did_you_mean, quoted_name
 from plmetrics.core.results import LABELLED
 from plmetrics.core.rowsql import compile_row
 from plmetrics.engine.faults import reading
@@ -52,7 +52,7 @@ def partition_condition(section: IntervalSection, interval: Interval) -> str | N
     zone, unit = section.calendar.zone, section.calendar.every.unit
     form = section.format or (_HOURS if unit == "h" else None)
     local = [moment.astimezone(zone) for moment in (interval.start, interval.end)]
-    column = f'"{_escape(section.partition)}"'
+    column = quoted_name(section.partition)
     if form is None:
         return _between(f"TRY_CAST({column} AS DATE)", *(f"DATE '{moment.date()}'" for moment in local))
     texts = [moment.strftime(form) for moment in local]
@@ -83,7 +83,7 @@ def rows_condition(section: IntervalSection, interval: Interval, schema: pl.Sche
 def or_no_time(section: IntervalSection, condition: str) -> str:
     """Condition on the rows of an interval, or without a time, which are counted."""
     assert section.column is not None
-    return f'({condition}) OR "{_escape(section.column)}" IS NULL'
+    return f"({condition}) OR {quoted_name(section.column)} IS NULL"
 
 
 def rows_without_time(
@@ -98,7 +98,7 @@ def rows_without_time(
     if names is not None:
         return [] if source.folders is None else _files_without_date(section, names, source.folders, where)
     assert section.column is not None
-    condition = compile_row(conjunction(where, f'"{_escape(section.column)}" IS NULL')).expr
+    condition = compile_row(conjunction(where, f"{quoted_name(section.column)} IS NULL")).expr
     with reading(source):
         count = collected_frame(source.frame.filter(condition).select(pl.len())).item()
     if not count:
@@ -125,7 +125,7 @@ def _of_type(section: IntervalSection, interval: Interval, name: str, dtype: pl.
     """The condition on a column of dates or times, in the terms of its type."""
     zone = section.calendar.zone
     ends = interval.start, interval.end
-    column = f'"{_escape(name)}"'
+    column = quoted_name(name)
     if dtype == pl.Date:
         if section.calendar.every.unit == "h":
             msg = f"column '{name}' holds dates, and intervals are of {section.every}"
@@ -152,10 +152,6 @@ def _between(column: str, first: str, last: str) -> str:
 
 def _timestamp(moment: datetime) -> str:
     return f"TIMESTAMP '{moment.replace(tzinfo=None).isoformat(sep=' ')}'"
-
-
-def _escape(name: str) -> str:
-    return name.replace('"', '""')
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,7 +64,7 @@ class GateRule(Strict):
         default=None, description="Name in results and reports."
     )
     model: str | None = Field(default=None, description="The model; every model if not given.")
-    slices: str | tuple[str, ...] = Field(
+    slices: str | Annotated[tuple[str, ...], Field(min_length=1)] = Field(
         default="overall", description="`overall`, a slice set, a list of them, or `all`."
     )
     level: Literal["fail", "warn"] = Field(default="fail", description="Whether a failure fails the run.")

@@ -41,6 +41,12 @@ def read_models(raw: Mapping[str, Any], task: str, findings: Findings) -> dict[s
         path: SuitePath = ("models", name)
         if not is_label(name, "a model's name", path, findings):
             continue
+        if name.startswith("@"):
+            msg = (
+                f"a model's name must not begin with @, as '{name}' does: names of columns that are added do"
+            )
+            findings.add(msg, path, "give it a name of its own: models: {name: score column}")
+            continue
         fields = {_only_column(task): spec} if isinstance(spec, str) else spec
         if not isinstance(fields, Mapping):
             msg = f"a model is a column or a mapping such as {{score: p}}, not {message_text(spec)}"

@@ -80,6 +80,22 @@ class Partitions:
         except PolarsError:  # such as a CAST that fails: said when the rows are read
             return pl.repeat(value=True, n=self.values.height, dtype=pl.Boolean, eager=True)
 
+    def one_value_warnings(self) -> list[str]:
+        """Warnings of folders whose names are one number, as p=007 and p=7 are."""
+        pairs = {pair for path in self.values[FILE_PATH] for pair in partition_pairs(path) if pair[1] != NULL}
+        warnings = []
+        for name in self.schema:
+            decoded = {text: unquote(text) for key, text in sorted(pairs) if key == name}
+            alike: dict[Any, list[str]] = {}
+            for text, value in _parse(decoded)[1].items():
+                alike.setdefault(value, []).append(f"{name}={text}")
+            warnings += [
+                f"folders {' and '.join(folders)} are one value of column '{name}', {value}: rename them if it is two"
+                for value, folders in alike.items()
+                if len({unquote(folder) for folder in folders}) > 1
+            ]
+        return warnings
+
     def ranges(self) -> str:
         """The least and the greatest value of each column, in words."""
         values = self.values.drop(FILE_PATH)

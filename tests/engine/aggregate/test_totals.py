@@ -3,6 +3,8 @@
 import numpy as np
 import polars as pl
 import pytest
+from scipy import stats
+from sklearn.metrics import brier_score_loss
 
 import plmetrics as plm
 from plmetrics.engine.aggregate import aggregation as counted
@@ -74,3 +76,32 @@ def test_bad_values_are_told_alike(frame, column, value, asked_of_rows, monkeypa
         monkeypatch.setattr(counted, "tells_counts", lambda _: False)
     assert asked_of_rows == [True]
     assert told[0] == told[1]
+
+
+@pytest.mark.parametrize("name", ["plain", "scored", "rescored", "every", "n", "weight", "bad"])
+@pytest.mark.parametrize("missing", ["drop", "drop_per_model"])
+def test_counts_do_not_depend_on_what_a_model_is_called(name, missing):
+    """Its name begins those of its columns, beside others that the run adds."""
+    rng = np.random.default_rng(6)
+    y = np.where(rng.random(300) < 0.3, np.nan, rng.integers(0, 2, 300))
+    p = rng.random(300)
+    seen = np.isfinite(y)
+    frame = pl.DataFrame({"y": y, "p": p}, nan_to_null=True)
+    asked = {"label": "y", "models": {name: "p"}, "missing": missing, "uncertainty": {"replicates": 20}}
+    found = plm.evaluate(
+        frame,
+        **asked,
+        task="regression",
+        metrics=["pearson", {"name": "level", "mean": "score"}],
+        labels=True,
+    )
+    assert found.metrics["value"].to_list() == pytest.approx([stats.pearsonr(y[seen], p[seen])[0], p.mean()])
+    brier = plm.evaluate(frame, **asked, metrics=["brier"]).metrics["value"].item()
+    assert brier == pytest.approx(brier_score_loss(y[seen], p[seen]))
+
+
+def test_a_slice_set_may_be_called_within(frame):
+    """Sets that the run makes of groups within levels begin so."""
+    sliced = {"within": "g"}
+    found = plm.evaluate(frame, label="y", models="q", metrics=["roc_auc"], slices=sliced).metrics
+    assert found["slice_set"].unique(maintain_order=True).to_list() == ["overall", "within"]

@@ -69,7 +69,7 @@ def test_a_positive_that_no_label_is_names_the_label_that_looks_like_it(label: s
     assert label == "s\u00ed" or "\\" in meant
 
 
-@pytest.mark.parametrize("absent", ["NA", "NaN", "<NA>", "None"])
+@pytest.mark.parametrize("absent", ["NA", "NaN", "<NA>", "None", "", "  "])
 @pytest.mark.parametrize("dtype", [pl.String, pl.Categorical])
 def test_words_for_no_label_are_told_with_the_way_to_leave_them_out(absent: str, dtype: Any) -> None:
     labels = ["yes", "no", absent, "no"]
@@ -89,13 +89,15 @@ def test_words_for_no_label_are_told_with_the_way_to_leave_them_out(absent: str,
     assert not told(["yes", "no", "none", "nan."], "yes", dtype, "thus negative")
 
 
-def test_words_for_no_class_are_told() -> None:
-    rows = pl.DataFrame({"y": ["a", "b", "NA", "None"] * 9, "p": ["a", "b", "b", "None"] * 9})
+@pytest.mark.parametrize("absent", ["NA", ""])
+def test_words_for_no_class_are_told(absent: str) -> None:
+    rows = pl.DataFrame({"y": ["a", "b", absent, "None"] * 9, "p": ["a", "b", "b", "None"] * 9})
     call: dict[str, Any] = {"task": "multiclass", "label": "y", "models": {"m": {"prediction": "p"}}}
-    (text,) = (text for text in plm.evaluate(rows, **call, metrics=["mcc"]).warnings if "'NA'" in text)
-    assert text.startswith("'NA' is a class like others; ")
-    named = plm.evaluate(rows, **call, metrics=["mcc"], classes=["a", "b", "NA", "None"])
-    assert not [text for text in named.warnings if "'NA'" in text]
+    (text,) = (text for text in plm.evaluate(rows, **call, metrics=["mcc"]).warnings if "no value" in text)
+    assert text.startswith(f"'{absent}' is a class like others; ")
+    if absent:  # an empty name is none
+        named = plm.evaluate(rows, **call, metrics=["mcc"], classes=["a", "b", absent, "None"])
+        assert not [text for text in named.warnings if "no value" in text]
 
 
 def test_rows_that_are_not_evaluated_are_not_told() -> None:

@@ -147,6 +147,21 @@ def test_rows_that_are_dropped(frame: pl.DataFrame, missing: str) -> None:
     assert result.metrics["n"].to_list() == [39, 39 if missing == "drop" else 40]
     assert result.metrics["value"][0] == pytest.approx(without["value"][0])
     assert result.record["rows"]["pairs_read"] == QUERIES * SIZE
+    (words,) = (text for text in result.warnings if "left out" in text)
+    assert words.startswith(f"{SIZE} of {QUERIES * SIZE} rows are left out")
+
+
+@pytest.mark.parametrize("missing", ["drop", "drop_per_model"])
+def test_rows_that_are_left_out_of_their_queries_are_counted(frame: pl.DataFrame, missing: str) -> None:
+    """Ranks of the others change, and the number of queries does not. Rows of weight 0 are another matter."""
+    weightless = frame.with_columns(w=pl.when(pl.col("q") == "q3").then(0.0).otherwise("w"))
+    asked: dict[str, Any] = {"metrics": ["ndcg"], "missing": missing, "models": ["a", "b"], "weight": "w"}
+    assert not [text for text in evaluate(weightless, **asked).warnings if "left out" in text]
+    gaps = weightless.with_columns(
+        a=pl.when(pl.col("d") != 30).then("a"), b=pl.when(pl.col("d") != 31).then("b"), y=null_at("y")
+    )
+    (words,) = (text for text in evaluate(gaps, **asked).warnings if "left out" in text)
+    assert words.startswith(f"3 of {QUERIES * SIZE} rows are left out")
 
 
 def null_at(column: str) -> pl.Expr:

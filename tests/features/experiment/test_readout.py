@@ -203,9 +203,32 @@ def test_missing_values_are_refused_or_left_out() -> None:
 
 def test_constant_outcomes_are_defined() -> None:
     row = readout(TABLE.with_columns(spent=pl.lit(4.5))).row(0, named=True)
-    assert (row["difference"], row["lower"], row["upper"], row["p_value"]) == (0, 0, 0, 1)
+    assert (row["difference"], row["lower"], row["upper"], row["p_value"]) == (0, None, None, 1)
     assert row["required_n"] is None
     assert row["mann_whitney_p"] == 1
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0, 4.5])
+@pytest.mark.parametrize("form", ["share", "unit", "covariate", "strata", "ratio"])
+def test_arms_without_any_spread_have_no_interval(value: float, form: str) -> None:
+    """Nobody bought in either arm: so few do not say that nobody ever would."""
+    users = np.repeat(np.arange(10), 3)
+    rows = pl.DataFrame(
+        {"variant": np.where(users % 2 == 0, "A", "B"), "spent": np.full(30, value), "user": users}
+    )
+    rows = rows.with_columns(
+        before=pl.Series(RNG.normal(0, 1, 30)), half=pl.col("user") // 5, size=pl.lit(2.0)
+    )
+    options: dict[str, dict[str, Any]] = {
+        "unit": {"unit": "user"},
+        "covariate": {"covariate": "before"},
+        "strata": {"strata": "half"},
+        "ratio": {"outcome": [], "ratio": {"rate": ("spent", "size")}},
+    }
+    row = readout(rows, **options.get(form, {})).row(0, named=True)
+    assert (row["difference"], row["p_value"], row["status"]) == (0, 1, "ok")
+    assert [row[name] for name in ("lower", "upper", "lift_lower", "lift_upper")] == [None] * 4
+    assert "may be 0" not in (row["note"] or "")
 
 
 FEW, MANY, HITS = 15, 150, 9
@@ -513,6 +536,16 @@ def test_no_outcome_is_its_own_covariate(options: dict[str, Any]) -> None:
     """The difference would be 0, with p 1."""
     with pytest.raises(plm.ConfigError, match=r"is the outcome '(spent|rate)' itself"):
         readout(TABLE, ["bought", "spent"], **options)
+
+
+def test_two_columns_that_adjust_a_mean_are_told_to_be_a_ratio() -> None:
+    before = TABLE.with_columns(before=pl.col("spent") + 1.0, views=pl.lit(2.0) + pl.col("bought"))
+    with pytest.warns(
+        plm.PlmetricsWarning, match=r"'spent' .* one covariate, the ratio before / views, not by two"
+    ):
+        readout(before, covariate=["before", "views"])
+    rate = {"rate": ("spent", "bought")}
+    readout(before, [], ratio=rate, covariate={"rate": ["before", "views"]})  # a warning is an error
 
 
 def test_an_outcome_may_be_the_covariate_of_another() -> None:

@@ -87,6 +87,7 @@ def said(problems: tuple[Problem, ...]) -> list[str]:
             "against",
             ["put together from all slices"],
         ),
+        ("{metric: f1, at_least: 1, slices: []}", "slices", ["a list that is not empty"]),
         ("{metric: f1, at_least: 1, scale: ratio}", "scale", ["scale: ratio needs against"]),
         ("{metric: f1, against: a, at_least: 1, scale: ration}", "scale", ["must be", "'ration'"]),
     ],

@@ -112,3 +112,12 @@ def test_a_filter_on_a_folder_reads_no_other_file(root, top, ending):
     else:
         with pytest.raises(FileNotFoundError):
             filtered.collect()
+
+
+def test_folders_of_one_number_are_told(root, top, ending):
+    for folder in ("p=007", "p=7", "p=8"):
+        write(f"{top}/{folder}/a.{ending}", pl.DataFrame({"y": [1]}))
+    (words,) = open_source(top).check_rows()
+    assert words == "folders p=007 and p=7 are one value of column 'p', 7: rename them if it is two"
+    write(f"{top}/p=x/a.{ending}", pl.DataFrame({"y": [1]}))  # then they are texts, and apart
+    assert open_source(top).check_rows() == []
