@@ -110,7 +110,7 @@ def models_of_the_label(view: TableView) -> list[str]:
 
 def _hidden_columns(view: TableView) -> list[str]:
     """Warnings of columns with the name of a role, in expressions of metrics: these read the role."""
-    texts = {metric.name: [*metric.row_expressions().values()] for metric in view.suite.metrics}
+    texts = {metric.text: [*metric.row_expressions().values()] for metric in view.suite.metrics}
     if not any(texts.values()):
         return []
     from plmetrics.catalogue.custom import ROLES

@@ -6,7 +6,7 @@ plan; metrics that need the same atom share it, because an atom's key is its ide
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -266,10 +266,11 @@ class View:
     score; with fixed bins `bin_weight`, `bin_positive`, `bin_score` per bin, and `bin_distance` where it is asked for.
     """
 
-    __slots__ = ("_arrays",)
+    __slots__ = ("_arrays", "_parts")
 
-    def __init__(self, arrays: Mapping[str, Any]) -> None:
+    def __init__(self, arrays: Mapping[str, Any], parts: dict[Hashable, Any] | None = None) -> None:
         self._arrays = arrays
+        self._parts: dict[Hashable, Any] = {} if parts is None else parts
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -282,9 +283,15 @@ class View:
         """Names of the arrays."""
         return tuple(self._arrays)
 
+    def memo(self, key: Hashable, make: Callable[[View], Any]) -> Any:
+        """Part of a formula by key, computed once for the value, its conditions and other metrics of the state."""
+        if key not in self._parts:
+            self._parts[key] = make(self)
+        return self._parts[key]
+
     def without(self, name: str) -> View:
         """The state without one array."""
-        return View({key: array for key, array in self._arrays.items() if key != name})
+        return View({key: array for key, array in self._arrays.items() if key != name}, self._parts)
 
     def replace(self, name: str, array: Any) -> View:
         """The state with one array replaced."""

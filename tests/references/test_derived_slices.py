@@ -192,7 +192,7 @@ def test_units_are_the_same_with_derived_columns(tmp_path: Any) -> None:
         ({"derive": {"late": "country > 3"}}, "does not fit the columns' types"),
         ({"slices": {"s": {"column": "a", "every": "1mo"}}}, "needs dates or times"),
         ({"slices": {"s": {"column": "day", "every": "6h"}}}, "needs times"),
-        ({"slices": {"s": {"column": "sex", "every": "6h"}}}, 'derive .* times: TRY_CAST."sex" AS TIMESTAMP'),
+        ({"slices": {"s": {"column": "sex", "every": "6h"}}}, "derive .* times: TRY_CAST.sex AS TIMESTAMP"),
         ({"slices": {"s": {"expression": "day", "column": "a"}}}, "in place of columns"),
         ({"slices": {"s": {"expression": "1 + 1"}}}, "reads no column"),
         ({"slices": {"s": {"rollup": ["sex"]}}}, "two columns or more"),

@@ -231,7 +231,7 @@ class UpliftAtTop(OfOrder):
 
     def means(self, state: Any, arms: tuple[str, ...]) -> list[Any]:
         """Mean outcomes of arms in the top."""
-        shares = dict(zip(ARM_NAMES, self._shares(state), strict=True))
+        shares = dict(zip(ARM_NAMES, state.memo(self, self._shares), strict=True))
         return [
             ops.ratio(
                 ops.total(getattr(state, f"{arm}_outcome") * shares[arm]),
@@ -248,14 +248,14 @@ class UpliftAtTop(OfOrder):
     def undefined(self, state: Any) -> Undefined:
         """Also fewer rows than k, and an arm without rows in the top."""
         total = ops.smaller(state.treated_weight, state.control_weight) if self._by_arm else state.weight
-        treated, control = self._shares(state)
+        treated, control = state.memo(self, self._shares)
         empty = (ops.total(state.treated * treated) == 0) | (ops.total(state.control * control) == 0)
         short = self._size(total) > total * (1 + _TIE)
         return [*super().undefined(state), ("too_few_rows", short), ("empty_arm", empty)]
 
     def bound(self, state: Any) -> Any:
         """Bound on the effect of the order inside the bin at the cut."""
-        return top_bound(state, self.finalise(state), self._shares(state), by_arm=self._by_arm)
+        return top_bound(state, self.finalise(state), state.memo(self, self._shares), by_arm=self._by_arm)
 
     def cut(self, state: Any) -> Any:
         """Last score of the top of all rows."""
