@@ -30,6 +30,7 @@ from plmetrics.report.layout import (
     wrap,
 )
 from plmetrics.report.numbers import plural
+from plmetrics.states.sums import View
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
@@ -166,11 +167,11 @@ def undefined_statuses(metric: MetricClass) -> tuple[str, ...]:
         argument = 0.5 if field.default is dataclasses.MISSING else field.default
         object.__setattr__(example, field.name, argument)
     with np.errstate(all="ignore"):
-        statuses = [status for status, _ in example.undefined(_AnyState())]
+        statuses = [status for status, _ in example.undefined(_AnyState({}))]
     return tuple(status for status in dict.fromkeys(statuses) if status != "no_rows")
 
 
-class _AnyState:
+class _AnyState(View):
     """State with ones in every array, for the undefined statuses of a metric by name."""
 
     def __getattr__(self, name: str) -> Any:
