@@ -229,6 +229,27 @@ def test_fits_settle_however_far_off_the_scores_are(steep):
     assert abs((y - expit(found["calibration_intercept"] + x)).sum()) < 1e-9 * len(y)
 
 
+@pytest.mark.parametrize(
+    ("scores", "rows", "positives"),
+    [
+        ((0.0, 1.0), (1000, 1000), (1, 999)),
+        ((0.4999, 0.5001), (1000, 1000), (1, 999)),
+        ((0.1, 0.9), (1000, 1000), (999, 1)),
+        ((0.5, 0.6), (100_000, 10), (1, 9)),
+    ],
+    ids=["hard calls", "timid", "reversed", "rare"],
+)
+def test_two_scores_that_nearly_part_the_classes_have_the_line_through_their_rates(scores, rows, positives):
+    p = np.repeat(scores, rows)
+    y = np.concatenate([np.arange(n) < k for n, k in zip(rows, positives, strict=True)]).astype(float)
+    asked = ["calibration_slope", "calibration_intercept(slope=free)"]
+    slope, level = evaluated(pl.DataFrame({"y": y, "p": p}), asked)["value"]
+    low, high = logits(np.array(positives) / np.array(rows))
+    first, last = logits(np.array(scores))
+    assert slope == pytest.approx((high - low) / (last - first))
+    assert level == pytest.approx(low - slope * first, abs=1e-9)
+
+
 def test_a_constant_score_has_one_group_and_a_known_level():
     frame = pl.DataFrame({"y": [1.0, 0.0, 0.0, 0.0], "p": [0.5] * 4})
     found = {row["metric"]: row for row in evaluated(frame).iter_rows(named=True)}

@@ -22,6 +22,8 @@ _COX = "Cox (1958), Two further applications of a model for binary regression, B
 _STEPS = 100
 _SETTLED = 1e-8
 """Newton's error after a step is about the square of the step."""
+_MAX_SLOPE = 2.0
+"""Steeper discriminants, of classes that nearly part, are no start: probabilities there are all but 0 and 1."""
 
 
 class Recalibration(BothClasses):
@@ -128,7 +130,7 @@ def _level(state: Any) -> Any:
     """The level a with b = 1, NaN where it does not settle."""
     odds = _log_odds(state)
     mass = state.positive + state.negative
-    level = ops.total(mass) * 0.0
+    level, _ = _discriminant(state, odds, 1.0)
     for _ in range(_STEPS):
         short, curved = _shortfall(state, mass, ops.broadcast(level, mass) + odds)
         step = ops.ratio(ops.total(short), ops.total(curved))
@@ -149,7 +151,7 @@ def _joint_fit(state: Any) -> tuple[Any, Any]:
     centre = ops.ratio(ops.total(mass * odds), ops.total(mass))
     odds = odds - ops.broadcast(centre, mass)
     reach = ops.largest(ops.where(mass > 0, ops.absolute(odds), 0.0))
-    level, slope = centre, np.ones_like(centre)
+    level, slope = (np.where(fits, start, 0.0) for start in _discriminant(state, odds, None))
     for _ in range(_STEPS):
         steps = _newton(state, mass, odds, level, slope)
         change = np.where(fits, np.abs(steps[0]) + np.abs(steps[1]) * reach, 0.0)
@@ -160,6 +162,19 @@ def _joint_fit(state: Any) -> tuple[Any, Any]:
     settled = fits & (change <= _SETTLED)
     slope = np.where(settled, slope, np.nan)
     return level - slope * centre, slope
+
+
+def _discriminant(state: Any, odds: Any, slope: float | None) -> tuple[Any, Any]:
+    """Level and slope of the linear discriminant, the fit of normal log odds of one variance: steps start there."""
+    negatives, positives = ops.total(state.negative), ops.total(state.positive)
+    low = ops.ratio(ops.total(state.negative * odds), negatives)
+    high = ops.ratio(ops.total(state.positive * odds), positives)
+    if slope is None:
+        square = ops.total((state.negative + state.positive) * odds * odds)
+        within = square - negatives * low**2 - positives * high**2
+        slope = ops.ratio((high - low) * (negatives + positives), within, otherwise=1.0)
+        slope = np.clip(slope, -_MAX_SLOPE, _MAX_SLOPE)
+    return ops.log(ops.ratio(positives, negatives)) - slope * (low + high) / 2.0, slope
 
 
 def _newton(state: Any, mass: Any, odds: Any, level: Any, slope: Any) -> tuple[Any, Any]:
