@@ -115,9 +115,9 @@ def _hidden_columns(view: TableView) -> list[str]:
         return []
     from plmetrics.catalogue.custom import ROLES
 
-    own = {view.roles.label, view.roles.weight}
+    columns_of_roles = {view.roles.label, view.roles.weight}
     for model in view.roles.models.values():
-        own |= {*model.columns.values(), model.label, model.weight or None}
+        columns_of_roles |= {*model.columns.values(), model.label, model.weight or None}
     read = {
         name: {column for text in of_one for column in compile_row(text).columns}
         for name, of_one in texts.items()
@@ -127,7 +127,7 @@ def _hidden_columns(view: TableView) -> list[str]:
         f"of another name from it"
         for name, columns in read.items()
         for role in ROLES
-        if role in columns & set(view.schema) - own
+        if role in columns & set(view.schema) - columns_of_roles
     ]
 
 

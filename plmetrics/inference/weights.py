@@ -214,7 +214,7 @@ def resample(weights: Values, counts: Values) -> Array:
 def exact_in_single(counts: Values, *, whole: bool = False) -> bool:
     """Whether any sum of as many blocks `[slice, block, ...]` as there are is exact in single precision.
 
-    `whole` ones are known to be numbers of rows.
+    `whole` says that they are known to be numbers of rows, not weights.
 
     >>> exact_in_single(np.array([[1.0, 2.0]])), exact_in_single(np.array([[0.5]])), exact_in_single(np.array([[1e9]]))
     (True, False, False)
@@ -266,7 +266,7 @@ def drawn_bins(
 ) -> NDArray[Any]:
     """Replicates of fixed bins `[slice, block, bin, channel]`, with rows and positives as the first channels.
 
-    `whole` ones are known to be numbers.
+    `whole` says that these are known to be numbers of rows, not weights.
     """
     if isinstance(weights, Nudges):
         return replicate_counts(weights, counts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from typing import Any
 
 import numpy as np
@@ -54,12 +54,8 @@ def _from_library(data: Any, kinds: set[tuple[str, str]]) -> pl.DataFrame | None
         return _from_pandas(data)
     if not kinds.isdisjoint(_ARROW):
         _refuse_repeated_names("pyarrow table", data.schema.names)
-        try:
-            frame = pl.from_arrow(data)  # type: ignore[assignment]
-        except _FAULTS:
-            names = enumerate(data.schema.names)
-            frame = pl.DataFrame([_series(name, data.column(place), pl.from_arrow) for place, name in names])
-        return frame
+        columns = ((name, data.column(place)) for place, name in enumerate(data.schema.names))
+        return _frame(pl.from_arrow, data, columns)
     if hasattr(data, "__arrow_c_stream__") and kinds.isdisjoint(_SINGLE):
         try:
             frame = pl.DataFrame(data)
@@ -141,11 +137,7 @@ def _from_pandas(data: Any) -> pl.DataFrame:
     _refuse_repeated_names("pandas DataFrame", list(map(str, data.columns)))
     with needs_extra("pandas", "reading a pandas DataFrame"):
         texts = _with_texts(data)
-        try:
-            frame: pl.DataFrame = pl.from_pandas(texts)
-        except _FAULTS:
-            frame = pl.DataFrame([_series(str(name), texts[name], pl.from_pandas) for name in texts.columns])
-    return frame
+        return _frame(pl.from_pandas, texts, ((str(name), texts[name]) for name in texts.columns))
 
 
 def _refuse_repeated_names(kind: str, names: Sequence[str]) -> None:
@@ -166,6 +158,15 @@ def _with_texts(data: Any) -> Any:
 
 def _is_span(values: Any) -> bool:
     return str(getattr(values, "dtype", values)).startswith(("period", "interval"))
+
+
+def _frame(convert: Callable[[Any], Any], data: Any, columns: Iterable[tuple[str, Any]]) -> pl.DataFrame:
+    """Polars frame of a table of another library: as a whole, or else column by column."""
+    try:
+        frame: pl.DataFrame = convert(data)
+    except _FAULTS:
+        frame = pl.DataFrame([_series(name, values, convert) for name, values in columns])
+    return frame
 
 
 def _series(name: str, values: Any, convert: Callable[[Any], Any]) -> pl.Series:

@@ -85,10 +85,11 @@ def atom_totals(plan: RunPlan, metrics: Sequence[Metric], rows: Mapping[str, Row
     asking = [metric for metric in metrics if every and metric.every_row]
     checked = [metric for metric in metrics if metric not in asking]
     scored, positive = score_masks(plan.request), weight_masks(plan)
+    of_scored = plan.scored_populations()
     for model, row in rows.items():
         valid = pl.col(valid_column(model)) if apart else shared
         for population, members in by_population(plan, checked, model):
-            of_all = population == plan.scored_populations().get(model)
+            of_all = population == of_scored.get(model)
             mask, role = (scored[model], of_scored_rows(row)) if of_all else (valid, row)
             sums = atoms(members)
             masses = {atom.about.mass for atom in sums.values() if atom.about is not None}

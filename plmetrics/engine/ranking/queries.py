@@ -65,8 +65,8 @@ def by_query(request: Request, view: TableView) -> Question[tuple[TableView, int
             )
         for number in range(passes):
             part = of_files if passes == 1 else replace(of_files, raw=some_queries(of_files, number, passes))
-            queries, rows, lost = yield from _queries_of_pass(request, part, view)
-            read, left_out = read + rows, left_out + lost
+            queries, rows, absent = yield from _queries_of_pass(request, part, view)
+            read, left_out = read + rows, left_out + absent
             parts += queries
     if not parts:
         raise _no_rows_error(request, read)
@@ -95,9 +95,9 @@ def _queries_of_pass(
     """Queries of a pass, if any, and the numbers of its rows, and of those left out for some model."""
     frame, rows, weightless = yield from _collect_rows(request, part, whole)
     masks = [name for model in request.models if (name := _valid(request, model)) in frame.columns]
-    kept = frame.select(pl.all_horizontal(masks).sum()).item() if masks else frame.height
-    found = [_queries(request, part, _SoundRows.of(request, part, frame))] if frame.height else []
-    return found, rows, rows - weightless - kept
+    complete = frame.select(pl.all_horizontal(masks).sum()).item() if masks else frame.height
+    queries = [_queries(request, part, _SoundRows.of(request, part, frame))] if frame.height else []
+    return queries, rows, rows - weightless - complete
 
 
 def _queries(request: Request, view: TableView, collected: _SoundRows) -> pl.DataFrame:

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from plmetrics.core.names import SuitePath
     from plmetrics.engine.request import TableView
     from plmetrics.features.drift.description import Description
+    from plmetrics.features.drift.slice_counts import SetCounts
     from plmetrics.features.drift.subjects import Kind, Subject
     from plmetrics.features.drift.window_counts import Tally, WindowCounts
-    from plmetrics.inference.comparisons.tests.unit_samples import UnitRows
 
 _ANY_SIZE = 1 << 62
 
@@ -184,9 +184,7 @@ def _above(tallies: Sequence[Tally], keyed: Sequence[pl.DataFrame]) -> pl.DataFr
 _ADDED = ("weight", "offset", "square")
 
 
-def _bin_counts(
-    counts: tuple[pl.DataFrame, UnitRows | None], sums: tuple[pl.DataFrame, UnitRows | None], kind: Kind
-) -> tuple[pl.DataFrame, UnitRows | None]:
+def _bin_counts(counts: SetCounts, sums: SetCounts, kind: Kind) -> SetCounts:
     """Counts with the width of their bins, and the sums of each slice at its first place.
 
     It makes no difference where they stand: what the places of values add to a square is taken from the first instead.

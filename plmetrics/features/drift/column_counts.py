@@ -24,6 +24,7 @@ from plmetrics.inference.comparisons.tests.two_samples import (
 if TYPE_CHECKING:
     import polars as pl
 
+    from plmetrics.features.drift.slice_counts import SetCounts
     from plmetrics.features.drift.subjects import Subject
     from plmetrics.inference.comparisons.tests.unit_samples import UnitRows, UnitSums
     from plmetrics.table.slices import Slices
@@ -84,7 +85,7 @@ class ColumnCounts:
         cls,
         subject: Subject,
         sets: Sequence[Slices],
-        frames: Sequence[tuple[pl.DataFrame, UnitRows | None]],
+        frames: Sequence[SetCounts],
         *,
         weighted: bool,
         binned: bool = False,

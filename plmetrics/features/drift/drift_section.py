@@ -21,7 +21,7 @@ from plmetrics.suite.problems import Findings, absent, check_predicate, frozen
 from plmetrics.suite.sections.basics import Correction, Finite  # noqa: TC001 (pydantic reads them)
 from plmetrics.suite.sections.metrics import is_torn, say_torn
 from plmetrics.suite.sections.references import ByInterval, IntervalReference
-from plmetrics.suite.sections.section import Column, OrOne, Section, Strict, names_of
+from plmetrics.suite.sections.section import Column, OrOne, Section, SliceSelection, Strict, names_of
 
 if TYPE_CHECKING:
     from plmetrics.suite.sections.section import ReadMetric
@@ -44,7 +44,7 @@ class DriftGate(Strict):
     )
     column: Column | None = Field(default=None, description="The column; every column if not given.")
     model: str | None = Field(default=None, description="Only the scores of this model.")
-    slices: str | Annotated[tuple[str, ...], Field(min_length=1)] = Field(
+    slices: SliceSelection = Field(
         default="overall", description="`overall`, one of drift's slice sets, a list of them, or `all`."
     )
     level: Literal["fail", "warn"] = Field(default="fail", description="Whether a failure fails the run.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -23,6 +23,9 @@ KEY = "@key"
 PLACE = "@place"
 BLOCK = "@block"
 """The block of units of rows, where these count for p values."""
+
+SetCounts: TypeAlias = tuple[pl.DataFrame, UnitRows | None]
+"""Counts of a slice set by slice and place, and its rows by block of units where these count."""
 
 SUMS = ("rows", "weight", "offset", "square")
 WIDTH = "width"
@@ -51,7 +54,7 @@ def recentre(frame: pl.DataFrame, edges: Array, centre: float) -> pl.DataFrame:
 
 def roll_up_windows(
     sets: Sequence[Slices], cubes: Sequence[Cube], frames: Sequence[pl.DataFrame]
-) -> list[tuple[pl.DataFrame, UnitRows | None]]:
+) -> list[SetCounts]:
     """The counts of a column in every slice set, from those of each cube: by slice and ascending in place, null last.
 
     There is a row for each `slice` and `place` that occurs in a window: `rows_0` and `weight_0` in the reference,
@@ -130,7 +133,7 @@ class _Cells:
             places = places.extend_constant(None, len(absent))
         return cls(key >> 1, key & 1, changes, places, {}, block)
 
-    def rolled_up(self, codes: NDArray[np.int64], slices: int) -> tuple[pl.DataFrame, UnitRows | None]:
+    def rolled_up(self, codes: NDArray[np.int64], slices: int) -> SetCounts:
         """Sums by slice and place, without rows of no slice (a negative code), and these rows by block of units."""
         place, window, sums, starts = self.place, self.window, self.sums, self.starts.copy()
         block = self.block

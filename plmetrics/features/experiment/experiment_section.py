@@ -12,7 +12,15 @@ from plmetrics.core.names import did_you_mean
 from plmetrics.features.experiment.outcomes import ArmOutcome, outcomes_of
 from plmetrics.suite.problems import Findings, absent
 from plmetrics.suite.sections.basics import Correction, Finite, Level
-from plmetrics.suite.sections.section import Column, OrOne, Section, Strict, each_once, names_of
+from plmetrics.suite.sections.section import (
+    Column,
+    OrOne,
+    Section,
+    SliceSelection,
+    Strict,
+    each_once,
+    names_of,
+)
 
 _PATH = ("experiment",)
 TASK = "experiment"
@@ -39,7 +47,7 @@ class ExperimentGate(Strict):
     arm: str | int | float | bool | None = Field(
         default=None, description="The arm; each but the control if not given."
     )
-    slices: str | Annotated[tuple[str, ...], Field(min_length=1)] = Field(
+    slices: SliceSelection = Field(
         default="overall", description="`overall`, a slice set, a list of them, or `all`."
     )
     level: Literal["fail", "warn"] = Field(default="fail", description="Whether a failure fails the run.")

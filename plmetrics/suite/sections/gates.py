@@ -15,7 +15,7 @@ from plmetrics.catalogue.metric import TOTAL, Metric
 from plmetrics.suite.problems import Findings, message_text
 from plmetrics.suite.sections.basics import Compare, ContrastScale, Correction, Finite, NamedMetric
 from plmetrics.suite.sections.references import Band  # noqa: TC001 (pydantic reads it)
-from plmetrics.suite.sections.section import MOST_ROWS, Column, Strict
+from plmetrics.suite.sections.section import MOST_ROWS, Column, SliceSelection, Strict
 
 if TYPE_CHECKING:
     from plmetrics.core.names import SuitePath
@@ -64,7 +64,7 @@ class GateRule(Strict):
         default=None, description="Name in results and reports."
     )
     model: str | None = Field(default=None, description="The model; every model if not given.")
-    slices: str | Annotated[tuple[str, ...], Field(min_length=1)] = Field(
+    slices: SliceSelection = Field(
         default="overall", description="`overall`, a slice set, a list of them, or `all`."
     )
     level: Literal["fail", "warn"] = Field(default="fail", description="Whether a failure fails the run.")

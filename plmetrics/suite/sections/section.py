@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     ReadMetric = Callable[[Any, SuitePath], Metric | None]
 
 Column = Annotated[str, Field(min_length=1)]
+SliceSelection = str | Annotated[tuple[str, ...], Field(min_length=1)]
 MOST_ROWS = 10**12
 """Numbers of rows, or of slices, above this are a slip of the pen."""
 

@@ -94,8 +94,8 @@ class UnitRows:
         order = np.argsort(slices, kind="stable")
         none = np.zeros(len(above.segment))
 
-        def of_both(own: NDArray[Any], further: NDArray[Any]) -> NDArray[Any]:
-            return np.concatenate([own, further])[order]
+        def of_both(rows: NDArray[Any], others: NDArray[Any]) -> NDArray[Any]:
+            return np.concatenate([rows, others])[order]
 
         return UnitRows(
             self.slices,

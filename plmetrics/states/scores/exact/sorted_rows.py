@@ -270,8 +270,7 @@ def count_bins(
         part, member = key[rows].astype(np.int64), positive[rows]
         mass = None if weight is None else weight[rows]
         classes = count(2 * part + member, mass, (*shape, 2))
-        counts[..., 0] += classes[..., 0]
-        counts[..., 0] += classes[..., 1]
+        counts[..., 0] += classes[..., 0] + classes[..., 1]
         counts[..., 1] += classes[..., 1]
         sums = [score[rows]] if binning.scores else []
         sums += [(score[rows] - member) ** 2] if binning.distances else []
