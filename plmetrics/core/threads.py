@@ -102,7 +102,8 @@ def batches(items: Items, most: int) -> list[Items]:
 class _OneThreadAProduct:
     """Context of single-threaded matrix products: several with all threads wait for each other.
 
-    The number of threads belongs to the process: the last of those that are within puts it back.
+    The number of threads belongs to the process: the last of those that are within puts it back. threadpoolctl lets a
+    thread that has changed it keep others from doing so while it lives: ours have ended by then.
     """
 
     def __init__(self) -> None:
@@ -114,13 +115,21 @@ class _OneThreadAProduct:
         with self._changing:
             self._within += 1
             if self._within == 1:
-                self._limits.enter_context(_libraries().limit(limits=1, user_api="blas"))
+                self._set(self._limit)
 
     def __exit__(self, *_: object) -> None:
         with self._changing:
             self._within -= 1
             if self._within == 0:
-                self._limits.close()
+                self._set(self._limits.close)
+
+    @staticmethod
+    def _set(change: Callable[[], None]) -> None:
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(change).result()
+
+    def _limit(self) -> None:
+        self._limits.enter_context(_libraries().limit(limits=1, user_api="blas"))
 
 
 _one_thread_a_product = _OneThreadAProduct()

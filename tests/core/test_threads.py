@@ -1,6 +1,7 @@
 """Work on all processors."""
 
 import sys
+from threading import Event, Thread
 
 import numpy as np
 import pytest
@@ -39,6 +40,29 @@ def test_threads_are_put_back_after_an_error() -> None:
     with pytest.raises(ZeroDivisionError):
         parallel_map(lambda item: 1 // item, [1, 0])
     assert product_threads() == before
+
+
+def test_threads_are_put_back_by_the_last_of_several_callers_that_live_on() -> None:
+    before = product_threads()
+    first_begun, second_begun, first_ended, done = (Event() for _ in range(4))
+
+    def first() -> None:
+        parallel_map(lambda _: first_begun.set() or second_begun.wait(9), [0, 1])
+        first_ended.set()
+        done.wait(9)
+
+    def second() -> None:
+        first_begun.wait(9)
+        parallel_map(lambda _: second_begun.set() or first_ended.wait(9), [0, 1])
+
+    callers = [Thread(target=call) for call in (first, second)]
+    for caller in callers:
+        caller.start()
+    callers[1].join()
+    found = product_threads()
+    done.set()
+    callers[0].join()
+    assert found == before
 
 
 def test_warnings_that_are_silenced_here_are_silenced_there() -> None:
