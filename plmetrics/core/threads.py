@@ -33,10 +33,14 @@ def parallel_map(function: Callable[[Item], Result], items: Sequence[Item]) -> l
     >>> parallel_map(abs, [-1, 2])
     [1, 2]
     """
-    workers = min(processors(), len(items))
-    if workers <= 1:
+    if min(processors(), len(items)) <= 1:
         return [function(item) for item in items]
-    with _one_thread_a_product, ThreadPoolExecutor(workers) as pool:
+    # An interrupt reaches the main thread alone: the limit is set and lifted in another, which nothing breaks off.
+    return begin(partial(_pool_map, function, items))()
+
+
+def _pool_map(function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+    with _one_thread_a_product, ThreadPoolExecutor(min(processors(), len(items))) as pool:
         started = [pool.submit(copy_context().run, function, item) for item in items]
         return [future.result() for future in started]
 

@@ -1,6 +1,9 @@
 """Work on all processors."""
 
+import os
+import signal
 import sys
+import time
 from threading import Event, Thread
 
 import numpy as np
@@ -63,6 +66,23 @@ def test_threads_are_put_back_by_the_last_of_several_callers_that_live_on() -> N
     done.set()
     callers[0].join()
     assert found == before
+
+
+def test_an_interrupt_while_threads_are_limited_leaves_no_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    before, libraries = product_threads(), threads._libraries()
+
+    def interrupted() -> object:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.1)
+        return libraries
+
+    monkeypatch.setattr(threads, "_libraries", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        parallel_map(abs, [1, 2])
+    time.sleep(0.5)
+    assert product_threads() == before
+    monkeypatch.undo()
+    assert parallel_map(lambda _: product_threads(), [0, 1]) == [{1}, {1}]
 
 
 def test_warnings_that_are_silenced_here_are_silenced_there() -> None:
