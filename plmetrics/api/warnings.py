@@ -7,6 +7,8 @@ from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec, Protocol, TypeVar
 
+import numpy as np
+
 from plmetrics.core.errors import PlmetricsWarning
 
 
@@ -23,11 +25,15 @@ Outcome = TypeVar("Outcome", bound=Cautious)
 
 
 def issues_warnings(function: Callable[Arguments, Outcome]) -> Callable[Arguments, Outcome]:
-    """Entry point with the warnings of its result issued at the place of the call."""
+    """Entry point with the warnings of its result issued at the place of the call.
+
+    A number too small for its type is 0 in it, also where NumPy is told to raise an error then.
+    """
 
     @wraps(function)
     def entry(*args: Arguments.args, **options: Arguments.kwargs) -> Outcome:
-        outcome = function(*args, **options)
+        with np.errstate(under="ignore"):
+            outcome = function(*args, **options)
         for text in outcome.warnings:
             warnings.warn(text, PlmetricsWarning, stacklevel=2)
         return outcome

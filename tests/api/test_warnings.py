@@ -3,6 +3,7 @@
 import json
 import warnings
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -106,3 +107,25 @@ def test_gates_that_a_trivial_model_passes_are_told_before_a_run(suite):
     suite.write_text(f"{text}gates: [{{metric: recall, at_least: 0.5}}]\n")
     (warning,) = issued(plm.validate, suite).warnings
     assert warning.startswith("a model that calls every row positive passes the gate on recall")
+
+
+def test_numpy_that_is_told_to_raise_errors_changes_nothing():
+    rows = {
+        "y": [0, 1] * 50,
+        "p": [0.25, 0.75] * 50,
+        "x": [0.0, 1.0, 2.0, 3.0] * 25,
+        "old": [True, True, False, False] * 25,
+    }
+    options = {
+        "label": "y",
+        "models": "p",
+        "metrics": ["log_loss", "roc_auc", "ece"],
+        "where": "not old",
+        "drift": {"where": "old", "columns": ["x"]},
+    }
+    frame = pl.DataFrame(rows)
+    plain = plm.evaluate(frame, **options)
+    with np.errstate(all="raise"):
+        strict = plm.evaluate(frame, **options)
+    assert strict.metrics.equals(plain.metrics)
+    assert strict.drift.equals(plain.drift)
