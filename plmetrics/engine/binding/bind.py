@@ -150,11 +150,11 @@ def _slice_sets(suite: Suite, schema: pl.Schema, collected: Collected) -> list[S
     keys: dict[str, SliceKey] = {}
     sets = [OVERALL]
     for name, spec in suite.slices.items():
-        from plmetrics.engine.binding.slice_keys import identity, slice_keys
+        from plmetrics.engine.binding.slice_keys import slice_keys
 
         with collected.step():
             for members in slice_keys(name, spec, schema):
-                own_keys = [keys.setdefault(identity(key), key) for key in members]
+                own_keys = [keys.setdefault(key.column, key) for key in members]
                 sets.append(SliceSet(name, tuple(own_keys), spec.exclude))
     if suite.crossings:
         from plmetrics.engine.binding.slice_keys import crossed_sets

@@ -20,11 +20,6 @@ if TYPE_CHECKING:
     from plmetrics.suite.sections.basics import SliceSet as SliceSpec
 
 
-def identity(key: SliceKey) -> str:
-    """Identity of a key."""
-    return f"{key.kind}|{key.label}|{key.edges!r}|{key.number}|{key.expression.meta.serialize()!r}"
-
-
 def slice_keys(name: str, spec: SliceSpec, schema: pl.Schema) -> list[list[SliceKey]]:
     """Keys of a slice set; overlapping predicates are a set each, all of one name."""
     if spec.rollup is not None:
