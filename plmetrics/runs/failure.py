@@ -6,6 +6,7 @@ The only place that maps exceptions to exit codes; the command line and the run 
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -99,8 +100,18 @@ def _read(error: BaseException) -> Failure:
         return _environment([Problem("the machine ran out of memory", hint=hint)])
     if isinstance(error, OSError) and error.errno in _REFUSALS:
         return _environment([Problem(os_message(error))])
+    if isinstance(error, FileNotFoundError) and not _has_directory():
+        hint = "change to one that exists, or start again from where it was made anew"
+        return _environment([Problem("the current directory of the process has been removed", hint=hint)])
     text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     return Failure(BUG, type(error).__name__, "plmetrics failed unexpectedly", (_mask(Problem(text)),))
+
+
+def _has_directory() -> bool:
+    try:
+        return bool(os.getcwd())
+    except FileNotFoundError:
+        return False
 
 
 def os_message(error: OSError) -> str:

@@ -1,6 +1,7 @@
 """Every verdict and level of a gate with every word of `--fail-on`, against the rule in words."""
 
 from itertools import product
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -47,3 +48,16 @@ def test_absent_data_may_count_as_skipped() -> None:
     for skip, codes in ((False, [5, 4]), (True, [99, 4])):
         policy = ExitPolicy(skip_if_empty=skip)
         assert [policy.of_failure(failure).exit_code for failure in (absent, wrong)] == codes
+
+
+def test_a_removed_current_directory_is_no_bug(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    with pytest.raises(FileNotFoundError) as caught:
+        Path.cwd()
+    failure = failure_of(caught.value)
+    monkeypatch.chdir(tmp_path)
+    assert failure.exit_code == 6
+    assert "current directory" in failure.message
+    assert failure_of(caught.value).exit_code == 1
