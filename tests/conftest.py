@@ -1,12 +1,19 @@
+import faulthandler
 import gc
 import os
+import sys
 from collections.abc import Iterator
 
 import pytest
+from _pytest.doctest import DoctestModule
 from hypothesis import settings
 
 os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")  # threads of products do not wait busily
+if "PYTEST_XDIST_WORKER" in os.environ:  # files of tests run side by side: their products need no further threads
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+TIMEOUT = 1200  # seconds; a test that waits for ever ends its process with the stacks of all threads
 THOROUGH = os.environ.get("PLMETRICS_SLOW") == "1"
+STDERR = pytest.StashKey[int]()
 
 settings.register_profile("plmetrics", deadline=None, derandomize=True, max_examples=200 if THOROUGH else 15)
 settings.load_profile("plmetrics")
@@ -15,6 +22,17 @@ settings.load_profile("plmetrics")
 def pytest_configure(config: pytest.Config) -> None:
     """Files go to processes in their order, which ends with short ones: few tests may be long ones."""
     config.option.loadscopereorder = False
+    config.stash[STDERR] = os.dup(sys.stderr.fileno())  # before output of tests is captured
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """A watchdog that waits outside of Python: a thread a test would cost more than many a test."""
+    faulthandler.dump_traceback_later(TIMEOUT, file=item.config.stash[STDERR], exit=True)
+    try:
+        return (yield)
+    finally:
+        faulthandler.cancel_dump_traceback_later()
 
 
 def pytest_sessionstart() -> None:
@@ -29,6 +47,13 @@ def pytest_sessionstart() -> None:
 def pytest_collection_finish() -> None:
     gc.freeze()
     gc.enable()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file() -> Iterator[None]:
+    """Tests have no doctests: their modules are not read through for them."""
+    collectors = yield
+    return [collector for collector in collectors if not isinstance(collector, DoctestModule)]
 
 
 @pytest.hookimpl(tryfirst=True)

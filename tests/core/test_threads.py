@@ -1,10 +1,11 @@
 """Work on all processors."""
 
 import sys
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from plmetrics.core import threads
 from plmetrics.core.threads import add_at, ahead, parallel_map
@@ -16,8 +17,10 @@ def product_threads() -> set[int]:
 
 
 @pytest.fixture(autouse=True)
-def two_processors(monkeypatch: pytest.MonkeyPatch) -> None:
+def two_processors(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(threads, "processors", lambda: 2)
+    with threadpool_limits(2, "blas"):
+        yield
 
 
 @pytest.mark.parametrize("number", [0, 1, 2, 30])
@@ -29,6 +32,7 @@ def test_results_come_in_the_order_of_the_items(number: int) -> None:
 
 def test_products_take_one_thread_each_and_all_of_them_again_afterwards() -> None:
     before = product_threads()
+    assert before == {2}
     nested = parallel_map(lambda _: parallel_map(lambda _: product_threads(), [0, 1]), [0, 1])
     assert {threads for part in nested for found in part for threads in found} == {1}
     assert product_threads() == before
