@@ -9,7 +9,9 @@ from _pytest.doctest import DoctestModule
 from hypothesis import settings
 
 os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")  # threads of products do not wait busily
-if "PYTEST_XDIST_WORKER" in os.environ:  # files of tests run side by side: their products need no further threads
+if (
+    "PYTEST_XDIST_WORKER" in os.environ
+):  # files of tests run side by side: their products need no further threads
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 TIMEOUT = 1200  # seconds; a test that waits for ever ends its process with the stacks of all threads
 THOROUGH = os.environ.get("PLMETRICS_SLOW") == "1"
