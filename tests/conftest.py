@@ -29,7 +29,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """A watchdog that waits outside of Python: a thread a test would cost more than many a test."""
+    """Watchdog of `faulthandler`, which waits outside of the interpreter; a thread of Python costs 0.4 ms a test."""
     faulthandler.dump_traceback_later(TIMEOUT, file=item.config.stash[STDERR], exit=True)
     try:
         return (yield)
