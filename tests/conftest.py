@@ -3,9 +3,12 @@ import os
 from collections.abc import Iterator
 
 import pytest
+from _pytest.doctest import DoctestModule
 from hypothesis import settings
 
 os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")  # threads of products do not wait busily
+if "PYTEST_XDIST_WORKER" in os.environ:  # files run side by side: their products need no further threads
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 THOROUGH = os.environ.get("PLMETRICS_SLOW") == "1"
 
 settings.register_profile("plmetrics", deadline=None, derandomize=True, max_examples=200 if THOROUGH else 15)
@@ -29,6 +32,13 @@ def pytest_sessionstart() -> None:
 def pytest_collection_finish() -> None:
     gc.freeze()
     gc.enable()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file() -> Iterator[None]:
+    """Tests have no doctests: their modules are not read through for them."""
+    collectors = yield
+    return [collector for collector in collectors if not isinstance(collector, DoctestModule)]
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -106,8 +106,7 @@ def batches(items: Items, most: int) -> list[Items]:
 class _OneThreadAProduct:
     """Context of single-threaded matrix products: several with all threads wait for each other.
 
-    The number of threads belongs to the process: the last of those that are within puts it back. threadpoolctl lets a
-    thread that has changed it keep others from doing so while it lives: ours have ended by then.
+    The number of threads belongs to the process: the last of those that are within puts it back.
     """
 
     def __init__(self) -> None:
@@ -119,21 +118,23 @@ class _OneThreadAProduct:
         with self._changing:
             self._within += 1
             if self._within == 1:
-                self._set(self._limit)
+                _allow_change()
+                self._limits.enter_context(_libraries().limit(limits=1, user_api="blas"))
 
     def __exit__(self, *_: object) -> None:
         with self._changing:
             self._within -= 1
             if self._within == 0:
-                self._set(self._limits.close)
+                _allow_change()
+                self._limits.close()
 
-    @staticmethod
-    def _set(change: Callable[[], None]) -> None:
-        with ThreadPoolExecutor(1) as pool:
-            pool.submit(change).result()
 
-    def _limit(self) -> None:
-        self._limits.enter_context(_libraries().limit(limits=1, user_api="blas"))
+def _allow_change() -> None:
+    """Let this thread change numbers of threads: threadpoolctl 3.8 lets the thread alone that did so before."""
+    for library in _libraries().lib_controllers:
+        clear = getattr(library, "clear_controlling_thread", None)
+        if clear is not None:
+            clear(force=True)
 
 
 _one_thread_a_product = _OneThreadAProduct()

@@ -4,11 +4,12 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Iterator
 from threading import Event, Thread
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from plmetrics.core import threads
 from plmetrics.core.threads import add_at, ahead, parallel_map
@@ -20,8 +21,10 @@ def product_threads() -> set[int]:
 
 
 @pytest.fixture(autouse=True)
-def two_processors(monkeypatch: pytest.MonkeyPatch) -> None:
+def two_processors(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(threads, "processors", lambda: 2)
+    with threadpool_limits(2, "blas"):
+        yield
 
 
 @pytest.mark.parametrize("number", [0, 1, 2, 30])
@@ -33,6 +36,7 @@ def test_results_come_in_the_order_of_the_items(number: int) -> None:
 
 def test_products_take_one_thread_each_and_all_of_them_again_afterwards() -> None:
     before = product_threads()
+    assert before == {2}
     nested = parallel_map(lambda _: parallel_map(lambda _: product_threads(), [0, 1]), [0, 1])
     assert {threads for part in nested for found in part for threads in found} == {1}
     assert product_threads() == before
@@ -69,11 +73,12 @@ def test_threads_are_put_back_by_the_last_of_several_callers_that_live_on() -> N
 
 
 def test_an_interrupt_while_threads_are_limited_leaves_no_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    before, libraries = product_threads(), threads._libraries()
+    before, libraries, signals = product_threads(), threads._libraries(), [signal.SIGINT]
 
     def interrupted() -> object:
-        os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(0.1)
+        while signals:
+            os.kill(os.getpid(), signals.pop())
+            time.sleep(0.1)
         return libraries
 
     monkeypatch.setattr(threads, "_libraries", interrupted)
