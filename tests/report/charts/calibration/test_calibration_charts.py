@@ -112,6 +112,23 @@ def test_the_words_tell_rows_events_slope_and_error(result, frame):
     assert "ECE 0." in words
 
 
+def test_rows_in_units_have_no_range_of_independent_rows(frame):
+    result = plm.evaluate(
+        frame.with_columns(u=pl.int_range(pl.len()) // 3),
+        label="y",
+        models={"sharp": "p"},
+        metrics=["ece"],
+        unit="u",
+        curves=["reliability"],
+        uncertainty={"replicates": 30},
+    )
+    marks = marks_of(result.plot.reliability())
+    assert not [mark for mark in marks if mark.kind == "area"]
+    words = " ".join(texts_of(marks, "title-subtitle"))
+    assert "bootstrap intervals" in words
+    assert "if calibrated" not in words
+
+
 def test_scores_by_class_stand_below(result, frame):
     marks = marks_of(result.plot.reliability(models=["sharp"]))
     texts = texts_of(marks)
