@@ -93,6 +93,7 @@ def parameter(
     if options:
         check, domain = options.__contains__, f"{', '.join(options[:-1])} or {options[-1]}"
     metadata = {"doc": doc, "check": check, "domain": domain, "name": name, "unnamed": unnamed}
+    metadata["options"] = tuple(options)
     return dataclasses.field(default=default, metadata=metadata, kw_only=default is dataclasses.MISSING)
 
 

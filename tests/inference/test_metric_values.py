@@ -147,3 +147,25 @@ def test_replicates_of_sums_that_overflow_are_undefined() -> None:
     state = View({"n": np.ones(3), "weight": np.ones(3), "row_sum": np.array([2.0, np.inf, np.nan])})
     assert next(status for status, _ in conditions(metric, state)) == "overflow"
     assert np.isnan(value_or_nan(metric, state)).tolist() == [False, True, True]
+
+
+PRODUCTS = ["youden_j", "markedness", "mcc", "roc_auc", "roc_hull_auc", "calibration_slope"]
+
+
+@pytest.mark.parametrize(("weight", "status"), [(1e160, "overflow"), (1e-170, "underflow")])
+def test_products_of_sums_of_weights_beyond_all_numbers_have_a_status(weight: float, status: str) -> None:
+    rng = np.random.default_rng(1)
+    label = np.arange(40) % 2
+    rows = pl.DataFrame({"y": label, "p": rng.uniform(0.2, 0.6, 40) + 0.2 * label, "w": np.full(40, weight)})
+    asked = {"label": "y", "models": "p", "metrics": [*PRODUCTS, "brier", "recall"]}
+    found = plm.evaluate(rows, weight="w", **asked).metrics
+    assert set(found.filter(pl.col("metric").is_in(PRODUCTS))["status"]) == {status}
+    mean = found.filter(~pl.col("metric").is_in(PRODUCTS))["value"]
+    plain = plm.evaluate(rows, **asked).metrics.filter(~pl.col("metric").is_in(PRODUCTS))["value"]
+    assert mean.to_list() == pytest.approx(plain.to_list(), rel=1e-12)
+
+
+def test_the_square_of_a_large_mean_error_has_a_status() -> None:
+    rows = pl.DataFrame({"y": [1e200, 2e200], "p": [3e200, 5e200]})
+    found = plm.evaluate(rows, task="regression", label="y", models="p", metrics=["bias_squared"]).metrics
+    assert found["status"].item() == "overflow"
