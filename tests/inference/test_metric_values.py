@@ -169,3 +169,30 @@ def test_the_square_of_a_large_mean_error_has_a_status() -> None:
     rows = pl.DataFrame({"y": [1e200, 2e200], "p": [3e200, 5e200]})
     found = plm.evaluate(rows, task="regression", label="y", models="p", metrics=["bias_squared"]).metrics
     assert found["status"].item() == "overflow"
+
+
+@pytest.mark.parametrize("weight", [None, "w"])
+@pytest.mark.parametrize("reproducible", [False, True])
+def test_labels_that_differ_in_their_last_digit_are_equal(weight: str | None, reproducible: bool) -> None:
+    """0.1 + 0.2 is not 0.3 in floating point; beside labels that vary, as in the other slice, it is as good."""
+    rng = np.random.default_rng(2)
+    vary = rng.normal(size=40)
+    label = np.concatenate([np.where(np.arange(40) % 3 == 0, 0.3, 0.1 + 0.2), vary])
+    rows = pl.DataFrame({"y": label, "p": rng.normal(size=80), "g": np.repeat(["same", "vary"], 40)})
+    rows = rows.with_columns(w=pl.int_range(80) % 4 + 0.5)
+    names = ["r2", "pearson", "rmse_skill", "explained_variance", "default_rmse"]
+    settings: dict[str, Any] = {"task": "regression", "label": "y", "models": "p", "metrics": names}
+    settings |= {"weight": weight, "reproducible": reproducible}
+    for part, slices in ((rows, {"g": "g"}), (rows.head(40), {"g": "g"})):
+        found = plm.evaluate(part, slices=slices, **settings).metrics.filter(slice="g=same")
+        assert found["status"].to_list() == ["zero_denominator"] * 4 + ["ok"]
+        assert found["value"].to_list() == [None] * 4 + [0.0]
+    other = plm.evaluate(rows, slices={"g": "g"}, **settings).metrics.filter(slice="g=vary")
+    assert other.filter(metric="pearson")["value"].item() == pytest.approx(
+        _correlation(vary, rows["p"].to_numpy()[40:], rows["w"].to_numpy()[40:] if weight else None)
+    )
+
+
+def _correlation(first: Any, second: Any, weight: Any) -> float:
+    table = np.cov(first, second, aweights=weight)
+    return float(table[0, 1] / np.sqrt(table[0, 0] * table[1, 1]))
