@@ -82,7 +82,7 @@ def summarise(result: Outcome, place: str | None = None) -> Summary:
         record=result.record,
         level=suite.uncertainty.level if suite.uncertainty else None,
         correction=suite.compare.correction if suite.compare else None,
-        clustered=suite.columns.unit is not None,
+        clustered=_unit(result) is not None,
         tests=_tests(suite.compare),
         query_metric=next((_text(curve.metric) for curve in suite.curves if curve.metric), None),
         place=place,
@@ -92,6 +92,13 @@ def summarise(result: Outcome, place: str | None = None) -> Summary:
         **{name: names.rename(table) for name, table in tables.items()},
         others={name: names.rename(table) for name, table in others.items()},
     )
+
+
+def _unit(result: Outcome) -> object:
+    """Column of the unit, which a stored suite has in its record alone; None without one."""
+    stored = result.record.get("suite")
+    columns = getattr(result.suite, "columns", None) if stored is None else stored.get("columns")
+    return columns.get("unit") if isinstance(columns, Mapping) else getattr(columns, "unit", None)
 
 
 def _levels(suite: Suite, record: Mapping[str, Any]) -> dict[str, float]:

@@ -117,9 +117,10 @@ def misleading(before: Mapping[str, Any], after: Mapping[str, Any], metrics: Seq
         for name in (name for name in new if name in old):
             differences += _differences(old[name], new[name], f"{key}.{name}")
     labels = [
-        {key: model[key] for key in _OF_ROWS if key in model}
+        {key: value for key, value in model.items() if key in _OF_ROWS}
         for suite in (before, after)
-        for model in suite.get("models", {}).values()
+        for model in _mapping(suite.get("models")).values()
+        if isinstance(model, Mapping)
     ]
     decisive_parts = [suite.get(key) for suite in (before, after) for key in (*decisive, *_BY_NAME)]
     return [*differences, *_other_derivations(before, after, [*decisive_parts, *labels])]
@@ -144,10 +145,15 @@ def _other_derivations(
     before: Mapping[str, Any], after: Mapping[str, Any], parts: Sequence[Any]
 ) -> Iterator[str]:
     """Derived columns of both suites that are made otherwise, and that some parts of these name, in words."""
-    old, new = (suite.get("derive", {}) for suite in (before, after))
+    old, new = (_mapping(suite.get("derive")) for suite in (before, after))
     for name in _mentioned(new, parts):
         if name in old:
             yield from _differences(old[name], new[name], f"derive.{name}")
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    """A section of a recorded suite, which may be anything; empty where it is no mapping."""
+    return value if isinstance(value, Mapping) else {}
 
 
 def _mentioned(derived: Mapping[str, Any], parts: Sequence[Any]) -> list[str]:
