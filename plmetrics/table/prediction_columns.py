@@ -267,7 +267,7 @@ class RoleColumns:
     unlabelled: bool = False
     label_columns: Mapping[str, str] = field(default_factory=dict)
 
-    def derived(self, *, evaluated: bool) -> dict[str, pl.Expr]:
+    def derivation_expressions(self, *, evaluated: bool) -> dict[str, pl.Expr]:
         """The expressions of derivations by canonical column, of raw or of evaluated rows."""
         return {
             plain_column(name): derivation.expression
@@ -282,7 +282,7 @@ class RoleColumns:
 
     def with_derivations(self, frame: pl.LazyFrame, sound: pl.Expr) -> pl.LazyFrame:
         """Canonical rows with the derivations of those that are evaluated, which are `sound`."""
-        derived = self.derived(evaluated=True)
+        derived = self.derivation_expressions(evaluated=True)
         if not derived:
             return frame
         label = pl.when(sound).then(pl.col(LABEL)).alias(EVALUATED_LABEL)

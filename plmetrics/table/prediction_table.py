@@ -256,7 +256,7 @@ def _casts(schema: pl.Schema, roles: RoleColumns) -> dict[str, pl.Expr]:
         columns[key.column] = key.expression
     for name in (*roles.columns, *(need.column for need in roles.requirements)):
         columns[plain_column(name)] = pl.col(name)
-    return columns | roles.derived(evaluated=False)
+    return columns | roles.derivation_expressions(evaluated=False)
 
 
 def _columns_of_model(

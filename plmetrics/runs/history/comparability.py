@@ -146,7 +146,7 @@ def _other_derivations(
 ) -> Iterator[str]:
     """Derived columns of both suites that are made otherwise, and that some parts of these name, in words."""
     old, new = (_mapping(suite.get("derive")) for suite in (before, after))
-    for name in _mentioned(new, parts):
+    for name in _mentions(new, parts):
         if name in old:
             yield from _differences(old[name], new[name], f"derive.{name}")
 
@@ -156,10 +156,10 @@ def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def _mentioned(derived: Mapping[str, Any], parts: Sequence[Any]) -> list[str]:
+def _mentions(derived: Mapping[str, Any], parts: Sequence[Any]) -> list[str]:
     """Derived columns that stand in parts of a suite, or in the expressions of those that do.
 
-    >>> _mentioned({"rate": "paid / due", "late": "rate < 0.5", "odd": "paid > 9"}, [{"label": "late"}])
+    >>> _mentions({"rate": "paid / due", "late": "rate < 0.5", "odd": "paid > 9"}, [{"label": "late"}])
     ['rate', 'late']
     """
     mentioned: set[str] = set()
