@@ -28,7 +28,7 @@ from plmetrics.states.expressions import column_operand, of_sound_rows, point_ex
 if TYPE_CHECKING:
     from plmetrics.core.names import SuitePath
     from plmetrics.states.sums import Atom, RowValue
-    from plmetrics.table.checks import Requirement
+    from plmetrics.table.checks import Derivation, Requirement
 
 Direction = Literal["higher", "lower", "zero", "none"]
 IntervalForm = Literal["t", "delta", "logit"]
@@ -183,7 +183,7 @@ class Metric:
         hard = self.task == "binary" and parts == ("prediction",)
         return "a score" if hard and self.needs_score else None
 
-    def derivations(self, label: str) -> Mapping[str, pl.Expr]:  # noqa: ARG002
+    def derivations(self, label: str) -> Mapping[str, Derivation]:  # noqa: ARG002
         """Columns over several raw rows, by their names in its row expressions; `label` is the label's column."""
         return {}
 

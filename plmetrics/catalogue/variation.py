@@ -18,6 +18,9 @@ LEAST = 1e-12
 _ONE_NUMBER = 1e-10
 """Numbers whose distances from a centre are below this share of it are one number in double precision."""
 
+_LAST_DIGITS = 1e-14
+"""Of a number: what sums and differences of a few decimals leave."""
+
 _NORMAL = 1.959963984540054
 """Of 95 %, the level of the interval that ends where rows of another kind would be too many to be all missed."""
 
@@ -67,6 +70,17 @@ def variation(first: Any, second: Any, mass: Any, n: Any) -> Any:
     """
     centred = second - first * ops.ratio(first, mass)
     return ops.where(_vague(centred, second, n), 0.0, centred)
+
+
+def is_one_number(state: Any, key: str, second: Any, mass: Any) -> Any:
+    """Whether numbers differ from their centre by no more than the last digits, as 0.1 + 0.2 from 0.3.
+
+    `key` names the value that the moments are of. Where nobody knows the centre, they are not one number.
+    """
+    centre = getattr(state, centre_name(key), None)
+    if centre is None:
+        return second != second  # noqa: PLR0124 (false, of the state's kind)
+    return second <= mass * (_LAST_DIGITS * ops.absolute(centre)) ** 2
 
 
 def is_lost(state: Any, key: str, first: Any, second: Any, mass: Any) -> Any:

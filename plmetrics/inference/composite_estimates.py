@@ -34,7 +34,8 @@ def by_parts(metric: DerivedMetric, parts: Mapping[str, EstimateColumns]) -> Est
     for part_estimates in reversed(list(parts.values())):
         notes = part_estimates.note != None  # noqa: E711 (element by element)
         note[notes] = part_estimates.note[notes]
-    note[status == "ok"] = None
+    if len(parts) > 1:
+        note[status == "ok"] = None
     notes = metric.combined_note(statuses)
     if notes is not None:
         note = np.where(status == "ok", notes, note)

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from plmetrics.inference.subject import Analysis
     from plmetrics.inference.sums import ModelSums
 
+_FACTOR = 1e150
+"""Products of two sums of weights above that are beyond all numbers, and those of two below 1 over it are 0."""
+
 
 def estimate(
     metric: Metric,
@@ -57,7 +60,7 @@ def estimate(
         if ordered is None
         else ordered.part(slice(chunk.first, chunk.last))
     )
-    status = _status(values, totals.n, min_rows)
+    status = _status(values, totals, min_rows)
     threshold = population.threshold(metric, model)
     if threshold is not None and np.isnan(threshold):
         status[status == "ok"] = "unreachable"
@@ -190,13 +193,17 @@ def with_row_error(
     return replace(estimates, estimate=with_error)
 
 
-def _status(values: MetricValues, n: Array, min_rows: int) -> Texts:
+def _status(values: MetricValues, totals: View, min_rows: int) -> Texts:
+    n = totals.n
     status = np.full(values.value.shape, "ok", dtype=object)
     for name, condition in reversed(values.reasons):
         status[np.broadcast_to(condition, status.shape)] = name
     status[n < min_rows] = "too_few_rows"
     status[n == 0] = "no_rows"
-    status[(status == "ok") & ~np.isfinite(values.value)] = "not_finite"
+    lost = (status == "ok") & ~np.isfinite(values.value)
+    status[lost] = "not_finite"
+    status[lost & (np.isinf(values.value) | (totals.weight > _FACTOR))] = "overflow"
+    status[lost & (totals.weight < 1 / _FACTOR)] = "underflow"
     return status
 
 

@@ -161,14 +161,24 @@ def names_elsewhere(metric: MetricClass) -> Iterator[Synonym]:
 
 
 def undefined_statuses(metric: MetricClass) -> tuple[str, ...]:
-    """Statuses in place of a value, besides those of every metric."""
-    example = object.__new__(metric)
-    for field in dataclasses.fields(metric):
-        argument = 0.5 if field.default is dataclasses.MISSING else field.default
-        object.__setattr__(example, field.name, argument)
+    """Statuses in place of a value, of any option of a parameter, besides those of every metric."""
     with np.errstate(all="ignore"):
-        statuses = [status for status, _ in example.undefined(_AnyState({}))]
+        statuses = [status for example in _examples(metric) for status, _ in example.undefined(_AnyState({}))]
     return tuple(status for status in dict.fromkeys(statuses) if status != "no_rows")
+
+
+def _examples(metric: MetricClass) -> Iterator[Metric]:
+    """The metric with its defaults, and with each option of a parameter."""
+    fields = dataclasses.fields(metric)
+    defaults = {
+        field.name: 0.5 if field.default is dataclasses.MISSING else field.default for field in fields
+    }
+    options = [{field.name: option} for field in fields for option in field.metadata.get("options", ())]
+    for changed in ({}, *options):
+        example = object.__new__(metric)
+        for name, argument in (defaults | changed).items():
+            object.__setattr__(example, name, argument)
+        yield example
 
 
 class _AnyState(View):

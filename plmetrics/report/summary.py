@@ -26,9 +26,10 @@ class Summary(ResultTables):
 
     `definitions` are the metrics in suite order, and `directions` theirs by canonical text; `totals` are those that
     grow with the number of rows, so that slices of different sizes are not compared by them, and `rising` those that
-    rise with the share of positives; `record` is that of the run; `tests` are the names of those that were asked for;
-    `query_metric` is that in which queries are compared; `place` is the run folder as it should be shown, `folder` that
-    folder; `levels` are those of intervals of features, by key; `slice_names` are the names of slices for readers.
+    rise with the share of positives; `clustered` says whether rows share units; `record` is that of the run; `tests`
+    are the names of those that were asked for; `query_metric` is that in which queries are compared; `place` is the run
+    folder as it should be shown, `folder` that folder; `levels` are those of intervals of features, by key;
+    `slice_names` are the names of slices for readers.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Summary(ResultTables):
     record: Mapping[str, Any] = field(default_factory=dict)
     level: float | None = None
     correction: str | None = None
+    clustered: bool = False
     tests: frozenset[str] = frozenset()
     query_metric: str | None = None
     place: str | None = None
@@ -80,6 +82,7 @@ def summarise(result: Outcome, place: str | None = None) -> Summary:
         record=result.record,
         level=suite.uncertainty.level if suite.uncertainty else None,
         correction=suite.compare.correction if suite.compare else None,
+        clustered=_unit(result) is not None,
         tests=_tests(suite.compare),
         query_metric=next((_text(curve.metric) for curve in suite.curves if curve.metric), None),
         place=place,
@@ -89,6 +92,13 @@ def summarise(result: Outcome, place: str | None = None) -> Summary:
         **{name: names.rename(table) for name, table in tables.items()},
         others={name: names.rename(table) for name, table in others.items()},
     )
+
+
+def _unit(result: Outcome) -> object:
+    """Column of the unit, which a stored suite has in its record alone; None without one."""
+    stored = result.record.get("suite")
+    columns = getattr(result.suite, "columns", None) if stored is None else stored.get("columns")
+    return columns.get("unit") if isinstance(columns, Mapping) else getattr(columns, "unit", None)
 
 
 def _levels(suite: Suite, record: Mapping[str, Any]) -> dict[str, float]:

@@ -58,6 +58,14 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
+class Derivation:
+    """A column over several rows: of raw columns, or of `evaluated` rows as an expression of canonical columns."""
+
+    expression: pl.Expr
+    evaluated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Requirement:
     """Requirement of a metric on a column outside all roles: `bad` is true for an invalid value.
 

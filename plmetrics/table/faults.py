@@ -79,7 +79,7 @@ _WORDS = {
     "enum": "true or false",
 }
 _LONGEST = 60
-_STAGED = re.compile(r"^@\w+\|")
+_STAGED = re.compile(r"^@+\w+\|")
 """Prefix of a column whose rows are staged for an aggregation."""
 
 

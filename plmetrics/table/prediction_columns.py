@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import polars as pl
 
 from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.core.names import SuitePath, did_you_mean, is_pattern, number_text
-from plmetrics.table.checks import Check, Requirement
+from plmetrics.table.checks import Check, Derivation, Requirement
 
 if TYPE_CHECKING:
     from plmetrics.table.slice_keys import SliceKey
@@ -29,6 +29,8 @@ BELOW_ZERO = "below 0, and normalise divides by the sum of a row"
 _PLAIN = "make its values of one: astype(float), astype(str), or dt.tz_convert('UTC') of times with an offset"
 
 LABEL = "@@label"
+EVALUATED_LABEL = "@@evaluated label"
+"""The label where a row is evaluated, for derivations of evaluated rows; else null."""
 WEIGHT = "@@weight"
 UNIT = "@@unit"
 TREATMENT = "@@treatment"
@@ -259,11 +261,32 @@ class RoleColumns:
     classes: tuple[str, ...] = ()
     treatment: str | None = None
     requirements: tuple[Requirement, ...] = ()
-    derivations: Mapping[str, pl.Expr] = field(default_factory=dict)
+    derivations: Mapping[str, Derivation] = field(default_factory=dict)
     transform: Transform | None = None
     null_scores: bool = False
     unlabelled: bool = False
     label_columns: Mapping[str, str] = field(default_factory=dict)
+
+    def derivation_expressions(self, *, evaluated: bool) -> dict[str, pl.Expr]:
+        """The expressions of derivations by canonical column, of raw or of evaluated rows."""
+        return {
+            plain_column(name): derivation.expression
+            for name, derivation in self.derivations.items()
+            if derivation.evaluated == evaluated
+        }
+
+    def without_values(self) -> RoleColumns:
+        """Roles without the columns that values of metrics alone are computed from."""
+        checked = {name: part for name, part in self.derivations.items() if not part.evaluated}
+        return replace(self, columns=(), derivations=checked)
+
+    def with_derivations(self, frame: pl.LazyFrame, sound: pl.Expr) -> pl.LazyFrame:
+        """Canonical rows with the derivations of those that are evaluated, which are `sound`."""
+        derived = self.derivation_expressions(evaluated=True)
+        if not derived:
+            return frame
+        label = pl.when(sound).then(pl.col(LABEL)).alias(EVALUATED_LABEL)
+        return frame.with_columns(label).with_columns(**derived).drop(EVALUATED_LABEL)
 
     @property
     def binary(self) -> bool:

@@ -100,6 +100,7 @@ def prediction_table(raw: pl.LazyFrame, schema: pl.Schema, roles: RoleColumns) -
     everyone = _shared_conditions(roles)
     scores = {model: _sound_score(roles, model) for model in roles.models}
     sound = all_of([*everyone, *scores.values()]).alias(VALID)
+    frame = roles.with_derivations(frame, all_of(everyone) if roles.missing == "drop_per_model" else sound)
     if roles.unlabelled:
         counted = frame if roles.missing == "error" else frame.filter(all_of(_sound_keys(roles)))
         labelled = pl.col(LABEL).is_not_null()
@@ -255,9 +256,7 @@ def _casts(schema: pl.Schema, roles: RoleColumns) -> dict[str, pl.Expr]:
         columns[key.column] = key.expression
     for name in (*roles.columns, *(need.column for need in roles.requirements)):
         columns[plain_column(name)] = pl.col(name)
-    for name, expression in roles.derivations.items():
-        columns[plain_column(name)] = expression
-    return columns
+    return columns | roles.derivation_expressions(evaluated=False)
 
 
 def _columns_of_model(

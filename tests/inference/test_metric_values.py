@@ -147,3 +147,52 @@ def test_replicates_of_sums_that_overflow_are_undefined() -> None:
     state = View({"n": np.ones(3), "weight": np.ones(3), "row_sum": np.array([2.0, np.inf, np.nan])})
     assert next(status for status, _ in conditions(metric, state)) == "overflow"
     assert np.isnan(value_or_nan(metric, state)).tolist() == [False, True, True]
+
+
+PRODUCTS = ["youden_j", "markedness", "mcc", "roc_auc", "roc_hull_auc", "calibration_slope"]
+
+
+@pytest.mark.parametrize(("weight", "status"), [(1e160, "overflow"), (1e-170, "underflow")])
+def test_products_of_sums_of_weights_beyond_all_numbers_have_a_status(weight: float, status: str) -> None:
+    rng = np.random.default_rng(1)
+    label = np.arange(40) % 2
+    rows = pl.DataFrame({"y": label, "p": rng.uniform(0.2, 0.6, 40) + 0.2 * label, "w": np.full(40, weight)})
+    asked = {"label": "y", "models": "p", "metrics": [*PRODUCTS, "brier", "recall"]}
+    found = plm.evaluate(rows, weight="w", **asked).metrics
+    assert set(found.filter(pl.col("metric").is_in(PRODUCTS))["status"]) == {status}
+    mean = found.filter(~pl.col("metric").is_in(PRODUCTS))["value"]
+    plain = plm.evaluate(rows, **asked).metrics.filter(~pl.col("metric").is_in(PRODUCTS))["value"]
+    assert mean.to_list() == pytest.approx(plain.to_list(), rel=1e-12)
+
+
+def test_the_square_of_a_large_mean_error_has_a_status() -> None:
+    rows = pl.DataFrame({"y": [1e200, 2e200], "p": [3e200, 5e200]})
+    found = plm.evaluate(rows, task="regression", label="y", models="p", metrics=["bias_squared"]).metrics
+    assert found["status"].item() == "overflow"
+
+
+@pytest.mark.parametrize("weight", [None, "w"])
+@pytest.mark.parametrize("reproducible", [False, True])
+def test_labels_that_differ_in_their_last_digit_are_equal(weight: str | None, reproducible: bool) -> None:
+    """0.1 + 0.2 is not 0.3 in floating point; beside labels that vary, as in the other slice, it is as good."""
+    rng = np.random.default_rng(2)
+    vary = rng.normal(size=40)
+    label = np.concatenate([np.where(np.arange(40) % 3 == 0, 0.3, 0.1 + 0.2), vary])
+    rows = pl.DataFrame({"y": label, "p": rng.normal(size=80), "g": np.repeat(["same", "vary"], 40)})
+    rows = rows.with_columns(w=pl.int_range(80) % 4 + 0.5)
+    names = ["r2", "pearson", "rmse_skill", "explained_variance", "default_rmse"]
+    settings: dict[str, Any] = {"task": "regression", "label": "y", "models": "p", "metrics": names}
+    settings |= {"weight": weight, "reproducible": reproducible}
+    for part, slices in ((rows, {"g": "g"}), (rows.head(40), {"g": "g"})):
+        found = plm.evaluate(part, slices=slices, **settings).metrics.filter(slice="g=same")
+        assert found["status"].to_list() == ["zero_denominator"] * 4 + ["ok"]
+        assert found["value"].to_list() == [None] * 4 + [0.0]
+    other = plm.evaluate(rows, slices={"g": "g"}, **settings).metrics.filter(slice="g=vary")
+    assert other.filter(metric="pearson")["value"].item() == pytest.approx(
+        _correlation(vary, rows["p"].to_numpy()[40:], rows["w"].to_numpy()[40:] if weight else None)
+    )
+
+
+def _correlation(first: Any, second: Any, weight: Any) -> float:
+    table = np.cov(first, second, aweights=weight)
+    return float(table[0, 1] / np.sqrt(table[0, 0] * table[1, 1]))

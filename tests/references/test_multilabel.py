@@ -352,3 +352,32 @@ def test_a_suite_runs_from_the_command_line(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "f1(undefined=zero)" in done.stdout
     assert "urgent" in done.stdout
+
+
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_rows_that_means_over_rows_leave_out_are_counted_in_the_note(weight: str | None) -> None:
+    rows = pl.DataFrame(
+        {
+            "y_a": [1, 0, 1, 0],
+            "y_b": [0, 0, 1, 1],
+            "p_a": [0.9, 0.1, 0.7, 0.2],
+            "p_b": [0.2, 0.3, 0.8, 0.1],
+            "w": [1.0, 2.0, 0.5, 4.0],
+        }
+    )
+    w = rows["w"].to_numpy() if weight else np.ones(4)
+    left_out = {
+        "recall(average=samples)": w[1],
+        "precision(average=samples)": w[1] + w[3],
+        "specificity(average=samples)": w[2],
+        "roc_auc(average=samples)": w[1] + w[2],
+        "average_precision(average=samples)": w[1],
+    }
+    zero = ["recall(average=samples, undefined=zero)", "average_precision(average=samples, undefined=zero)"]
+    halved = {"name": "half", "formula": "recall(average=samples) / 2"}
+    settings = {"task": "multilabel", "label": "y_", "models": {"m": {"proba": "p_"}}, "weight": weight}
+    found = plm.evaluate(rows, metrics=[*left_out, *zero, halved], **settings).metrics
+    notes = dict(found.select("metric", "note").iter_rows())
+    for metric, out in [*left_out.items(), ("half", w[1])]:
+        assert notes[metric] == f"left out: rows of weight {out:g}"
+    assert [notes[metric] for metric in zero] == [None, None]

@@ -187,3 +187,47 @@ def test_the_scale_of_a_segment(weight: str | None) -> None:
         assert row["interval_status"] == "ok"
     assert found.filter(slice="shop=c")["status"].item() == "zero_denominator"
     assert found["note"][0].startswith("no scale in rows of weight")
+
+
+@pytest.mark.parametrize("missing", ["drop", "drop_per_model"])
+@pytest.mark.parametrize("bad", ["score", "weight"])
+def test_rows_that_are_left_out_have_no_part_in_the_scale(missing: str, bad: str) -> None:
+    """With a bad score of one model of two, it is evaluated for the other under `drop_per_model`."""
+    rows = table().filter(pl.col("shop") != "c").with_columns(q=pl.col("p") + 1)
+    out = pl.Series(np.random.default_rng(3).random(rows.height) < 0.2)
+    column = "p" if bad == "score" else "w"
+    rows = rows.with_columns(
+        pl.when(out).then(100.0).otherwise("y").alias("y"),
+        pl.when(out).then(None).otherwise(column).alias(column),
+    )
+    found = plm.evaluate(
+        rows,
+        task="regression",
+        label="y",
+        models=["p", "q"],
+        weight="w",
+        missing=missing,
+        metrics=["scaled_mae(by=shop)", {"name": "absent", "null_share": "p"}],
+    ).metrics
+    evaluated = rows.filter(~out)
+    scaled = rows if (missing, bad) == ("drop_per_model", "score") else evaluated
+    scale = {shop: np.std(scaled.filter(shop=shop)["y"].to_numpy()) for shop in "ab"}
+    errors = [abs(row["p"] - row["y"]) / scale[row["shop"]] for row in evaluated.iter_rows(named=True)]
+    value = found.filter(model="p", metric="scaled_mae(by=shop)")["value"].item()
+    assert value == pytest.approx(np.average(errors, weights=evaluated["w"].to_numpy()), rel=1e-12)
+
+
+def test_quantiles_tops_drift_and_searches_do_without_the_scale() -> None:
+    rows = table().with_columns(pl.when(pl.col("day") % 5 == 0).then(None).otherwise("p").alias("p"))
+    settings = {"task": "regression", "label": "y", "models": "p", "missing": "drop"}
+    found = plm.evaluate(
+        rows,
+        metrics=["mae", "scaled_mae(by=shop)"],
+        slices={"third": {"column": "y", "quantiles": 3}, "most": {"column": "w", "top": 1}},
+        drift={"where": "day < 9", "columns": ["w"]},
+        find_slices={"columns": ["shop"], "metric": "mae"},
+        **settings,
+    ).metrics
+    alone = plm.evaluate(rows, metrics=["scaled_mae(by=shop)"], **settings).metrics
+    value = found.filter(slice="all", metric="scaled_mae(by=shop)")["value"].item()
+    assert value == pytest.approx(alone["value"].item(), rel=1e-12)

@@ -5,6 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import plmetrics as plm
 from plmetrics.core.errors import DataError
 from plmetrics.core.rowsql import compile_row
 from plmetrics.engine.faults import reading
@@ -187,3 +188,10 @@ def test_times_outside_the_calendar(root, dtype, number, capfd):
     ):
         source.frame.collect()["t"].to_list()
     capfd.readouterr()
+
+
+def test_a_cast_of_a_metric_that_fails_names_the_column_of_the_table():
+    rows = pl.DataFrame({"y": [0, 1], "p": [0.1, 0.9], "amount": [1.5, float("inf")]})
+    metric = {"name": "whole", "mean": "CAST(amount AS INT)"}
+    with pytest.raises(plm.DataError, match=r"column 'amount': a CAST to a whole number fails for inf"):
+        plm.evaluate(rows, label="y", models="p", metrics=[metric])

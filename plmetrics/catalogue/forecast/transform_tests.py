@@ -146,8 +146,8 @@ class TransformChiSquare(_TransformBins):
 class TransformChiSquarePValue(_TransformBins, _PValue):
     """Chance of so large a statistic `pit_chi2` or a larger one, were the forecasts right.
 
-    From the chi-squared distribution with bins - 1 degrees of freedom. In [0, 1]; undefined (`no_rows`) without rows;
-    it has no interval. Source: Pearson (1900).
+    From the chi-squared distribution with bins - 1 degrees of freedom. Weights count as rows, which are taken as
+    independent. In [0, 1]; undefined (`no_rows`) without rows; it has no interval. Source: Pearson (1900).
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y": [1.0, 2.0, 3.0, 9.0], "mean": [5.0] * 4, "sd": [1.0] * 4})
@@ -236,8 +236,8 @@ class Berkowitz(_NormalScores):
 class BerkowitzPValue(_NormalScores, _PValue):
     """Chance of so large a statistic `berkowitz` or a larger one, were the forecasts right.
 
-    From the chi-squared distribution with 2 degrees of freedom. In [0, 1]; undefined as the statistic; it has no
-    interval. Source: Berkowitz (2001).
+    From the chi-squared distribution with 2 degrees of freedom. Weights count as rows, which are taken as independent.
+    In [0, 1]; undefined as the statistic; it has no interval. Source: Berkowitz (2001).
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y": [-2.0, 2.0], "mean": [0.0, 0.0], "sd": [1.0, 1.0]})
@@ -260,8 +260,8 @@ class CoveragePValue(_PValue, CentralInterval):
     """Chance of a coverage so far from the level of a central interval, by the likelihood ratio of Kupiec.
 
     2 (x ln(c / level) + (n - x) ln((1 - c) / (1 - level))) against the chi-squared distribution with 1 degree of
-    freedom; x of n labels lie in the interval, c = x / n. In [0, 1]; undefined (`no_rows`) without rows; it has no
-    interval. Source: Kupiec (1995).
+    freedom; x of n labels lie in the interval, c = x / n. Weights count as rows, which are taken as independent. In
+    [0, 1]; undefined (`no_rows`) without rows; it has no interval. Source: Kupiec (1995).
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y": [10.0, 16.0], "low": [8.0, 9.0], "high": [10.0, 15.0]})

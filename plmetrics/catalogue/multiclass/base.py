@@ -23,6 +23,8 @@ MEASURES = (
     "Sokolova and Lapalme (2009), A systematic analysis of performance measures, Inf. Process. Manag. 45(4)"
 )
 _SHOWN = 8
+_ROUNDING = 1e-9
+"""Of a weight: less of it is what sums leave."""
 
 
 class Multiclass(Metric):
@@ -115,6 +117,20 @@ def without_value(classes: Sequence[str], missing: Any) -> Any:
     patterns, which = np.unique(absent.reshape(-1, absent.shape[-1]), axis=0, return_inverse=True)
     texts = np.array([_omission_note(classes, pattern) for pattern in patterns], dtype=object)
     return texts[which.reshape(notes.shape)]
+
+
+def rows_without_value(weight: Any, mass: Any) -> Any:
+    """Weights of the rows without a value, of all rows and those with one; None where all have one.
+
+    >>> rows_without_value(np.array([4.0, 4.0]), np.array([3.0, 4.0])).tolist()
+    ['left out: rows of weight 1', None]
+    """
+    absent, weight = np.atleast_1d(weight - mass), np.atleast_1d(weight)
+    texts = [
+        f"left out: rows of weight {rows:g}" if rows > _ROUNDING * total else None
+        for rows, total in zip(absent.tolist(), weight.tolist(), strict=True)
+    ]
+    return np.array(texts, dtype=object)
 
 
 def _omission_note(classes: Sequence[str], pattern: Any) -> str | None:

@@ -12,6 +12,7 @@ import polars as pl
 
 from plmetrics.catalogue.bases import RowMean
 from plmetrics.catalogue.binary.probability import clip_parameter
+from plmetrics.catalogue.multiclass.base import rows_without_value
 from plmetrics.catalogue.multiclass.probability import probabilities
 from plmetrics.catalogue.multilabel.label_rates import MINING, LabelSet, calls, threshold_parameter, truths
 from plmetrics.catalogue.parameters import ThresholdRule, parameter
@@ -269,6 +270,10 @@ class RowArea(_MeanOverRows):
         """Also no row with an area."""
         nothing = [] if self.zero else [("no_positives", state.mass == 0)]
         return [*super().undefined(state), *nothing]
+
+    def remark(self, state: Any) -> Any:
+        """Rows without an area."""
+        return None if self.zero else rows_without_value(state.weight, state.mass)
 
     def denominators(self, state: Any) -> tuple[Any, ...]:
         """Rows with an area."""

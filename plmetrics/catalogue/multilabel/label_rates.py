@@ -11,7 +11,7 @@ import polars as pl
 
 from plmetrics.catalogue.metric import IntervalForm, Mean, Metric, Undefined
 from plmetrics.catalogue.multiclass import rates
-from plmetrics.catalogue.multiclass.base import ClassRate, Multiclass
+from plmetrics.catalogue.multiclass.base import ClassRate, Multiclass, rows_without_value
 from plmetrics.catalogue.parameters import ThresholdRule, parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.catalogue.thresholds import threshold_text
@@ -133,6 +133,12 @@ class LabelRate(LabelSet, ClassRate):
             return [*Metric.undefined(self, state), (self.empty, self._mass(state) == 0)]
         return super().undefined(state)
 
+    def remark(self, state: Any) -> Any:
+        """Classes, or rows, without a value."""
+        if not self._by_row:
+            return super().remark(state)
+        return rows_without_value(state.weight, self._mass(state))
+
     def denominators(self, state: Any) -> tuple[Any, ...]:
         """Rows with a value."""
         return (self._mass(state),) if self._by_row else super().denominators(state)
@@ -156,10 +162,10 @@ class Precision(LabelRate, rates.Precision):
     """Share of rows with a class among those predicted to have it, averaged over classes or rows.
 
     Per class hits_c / called_c, with the classes called whose score is at least `threshold`. A class (or row) without
-    calls has no value: it is left out, classes by name in the note, or counts as 0 with `undefined` zero, as in
-    scikit-learn. macro, weighted: mean over classes; micro: of all pairs of row and class; samples: mean over rows of
-    the rate among the row's classes; none: a row per class. Weighted by row; in [0, 1]; undefined (`zero_denominator`)
-    where no class, or no row, has a value. Source: Sokolova and Lapalme (2009).
+    calls has no value: it is left out, classes by name and rows by their weight in the note, or counts as 0 with
+    `undefined` zero, as in scikit-learn. macro, weighted: mean over classes; micro: of all pairs of row and class;
+    samples: mean over rows of the rate among the row's classes; none: a row per class. Weighted by row; in [0, 1];
+    undefined (`zero_denominator`) where no class, or no row, has a value. Source: Sokolova and Lapalme (2009).
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y_a": [1, 1, 0], "y_b": [0, 1, 1], "p_a": [0.9, 0.4, 0.6], "p_b": [0.2, 0.8, 0.7]})

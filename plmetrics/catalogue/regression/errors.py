@@ -13,7 +13,7 @@ from plmetrics.catalogue.metric import Direction, Metric, Undefined
 from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.registry import register
 from plmetrics.catalogue.variation import is_lost as lost_of_moments
-from plmetrics.catalogue.variation import moment, square
+from plmetrics.catalogue.variation import is_one_number, moment, square
 from plmetrics.catalogue.variation import variation as of_moments
 from plmetrics.core import ops
 from plmetrics.states.sums import Atom, RowValue
@@ -61,7 +61,8 @@ def moments(value: RowValue) -> dict[str, Atom]:
 def variation(state: Any, value: RowValue) -> Any:
     """Sum of w (x - mean x)^2 from the moments of a number; exactly 0 where it is within rounding."""
     first, second = _sums(state, value)
-    return of_moments(first, second, state.weight, state.n)
+    same = is_one_number(state, value.key, second, state.weight)
+    return ops.where(same, 0.0, of_moments(first, second, state.weight, state.n))
 
 
 def is_lost(state: Any, value: RowValue) -> Any:

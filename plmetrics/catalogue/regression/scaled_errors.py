@@ -14,8 +14,8 @@ from plmetrics.catalogue.registry import register
 from plmetrics.catalogue.regression.errors import ABSOLUTE_ERROR, ErrorMetric
 from plmetrics.core import ops
 from plmetrics.states.sums import Atom, Rows
-from plmetrics.table.checks import REPEATED_TIME, UNORDERED, Requirement, absent, is_unordered
-from plmetrics.table.prediction_columns import plain_column
+from plmetrics.table.checks import REPEATED_TIME, UNORDERED, Derivation, Requirement, absent, is_unordered
+from plmetrics.table.prediction_columns import EVALUATED_LABEL, plain_column
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Mean, Undefined
@@ -108,7 +108,7 @@ class MeanAbsoluteScaledError(ErrorMetric):
 
         return (Requirement(self.scale, "null, infinite or not above 0", bad, "scale of mase", numeric=True),)
 
-    def derivations(self, label: str) -> Mapping[str, pl.Expr]:
+    def derivations(self, label: str) -> Mapping[str, Derivation]:
         """Distance of each label from that of a season before, null where there is none, and repeated times."""
         if self.time is None:
             return {}
@@ -117,8 +117,8 @@ class MeanAbsoluteScaledError(ErrorMetric):
         repeated = ((time == time.shift(1)) | (time == time.shift(-1))).fill_null(value=False)
         sole = pl.when(value.is_finite() & ~repeated).then(value)
         return {
-            self._naive: (sole - sole.shift(self.season)).abs().over(series, order_by=self.time),
-            self._repetition: repeated.over(series, order_by=self.time),
+            self._naive: Derivation((sole - sole.shift(self.season)).abs().over(series, order_by=self.time)),
+            self._repetition: Derivation(repeated.over(series, order_by=self.time)),
         }
 
     @property
@@ -190,13 +190,12 @@ class SegmentScaledError(ErrorMetric):
     def columns(self) -> tuple[str, ...]:
         return (self.by,)
 
-    def derivations(self, label: str) -> Mapping[str, pl.Expr]:
+    def derivations(self, label: str) -> Mapping[str, Derivation]:  # noqa: ARG002
         """The scale of each row's segment."""
-        value = pl.col(label).cast(pl.Float64)
-        value = pl.when(value.is_finite()).then(value)
-        scale = value.std(ddof=0).over(self.by)
-        rounding = _ROUNDING * value.abs().mean().over(self.by)
-        return {self._scale: pl.when(scale > rounding).then(scale)}
+        value, segment = pl.col(EVALUATED_LABEL), plain_column(self.by)
+        scale = value.std(ddof=0).over(segment)
+        rounding = _ROUNDING * value.abs().mean().over(segment)
+        return {self._scale: Derivation(pl.when(scale > rounding).then(scale), evaluated=True)}
 
     @property
     def _scale(self) -> str:

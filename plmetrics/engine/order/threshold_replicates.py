@@ -148,7 +148,7 @@ def _rows_to_choose_on(plan: RunPlan, model: str, condition: str | None) -> pl.L
     if condition is None:
         return request.arithmetic.sort(_model_rows(plan, plan.table, model), SCORE)
     every = view.source.with_row_key() if request.unit_rows else view.source.frame
-    roles = replace(view.roles, keys=(), columns=())
+    roles = replace(view.roles.without_values(), keys=())
     table = prediction_table(every.filter(compile_row(condition).expr), view.schema, roles)
     rows = _model_rows(plan, table, model).drop_nulls(BLOCK)
     return request.arithmetic.sort(rows, SCORE)

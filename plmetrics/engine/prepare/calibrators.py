@@ -183,7 +183,7 @@ def _fitting(view: TableView, condition: str, models: Sequence[str]) -> TableVie
     if condition == BY_FOLD:
         return replace(view, roles=roles)
     holds = compile_row(condition).expr
-    roles = replace(roles, columns=(), requirements=())
+    roles = replace(roles.without_values(), requirements=())
     return replace(view, raw=view.source.frame.filter(holds), where=holds, roles=roles)
 
 

@@ -46,7 +46,7 @@ def resolve_keys(view: TableView) -> Question[dict[str, SliceKey]]:
         return {}
     roles = view.roles
     if roles.missing != "error":
-        roles = replace(roles, unit=None, unit_name=None, keys=tuple(waiting), columns=())
+        roles = replace(roles.without_values(), unit=None, unit_name=None, keys=tuple(waiting))
     table = view.table(roles)
     rows_of_keys = yield from _edge_row_counts(view, table, waiting)
     keys: dict[str, SliceKey] = {}

@@ -85,7 +85,7 @@ def _score_and_label(table: PredictionTable, model: str, name: str | None) -> tu
 def _selection(view: TableView, condition: str | None) -> PredictionTable:
     """Rows for the choice: those of the run, or those of a condition, irrespective of `where`."""
     rows = view.raw if condition is None else view.source.frame.filter(compile_row(condition).expr)
-    roles = replace(view.roles, unit=None, unit_name=None, keys=(), columns=())
+    roles = replace(view.roles.without_values(), unit=None, unit_name=None, keys=())
     return prediction_table(rows, view.schema, roles)
 
 

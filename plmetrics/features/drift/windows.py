@@ -279,7 +279,7 @@ def _side(
     roles, schema = view.roles, view.schema
     raw = [*further, *(subject.column for subject in subjects if from_raw(subject, roles.task))]
     raw += [] if unit is None else [unit]
-    table = view.table(replace(roles, columns=tuple(dict.fromkeys(raw))))
+    table = view.table(replace(roles.without_values(), columns=tuple(dict.fromkeys(raw))))
     columns: dict[str, pl.Expr] = {WINDOW: window.cast(pl.Int64)}
     columns |= {key.column: pl.col(key.column) for key in roles.keys}
     if unit is not None:

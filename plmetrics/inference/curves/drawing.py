@@ -50,6 +50,7 @@ class Drawing:
         self._slices = [states.slices for states in analysis.sets]
         self._level = analysis.level
         self._weights = analysis.replication.bootstrap
+        self._independent = analysis.population.independent
         self._spans = spans
         self._frames: list[pl.DataFrame] = []
         self._hulls: dict[tuple[str, str], dict[str, Points]] = {}
@@ -90,7 +91,8 @@ class Drawing:
         """Points of a curve counted in bins; with `named` its classes have other names."""
         binning = curve_binning(curve, self._spans.get(model, UNIT_SPAN))
         if curve.curve == "reliability":
-            return {curve.curve: reliability(sliced, binning, weights, self._level)}
+            points = reliability(sliced, binning, weights, self._level, independent=self._independent)
+            return {curve.curve: points}
         if curve.curve == "net_benefit":
             benefits = list(net_benefits(sliced, binning, weights, self._level))
             for text, (_, on_all) in zip(slices.texts(), benefits, strict=True):

@@ -12,7 +12,7 @@ from plmetrics.core import ops
 from plmetrics.core.ops import Array
 from plmetrics.inference.curves.bands import LEAST_BLOCKS, Replicates
 from plmetrics.inference.curves.thinning import thin
-from plmetrics.inference.estimate import effective_blocks
+from plmetrics.inference.estimate import equal_blocks
 from plmetrics.inference.intervals.closed_forms import wilson
 from plmetrics.inference.intervals.percentile import percentile
 from plmetrics.inference.weights import ResamplingWeights, resample
@@ -28,13 +28,20 @@ _EQUAL = 1e-12
 
 
 def reliability(
-    sliced: SlicedScores, binning: Binning, weights: ResamplingWeights | None, level: float
+    sliced: SlicedScores,
+    binning: Binning,
+    weights: ResamplingWeights | None,
+    level: float,
+    *,
+    independent: bool,
 ) -> list[dict[str, Any]]:
-    """Mean score and rate of positives by bin, for each slice, with Wilson intervals or, weighted, bootstrap bands.
+    """Mean score and rate of positives by bin, for each slice, with Wilson intervals or bootstrap bands.
 
-    `weights` are draws of blocks. The threshold is the upper edge of a bin, at most 1.
+    `weights` are draws of blocks, for rows that are not `independent` or count differently. The threshold is the upper
+    edge of a bin, at most 1.
     """
-    blocks = 1 if weights is None or not sliced.has_weights else weights.shape[1]
+    weights = None if independent else weights
+    blocks = 1 if weights is None else weights.shape[1]
     if binning.strategy == "quantile":
         inner = np.minimum(sliced.quantile_edges(binning.bins), 1.0)
         edges = np.column_stack([inner, np.ones(len(inner))])
@@ -43,28 +50,39 @@ def reliability(
     out: list[dict[str, Any]] = []
     for first, last, counts in sliced.bin_counts(binning, blocks):
         for part, upper_edge in zip(counts, edges[first:last], strict=True):
-            points = _bins(part, weights, level, weighted=sliced.has_weights)
             occupied = part[..., 0].sum(axis=0) > 0
-            out.append({**points, "threshold": upper_edge[occupied]})
+            inside = part[:, occupied]
+            points = _bins(inside) | {"threshold": upper_edge[occupied]}
+            if independent:
+                points["lower"], points["upper"] = wilson(points["y"], points["n"], level)
+            elif weights is not None:
+                points["lower"], points["upper"] = _bin_bands(inside, points["y"], weights, level)
+            if sliced.has_weights:
+                del points["n"]
+            out.append(points)
     return out
 
 
-def _bins(part: Array, weights: ResamplingWeights | None, level: float, *, weighted: bool) -> dict[str, Any]:
-    """Nonempty bins of one slice `[block, bin, channel]`."""
+def _bins(part: Array) -> Points:
+    """Nonempty bins of one slice `[block, bin, channel]`, with their weight as `n`."""
     weight, positive, score = np.moveaxis(part.sum(axis=0), -1, 0)
-    occupied = weight > 0
-    rate = positive[occupied] / weight[occupied]
-    out: dict[str, Any] = {"x": score[occupied] / weight[occupied], "y": rate}
-    if not weighted:
-        out["lower"], out["upper"] = wilson(rate, weight[occupied], level)
-        out["n"] = weight[occupied]
-    elif weights is not None:
-        replicates = resample(weights.matrix, part[None, :, occupied])[0]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            rates = replicates[..., 1] / replicates[..., 0]
-        alone = effective_blocks((part[:, occupied, 0].T,)) < 2
-        out["lower"], out["upper"] = np.where(alone, np.nan, percentile(rates, level))
-    return out
+    return {"x": score / weight, "y": positive / weight, "n": weight}
+
+
+def _bin_bands(part: Array, rate: Array, weights: ResamplingWeights, level: float) -> tuple[Array, Array]:
+    """Percentiles of the rates of bins; none of fewer than 2 effective blocks.
+
+    A rate of 0 or 1 is the same in all replicates: its band is Wilson's interval of as many rows as there are effective
+    blocks.
+    """
+    replicates = resample(weights.matrix, part[None])[0]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rates = replicates[..., 1] / replicates[..., 0]
+    blocks = equal_blocks(part[..., 0].T)
+    certain = np.isclose(rate, 0.0, atol=_EQUAL) | np.isclose(rate, 1.0, atol=_EQUAL)
+    ends = np.where(certain, wilson(rate, blocks, level), percentile(rates, level))
+    lower, upper = np.where(blocks < LEAST_BLOCKS, np.nan, ends)
+    return lower, upper
 
 
 def recalibration(

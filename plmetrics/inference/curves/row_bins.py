@@ -34,6 +34,9 @@ _CONDITIONAL = {
     "residual_prediction": ("score", "error"),
 }
 
+_ROUNDING = 1e-13
+"""Of the mean residual: what residuals vary less is rounding."""
+
 
 def row_bin_curves(
     analysis: Analysis,
@@ -168,11 +171,11 @@ def _histogram(part: SliceBins) -> Points:
 
 
 def _qq(part: SliceBins) -> Points:
-    """Residuals, centred and scaled, against the normal quantiles of (i - 0.5) / n; none where all are one."""
+    """Residuals, centred and scaled, against the normal quantiles of (i - 0.5) / n; none where they are equal."""
     total, error = part.weight.sum(), part.mean("error")
-    if len(error) == 1:
-        return {}
     mean = np.average(error, weights=part.weight)
+    if np.ptp(error) <= _ROUNDING * abs(mean):
+        return {}
     moved = mean - part.centres["error"]
     deviation = np.sqrt(part.sums["error squared"].sum() / total - moved**2)
     running = np.cumsum(part.weight)

@@ -9,6 +9,7 @@ name that reads another column is a new version of it: that is what runs are com
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,8 @@ _ABSENT = object()
 _LONGEST = 60
 _DECIDES = ("task", "data", "columns", "positive", "classes")
 _BY_NAME = ("slices", "metrics")
+_OF_ROWS = ("label", "weight")
+"""Keys of a model that are not its prediction."""
 _NOT_VALUES = frozenset(
     {
         *("data.path", "data.version", "data.database", "data.query", "data.trec.qrels", "data.trec.run"),
@@ -113,18 +116,60 @@ def misleading(before: Mapping[str, Any], after: Mapping[str, Any], metrics: Seq
         old, new = (_by_name(suite.get(key, {})) for suite in (before, after))
         for name in (name for name in new if name in old):
             differences += _differences(old[name], new[name], f"{key}.{name}")
-    return differences
+    labels = [
+        {key: value for key, value in model.items() if key in _OF_ROWS}
+        for suite in (before, after)
+        for model in _mapping(suite.get("models")).values()
+        if isinstance(model, Mapping)
+    ]
+    decisive_parts = [suite.get(key) for suite in (before, after) for key in (*decisive, *_BY_NAME)]
+    return [*differences, *_other_derivations(before, after, [*decisive_parts, *labels])]
 
 
 def read_elsewhere(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, str]:
-    """Models of both runs with other columns than before, and these in words.
+    """Models of both runs with other columns than before, or columns that are derived otherwise, in words.
 
     >>> read_elsewhere({"models": {"m": {"score": "v1"}}}, {"models": {"m": {"score": "v2"}}})
     {'m': "score was 'v1' and is 'v2'"}
     """
     old, new = (suite.get("models", {}) for suite in (before, after))
-    differences = {name: ", ".join(_differences(old[name], new[name], "")) for name in new if name in old}
-    return {name: words for name, words in differences.items() if words}
+    differences = {
+        name: [*_differences(old[name], new[name], ""), *_other_derivations(before, after, [new[name]])]
+        for name in new
+        if name in old
+    }
+    return {name: ", ".join(words) for name, words in differences.items() if words}
+
+
+def _other_derivations(
+    before: Mapping[str, Any], after: Mapping[str, Any], parts: Sequence[Any]
+) -> Iterator[str]:
+    """Derived columns of both suites that are made otherwise, and that some parts of these name, in words."""
+    old, new = (_mapping(suite.get("derive")) for suite in (before, after))
+    for name in _mentions(new, parts):
+        if name in old:
+            yield from _differences(old[name], new[name], f"derive.{name}")
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    """A section of a recorded suite, which may be anything; empty where it is no mapping."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def _mentions(derived: Mapping[str, Any], parts: Sequence[Any]) -> list[str]:
+    """Derived columns that stand in parts of a suite, or in the expressions of those that do.
+
+    >>> _mentions({"rate": "paid / due", "late": "rate < 0.5", "odd": "paid > 9"}, [{"label": "late"}])
+    ['rate', 'late']
+    """
+    mentioned: set[str] = set()
+    texts = [json.dumps(part, ensure_ascii=False) for part in parts]
+    while texts:
+        text = texts.pop()
+        names = {name for name in derived if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)}
+        texts += [str(derived[name]) for name in names - mentioned]
+        mentioned |= names
+    return [name for name in derived if name in mentioned]
 
 
 def _by_name(entries: Any) -> dict[str, Any]:

@@ -5,6 +5,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 from references.samples import EXACT, probability_sample
+from scipy.special import chdtri
 from sklearn.calibration import calibration_curve
 
 import plmetrics as plm
@@ -81,6 +82,42 @@ def test_weighted_bands_of_bins_of_equal_weight_are_a_bootstrap(exact):
         rates = inside @ y[bin_of == number] / inside.sum(axis=1)
         width = np.diff(np.quantile(rates, [0.025, 0.975]))[0]
         assert row["upper"] - row["lower"] == pytest.approx(width, rel=0.12)
+
+
+@EXACT
+def test_bands_of_rows_in_units_are_a_bootstrap_of_the_units(exact):
+    base = probability_sample(60, seed=4)
+    table = pl.concat([base.with_columns(u=pl.int_range(pl.len()))] * 12)
+    own = curve(table, 3, "width", unit="u", uncertainty={"replicates": 1000}, exact=exact).filter(
+        slice="all"
+    )
+    assert own["n"].sum() == table.height
+    rng = np.random.default_rng(0)
+    p, y = base["p"].to_numpy(), base["y"].to_numpy()
+    bin_of = np.searchsorted(own["threshold"].to_numpy()[:-1], p)
+    draws = rng.multinomial(len(y), np.full(len(y), 1 / len(y)), size=4000)
+    for number, row in enumerate(own.iter_rows(named=True)):
+        inside = draws[:, bin_of == number]
+        rates = (inside @ y[bin_of == number])[inside.sum(axis=1) > 0] / inside.sum(axis=1)[
+            inside.sum(axis=1) > 0
+        ]
+        width = np.diff(np.quantile(rates, [0.025, 0.975]))[0]
+        assert row["upper"] - row["lower"] == pytest.approx(width, rel=0.15)
+    without = curve(table, 3, "width", unit="u", exact=exact)
+    assert without["lower"].is_null().all()
+
+
+@EXACT
+@pytest.mark.parametrize("role", ["unit", "weight"])
+def test_a_bin_of_one_class_is_not_certain_of_it(role, exact):
+    rows = {"y": [0] * 40 + [1] * 40, "p": [0.1] * 40 + [0.9] * 40, "g": ["a"] * 80}
+    weights = np.tile([1.0, 1.0, 2.0, 4.0], 20)
+    table = pl.DataFrame({**rows, "unit": np.arange(80) // 4, "weight": weights})
+    own = curve(table, 2, "width", uncertainty={"replicates": 100}, exact=exact, **{role: role})
+    blocks = 10 if role == "unit" else weights[:40].sum() ** 2 / (weights[:40] ** 2).sum()
+    reach = chdtri(1, 0.05) / (blocks + chdtri(1, 0.05))
+    for part in own.partition_by("slice"):
+        np.testing.assert_allclose(part.select("lower", "upper"), [[0, reach], [1 - reach, 1]], atol=1e-9)
 
 
 def test_states_have_no_bins_of_equal_weight():

@@ -167,3 +167,20 @@ def test_offsets_of_any_size_cost_no_digits():
     own, other = (curves(frame).filter(curve="conditional_label") for frame in (rows, far))
     for column in ("y", "lower", "upper"):
         np.testing.assert_allclose(other[column] - 1e9, own[column], atol=1e-5)
+
+
+def test_residuals_that_differ_by_rounding_alone_have_no_normal_quantiles():
+    """0.1 + 1 - 0.1 is 1 but for its last digit; a spread of 1e-9 of the residual is one."""
+    y = np.round(np.random.default_rng(2).normal(size=200), 2)
+    for spread, points in ((0.0, 0), (1e-9, 200)):
+        p = y + 1 + spread * np.arange(200)
+        found = plm.evaluate(
+            pl.DataFrame({"y": y, "p": p}),
+            task="regression",
+            label="y",
+            models="p",
+            metrics=["error_variance"],
+            curves=["residual_qq"],
+        )
+        assert found.curves.height == points
+        assert (found.metrics["value"].item() > 0) == (spread > 0)

@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import polars as pl
 import pytest
 import yaml
 
@@ -135,3 +137,32 @@ def test_a_damaged_run_is_said_once_whatever_path_leads_to_it(
     damaged = f"runs/nightly/{folders[1].name}/metrics.parquet is absent or not as it was written"
     told = [text for text in result.record["warnings"] if "does not count" in text]
     assert told == [f"an earlier run does not count: {damaged}"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "warned", "noted"),
+    [
+        ({"derive": {"late": "days > 60"}}, "derive.late was 'days > 30' and is 'days > 60'", None),
+        ({"derive": {"span": "x - 1"}}, "derive.span was 'x + 1' and is 'x - 1'", None),
+        ({"derive": {"blend": "0.4 * p"}}, None, "the model's derive.blend was '0.5 * p' and is '0.4 * p'"),
+        ({"derive": {"idle": "x * 3"}}, None, None),
+        ({"models": {"m": {"score": "blend", "threshold": 0.2}}}, None, "threshold was not given and is 0.2"),
+    ],
+)
+def test_a_column_that_is_derived_otherwise_is_told(
+    changes: dict[str, Any], warned: str | None, noted: str | None
+) -> None:
+    """A label and a slice mean something else, a score is a new version of the model, and an unused column nothing."""
+    rng = np.random.default_rng(1)
+    rows = pl.DataFrame({"days": rng.integers(0, 90, 80), "p": rng.random(80), "x": rng.integers(0, 3, 80)})
+    derived = {"late": "days > 30", "blend": "0.5 * p", "span": "x + 1", "wide": "span > 1", "idle": "x * 2"}
+    suite: dict[str, Any] = {"label": "late", "models": {"m": {"score": "blend"}}, "metrics": ["accuracy"]}
+    settings = {**suite, "slices": ["wide"], "derive": derived}
+    earlier = plm.evaluate(rows, **settings)
+    changed = {**settings, **changes, "derive": {**derived, **changes.get("derive", {})}}
+    later = plm.evaluate(rows.head(60), **changed, compare={"run": earlier})
+    told = [text for text in later.warnings if "mean different things" in text]
+    assert [warned is not None] == [bool(told)]
+    assert warned is None or warned in told[0]
+    notes = set(later.comparisons["note"].drop_nulls())
+    assert any(noted in note for note in notes) if noted else not any("derive" in note for note in notes)

@@ -39,7 +39,8 @@ def draw(selection: Selection) -> Figure:
     corp = selection.summary.curves.filter(curve="corp")
 
     def panel(panel: Panel) -> Chart:
-        return layer_charts(*_marks(panel, level, series.rows(_of_slices(selection, corp))))
+        points = series.rows(_of_slices(selection, corp))
+        return layer_charts(*_marks(panel, level, points, clustered=selection.summary.clustered))
 
     x, y = unit("x", "Predicted probability"), unit("y", "Observed event rate")
     histogram = _histogram(selection, series) if len(series.keys) == 1 else None
@@ -59,14 +60,14 @@ def _of_slices(selection: Selection, table: pl.DataFrame) -> pl.DataFrame:
     return table.filter(slice_set=selection.slice_set or "overall")
 
 
-def _marks(panel: Panel, level: float, corp: pl.DataFrame) -> list[Chart]:
+def _marks(panel: Panel, level: float, corp: pl.DataFrame, *, clustered: bool) -> list[Chart]:
     """The marks of a panel, from the back to the front."""
     frame = panel.series.frame.filter(pl.col("y").is_not_null()).sort("x")
     x, y = channel(**panel.x), channel(**panel.y)
     canvas = panel.canvas()
     canvas.line([0, 1], [0, 1])
     vertical = ends(panel.y)
-    calibrated = _calibration_range(frame, level)
+    calibrated = _calibration_range(frame.clear() if clustered else frame, level)
     ranges = base(calibrated)
     # An area of one bin would have no width.
     style: dict[str, Any] = {"color": LIGHT["faint"], "opacity": 0.28}
@@ -109,7 +110,7 @@ def _isotonic(panel: Panel, corp: pl.DataFrame) -> list[Chart]:
 
 
 def _calibration_range(frame: pl.DataFrame, level: float) -> pl.DataFrame:
-    """Range of rates in bins of this size for calibrated scores, unknown for weighted rows."""
+    """Range of rates in bins of so many independent rows for calibrated scores, unknown for weighted ones."""
     counted = frame.filter(pl.col("n").is_not_null(), pl.col("n") > 0)
     rows, rate = counted["n"].to_numpy(), counted["x"].clip(0, 1).to_numpy()
     low, high = (_binomial_quantile(share, rows, rate) for share in ((1 - level) / 2, (1 + level) / 2))
@@ -144,12 +145,12 @@ def _histogram(selection: Selection, series: Series) -> Chart | None:
 
 def _subtitle(selection: Selection, series: Series, corp: pl.DataFrame) -> list[str]:
     level = level_words(selection)
-    weighted = series.frame["n"].is_null().all()
+    dependent = selection.summary.clustered or series.frame["n"].is_null().all()
     intervals = series.frame["lo"].is_not_null().any()
     bins = series.frame.group_by("s").len()["len"].max() or 0
-    kind = "bootstrap" if weighted else "Wilson"
+    kind = "bootstrap" if dependent else "Wilson"
     first = plural(int(bins), "bin") + (f" with {level} {kind} intervals" if intervals else "")  # type: ignore[arg-type]
-    grey = "" if weighted else f"; grey: {level} range if calibrated"
+    grey = "" if dependent else f"; grey: {level} range if calibrated"
     isotonic = (
         "orange: isotonic regression (CORP)" if series.rows(_of_slices(selection, corp))["s"].len() else ""
     )

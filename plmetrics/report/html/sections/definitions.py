@@ -24,7 +24,7 @@ _MOST_NOTES, _MOST_NAMES = 10, 5
 _ROWS = {
     "read": "rows read",
     "zero_weight": "rows of weight 0",
-    "fitted": "rows that calibrators were fitted on",
+    "fitted": "rows left out, as calibrators were fitted on them",
 }
 _QUERIES = {"read": "queries read", "pairs_read": "rows read", "zero_weight": "queries of weight 0"}
 """Of rankings the rows that count are queries."""

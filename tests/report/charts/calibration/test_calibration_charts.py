@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import polars as pl
 import pytest
+import yaml
 from references.svg_marks import axis_scale, marks_of, texts_of
 from scipy.stats import binomtest
 
@@ -110,6 +111,28 @@ def test_the_words_tell_rows_events_slope_and_error(result, frame):
     assert f"calibration slope {slope:.2f}" in words
     assert "Wilson" in words
     assert "ECE 0." in words
+
+
+@pytest.mark.parametrize("stored", [False, True])
+def test_rows_in_units_have_no_range_of_independent_rows(frame, tmp_path, stored):
+    frame.with_columns(u=pl.int_range(pl.len()) // 3).write_parquet(tmp_path / "rows.parquet")
+    suite = {
+        "name": "units",
+        "data": {"path": "rows.parquet"},
+        "columns": {"label": "y", "unit": "u"},
+        "models": {"sharp": "p"},
+        "metrics": ["ece"],
+        "curves": ["reliability"],
+        "uncertainty": {"replicates": 30},
+        "output": {"directory": "runs"},
+    }
+    (tmp_path / "suite.yaml").write_text(yaml.safe_dump(suite))
+    result = plm.run(tmp_path / "suite.yaml")
+    marks = marks_of((plm.load(result.folder) if stored else result).plot.reliability())
+    assert not [mark for mark in marks if mark.kind == "area"]
+    words = " ".join(texts_of(marks, "title-subtitle"))
+    assert "bootstrap intervals" in words
+    assert "if calibrated" not in words
 
 
 def test_scores_by_class_stand_below(result, frame):
