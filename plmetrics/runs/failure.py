@@ -6,9 +6,9 @@ The only place that maps exceptions to exit codes; the command line and the run 
 from __future__ import annotations
 
 import errno
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.core.errors import EnvironmentFault, PlmetricsError, Problem
@@ -109,7 +109,7 @@ def _read(error: BaseException) -> Failure:
 
 def _has_directory() -> bool:
     try:
-        return bool(os.getcwd())
+        return Path.cwd().is_dir()
     except FileNotFoundError:
         return False
 
