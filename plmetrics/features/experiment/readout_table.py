@@ -308,7 +308,7 @@ def _notes(experiment: ExperimentSums, sums: ArmSums, plan: Plan, vague: Any) ->
         np.minimum(*(_flat(values, part, arms) for part in (slice(1, None), slice(0, 1))))
         for values in (sums.units, sums.freedom)
     )
-    uneven = ~plan.stratified & (freedom + 1.0 < _UNEVEN * sizes)
+    uneven = (not plan.stratified) & (freedom + 1.0 < _UNEVEN * sizes)
     effective = np.where(uneven, freedom + 1.0, sizes)
     small = plan.clustered & (effective < _FEW_UNITS)
     variance, raw = (
