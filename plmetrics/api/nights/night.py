@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -82,7 +82,8 @@ def evaluate_night(evaluation: IntervalEvaluation) -> Result:
 class IntervalEvaluation(Evaluation):
     """Evaluation of the rows of one interval, with a manifest once its run folder is in sight.
 
-    With `for_data` a result stays unless its files changed, or labels are due: whatever became of suite and references.
+    With `for_data` a result stays unless its files changed, or labels are due, or it reads one of the `superseded` runs:
+    whatever became of the suite.
     """
 
     def __init__(
@@ -94,6 +95,7 @@ class IntervalEvaluation(Evaluation):
         *,
         force: bool = False,
         for_data: bool = False,
+        superseded: Collection[str] = (),
     ) -> None:
         super().__init__(loaded, directory / loaded.suite.name, options or RunOptions())
         self.interval = interval
@@ -104,6 +106,7 @@ class IntervalEvaluation(Evaluation):
         self._maturity = Maturity.of(loaded.suite.labels, interval.end, self.as_of)
         self._force = force
         self._for_data = for_data
+        self._superseded = frozenset(superseded)
         self._accepted: Acceptance | None = None
         self._state: bytes | None = None
         self._stamps: dict[str, str] = {}
@@ -157,7 +160,7 @@ class IntervalEvaluation(Evaluation):
             "fingerprint": fingerprint(suite),
             **data_stamps(suite.sections, self.section, source, where, files),
         }
-        if self._for_data and self._is_complete() and not {"data", "times"}.intersection(self._differing()):
+        if self._for_data and self._stays():
             return None
         runs = self._runs = self._earlier(files)
         self._stamps["tables"] = tables_digest(suite, self.loaded.folder)
@@ -266,6 +269,18 @@ class IntervalEvaluation(Evaluation):
             before["times"] = self._stamps["times"]
         return [key for key, value in self._stamps.items() if before[key] != value]
 
+    def _stays(self) -> bool:
+        """Whether the existing result is that of its files, and reads no superseded run.
+
+        What a superseded run does to references is looked up where the suite is the same: of another one they are others.
+        """
+        differing = self._differing()
+        if not self._is_complete() or {"data", "times"}.intersection(differing):
+            return False
+        if not self._superseded or "fingerprint" not in differing:
+            return not self._superseded
+        return self._superseded.isdisjoint(_runs_behind(self.stored_result().record))
+
     def _has_same_candidates(self) -> bool:
         """Whether the existing result would have the same references; reads none of their files."""
         return self.current is not None and self.current.candidates == self._candidates
@@ -317,3 +332,9 @@ class IntervalEvaluation(Evaluation):
 
         changes = score_changes(self.loaded.suite, state, runs.compared_runs(), run_name(earlier))
         return replace(result, decomposition=pl.concat([result.decomposition, changes]))
+
+
+def _runs_behind(record: Mapping[str, Any]) -> set[str]:
+    """The runs that a result was compared with, and those whose gates its own counted on."""
+    entries = record.get("references", {}).values()
+    return {*record.get("history", ()), *(run for entry in entries for run in entry.get("runs", ()))}
