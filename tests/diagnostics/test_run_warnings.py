@@ -142,7 +142,9 @@ def test_logits_are_told_what_to_write() -> None:
 def test_unreached_thresholds_are_those_of_labelled_rows(labels: list[str | None], warned: list[str]) -> None:
     """Rows without a label are counted nowhere: their scores are unknown here, and their labels, too."""
     rows = pl.DataFrame({"y": labels, "p": [0.9, 0.2, 0.4, 0.6, 0.1, 0.7]}, schema_overrides={"y": pl.String})
-    result = plm.evaluate(rows, label="y", positive="yes", models="p", metrics=["f1", "labelled"], labels=True)
+    result = plm.evaluate(
+        rows, label="y", positive="yes", models="p", metrics=["f1", "labelled"], labels=True
+    )
     said = [words for words in result.warnings if "no score" in words or "no row is positive" in words]
     assert said == warned
 
