@@ -82,7 +82,7 @@ def evaluate_night(evaluation: IntervalEvaluation) -> Result:
 class IntervalEvaluation(Evaluation):
     """Evaluation of the rows of one interval, with a manifest once its run folder is in sight.
 
-    With `for_data` a result stays unless its files changed, or labels are due, or it reads one of the `superseded` runs:
+    With `for_data` a result stays unless its files changed, labels are due, or it reads one of the `superseded` runs:
     whatever became of the suite.
     """
 
@@ -272,7 +272,7 @@ class IntervalEvaluation(Evaluation):
     def _stays(self) -> bool:
         """Whether the existing result is that of its files, and reads no superseded run.
 
-        What a superseded run does to references is looked up where the suite is the same: of another one they are others.
+        Of the same suite references are looked up, to see whether they changed; another one has others anyway.
         """
         differing = self._differing()
         if not self._is_complete() or {"data", "times"}.intersection(differing):
