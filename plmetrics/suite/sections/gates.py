@@ -107,7 +107,8 @@ class GateRule(Strict):
         default=None, description="Slices with fewer positive rows are not judged by the rule."
     )
     on_insufficient: Literal["skip", "warn", "fail"] = Field(
-        default="skip", description="Treatment of slices below min_rows or min_positives, or below labels.coverage."
+        default="skip",
+        description="Treatment of slices below min_rows or min_positives, or below labels.coverage.",
     )
     on_undefined: Literal["inconclusive", "fail", "skip"] = Field(
         default="inconclusive", description="Verdict where the value is undefined."
