@@ -274,8 +274,10 @@ class IntervalEvaluation(Evaluation):
 
         Of the same suite references are looked up, to see whether they changed; another one has others anyway.
         """
+        if not self._is_complete():
+            return False
         differing = self._differing()
-        if not self._is_complete() or {"data", "times"}.intersection(differing):
+        if {"data", "times"}.intersection(differing):
             return False
         if not self._superseded or "fingerprint" not in differing:
             return not self._superseded
