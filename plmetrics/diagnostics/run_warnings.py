@@ -273,20 +273,16 @@ def _no_positives(plan: RunPlan, sums: Sequence[SumsState]) -> list[str]:
 
 
 def _unreached_thresholds(plan: RunPlan, sums: Sequence[SumsState]) -> list[str]:
-    """Thresholds above all scores of a model, or of positive rows: where rows are counted there anyway.
-
-    Where labels may come later those without one are not counted, and a model without rows has no score at all.
-    """
+    """Thresholds above all scores of a model, or of positive rows: where rows (with a label) are counted anyway."""
     request, state = plan.request, sums[0].columns
     subject = "no score" if request.suite.labels is None else "no score of a labelled row"
     numbers = (metric.fixed_threshold for metric in request.sums)
     thresholds = dict.fromkeys(threshold_text(number) for number in numbers if number is not None)
     out = []
     for model, prefix in plan.populations().items():
-        masses = [state[name] for name in (f"{prefix}positives", f"{prefix}negatives") if name in state]
-        if plan.view.roles.models[model].derivations or not any(mass.any() for mass in masses):
-            continue
-        for threshold in thresholds:
+        models, classes = plan.view.roles.models, {f"{prefix}positives", f"{prefix}negatives"} & state.keys()
+        has_scores = not models[model].derivations and any(state[name].any() for name in classes)
+        for threshold in thresholds if has_scores else ():
             names = {part: f"{model}|{part}(threshold={threshold})" for part in ("tp", "fp")}
             has_calls = {part: state[name].any() for part, name in names.items() if name in state}
             if any(has_calls.values()):

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -20,7 +20,7 @@ from plmetrics.api.suite_run import Evaluation, RunOptions, deliver, write_run
 from plmetrics.core.errors import AbsentDataError, ConfigError, Problem
 from plmetrics.features.nights.interval_section import IntervalSection, adds_states, decomposes_scores
 from plmetrics.features.nights.manifests import Acceptance, Manifest, Manifests, digest_of_value
-from plmetrics.features.nights.references import EarlierIntervals
+from plmetrics.features.nights.references import EarlierIntervals, runs_behind
 from plmetrics.features.nights.row_condition import (
     Maturity,
     conjunction,
@@ -281,7 +281,7 @@ class IntervalEvaluation(Evaluation):
             return False
         if not self._superseded or "fingerprint" not in differing:
             return not self._superseded
-        return self._superseded.isdisjoint(_runs_behind(self.stored_result().record))
+        return self._superseded.isdisjoint(runs_behind(self.stored_result().record))
 
     def _has_same_candidates(self) -> bool:
         """Whether the existing result would have the same references; reads none of their files."""
@@ -334,9 +334,3 @@ class IntervalEvaluation(Evaluation):
 
         changes = score_changes(self.loaded.suite, state, runs.compared_runs(), run_name(earlier))
         return replace(result, decomposition=pl.concat([result.decomposition, changes]))
-
-
-def _runs_behind(record: Mapping[str, Any]) -> set[str]:
-    """The runs that a result was compared with, and those whose gates its own counted on."""
-    entries = record.get("references", {}).values()
-    return {*record.get("history", ()), *(run for entry in entries for run in entry.get("runs", ()))}
