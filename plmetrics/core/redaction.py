@@ -45,7 +45,6 @@ class Redaction:
                 repr(value)[1:-1],
                 value.lstrip("./"),
                 _relative_path(value),
-                mask_address(value),
                 _PASSWORD.sub(r"\1***", value),
             )
             if form.strip("./")

@@ -38,9 +38,7 @@ def test_errors_are_masked_with_what_they_come_from():
     assert "s3cr-et" not in f"{error}{error!r}{system}{system!r}"
 
 
-@pytest.mark.parametrize(
-    "shown", ["mysql://me:geheim@db.example/x", "mysql://me:***@db.example/x", "mysql://***@db.example/x"]
-)
+@pytest.mark.parametrize("shown", ["mysql://me:geheim@db.example/x", "mysql://me:***@db.example/x"])
 def test_an_address_is_masked_also_where_its_password_is_hidden(shown):
     variables = Redaction.of({"RESULTS": "mysql://me:geheim@db.example/x"})
     assert (
