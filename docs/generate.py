@@ -13,7 +13,7 @@ import re
 import sys
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 import polars as pl
 import typer
@@ -31,7 +31,7 @@ from plmetrics.report.catalogue import describe, markdown_text, undefined_status
 from plmetrics.suite.schema import json_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from plmetrics.catalogue.metric import Metric
 
@@ -305,8 +305,18 @@ def _command(name: str, command: Any) -> str:
 def _names(param: Any) -> str:
     if param.param_type_name == "argument":
         return f"`{param.metavar or param.name.upper()}`"
-    names = ", ".join(param.opts)
-    return f"`{names}{f' {param.metavar}' if param.metavar else ''}`"
+    names = " / ".join(", ".join(options) for options in (param.opts, param.secondary_opts) if options)
+    value = param.metavar or "|".join(_choices(param.type_descriptor.annotation))
+    return f"`{names}{f' {value}' if value else ''}`"
+
+
+def _choices(annotation: Any) -> Iterator[str]:
+    """The words that an option takes, where it takes some only."""
+    if get_origin(annotation) is Literal:
+        yield from map(str, get_args(annotation))
+    else:
+        for part in get_args(annotation):
+            yield from _choices(part)
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

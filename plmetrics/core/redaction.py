@@ -14,6 +14,7 @@ from plmetrics.core.errors import PlmetricsError, Problem
 if TYPE_CHECKING:
     from plmetrics.core.results import RecordedFile, RunRecord
 
+_PASSWORD = re.compile(r"(://[^/@:]*:)[^/@]*(?=@)")
 _USER = re.compile(r"(?<=://)[^/@\s]*@")
 _SIGNATURE = re.compile(r"([?&][\w.-]+=)[^&\s'\"]+")
 _SHORT = 4
@@ -44,6 +45,7 @@ class Redaction:
                 repr(value)[1:-1],
                 value.lstrip("./"),
                 _relative_path(value),
+                _PASSWORD.sub(r"\1***", value),
             )
             if form.strip("./")
         }

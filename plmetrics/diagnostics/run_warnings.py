@@ -266,27 +266,30 @@ def _no_positives(plan: RunPlan, sums: Sequence[SumsState]) -> list[str]:
     from plmetrics.engine.bad_rows import label_values, labels_text
 
     labels = label_values(plan.view)
-    if suite.positive in labels:
+    if not labels or suite.positive in labels:
         return []
     column, values = suite.columns.label, labels_text(labels)
     return [f"no row is positive: column '{column}' holds {values}, but positive is {suite.positive!r}"]
 
 
 def _unreached_thresholds(plan: RunPlan, sums: Sequence[SumsState]) -> list[str]:
-    """Thresholds above all scores of a model, or of positive rows: where rows are counted there anyway."""
+    """Thresholds above all scores of a model, or of positive rows: where rows (with a label) are counted anyway."""
     request, state = plan.request, sums[0].columns
+    subject = "no score" if request.suite.labels is None else "no score of a labelled row"
     numbers = (metric.fixed_threshold for metric in request.sums)
     thresholds = dict.fromkeys(threshold_text(number) for number in numbers if number is not None)
     out = []
     for model, prefix in plan.populations().items():
-        for threshold in thresholds if not plan.view.roles.models[model].derivations else ():
+        models, classes = plan.view.roles.models, {f"{prefix}positives", f"{prefix}negatives"} & state.keys()
+        has_scores = not models[model].derivations and any(state[name].any() for name in classes)
+        for threshold in thresholds if has_scores else ():
             names = {part: f"{model}|{part}(threshold={threshold})" for part in ("tp", "fp")}
             has_calls = {part: state[name].any() for part, name in names.items() if name in state}
             if any(has_calls.values()):
                 continue
             cut = number_text(plan.thresholds[model].get(threshold, float(threshold)))
             if len(has_calls) == len(names):
-                out.append(f"no score of model '{model}' is {cut} or more: nothing is called positive there")
+                out.append(f"{subject} of model '{model}' is {cut} or more: nothing is called positive there")
             elif "tp" in has_calls and state[f"{prefix}positives"].any():
                 out.append(f"no positive row has a score of model '{model}' of {cut} or more")
     return out

@@ -323,7 +323,9 @@ def _gate(
     check_band(gate, path, fields.get("sections") or {}, problems)
     judged = ("overall", *names.slices) if "all" in named else named
     check_opponent(gate, path, fields.get("compare"), judged, add)
-    check_evidence(gate, path, fields["task"], add, intervals=names.intervals)
+    labels = (fields.get("sections") or {}).get("labels")
+    covered = labels is not None and labels.coverage is not None
+    check_evidence(gate, path, fields["task"], add, intervals=names.intervals, covered=covered)
 
 
 def _within(gate: Gate, named: tuple[str, ...], fields: Mapping[str, Any], path: SuitePath, add: Add) -> None:

@@ -107,16 +107,20 @@ def levels_of(parts: Sequence[str]) -> tuple[float, ...]:
     return tuple(sorted(float(part.split("|", 1)[1]) for part in parts if part.startswith("quantile|")))
 
 
-def part_path(model: str, part: str) -> SuitePath:
-    """Path of a part's column in the suite."""
+def part_path(model: str, part: str, task: str = "") -> SuitePath:
+    """Path of a part's column in the suite; the scores of an experiment are its outcomes."""
+    if task == "experiment":
+        return ("experiment",)
     kind, _, which = part.partition("|")
     if kind == "proba":
         return ("models", model, "proba", which)
     return ("models", model)
 
 
-def part_role(model: str, part: str) -> str:
+def part_role(model: str, part: str, task: str = "") -> str:
     """Name of a part in messages."""
+    if task == "experiment":
+        return f"outcome '{model}'"
     kind, _, which = part.partition("|")
     words = {
         "score": "score",
@@ -166,11 +170,15 @@ def normalise_probabilities(parts: Mapping[str, pl.Expr]) -> dict[str, pl.Expr]:
 
 
 def score_checks(
-    model: str, predicted: PredictionColumns, *, hard: bool, probability: bool, nullable: bool
+    model: str, predicted: PredictionColumns, task: str, *, hard: bool, probability: bool, nullable: bool
 ) -> list[Check]:
     """Checks of a model's single number."""
     ((part, name),) = predicted.columns.items()
-    score, path, role = pl.col(score_column(model)), part_path(model, part), part_role(model, part)
+    score, path, role = (
+        pl.col(score_column(model)),
+        part_path(model, part, task),
+        part_role(model, part, task),
+    )
     checks = [] if nullable else [Check(role, name, "null", score.is_null(), path, model)]
     checks.append(Check(role, name, "NaN or infinite", ~score.is_finite(), path, model))
     if hard:

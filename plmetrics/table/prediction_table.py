@@ -301,7 +301,8 @@ def _prediction_columns(
 
 def _part(schema: pl.Schema, roles: RoleColumns, model: str, part: str) -> pl.Expr:
     predicted = roles.models[model]
-    name, role, path = predicted.columns[part], part_role(model, part), part_path(model, part)
+    name, task = predicted.columns[part], roles.task
+    role, path = part_role(model, part, task), part_path(model, part, task)
     if part in predicted.derivations:
         return predicted.derivations[part].cast(pl.Float64)
     if model in roles.hard or (roles.task == "multiclass" and part == "prediction"):
@@ -388,9 +389,8 @@ def _checks(roles: RoleColumns) -> tuple[Check, ...]:
         if predicted.lists or (predicted.single and roles.task == "multiclass"):
             checks += class_checks(roles, model, predicted)
         elif predicted.single:
-            hard, probability = model in roles.hard, model in roles.probability
-            nullable = roles.null_scores
-            checks += score_checks(model, predicted, hard=hard, probability=probability, nullable=nullable)
+            kinds = {"hard": model in roles.hard, "probability": model in roles.probability}
+            checks += score_checks(model, predicted, roles.task, nullable=roles.null_scores, **kinds)
         else:
             total = not roles.label_columns
             checks += part_checks(model, predicted, probability=model in roles.probability, total=total)

@@ -391,6 +391,18 @@ def test_other_constants_are_refused(two_days: tuple[Path, list[Path]]) -> None:
     assert "--constants" in text
 
 
+def test_states_of_frames_are_told_how_python_takes_constants() -> None:
+    rows = pl.DataFrame({"y": [0, 1] * 20, "p": [number / 40 for number in range(40)]})
+    asked: dict[str, Any] = {"label": "y", "models": "p", "metrics": ["roc_auc"]}
+    first, other = plm.state(rows.head(30), **asked), plm.state(rows.tail(10), **asked)
+    with pytest.raises(plm.ConfigError) as caught:
+        plm.merge(first, other)
+    assert caught.value.problems[0].hint == (
+        "write them with the constants of one: plm.state(..., constants=STATE)"
+    )
+    assert plm.merge(first, plm.state(rows.tail(10), constants=first, **asked)).metrics["n"].item() == 40
+
+
 def test_a_file_in_two_states_is_refused(two_days: tuple[Path, list[Path]]) -> None:
     file, (first, second) = two_days
     plm.state(file, second, set={"data.path": "parts/*.parquet"})

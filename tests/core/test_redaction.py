@@ -36,3 +36,11 @@ def test_errors_are_masked_with_what_they_come_from():
     VARIABLES.mask(error)
     assert str(error.problems[0]) == "data: cannot read ${TOKEN}x\n    look at ${TOKEN}y"
     assert "s3cr-et" not in f"{error}{error!r}{system}{system!r}"
+
+
+@pytest.mark.parametrize("shown", ["mysql://me:geheim@db.example/x", "mysql://me:***@db.example/x"])
+def test_an_address_is_masked_also_where_its_password_is_hidden(shown):
+    variables = Redaction.of({"RESULTS": "mysql://me:geheim@db.example/x"})
+    assert (
+        variables.text(f"not in the database {shown}: refused") == "not in the database ${RESULTS}: refused"
+    )

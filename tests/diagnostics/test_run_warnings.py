@@ -126,3 +126,33 @@ def test_logits_are_told_what_to_write() -> None:
     with pytest.raises(plm.DataError, match=r"outside \[0, 1\]") as caught:
         plm.evaluate(slip, label="y", models="p", metrics=["log_loss"])
     assert "logits" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("labels", "warned"),
+    [
+        ([None] * 6, []),
+        ([None, "no", "yes", None, None, "no"], []),
+        (
+            [None, "no", "yes", None, "no", None],
+            ["no score of a labelled row of model 'p' is 0.5 or more: nothing is called positive there"],
+        ),
+    ],
+)
+def test_unreached_thresholds_are_those_of_labelled_rows(labels: list[str | None], warned: list[str]) -> None:
+    """Rows without a label are counted nowhere: their scores are unknown here, and their labels, too."""
+    rows = pl.DataFrame({"y": labels, "p": [0.9, 0.2, 0.4, 0.6, 0.1, 0.7]}, schema_overrides={"y": pl.String})
+    result = plm.evaluate(
+        rows, label="y", positive="yes", models="p", metrics=["f1", "labelled"], labels=True
+    )
+    said = [words for words in result.warnings if "no score" in words or "no row is positive" in words]
+    assert said == warned
+
+
+def test_a_model_without_rows_has_no_score_below_a_threshold() -> None:
+    rows = pl.DataFrame(
+        {"y": [0, 1, 0, 1], "p": [0.9, 0.8, 0.1, 0.7], "q": [None] * 4}, schema_overrides={"q": pl.Float64}
+    )
+    result = plm.evaluate(rows, label="y", models=["p", "q"], metrics=["f1"], missing="drop_per_model")
+    assert result.metrics["status"].to_list() == ["ok", "no_rows"]
+    assert not [words for words in result.warnings if "no score" in words]

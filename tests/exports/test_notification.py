@@ -10,8 +10,10 @@ from typing import Any
 
 import polars as pl
 import pytest
+from typer.testing import CliRunner
 
 import plmetrics as plm
+from plmetrics.cli.app import app
 from plmetrics.exports import notification
 from plmetrics.exports.notification import Message
 
@@ -124,6 +126,20 @@ def test_one_message_per_change_of_status(folder: Path, server: Server) -> None:
     assert "absent.parquet: no such file or folder" in texts[1]
     assert {path for path, _ in server.requests} == {f"/{CANARY}"}
     without_secrets(folder)
+
+
+def test_a_change_is_told_across_a_skipped_run(folder: Path) -> None:
+    """Pass, error (told), skipped, then: an error still is none, and a pass is the end of it."""
+    write('  {command: [sh, -c, "cat >> sent; echo >> sent"], on: change}\n')
+    absent = ["--set", "data.path=absent.parquet"]
+    nights = [[], absent, [*absent, "--skip-if-empty"], absent, [*absent, "--skip-if-empty"], [], []]
+    codes = [
+        CliRunner().invoke(app, ["run", "suite.yaml", "--quiet", *arguments]).exit_code
+        for arguments in nights
+    ]
+    assert codes == [0, 5, 99, 5, 99, 0, 0]
+    verdicts = [json.loads(line)["verdict"] for line in (folder / "sent").read_text().split("\n") if line]
+    assert verdicts == ["error", "pass"]
 
 
 @pytest.mark.parametrize(("on", "counts"), [("fail", [0, 1, 2]), ("always", [1, 2, 3])])

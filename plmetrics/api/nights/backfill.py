@@ -291,14 +291,17 @@ def _look_back(
     """Evaluate earlier intervals with changed files again; returns notes on them."""
     if section.lookback is None:
         return []
-    words, changed = [], False
+    words, superseded = [], set[str]()
     manifests = Manifests(directory / loaded.suite.name)
     for earlier in section.calendar.before(interval, Duration.of(section.lookback)):
         before = manifests.current(earlier.key)
         if before is None:
             continue
         try:
-            evaluate_night(IntervalEvaluation(loaded, directory, earlier, options, for_data=not changed))
+            evaluation = IntervalEvaluation(
+                loaded, directory, earlier, options, for_data=True, superseded=superseded
+            )
+            evaluate_night(evaluation)
         except (DataError, ConfigError) as error:  # a problem of the suite itself is told of this interval
             words.append(
                 f"{earlier} could not be evaluated again, its result stays: {error.problems[0].message}"
@@ -306,8 +309,7 @@ def _look_back(
             continue
         after = manifests.current(earlier.key)
         if after is not None and after.run != before.run:
-            # Those that were compared with it are evaluated again as well.
-            changed = True
+            superseded.add(before.run)  # Those that were compared with it are evaluated again as well.
             rows = f"{before.rows:,} rows then, {after.rows:,} now"
             verdicts = f"{before.verdict} then, {after.verdict} now"
             words.append(

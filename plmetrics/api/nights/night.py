@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -20,7 +20,7 @@ from plmetrics.api.suite_run import Evaluation, RunOptions, deliver, write_run
 from plmetrics.core.errors import AbsentDataError, ConfigError, Problem
 from plmetrics.features.nights.interval_section import IntervalSection, adds_states, decomposes_scores
 from plmetrics.features.nights.manifests import Acceptance, Manifest, Manifests, digest_of_value
-from plmetrics.features.nights.references import EarlierIntervals
+from plmetrics.features.nights.references import EarlierIntervals, runs_behind
 from plmetrics.features.nights.row_condition import (
     Maturity,
     conjunction,
@@ -82,7 +82,8 @@ def evaluate_night(evaluation: IntervalEvaluation) -> Result:
 class IntervalEvaluation(Evaluation):
     """Evaluation of the rows of one interval, with a manifest once its run folder is in sight.
 
-    With `for_data` a result stays unless its files changed, or labels are due: whatever became of suite and references.
+    With `for_data` a result stays unless its files changed, labels are due, or it reads one of the `superseded` runs:
+    whatever became of the suite.
     """
 
     def __init__(
@@ -94,6 +95,7 @@ class IntervalEvaluation(Evaluation):
         *,
         force: bool = False,
         for_data: bool = False,
+        superseded: Collection[str] = (),
     ) -> None:
         super().__init__(loaded, directory / loaded.suite.name, options or RunOptions())
         self.interval = interval
@@ -104,6 +106,7 @@ class IntervalEvaluation(Evaluation):
         self._maturity = Maturity.of(loaded.suite.labels, interval.end, self.as_of)
         self._force = force
         self._for_data = for_data
+        self._superseded = frozenset(superseded)
         self._accepted: Acceptance | None = None
         self._state: bytes | None = None
         self._stamps: dict[str, str] = {}
@@ -157,7 +160,7 @@ class IntervalEvaluation(Evaluation):
             "fingerprint": fingerprint(suite),
             **data_stamps(suite.sections, self.section, source, where, files),
         }
-        if self._for_data and self._is_complete() and not {"data", "times"}.intersection(self._differing()):
+        if self._for_data and self._stays():
             return None
         runs = self._runs = self._earlier(files)
         self._stamps["tables"] = tables_digest(suite, self.loaded.folder)
@@ -265,6 +268,20 @@ class IntervalEvaluation(Evaluation):
         if not before["times"]:  # a manifest of an earlier version does not say when files were written
             before["times"] = self._stamps["times"]
         return [key for key, value in self._stamps.items() if before[key] != value]
+
+    def _stays(self) -> bool:
+        """Whether the existing result is that of its files, and reads no superseded run.
+
+        Of the same suite references are looked up, to see whether they changed; another one has others anyway.
+        """
+        if not self._is_complete():
+            return False
+        differing = self._differing()
+        if {"data", "times"}.intersection(differing):
+            return False
+        if not self._superseded or "fingerprint" not in differing:
+            return not self._superseded
+        return self._superseded.isdisjoint(runs_behind(self.stored_result().record))
 
     def _has_same_candidates(self) -> bool:
         """Whether the existing result would have the same references; reads none of their files."""

@@ -170,7 +170,12 @@ def _counts(run: StoredRun) -> StateReference:
 def _interval_counts(run: StoredRun) -> StateReference:
     """Counts for drift in the run of an interval."""
     if not (run.folder / DRIFT_STATE).is_file():
-        msg = "it keeps no counts for drift: its suite had no section drift"
+        from plmetrics.runs.reading import removed_files
+
+        if DRIFT_STATE in removed_files(run.folder):
+            msg = "it keeps no counts for drift any more: they were older than keep.states"
+        else:
+            msg = "it keeps no counts for drift: its suite had no section drift"
         raise DataError(msg)
     return _counts(run)
 

@@ -34,8 +34,8 @@ _SAMPLE = [
 
 def _interval_length(text: str) -> str:
     duration = Duration.of(text)
-    if duration.unit == "h" and _HOURS % duration.count:
-        msg = "hours that a day divides into: 1h, 2h, 3h, 4h, 6h, 8h or 12h"
+    if duration.unit == "h" and (duration.count >= _HOURS or _HOURS % duration.count):
+        msg = "hours that a day divides into: 1h, 2h, 3h, 4h, 6h, 8h or 12h; a day is 1d"
         raise ValueError(msg)
     if duration.unit != "h" and duration.count > 1:
         msg = "1h to 12h, 1d, 1w or 1mo"

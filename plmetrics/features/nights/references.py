@@ -284,6 +284,12 @@ class EarlierIntervals(EarlierRuns):
         }
 
 
+def runs_behind(record: Mapping[str, Any]) -> set[str]:
+    """The runs that a result was compared with, and those whose gates its own counted on, by its record."""
+    entries = record.get("references", {}).values()
+    return {*record.get("history", ()), *(run for entry in entries for run in entry.get("runs", ()))}
+
+
 def intervals_of(reference: IntervalReference, calendar: Calendar, interval: Interval) -> list[Interval]:
     """Intervals of a reference by time, the last one first, without overlaps with `interval`."""
     if reference.window is not None:

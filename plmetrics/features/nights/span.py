@@ -11,7 +11,7 @@ from plmetrics.core.durations import Duration
 from plmetrics.core.errors import AbsentDataError, ConfigError, Problem
 from plmetrics.features.nights.calendar import Calendar
 from plmetrics.features.nights.manifests import Manifest, Manifests
-from plmetrics.features.nights.states import STATE
+from plmetrics.features.nights.states import STATE, absence_of_state
 from plmetrics.runs.files import place_of
 
 if TYPE_CHECKING:
@@ -105,14 +105,17 @@ def _span(calendar: Calendar, text: str) -> tuple[datetime, datetime]:
 def _lack(manifests: Manifests, manifest: Manifest) -> str | None:
     """Reason against adding the state of an interval; None without one."""
     if f"{manifest.run}/{STATE}" not in manifest.files:
-        return "it has no state"
+        return absence_of_state(manifests.home / manifest.run)
     return manifests.damage(manifest)
 
 
 def _absence(text: str, missing: Sequence[str]) -> AbsentDataError:
     more = f"; and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
     msg = f"not all of {text} is there: {'; '.join(missing[:_NAMED])}{more}"
-    hint = "evaluate these intervals: plmetrics backfill; or leave them out: --allow-missing"
+    hint = (
+        "evaluate these intervals: plmetrics backfill, with --force those without a state; or leave them out: "
+        "--allow-missing"
+    )
     return AbsentDataError(Problem(msg, hint=hint))
 
 

@@ -16,6 +16,7 @@ from plmetrics.features.stored.state_of_rows import state_of_rows
 from plmetrics.features.stored.stored_state import stored_state
 from plmetrics.features.stored.support import countable
 from plmetrics.runs.files import create, environment_faults, make_directory, sizes_in, write_atomic
+from plmetrics.runs.reading import removed_files
 from plmetrics.runs.record import fingerprint
 
 if TYPE_CHECKING:
@@ -169,6 +170,13 @@ def _restore(home: Place, file: Place, identity: str, words: list[str]) -> State
     return None
 
 
+def absence_of_state(folder: Place) -> str:
+    """Reason for the absence of a state in a run folder."""
+    if STATE in removed_files(folder):
+        return "it has no state any more: it was older than keep.states"
+    return "it has no state: its suite did not ask for keep.states"
+
+
 def alike_states(suite: Suite) -> Callable[[StoredRun], StateReference]:
     """Reader of the states of runs, as long as they add to earlier ones, and have the constants of labels.
 
@@ -182,7 +190,7 @@ def alike_states(suite: Suite) -> Callable[[StoredRun], StateReference]:
     def read(run: StoredRun) -> StateReference:
         path = run.folder / STATE
         if not path.is_file():
-            raise DataError(Problem("it has no state", hint="add keep: {states: 400d}"))
+            raise DataError(Problem(absence_of_state(run.folder), hint="add keep: {states: 400d}"))
         state = stored_state(path)
         if state.head.fingerprint != expected:
             msg = "the suite asked for something else then; plmetrics backfill --force evaluates it again"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from plmetrics.features.stored.alignment import StateReference, tables
 from plmetrics.features.stored.stored_state import differences, suite_of
 from plmetrics.states.state_format import BLOCKS, PART, Head, frame_of
 
-_SAME = "write them with the constants of one: plmetrics state SUITE --constants "
+_SAME = "write them with the constants of one: "
 _ONE_TYPE = "write the column with one type, or derive one, as CAST(x AS VARCHAR) does; and the states again"
 _LISTED = 5
 
@@ -54,7 +55,13 @@ def check_compatible(states: Sequence[StateReference]) -> None:
             text = "; ".join(differing[:_LISTED]) + (
                 f"; and {len(differing) - _LISTED} more" if len(differing) > _LISTED else ""
             )
-            raise NotAdding(Problem(f"{pair} have other constants: {text}", hint=f"{_SAME}{first.place}"))
+            of_file = isinstance(first.table, Path)
+            way = (
+                f"plmetrics state SUITE --constants {first.place}"
+                if of_file
+                else "plm.state(..., constants=STATE)"
+            )
+            raise NotAdding(Problem(f"{pair} have other constants: {text}", hint=f"{_SAME}{way}"))
         _check_versions(first, other)
         _check_types(first, other)
         _check_features(first, other)

@@ -151,14 +151,15 @@ def last_results(path: Place) -> StoredResult:
 def previous_status(home: Place) -> str | None:
     """The verdict of the latest run in a folder, or `error`; None where there is none.
 
-    A run that was skipped for want of data has no say: then the last complete one.
+    A run that was skipped for want of data has no say: then the last one that was not.
     """
     with suppress(OSError, ValueError, AttributeError, RecursionError):
-        pointer = json.loads((home / LATEST).read_bytes())
-        if pointer.get("exit_code") == SKIPPED:
-            last = next(complete_runs(home, []), None)
-            return None if last is None else str(last.record.get("verdict"))
-        return "error" if pointer.get("status") == "failed" else str(pointer.get("verdict"))
+        record: Mapping[str, Any] | None = json.loads((home / LATEST).read_bytes())
+        if record is not None and record.get("exit_code") == SKIPPED:
+            attempts = (run.record for run in _attempts(home, []))
+            record = next((each for each in attempts if each.get("exit_code") != SKIPPED), None)
+        if record is not None:
+            return "error" if record.get("status") == "failed" else str(record.get("verdict"))
     return None
 
 
@@ -168,6 +169,11 @@ def complete_runs(home: Place, warnings: list[str]) -> Iterator[StoredRun]:
     A folder counts whose name is its record's run id, so that no copy does. A run from the future does not count.
     `home` need not exist; `warnings` takes what does not count, as it is come by.
     """
+    return (run for run in _attempts(home, warnings) if run.record["status"] == "complete")
+
+
+def _attempts(home: Place, warnings: list[str]) -> Iterator[StoredRun]:
+    """Runs in a folder, failed ones among them, latest end first."""
     latest = datetime.now(UTC) + _CLOCKS
     for ended, folder, run in _last_first(
         home.resolve()
@@ -179,7 +185,7 @@ def complete_runs(home: Place, warnings: list[str]) -> Iterator[StoredRun]:
                 f"the run {folder.name} does not count yet: by its record it ended at {ended:%Y-%m-%d %H:%M}Z, "
                 "which is still to come; some clock is wrong"
             )
-        elif run.record["status"] == "complete":
+        else:
             yield run
 
 

@@ -107,7 +107,8 @@ class GateRule(Strict):
         default=None, description="Slices with fewer positive rows are not judged by the rule."
     )
     on_insufficient: Literal["skip", "warn", "fail"] = Field(
-        default="skip", description="Treatment of slices below min_rows or min_positives."
+        default="skip",
+        description="Treatment of slices below min_rows or min_positives, or below labels.coverage.",
     )
     on_undefined: Literal["inconclusive", "fail", "skip"] = Field(
         default="inconclusive", description="Verdict where the value is undefined."
@@ -256,9 +257,9 @@ def check_opponent(
 
 
 def check_evidence(
-    gate: Gate, path: SuitePath, task: str, add: Callable[..., None], *, intervals: bool
+    gate: Gate, path: SuitePath, task: str, add: Callable[..., None], *, intervals: bool, covered: bool
 ) -> None:
-    """Note evidence unavailable in the suite: intervals, positives."""
+    """Note evidence unavailable in the suite: intervals, positives, a size; `covered` is one for labels."""
     if gate.using == "interval" and not intervals:
         add("using: interval needs uncertainty", (*path, "using"), "add uncertainty: {replicates: 1000}")
     if gate.correction != "none" and gate.using != "interval" and gate.within is None:
@@ -267,10 +268,10 @@ def check_evidence(
     if gate.min_positives is not None and task and task != "binary":
         msg = f"min_positives counts the positives of task 'binary', not of '{task}'"
         add(msg, (*path, "min_positives"), "use min_rows")
-    limited = gate.min_rows is not None or gate.min_positives is not None
+    limited = covered or gate.min_rows is not None or gate.min_positives is not None
     if "on_insufficient" in gate.model_fields_set and not limited:
         msg = "on_insufficient says what becomes of too small slices, and no size is asked for"
-        add(msg, (*path, "on_insufficient"), "add min_rows or min_positives")
+        add(msg, (*path, "on_insufficient"), "add min_rows or min_positives, or labels: {coverage: 0.9}")
 
 
 def check_band(gate: Gate, path: SuitePath, sections: Mapping[str, Any], problems: Findings) -> None:

@@ -251,3 +251,22 @@ def test_a_retry_keeps_a_verdict_whose_reference_was_removed(nights: Nights) -> 
     again = nights.run(1)
     assert again.folder == failed.folder
     assert again.verdict == "fail"
+
+
+def test_what_was_removed_is_told_from_what_never_was(nights: Nights) -> None:
+    """States and counts for drift that grew older than `keep.states`, beside nights of a suite without them."""
+    nights.write_suite()
+    nights.run(0)
+    nights.write_suite(keep=KEEP, drift={"reference": "previous"})
+    backfill(nights.suite, day(1), day(4))
+    collect_garbage(nights.suite)
+    with pytest.raises(plm.AbsentDataError) as caught:
+        plm.merge(nights.home, interval=f"{day(0)}/{day(2)}")
+    (problem,) = caught.value.problems
+    assert f"{day(0)}: it has no state: its suite did not ask for keep.states" in problem.message
+    assert f"{day(1)}: it has no state any more: it was older than keep.states" in problem.message
+    assert problem.hint is not None
+    assert "--force" in problem.hint
+    words = "\n".join(nights.run(2, force=True).warnings)
+    assert f"{day(1)} is passed over: it keeps no counts for drift any more" in words
+    assert f"{day(0)} is passed over: it keeps no counts for drift: its suite had no section drift" in words

@@ -334,6 +334,26 @@ def test_late_rows_are_evaluated_as_far_as_the_suite_looks_back(nights: Nights) 
     assert new[3] != old[3]  # compared with day 2
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("compare", [False, True])
+def test_late_rows_do_not_bring_another_suite_to_nights_that_were_not_compared_with_them(
+    nights: Nights, *, compare: bool
+) -> None:
+    """Night 1 has late rows: night 2 was compared with night 1 or with none, and night 0 with neither."""
+    asked: dict[str, Any] = {"interval": {"partition": "day", "lookback": "3d"}}
+    if compare:
+        asked["compare"] = {"run": "previous"}
+    nights.write_suite(**asked)
+    for number in range(3):
+        nights.run(number)
+    old = [nights.current(number) for number in range(3)]
+    nights.write_suite(**asked, metrics=["roc_auc", "log_loss"])
+    nights.write(1, pl.concat([rows(1), rows(51)]))
+    nights.run(3)
+    new = [nights.current(number) for number in range(3)]
+    assert [before == after for before, after in zip(old, new, strict=True)] == [True, False, not compare]
+
+
 def test_a_reference_to_a_run_that_is_none_is_said(nights: Nights) -> None:
     nights.write_suite(compare={"run": {"run": "20260301T000000Z-abcdef"}})
     (words,) = (word for word in nights.run(1).warnings if "to compare with" in word)

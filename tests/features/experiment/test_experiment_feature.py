@@ -318,3 +318,24 @@ def test_a_page_of_many_outcomes_has_no_models(many: plm.Result, tmp_path: Path)
     page = (tmp_path / "page.html").read_text()
     assert "Further outcomes" in page
     assert "more models in the table metrics</td>" not in page
+
+
+@pytest.mark.parametrize(
+    ("outcome", "words"),
+    [
+        (
+            "bought",
+            "experiment: column 'bought' (outcome 'bought'): 1 of 4 values is null, the first in row 2",
+        ),
+        ("sold", "experiment: column 'sold' (outcome 'sold') is not in the data"),
+        ("name", "experiment: column 'name' (outcome 'name') is of type String, but must hold numbers"),
+    ],
+)
+def test_a_bad_outcome_is_told_as_one(outcome: str, words: str) -> None:
+    """An experiment has no models: what is wrong with an outcome is not a score of one."""
+    rows = pl.DataFrame({"arm": ["a", "b"] * 2, "bought": [1, 0, None, 1], "name": list("wxyz")})
+    plan = {"arm": "arm", "control": "a", "outcomes": [outcome]}
+    with pytest.raises(plm.DataError) as caught:
+        plm.evaluate(rows, task="experiment", experiment=plan)
+    (problem,) = caught.value.problems
+    assert str(problem).startswith(words)

@@ -67,6 +67,10 @@ def test_it_is_judged_where_no_share_is_asked_for() -> None:
             ("all", "fail", "too_few_labels"),
         ),
         (
+            {"metric": "accuracy", "at_least": 0.1, "on_insufficient": "skip"},
+            ("all", "skipped", "too_few_labels"),
+        ),
+        (
             {"metric": "accuracy", "against": "o", "better_than": 0.0},
             ("all", "inconclusive", "too_few_labels"),
         ),

@@ -39,7 +39,7 @@ def said(problems: tuple[Problem, ...]) -> list[str]:
         (
             "{metric: f1, at_least: 0.5, on_insufficient: warn}",
             "on_insufficient",
-            ["no size is asked for", "add min_rows or min_positives"],
+            ["no size is asked for", "add min_rows or min_positives, or labels: {coverage: 0.9}"],
         ),
         (
             "{metric: f1, at_least: 0.5, min_rows: 5, on_insufficient: stop}",
