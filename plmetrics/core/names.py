@@ -26,10 +26,10 @@ RESERVED_SLICE_SETS = frozenset({"overall", "all", "other"})
 _SQL_WORDS = (
     " alter analyze and any as between call case cluster create cross current_catalog current_date current_time "
     " current_timestamp current_user distinct distribute drop else end except execute exists explain false fetch for "
-    " force from glob grant group having if ilike in inner insert install intersect interval into join lateral like limit "
-    " localtime localtimestamp map not notnull null offset on only optimize or order outer partitioned_by positional "
-    " prepare qualify regexp rename reset returning revoke rlike rollback select session_user sort struct summarize "
-    " tablesample then trim true uncache union user using vacuum values view when where with xor "
+    " force from glob grant group having if ilike in inner insert install intersect interval into join lateral like "
+    " limit localtime localtimestamp map not notnull null offset on only optimize or order outer partitioned_by "
+    " positional prepare qualify regexp rename reset returning revoke rlike rollback select session_user sort struct "
+    " summarize tablesample then trim true uncache union user using vacuum values view when where with xor "
 )
 """Words that row expressions, or Polars' SQL, do not read as a column's name without quotes."""
 WITHIN = "within"
