@@ -347,8 +347,8 @@ class Metric:
     ) -> pl.Expr:
         """The metric as one Polars expression, for `select` and `group_by().agg()`.
 
-        `label` is 0/1 or boolean for binary tasks, a number for regression; `weight` multiplies rows. Null where undefined,
-        or with a null (but a label of `labelled` and `n`), NaN, infinite number or negative weight in the group.
+        `label` is 0/1 or boolean for binary tasks, else a number; `weight` multiplies rows. Null where undefined and
+        where the group has a null (but a label of `labelled` and `n`), NaN, infinite number or negative weight.
 
         Raises:
             ConfigError: the metric has no such form, which `evaluate` computes; or an argument is no column.
