@@ -347,8 +347,8 @@ class Metric:
     ) -> pl.Expr:
         """The metric as one Polars expression, for `select` and `group_by().agg()`.
 
-        `label` is 0/1 or boolean for binary tasks, a number for regression. Undefined values are null, and so are
-        those of a group with a null, NaN, infinite number or negative weight. `weight` multiplies each row.
+        `label` is 0/1 or boolean for binary tasks, else a number; `weight` multiplies rows. Null where undefined and
+        where the group has a null (but a label of `labelled` and `n`), NaN, infinite number or negative weight.
 
         Raises:
             ConfigError: the metric has no such form, which `evaluate` computes; or an argument is no column.
@@ -368,8 +368,8 @@ class Metric:
         else:
             msg = f"{self.name} has no expression form; use plmetrics.evaluate"
             raise ConfigError(msg)
-        read = None if self.needs_label is False else labels
-        return of_sound_rows(value, read, scores, weights, binary=self.task == "binary").alias(self.text)
+        admit = {"binary": self.task == "binary", "unlabelled": self.needs_label is False}
+        return of_sound_rows(value, labels, scores, weights, **admit).alias(self.text)
 
     def _or_null(self, state: Any) -> pl.Expr:
         value: pl.Expr = self.finalise(state)

@@ -61,7 +61,7 @@ def _families(run: EndedRun) -> Iterator[tuple[str, str, Iterable[Sample]]]:
     for column, text in _NUMBERS.items():
         yield f"metric_{column}", text, [(_place(row, row["class"]), row[column]) for row in rows]
     gates = worst_verdicts(
-        (tuple(({"gate": row["gate"]} | _place(row, None)).items()), row["verdict"])
+        (tuple(({"gate": row["gate"]} | _place(row, None) | _warn(row)).items()), row["verdict"])
         for row in run.result.gates.rows(named=True)
     )
     samples = [
@@ -73,6 +73,11 @@ def _families(run: EndedRun) -> Iterator[tuple[str, str, Iterable[Sample]]]:
 def _place(row: Mapping[str, Any], class_name: str | None) -> dict[str, str | None]:
     place = {name: row[name] for name in ("model", "metric", "slice_set", "slice")}
     return place | {"class": class_name}
+
+
+def _warn(gate: Mapping[str, Any]) -> dict[str, str]:
+    """The label of gates that only warn: those of level fail have the labels of all versions."""
+    return {"level": gate["level"]} if gate["level"] == "warn" else {}
 
 
 def _one_of(words: Iterable[str], chosen: str, labels: Mapping[str, str | None]) -> list[Sample]:

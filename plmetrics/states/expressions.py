@@ -86,16 +86,22 @@ def point_expression(
 
 
 def of_sound_rows(
-    value: pl.Expr, label: pl.Expr | None, score: pl.Expr, weight: pl.Expr | None, *, binary: bool
+    value: pl.Expr,
+    label: pl.Expr,
+    score: pl.Expr,
+    weight: pl.Expr | None,
+    *,
+    binary: bool,
+    unlabelled: bool = False,
 ) -> pl.Expr:
     """The value of a group, null where a row has none of the numbers that it needs.
 
-    Polars takes NaN for a score above all others, and sums pass over nulls.
+    Polars takes NaN for a score above all others, and sums pass over nulls. `unlabelled` rows, whose label is null, are
+    sound where the metric counts them.
     """
-    sound = [score.cast(pl.Float64).is_finite()]
-    if label is not None:
-        number = label.cast(pl.Float64)
-        sound.append((number == 0) | (number == 1) if binary else number.is_finite())
+    number = label.cast(pl.Float64)
+    labelled = (number == 0) | (number == 1) if binary else number.is_finite()
+    sound = [score.cast(pl.Float64).is_finite(), labelled.fill_null(value=unlabelled)]
     if weight is not None:
         sound.append(weight.cast(pl.Float64).is_finite() & (weight >= 0))
     return pl.when(pl.all_horizontal(sound).fill_null(value=False).all()).then(value)

@@ -225,6 +225,21 @@ def assert_same(found, expected, *, leave_out=()):
                 )
 
 
+@pytest.mark.parametrize("label", [2.0, math.inf, math.nan, None])
+@pytest.mark.parametrize("task", ["binary", "regression"])
+def test_a_label_that_is_none_leaves_a_group_without_a_value(task, label):
+    if (task, label) == ("regression", 2.0):
+        pytest.skip("a number is a label there")
+    sets = [[(1, 0.9, 1), (0, 0.3, 1), (label, 0.5, 1)]]
+    frame = pl.DataFrame(sets[0], schema={"y": pl.Float64, "p": pl.Float64, "w": pl.Float64}, orient="row")
+    (found,) = frame.select(metric.expr("y", "p", "w") for metric in EXPRESSIVE[task]).to_dicts()
+    counted = {"n": 3.0, "labelled": 2 / 3} if label is None else {}
+    assert {text: value for text, value in found.items() if value is not None} == {
+        text: value for text, value in counted.items() if text in found
+    }
+    assert "labelled" in found
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("task", ["binary", "regression"])
 @FEW

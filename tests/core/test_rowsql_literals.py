@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import plmetrics as plm
 from plmetrics.core.rowsql import RowExpressionError, compile_row
 from plmetrics.core.rowsql.literals import with_values
 
@@ -73,3 +74,15 @@ def test_any_value_is_one_text_or_refused(value: str) -> None:
     assert row.columns == ("x", "y")
     expected = [True, False, meant == "", False]
     assert frame.select(row.expr.alias("holds"))["holds"].to_list() == expected
+
+
+@pytest.mark.parametrize("form", ["'{}'", "TIMESTAMP '{}'"])
+def test_a_time_between_two_microseconds_is_refused(form):
+    """Python cuts its digits off: a row at 400 ns was later than '...0000004'."""
+    moments = pl.Series([0, 400, 500, 1000]).cast(pl.Datetime("ns"))
+    frame = pl.DataFrame({"y": [0, 1, 0, 1], "p": [0.1, 0.8, 0.3, 0.4], "t": moments})
+    asked = {"label": "y", "models": "p", "metrics": ["n"]}
+    with pytest.raises(plm.ConfigError):
+        plm.evaluate(frame, **asked, where=f"t > {form.format('1970-01-01 00:00:00.0000004')}")
+    later = plm.evaluate(frame, **asked, where=f"t > {form.format('1970-01-01 00:00:00.000000000')}")
+    assert later.metrics["value"].item() == 3

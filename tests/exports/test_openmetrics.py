@@ -56,6 +56,7 @@ def test_gates_and_verdicts_are_one_of_their_words(ended: EndedRun) -> None:
     samples = read(openmetrics_text(ended), openmetrics)
     for row in ended.result.gates.rows(named=True):
         place = {name: row[name] for name in ("gate", "model", "metric", "slice_set", "slice")}
+        place |= {"level": "warn"} if row["level"] == "warn" else {}
         words = {
             word: at(samples, "gate_status", place | {"verdict": word})
             for word in ("pass", "fail", "inconclusive", "skipped")
@@ -80,6 +81,24 @@ def test_gates_of_one_name_have_the_worst_verdict(ended: EndedRun, verdicts: tup
     samples = read(openmetrics_text(run), openmetrics)
     words = [word for word in set(verdicts) if at(samples, "gate_status", place | {"verdict": word})]
     assert words == ["fail"]
+
+
+def test_an_alert_tells_gates_that_warn(ended: EndedRun) -> None:
+    """Prometheus takes a label that is absent for an empty one: `level!="warn"` holds for gates of level fail."""
+    assert ended.result is not None
+    place = {"gate": "range", "model": "A", "metric": "recall", "slice_set": "overall", "slice": "all"}
+    levels = {"warn": "fail", "fail": "pass"}
+    gates = gate_table([place | {"level": level, "verdict": verdict} for level, verdict in levels.items()])
+    run = dataclasses.replace(ended, result=dataclasses.replace(ended.result, gates=gates))
+    samples = read(openmetrics_text(run), prometheus)
+    failed = [
+        dict(labels) for (name, labels), value in samples.items() if name == "plmetrics_gate_status" and value
+    ]
+    assert [
+        labels for labels in failed if labels["verdict"] == "fail" and labels.get("level", "") != "warn"
+    ] == []
+    assert at(samples, "gate_status", place | {"level": "warn", "verdict": "fail"}) == 1
+    assert at(samples, "gate_status", place | {"verdict": "pass"}) == 1
 
 
 def test_an_interval_has_its_ends(ended: EndedRun) -> None:

@@ -82,6 +82,10 @@ def found(problems: tuple[Problem, ...], line: int, *words: str) -> bool:
         ("slices: {x: {column: a, bins: [1, z]}}\n", ["bins must be numbers, or dates"]),
         ("slices: {x: {column: a, bins: [2024-01-01, 3]}}\n", ["bins must be numbers, or dates"]),
         ("slices: {x: {column: a, bins: [true, 2]}}\n", ["bins must be numbers, or dates"]),
+        (
+            "slices: {x: {column: a, bins: ['2024-01-01 00:00:00.0000005']}}\n",
+            ["bins must be numbers, or dates"],
+        ),
         ("slices: {x: {column: a, bins: 5}}\n", ["bins must be a list", "bins: [25, 40, 65]"]),
         ("slices: {x: {where: 'a >'}}\n", ["'a >'", "something is missing", "character 3"]),
         ("slices: {x: {where: a + 1}}\n", ["not a condition"]),

@@ -6,6 +6,7 @@ These functions run when Polars resolves the plan, with the type at hand.
 from __future__ import annotations
 
 import math
+import re
 from datetime import UTC, date, datetime, time
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -19,6 +20,7 @@ Kind: TypeAlias = Literal["condition", "number", "text", "date", "null", "unknow
 _NANOSECONDS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "day": 86_400_000_000_000}
 
 _YEARS_OF_NANOSECONDS = range(1678, 2262)
+_BETWEEN_TICKS = re.compile(r"[.,]\d{6}0*[1-9]")
 _LARGE = 2.0**126
 
 WORDS: dict[str, str] = {
@@ -265,7 +267,9 @@ def _unit(dtype: DataType) -> str | None:
 
 
 def iso_date(value: str) -> date | None:
-    """The date or time of an ISO text, None if it is none."""
+    """The date or time of an ISO text, None if it is none, or one between two microseconds, which Python cuts off."""
+    if _BETWEEN_TICKS.search(value):
+        return None
     try:
         return date.fromisoformat(value) if len(value) == 10 else datetime.fromisoformat(value)
     except ValueError:

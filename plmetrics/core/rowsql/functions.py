@@ -226,7 +226,11 @@ def _date_constant(node: Node, value: str, *, is_date: bool) -> Term:
     moment = iso_date(value)
     timed = isinstance(moment, datetime)
     if moment is None or (timed and is_date):
-        shape = "DATE '2024-01-31'" if is_date else "TIMESTAMP '2024-01-31 12:00:00'"
+        shape = (
+            "DATE '2024-01-31'"
+            if is_date
+            else "TIMESTAMP '2024-01-31 12:00:00', of at most six digits of a second"
+        )
         refuse(node, f"'{value[:40]}' is not a {'date' if is_date else 'time'}", f"write {shape}")
     if isinstance(moment, datetime) and moment.tzinfo is not None:
         refuse(node, f"'{value}' has a time zone", "write the time in the column's own zone, without one")

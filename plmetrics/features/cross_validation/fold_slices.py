@@ -33,6 +33,9 @@ FOLDS, POOLED = "folds", "pooled"
 SPLITS = TRAIN, VALID, TEST = "train", "valid", "test"
 
 _OF_FOLD = ("repeat", "fold", "inner")
+_OF_ALL_ROWS = ("configuration", "x", "repeat")
+"""Axes along which every row is predicted again."""
+_DEPENDENT = "take them for independent: name what they are about as columns.unit"
 _MAKER = "cross_validation"
 _PATH = (_MAKER,)
 
@@ -168,7 +171,7 @@ def check_folds(suite: Suite, slices: Sequence[Slices], path: SuitePath) -> None
 
 def fold_warnings(suite: Suite, slices: Sequence[Slices]) -> list[str]:
     """Words of caution where no row has a fold, and where intervals take rows of one observation for independent."""
-    return [*_no_folds(suite.columns, slices), *_dependent(suite)]
+    return [*_no_folds(suite.columns, slices), *_dependent(suite, slices)]
 
 
 def _no_folds(columns: Columns, slices: Sequence[Slices]) -> list[str]:
@@ -179,19 +182,41 @@ def _no_folds(columns: Columns, slices: Sequence[Slices]) -> list[str]:
     return []
 
 
-def _dependent(suite: Suite) -> list[str]:
+def _dependent(suite: Suite, slices: Sequence[Slices]) -> list[str]:
+    """Warning of intervals whose rows are there once for each repeat, configuration or size, or in several folds.
+
+    Inner folds are no such rows: intervals are of the others.
+    """
     spec = CrossValidation.find(suite)
     if spec is None or suite.uncertainty is None or suite.columns.unit is not None:
         return []
     axes = spec.axes(suite.columns.fold)
-    several = [axis for axis in axes if axis != "fold"]
-    if not several:
-        return []
-    name = "train_size" if several[0] == "x" and spec.train_size else several[0].replace("x", "parameter")
-    return [
-        f"rows occur more than once (cross_validation.{name}), and intervals take them for independent: "
-        "name what they are about as columns.unit"
-    ]
+    several = next((axis for axis in axes if axis in _OF_ALL_ROWS), None)
+    if several is not None:
+        name = "train_size" if several == "x" and spec.train_size else several.replace("x", "parameter")
+        return [f"rows occur more than once (cross_validation.{name}), and intervals {_DEPENDENT}"]
+    splits = _splits_of_folds(axes, slices)
+    if {VALID, TEST} <= splits:
+        return [f"rows occur more than once (cross_validation.split), and intervals {_DEPENDENT}"]
+    if TRAIN in splits:
+        return [
+            "rows of train are in several folds (cross_validation.split), and intervals of generalisation gaps "
+            f"{_DEPENDENT}"
+        ]
+    return []
+
+
+def _splits_of_folds(axes: Mapping[str, str], slices: Sequence[Slices]) -> set[str]:
+    """The splits with rows in more than one fold."""
+    if not {"split", "fold"} <= axes.keys():
+        return set()
+    part = next(part for part in slices if part.slice_set.name == f"{FOLDS}|overall")
+    split, fold = (
+        next(key.column for key in part.slice_set.keys if key.label == axes[axis])
+        for axis in ("split", "fold")
+    )
+    folds = part.values.group_by(pl.col(split).cast(pl.String)).agg(pl.col(fold).n_unique())
+    return set(folds.filter(pl.col(fold) > 1)[split])
 
 
 def _check_splits(part: Slices, axes: Mapping[str, str]) -> None:

@@ -17,6 +17,15 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plmetrics.core.errors import Collected, DataError, Problem
+from plmetrics.features.leakage.column_pairs import (
+    check_plain,
+    check_time,
+    column_pairs,
+    comparison_type,
+    key_values,
+    moment_text,
+    time_values,
+)
 from plmetrics.features.leakage.leakage_section import Leakage
 from plmetrics.features.registry import features_of
 from plmetrics.table.common_types import as_type, common_type
@@ -24,7 +33,6 @@ from plmetrics.table.prediction_columns import WEIGHT, require
 from plmetrics.table.prediction_table import unchecked_table
 
 if TYPE_CHECKING:
-    from plmetrics.core.names import SuitePath
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import TableView
     from plmetrics.suite.model import Suite
@@ -35,13 +43,12 @@ _INNER = re.compile(r"^@(key|listed)\|")
 _FOLD = "@fold"
 _TIME, _MOMENT = "@time", "@moment"
 _WITHIN = "@within|"
+_LACKING = "@lacking"
 _PATH = ("leakage",)
 _OF_ONE = ("fold", "split", "inner")
 EXAMPLE = "|example"
 REPEATED = {"folds": pl.col("low") != pl.col("high"), "duplicates": pl.col("n") > 1}
 """By check which keys are in several places: in two folds, or in two rows."""
-
-_NANOSECONDS = {"ns": 1, "us": 1_000, "ms": 1_000_000}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,66 +76,22 @@ def check_leakage_columns(suite: Suite, schema: pl.Schema, train: Source | None)
     """
     spec = Leakage.of(suite)
     collected = Collected()
-    for name, train_name, path in _pairs(spec):
+    for name, train_name, path in column_pairs(spec):
         with collected.step():
-            _comparison_type(name, train_name, schema, train, path)
+            comparison_type(name, train_name, schema, train, path)
     if spec.time is not None:
         with collected.step():
-            _orderable(spec.time, require(schema, spec.time, "leakage's time", (*_PATH, "time")))
+            check_time(spec.time, require(schema, spec.time, "leakage's time", (*_PATH, "time")))
     for key in ("duplicates", "attributes"):
         named = getattr(spec, key)
         for place, name in enumerate(named if isinstance(named, tuple) else ()):
             with collected.step():
-                _plain(name, require(schema, name, f"leakage's {key}", (*_PATH, key)), (*_PATH, key, place))
+                check_plain(
+                    name, require(schema, name, f"leakage's {key}", (*_PATH, key)), (*_PATH, key, place)
+                )
                 if key == "attributes" and name == suite.columns.label:
                     raise DataError(Problem(f"column '{name}' is the label itself", (*_PATH, key, place)))
     collected.settle()
-
-
-def _pairs(spec: Leakage) -> list[tuple[str, str, SuitePath]]:
-    """The columns of both tables, with their names in the training table."""
-    keys = spec.keys or ()
-    pairs: list[tuple[str, str, SuitePath]] = [
-        (name, train_name, (*_PATH, "keys", place))
-        for place, (name, train_name) in enumerate(zip(keys, spec.train_keys or keys, strict=True))
-    ]
-    if spec.time is not None:
-        pairs.append((spec.time, spec.train_time or spec.time, (*_PATH, "time")))
-    return pairs
-
-
-def _comparison_type(
-    name: str, train_name: str, schema: pl.Schema, train: Source | None, path: SuitePath
-) -> pl.DataType:
-    """Comparable type of a column."""
-    dtype = require(schema, name, f"leakage's {path[1]}", path)
-    if train is None:
-        _plain(name, dtype, path)
-        return common_type(dtype, dtype) or dtype
-    if train_name not in train.schema:
-        hint = f"it has {', '.join(list(train.schema)[:12])}; name it with train_{path[1]}"
-        raise DataError(Problem(f"column '{train_name}' is not in the training table", path, hint))
-    other = train.schema[train_name]
-    common = common_type(dtype, other)
-    if common is None:
-        alias = "" if train_name == name else f" (there '{train_name}')"
-        msg = f"column '{name}' is of type {dtype}, but of type {other} in the training table{alias}"
-        raise DataError(Problem(msg, path, "they must be of one type: none of their values would be equal"))
-    return common
-
-
-def _plain(name: str, dtype: pl.DataType, path: SuitePath) -> None:
-    if common_type(dtype, dtype) is None:
-        msg = f"column '{name}' is of type {dtype}, whose values are not compared"
-        raise DataError(Problem(msg, path, "name columns of numbers, texts, booleans or times"))
-
-
-def _orderable(name: str, dtype: pl.DataType) -> None:
-    if not (dtype.is_numeric() or dtype.is_temporal()):
-        msg = f"column '{name}' (leakage's time) is of type {dtype}, but must hold times, dates or numbers"
-        raise DataError(
-            Problem(msg, (*_PATH, "time"), "a text such as 2024-01-31 has no time; convert the column")
-        )
 
 
 def evaluated_columns(view: TableView, columns: Sequence[str]) -> pl.LazyFrame:
@@ -170,22 +133,26 @@ class LeakagePlans:
             {} if fold is None else {_FOLD: pl.col(fold).cast(_fold_type(schema[fold]))}
         )
         there: dict[str, pl.Expr] = {}
-        for name, other, path in _pairs(spec):
-            common = _comparison_type(name, other, schema, train, path)
+        for name, other, path in column_pairs(spec):
+            common = comparison_type(name, other, schema, train, path)
             types = schema[name], schema[name] if train is None else train.schema[other]
             if path[1] == "time":
                 keys[_TIME], there[_TIME] = (
                     as_type(pl.col(n), t) for n, t in zip((name, other), types, strict=True)
                 )
-                keys[_MOMENT], there[_MOMENT] = _moments((name, other), types, common)
+                keys[_MOMENT], there[_MOMENT] = time_values((name, other), types, common)
             else:
                 alias = f"{_KEY}{name}"
-                keys[alias], there[alias] = _equatable((name, other), types, common)
+                keys[alias], there[alias] = key_values((name, other), types, common)
+        if spec.keys and train is not None:
+            names = spec.train_keys or spec.keys
+            lacking = (as_type(pl.col(name), train.schema[name]).is_null() for name in names)
+            there[_LACKING] = pl.any_horizontal(*lacking)
         within = _scopes(view)
         keys |= within
         listed = spec.duplicates if isinstance(spec.duplicates, tuple) else ()
         keys |= {_listed_column(name): pl.col(name) for name in listed}
-        raw = [name for name, _, _ in _pairs(spec)] + list(listed) + ([fold] if fold else [])
+        raw = [name for name, _, _ in column_pairs(spec)] + list(listed) + ([fold] if fold else [])
         raw += [name for scope in within.values() for name in scope.meta.root_names()]
         rows = evaluated_columns(view, list(dict.fromkeys(raw))).select(**keys)
         training = None if train is None else train.frame.cache().select(**there)
@@ -214,8 +181,7 @@ class LeakagePlans:
             ]
         plans = {"counts": self.rows.select(pl.len().cast(pl.Int64).alias("rows"), *nulls)}
         if self.keys and self.train is not None:
-            lacking = pl.any_horizontal(pl.col(self.keys).is_null())
-            plans["train"] = self.train.select(rows=pl.len(), nulls=lacking.sum())
+            plans["train"] = self.train.select(rows=pl.len(), nulls=pl.col(_LACKING).sum())
         return plans
 
     def keyed_plans(self, number: int, passes: int) -> dict[str, pl.LazyFrame]:
@@ -282,7 +248,7 @@ class LeakagePlans:
         if counts["time"]:
             note += f"; {_omission_warning(counts['time'], 'no time')}"
         rows = None if counts["time"] == counts["rows"] else counts["early"]
-        example = f"{name}={_moment_text(first)}" if rows else None
+        example = f"{name}={moment_text(first)}" if rows else None
         return LeakageFinding("time", (name,), rows, counts["rows"], example=example, note=note)
 
 
@@ -320,34 +286,6 @@ def _fold_type(dtype: pl.DataType) -> pl.DataType:
     return common_type(dtype, dtype) or dtype
 
 
-def _equatable(
-    names: tuple[str, str], types: tuple[pl.DataType, pl.DataType], common: pl.DataType
-) -> tuple[pl.Expr, pl.Expr]:
-    """Key of both tables as comparable values.
-
-    A float of 32 bits is compared in 32 bits: 0.1 has other digits in 64, and would never be found.
-    """
-    if types[0] != types[1] and isinstance(common, pl.Datetime):
-        return _moments(names, types, common)
-    if types[0] != types[1] and common.is_float():
-        common = pl.Float32()
-    return as_type(pl.col(names[0]), common), as_type(pl.col(names[1]), common)
-
-
-def _moments(
-    names: tuple[str, str], types: tuple[pl.DataType, pl.DataType], common: pl.DataType
-) -> tuple[pl.Expr, pl.Expr]:
-    """A column of both tables as values in order: moments of any unit as nanoseconds, without end or rounding."""
-    if not isinstance(common, pl.Datetime):
-        return as_type(pl.col(names[0]), common), as_type(pl.col(names[1]), common)
-    factors = [_NANOSECONDS[dtype.time_unit] if isinstance(dtype, pl.Datetime) else 1 for dtype in types]
-    first, second = (
-        pl.col(name).to_physical().cast(pl.Int128) * factor
-        for name, factor in zip(names, factors, strict=True)
-    )
-    return first, second
-
-
 def _scopes(view: TableView) -> dict[str, pl.Expr]:
     """Keys of the repetitions of a cross-validation: a row may be a test row once in each."""
     if "cross_validation" not in {feature.key for feature in features_of(view.suite)}:
@@ -365,15 +303,7 @@ def _last(training: pl.LazyFrame, name: str) -> Question[tuple[pl.Expr, str]]:
     if last[_MOMENT].item() is None:
         msg = f"column '{name}' of the training table holds no time, or the table has no rows"
         raise DataError(Problem(msg, (*_PATH, "train")))
-    return pl.lit(last[_MOMENT].item(), dtype=last.schema[_MOMENT]), _moment_text(last[_TIME])
-
-
-def _moment_text(value: pl.Series) -> str:
-    """The one moment of a column; Python knows no nanoseconds."""
-    if isinstance(value.dtype, pl.Datetime) and value.dtype.time_unit == "ns":
-        text: str = value.cast(pl.String).item()
-        return re.sub(r"\.(?!\d)", "", re.sub(r"(\.\d*?)0+(?!\d)", r"\1", text))
-    return str(value.item())
+    return pl.lit(last[_MOMENT].item(), dtype=last.schema[_MOMENT]), moment_text(last[_TIME])
 
 
 def _lacking(train: pl.DataFrame) -> tuple[str | None, bool]:
@@ -395,5 +325,4 @@ def _omission_warning(rows: int, why: str) -> str:
 def _example(frame: pl.DataFrame) -> str | None:
     if frame.is_empty():
         return None
-    row = frame.row(0, named=True)
-    return ", ".join(f"{_INNER.sub('', name)}={value}" for name, value in row.items())
+    return ", ".join(f"{_INNER.sub('', key.name)}={moment_text(key)}" for key in frame)

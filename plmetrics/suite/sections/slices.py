@@ -190,14 +190,12 @@ def _comparable(edges: list[Any]) -> bool:
 
 
 def _date(text: str) -> Any:
+    from plmetrics.core.rowsql.dtypes import iso_date
+
     try:
         return datetime.date.fromisoformat(text)
     except ValueError:
-        pass
-    try:
-        return datetime.datetime.fromisoformat(text)
-    except ValueError:
-        return text
+        return iso_date(text) or text
 
 
 def read_derive(value: Any, findings: Findings) -> dict[str, str] | None:

@@ -32,8 +32,9 @@ _POSTGRESQL_TYPE = b"POSTGRESQL:type"
 _MYSQL_TYPE = b"MYSQL:type"
 _DECIMAL = {_MYSQL_TYPE: b"decimal"}
 _YEAR = {_MYSQL_TYPE: b"year"}
-_EARLIEST = {pl.Date: -2_440_588, pl.Datetime: -2_440_588 * 86_400 * 1_000_000}
-"""The first day of PostgreSQL, in 4713 BC, in days and microseconds of 1970."""
+_EARLIEST = -2_440_588
+"""The first day of PostgreSQL, in 4713 BC, in days of 1970."""
+_TICKS = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 _EXACT = 2**53
 _LONG_WHOLE = r"^(-?[0-9]{16,38})(?:\.0*)?$"
 CAST = "leave it out of the query, or CAST it to a number or a text"
@@ -231,19 +232,48 @@ def mysql_type(field: pa.Field) -> str:
     return name.decode()
 
 
-def check_moments(moments: pl.Series) -> None:
-    """Refuse dates and times of PostgreSQL that its driver has not.
+def check_moments(field: pa.Field, column: pa.ChunkedArray) -> None:
+    """Refuse dates and times that Polars has not, also in lists: it would take them for others, or for null.
 
-    'infinity', and what lies beyond the 64 bits from 1970 on, overflow to times before any of PostgreSQL.
+    'infinity' of PostgreSQL, and what lies beyond the 64 bits from 1970 on, overflow in its driver to times before any
+    of PostgreSQL; DuckDB's is the largest number, in seconds beyond Polars' milliseconds. No time of day is 24:00.
 
     Raises:
         DataError: there is one.
     """
-    earliest = _EARLIEST[moments.dtype.base_type()]
-    if (moments.to_physical() < earliest).any():
-        msg = f"column '{moments.name}' has a date or time that cannot be read, such as 'infinity'"
-        hint = f"write CASE WHEN isfinite({moments.name}) THEN {moments.name} END in the query for null in its place"
-        raise DataError(Problem(msg, ("data", "query"), hint))
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    values, nested = column, pa.types.is_nested(column.type)
+    while pa.types.is_list(values.type) or pa.types.is_large_list(values.type):
+        values = pc.list_flatten(values)
+    ends = _ends_of_moments(values.type, is_postgresql=bool(postgresql_type(field)))
+    if ends is None:
+        return
+    numbers = values.cast(pa.int32() if values.type.bit_width == 32 else pa.int64())
+    least, most = pc.min_max(numbers).as_py().values()
+    if least is not None and not (ends[0] <= least and most <= ends[1]):
+        name = field.name
+        msg = f"column '{name}' has a date or time that cannot be read, such as 'infinity' or 24:00"
+        hint = f"write CASE WHEN isfinite({name}) THEN {name} END in the query for null in its place"
+        unlike = nested or pa.types.is_time(values.type)
+        raise DataError(Problem(msg, ("data", "query"), CAST if unlike else hint))
+
+
+def _ends_of_moments(dtype: pa.DataType, *, is_postgresql: bool) -> tuple[int, int] | None:
+    """The first and the last date, time or time of day that can be read, in its unit; None of other types."""
+    import pyarrow as pa
+
+    if pa.types.is_time(dtype):
+        return 0, 86_400 * _TICKS[dtype.unit] - 1
+    if not (pa.types.is_date32(dtype) or pa.types.is_timestamp(dtype)):
+        return None
+    if pa.types.is_date32(dtype):
+        last, first = 2**31 - 2, _EARLIEST
+    else:
+        last = (2**63 - 2) // (1000 if dtype.unit == "s" else 1)
+        first = _EARLIEST * 86_400 * _TICKS[dtype.unit]
+    return (first if is_postgresql else -last), last
 
 
 def decimal_numbers(texts: pl.Series) -> pl.Series:

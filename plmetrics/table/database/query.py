@@ -46,8 +46,7 @@ _SAMPLE = 1000
 _SEED = 17
 _WORD = 1 << 64
 _STATE = re.compile(r"SQLSTATE: (?P<state>\w{5})")
-_UNREAD = re.compile(r"interval|extension<|month_day_nano|^money$|^oid$")
-_MOMENTS = ("date", "timestamp", "timestamptz")
+_UNREAD = re.compile(r"interval|extension<|month_day_nano|_union<|^money$|^oid$")
 _MISREAD = ("money", "oid")
 """Types of PostgreSQL that its driver has as cents, and as numbers that are negative from 2^31 on."""
 _NOT_READ = re.compile(r"read-?only (mode|database)|: syntax error|data-modifying|CTE needs a SELECT")
@@ -285,11 +284,10 @@ def _frame(parts: list[pa.RecordBatch | pa.Table], schema: pa.Schema) -> pl.Data
 
     tables = [part if isinstance(part, pa.Table) else pa.Table.from_batches([part]) for part in parts]
     table = pa.concat_tables(tables)
+    for field in schema:
+        check_moments(field, table[field.name])
     columns = {name: _storage(table[name]) for name in table.column_names}
     frame = pl.DataFrame(pl.from_arrow(pa.table(columns)))
-    for field in schema:
-        if postgresql_type(field) in _MOMENTS:
-            check_moments(frame[field.name])
     decimals = [field.name for field in schema if postgresql_type(field) == "numeric"]
     return frame.with_columns(decimal_numbers(frame[name]) for name in decimals)
 

@@ -179,12 +179,59 @@ def test_null_among_repeated_predictions() -> None:
     assert dropped["n"].unique().to_list() == [23]
 
 
-def test_intervals_must_know_what_rows_are_about() -> None:
-    section = {"inner": "inner"}
-    (warning,) = evaluated(section, uncertainty={"replicates": 10}).record["warnings"]
-    assert "rows occur more than once (cross_validation.inner)" in warning
-    assert not evaluated(section, uncertainty={"replicates": 10}, unit="region").record["warnings"]
-    assert not evaluated(section).record["warnings"]
+@pytest.mark.parametrize(
+    ("key", "column"), [("repeat", "inner"), ("configuration", "region"), ("train_size", "size")]
+)
+def test_intervals_must_know_what_rows_are_about(key: str, column: str) -> None:
+    section, frame = {key: column}, FRAME.with_columns(inner=pl.int_range(pl.len()) % 2)
+    (warning,) = evaluated(section, frame, uncertainty={"replicates": 10}).record["warnings"]
+    assert f"rows occur more than once (cross_validation.{key}), and intervals" in warning
+    assert not evaluated(section, frame, uncertainty={"replicates": 10}, unit="y").record["warnings"]
+    assert not evaluated(section, frame).record["warnings"]
+
+
+def test_rows_of_inner_folds_are_in_no_interval() -> None:
+    result = evaluated({"inner": "inner"}, uncertainty={"replicates": 10})
+    assert result.metrics["n"].item() == FRAME["inner"].null_count()
+    assert not result.record["warnings"]
+
+
+@pytest.mark.parametrize(
+    ("of_fold", "words"),
+    [
+        (
+            {0: "test"},
+            "rows of train are in several folds (cross_validation.split), and intervals of generalisation",
+        ),
+        ({0: "valid"}, "rows of train are in several folds"),
+        ({0: "test", 1: "valid"}, "rows occur more than once (cross_validation.split), and intervals take"),
+    ],
+)
+def test_a_split_repeats_rows_of_folds(of_fold: dict[int, str], words: str) -> None:
+    """Each of 12 rows is trained on in the folds that it is not held out in."""
+    rows = pl.DataFrame({"y": [0, 1] * 6, "p": [0.2, 0.7, 0.6, 0.4] * 3, "id": range(12)})
+    frame = pl.concat(
+        rows.with_columns(
+            fold=pl.lit(fold), split=((pl.col("id") - fold) % 3).replace_strict(of_fold, default="train")
+        )
+        for fold in range(3)
+    )
+    (warning,) = evaluated({"split": "split"}, frame, uncertainty={"replicates": 10}).record["warnings"]
+    assert words in warning
+    assert not evaluated({"split": "split"}, frame, uncertainty={"replicates": 10}, unit="id").record[
+        "warnings"
+    ]
+
+
+@pytest.mark.parametrize("dtype", [pl.String(), pl.Enum(["train", "valid", "test"])])
+def test_a_split_of_rows_that_occur_once_is_no_repetition(dtype: pl.DataType) -> None:
+    split = pl.Series(["train", "train", "valid", "test"] * 6, dtype=dtype)
+    frame = FRAME.with_columns(split=split)
+    section = {"split": "split"}
+    for columns in ({"fold": None}, {}):
+        rows = frame if columns else frame.with_columns(fold=pl.lit(0))
+        result = evaluated(section, rows, uncertainty={"replicates": 10}, **columns)
+        assert not [text for text in result.record["warnings"] if "independent" in text]
 
 
 def test_a_column_without_a_fold() -> None:

@@ -80,6 +80,25 @@ def test_units_are_counted_again_beside_another_training_table(suite: Path, tmp_
     assert not found[0].equals(first.leakage)
 
 
+def test_times_of_another_unit_have_the_same_example_everywhere(suite: Path, tmp_path: Path) -> None:
+    for number in range(5):
+        file = tmp_path / "scores" / f"{number}.parquet"
+        pl.read_parquet(file).with_columns(pl.col("at").cast(pl.Datetime("us"))).write_parquet(file)
+    train = pl.read_parquet(tmp_path / "train.parquet").with_columns(
+        at=(pl.col("at") * 1000).cast(pl.Datetime("ns"))
+    )
+    train.write_parquet(tmp_path / "train.parquet")
+    content = yaml.safe_load(suite.read_text())
+    leakage = {"train": "train.parquet", "keys": ["at"], "time": "at", "duplicates": True}
+    suite.write_text(yaml.safe_dump(content | {"leakage": leakage}))
+    plain, units = plm.run(suite).leakage, plm.run(suite, on="inline").leakage
+    assert (
+        plain.filter(pl.col("check") != "attributes")["example"].to_list() == ["at=1970-01-01 00:00:00"] * 3
+    )
+    assert_frame_equal(units, plain, check_exact=True)
+    assert_frame_equal(plm.merge(plm.state(suite, tmp_path / "all.state")).leakage, plain, check_exact=True)
+
+
 def test_states_of_days_add_in_any_order(suite: Path, tmp_path: Path) -> None:
     paths = [{"data.path": str(tmp_path / "scores" / f"{number}.parquet")} for number in range(5)]
     first = plm.state(suite, tmp_path / "all.state")

@@ -171,6 +171,77 @@ def test_moments_are_compared_to_the_nanosecond(own: Any, there: Any) -> None:
     assert found(frame, {"train": far, "time": "at"})["time"]["rows"] == 2
 
 
+@pytest.mark.parametrize(
+    ("unit", "there", "text"),
+    [
+        (pl.Datetime("us"), pl.Datetime("ns"), "at=2026-03-01 00:00:00"),
+        (pl.Datetime("ns"), pl.Datetime("ns"), "at=2026-03-01 00:00:00"),
+        (pl.Datetime("ms"), pl.Datetime("us"), "at=2026-03-01 00:00:00"),
+        (pl.Datetime("ns", "UTC"), pl.Datetime("ms", "Asia/Tokyo"), "at=2026-03-01 00:00:00+00:00"),
+        (pl.Datetime("us", "Asia/Tokyo"), pl.Datetime("us", "UTC"), "at=2026-03-01 09:00:00+09:00"),
+    ],
+)
+def test_keys_of_other_units_are_shown_as_the_time_they_are(
+    unit: pl.Datetime, there: pl.Datetime, text: str
+) -> None:
+    """Against sets of whole nanoseconds; times between the ticks of a unit are no nulls of the training table."""
+    lengths = {"ns": 1, "us": 1_000, "ms": 1_000_000}
+    start, length, other = 1_772_323_200_000_000_000, lengths[unit.time_unit], lengths[there.time_unit]
+    moments = [start + place * length for place in (0, 0, 1, 2, 5, -(10**6))]
+    known = [start, start + 2 * other, start + 5 * other, start - 10**6, start + other]
+    at = pl.Series([moment // length for moment in moments]).cast(unit)
+    frame = pl.DataFrame({"y": [0, 1] * 3, "p": [0.5] * 6, "at": at, "fold": [0, 1, 0, 1, 0, 1]})
+    train = pl.DataFrame({"at": pl.Series([moment // other for moment in known]).cast(there)})
+    seen = found(
+        frame.filter(pl.int_range(pl.len()) < 5),
+        {"train": train, "keys": "at", "duplicates": True},
+        fold="fold",
+    )
+    assert seen["keys"]["rows"] == sum(moment in known for moment in moments[:5])
+    assert [seen[check]["example"] for check in ("keys", "folds", "duplicates")] == [text] * 3
+    assert seen["keys"]["note"] is None
+    assert found(frame, {"train": train, "keys": "at"})["keys"]["rows"] == sum(
+        moment in known for moment in moments
+    )
+
+
+def test_an_example_keeps_its_nanoseconds() -> None:
+    at = pl.Series([1_772_323_200_000_000_007], dtype=pl.Int64).cast(pl.Datetime("ns"))
+    frame = pl.DataFrame({"y": [1], "p": [0.5], "at": at})
+    seen = found(frame, {"train": frame, "keys": "at"})["keys"]
+    assert (seen["rows"], seen["example"]) == (1, "at=2026-03-01 00:00:00.000000007")
+
+
+@pytest.mark.parametrize("unit", ["ms", "us", "ns"])
+def test_a_date_is_its_midnight_beside_times(unit: Any) -> None:
+    days = [dt.date(2026, 3, day) for day in (1, 2, 3)] + [None]
+    hours = [dt.datetime(2026, 3, 1), dt.datetime(2026, 3, 2), dt.datetime(2026, 3, 2, 0, 0, 1), None]
+    dates = pl.DataFrame({"y": [0, 1] * 2, "p": [0.5] * 4, "at": days})
+    times = dates.with_columns(at=pl.Series(hours).cast(pl.Datetime(unit)))
+    early = found(times, {"train": dates[:2].select("at"), "time": "at"})["time"]
+    assert (early["rows"], early["example"]) == (2, "at=2026-03-01 00:00:00")
+    assert early["note"].startswith("training ends at 2026-03-02; 1 row has no time")
+    late = found(dates, {"train": times.select("at"), "time": "at"})["time"]
+    assert (late["rows"], late["example"]) == (2, "at=2026-03-01")
+    assert late["note"].startswith("training ends at 2026-03-02 00:00:01;")
+
+
+@pytest.mark.parametrize(
+    ("key", "there", "words"),
+    [
+        ("time", pl.Datetime("us", "UTC"), "neither is the later one"),
+        ("keys", pl.Datetime("us"), "none of their values would be equal"),
+    ],
+)
+def test_dates_that_do_not_compare_say_why(key: str, there: pl.DataType, words: str) -> None:
+    frame = pl.DataFrame({"y": [0, 1], "p": [0.5] * 2, "at": [dt.date(2026, 3, 1)] * 2})
+    with pytest.raises(plm.DataError) as caught:
+        look(frame, {"train": frame.select(pl.col("at").cast(there)), key: "at"})
+    (problem,) = caught.value.problems
+    assert "is of type Date, but of type Datetime" in problem.message
+    assert words in str(problem.hint)
+
+
 def test_floats_of_32_bits_are_found_among_those_of_64() -> None:
     values = [0.1, 0.2, 0.3]
     frame = pl.DataFrame({"y": [0, 1, 0], "p": [0.5] * 3, "x": pl.Series(values, dtype=pl.Float32)})

@@ -6,7 +6,7 @@ import os
 import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator
-from datetime import date, datetime
+from datetime import date, datetime, time
 from pathlib import Path
 from typing import Any
 
@@ -225,6 +225,58 @@ def test_types_of_columns_of_postgresql(scratch):
     with pytest.raises(EnvironmentFault, match="terminating connection") as caught:
         open_source({"database": address, "query": f"{lost} FROM {TABLE}"})
     assert PASSWORD not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("make", "value", "hint"),
+    [
+        *(
+            (duckdb, f"'{sign}infinity'::{kind}", "isfinite")
+            for kind in ("DATE", "TIMESTAMP", "TIMESTAMPTZ", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS")
+            for sign in ("", "-")
+        ),
+        (duckdb, "['infinity'::TIMESTAMP_S]", "CAST"),
+        (duckdb, "TIME '24:00'", "CAST"),
+        (postgresql, "ARRAY['2026-01-01', 'infinity']::date[]", "CAST"),
+        (postgresql, "ARRAY['-infinity'::timestamptz]", "CAST"),
+        (postgresql, "time '24:00'", "CAST"),
+    ],
+)
+def test_moments_that_polars_has_not_are_refused(scratch, make, value, hint):
+    """As years of 292277, as 1969-12-31 or as null they would be rows of other slices and intervals."""
+    address, fill = make()
+    fill(ROWS[:2])
+    with pytest.raises(DataError, match="column 'z' has a date or time that cannot be read") as caught:
+        open_source({"database": address, "query": f"SELECT y, {value} AS z FROM {TABLE}"})
+    assert hint in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("value", "moment"),
+    [
+        ("TIMESTAMP_S '9999-12-31 23:59:59'", datetime(9999, 12, 31, 23, 59, 59)),
+        ("TIMESTAMP_NS '2026-03-29 01:00:00'", datetime(2026, 3, 29, 1)),
+        ("[DATE '0044-03-15', NULL]", [date(44, 3, 15), None]),
+        ("TIME '23:59:59.999999'", time(23, 59, 59, 999999)),
+        ("[]::DATE[]", []),
+        ("NULL::TIMESTAMP_S", None),
+    ],
+)
+def test_moments_of_duckdb(scratch, value, moment):
+    address, fill = duckdb()
+    fill(ROWS[:1])
+    source = open_source({"database": address, "query": f"SELECT {value} AS z FROM {TABLE}"})
+    assert source.frame.collect()["z"].to_list() == [moment]
+
+
+def test_a_union_of_duckdb_may_stand_beside(scratch):
+    address, fill = duckdb()
+    fill(ROWS)
+    data = {"database": address, "query": f"SELECT *, union_value(num := y) AS x FROM {TABLE}"}
+    asked: dict[str, Any] = {"label": "y", "models": "p", "metrics": ["brier"]}
+    assert plm.evaluate(data, **asked).metrics["n"].item() == len(ROWS)
+    with pytest.raises(DataError, match="column 'x' is of a type that is not read"):
+        plm.evaluate(data, **asked, slices=["x"])
 
 
 @pytest.mark.exhaustive
