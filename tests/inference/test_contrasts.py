@@ -336,3 +336,17 @@ def test_models_that_order_some_rows_alike_are_not_equal_in_these() -> None:
     part = found.filter(slice="g=true")
     assert part["difference"].item() == 0.0
     assert part.select("interval_status", "lower").row(0) == ("degenerate", None)
+
+
+def test_a_norm_of_fewer_rows_is_not_tested_and_one_of_as_many_is() -> None:
+    wanted = pl.col("metric").is_in(["ece", "brier"]) & (pl.col("scale") == "difference")
+    read = ["metric", "interval_status", pl.col("note").str.contains("noise alone")]
+    uneven, even = (
+        rests(calibration(0.0, sizes)).comparisons.filter(wanted) for sizes in ((300, 900), (400, 400))
+    )
+    assert sorted(uneven.select(read).unique().rows()) == [
+        ("brier", "ok", None),
+        ("ece", "unequal_noise", True),
+    ]
+    assert uneven.filter(metric="ece")["difference"].null_count() == 0
+    assert sorted(even.select(read).unique().rows()) == [("brier", "ok", None), ("ece", "ok", None)]
