@@ -50,11 +50,10 @@ class Coverage:
 
     def of(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Labelled share for each row of a gate: the smaller of two models; overall for all slices of a set."""
-        overall = self.shares.filter(slice_set="overall").select("model", pl.col(LABELLED).alias("@overall"))
-        overall = overall.unique("model", keep="first", maintain_order=True)
-        joined = _of_places(rows, self.shares, LABELLED)
-        joined = joined.join(overall, on="model", how="left", maintain_order="left")
-        return joined.with_columns(pl.coalesce(LABELLED, "@overall")).drop("@overall")
+        places, of_model = rows.select(_PLACE[1:]).unique(), self.shares.select(*_PLACE, LABELLED)
+        overall = of_model.filter(slice_set="overall").select("model", LABELLED).join(places, how="cross")
+        shares = pl.concat([of_model, overall.select(of_model.columns)])
+        return _of_places(rows, shares.unique(_PLACE, keep="first", maintain_order=True), LABELLED)
 
 
 def _of_places(rows: pl.DataFrame, counts: pl.DataFrame, name: str) -> pl.DataFrame:

@@ -145,6 +145,9 @@ def test_only_the_worse_side_fails_if_asked(table: Table, metric: str, value: fl
     row = judged(table, Band(sd=3, window="56d", side="worse"), nights, metric=metric)
     assert row["verdict"] == verdict
     assert f"{100 * scipy.stats.t.sf(3, len(HISTORY) - 1):.2g}%" in row["note"]
+    half = 3 * stdev(HISTORY) * (1 + 1 / len(HISTORY)) ** 0.5
+    limit = f">= {fmean(HISTORY) - half:.5g}" if metric == "score" else f"<= {fmean(HISTORY) + half:.5g}"
+    assert row["rule"] == f"within 3 sd of 10 intervals: {limit}"
 
 
 def test_few_intervals_decide_nothing(table: Table) -> None:
@@ -159,6 +162,29 @@ def test_a_weekday_that_was_there_once_decides_nothing(table: Table) -> None:
     row = judged(table.value(0.1), Band(sd=3, window="9d", season="weekday"), nights)
     assert (row["verdict"], row["status"]) == ("inconclusive", "too_few_intervals")
     assert row["note"] == "of 9 earlier intervals 1 of this weekday, at least 2 needed"
+
+
+def test_two_values_of_a_weekday_and_one_degree_of_freedom_are_enough(table: Table) -> None:
+    nights = [of_night(0.84), of_night(0.88), of_night(0.5, weekday=3)]
+    band = Band(sd=3, last=3, season="weekday", min_intervals=3)
+    row = judged(table.value(0.85), band, nights)
+    half = 3 * (variance([0.84, 0.88]) * (1 + 1 / 2)) ** 0.5
+    assert row["rule"] == f"within 3 sd of 3 intervals by weekday: [{0.86 - half:.5g}, {0.86 + half:.5g}]"
+    chance = 2 * scipy.stats.t.sf(3, 1)
+    assert row["note"] == f"{100 * chance:.2g}% of normal values like the earlier ones are outside"
+    assert row["verdict"] == "pass"
+
+
+def test_a_weekday_for_each_value_has_no_spread(table: Table) -> None:
+    nights = [of_night(0.84), *(of_night(0.8, weekday=day) for day in (1, 2))]
+    row = judged(table.value(0.1), Band(sd=3, last=3, season="weekday", min_intervals=3), nights)
+    assert (row["verdict"], row["status"]) == ("inconclusive", "too_few_intervals")
+
+
+def test_beside_a_mean_of_one_a_share_has_the_error_it_says(table: Table) -> None:
+    nights = [of_night(1.0, std_error=0.0) for _ in HISTORY]
+    lower, upper = ends(one_row(0.98, 0.01), table, Band(sd=3, last=10), nights)
+    assert (lower, upper) == pytest.approx((1 - 3 * 0.01, 1 + 3 * 0.01))
 
 
 def test_without_intervals_nothing_is_decided(table: Table) -> None:
@@ -382,6 +408,18 @@ def test_rows_without_keys_count_under_the_name_of_their_gate(
     older = run(0.5).judged().filter(pl.col("class") == "c").drop("key", "bound", "class")
     judged = run(limit).judged(history=history_of([older]))
     assert judged["verdict"].to_list() == [verdict, "inconclusive"]
+
+
+def test_rows_without_keys_count_for_their_slice_alone(new_table: type[Table]) -> None:
+    def run(*values: float) -> Table:
+        held = new_table().gate(model="a", at_least=0.5, consecutive=2, slices="region")
+        for text, value in zip("ns", values, strict=True):
+            held.value(value, slice_set="region", slice=f"region={text}")
+        return held
+
+    older = run(GOOD, BAD).judged().drop("key", "bound", "class")
+    judged = run(BAD, BAD).judged(history=history_of([older]))
+    assert judged["verdict"].to_list() == ["inconclusive", "fail"]
 
 
 def test_no_runs_are_a_history_too(new_table: type[Table]) -> None:

@@ -165,6 +165,44 @@ def test_rounding_does_not_surpass_a_limit() -> None:
     assert verdict(rule, 0.30000001) == "pass"
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "verdicts"),
+    [
+        (None, 0.0, {-0.1: "pass", 0.0: "pass", 0.1: "fail"}),
+        (0.0, None, {-0.1: "fail", 0.0: "pass", 0.1: "pass"}),
+        (0.0, 0.0, {-0.1: "fail", 0.0: "pass", 0.1: "fail"}),
+    ],
+)
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_limit_of_zero_has_no_rounding(
+    low: float | None, high: float | None, verdicts: dict[float, str], *, strict: bool
+) -> None:
+    """Zero itself is on the limit, with nothing around it."""
+    rule = Rule(low, high, strict=strict)
+    expected = verdicts | {0.0: "fail" if strict else "pass"}
+    assert {value: verdict(rule, value) for value in verdicts} == expected
+
+
+@pytest.mark.parametrize(
+    ("limits", "expected"),
+    [
+        ({"low": 0.44}, "pass"),
+        ({"low": 0.46}, "inconclusive"),
+        ({"low": 0.54}, "inconclusive"),
+        ({"low": 0.56}, "fail"),
+        ({"high": 0.44}, "fail"),
+        ({"high": 0.46}, "inconclusive"),
+        ({"high": 0.54}, "inconclusive"),
+        ({"high": 0.56}, "pass"),
+        ({"low": 0.44, "high": 0.56}, "pass"),
+    ],
+)
+def test_a_value_may_be_off_by_its_bound_either_way(limits: dict[str, float], expected: str) -> None:
+    rule = Rule(limits.get("low"), limits.get("high"))
+    frame = pl.DataFrame({"observed": 0.5, "lower": None, "upper": None, "bound": 0.05})
+    assert frame.select(rule.verdict(pl.col("bound"))).item() == expected
+
+
 def test_a_gate_needs_a_limit() -> None:
     with pytest.raises(ConfigError, match="no limit"):
         rule_of(gate())

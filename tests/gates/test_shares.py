@@ -10,7 +10,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 import plmetrics as plm
 from plmetrics.catalogue.needs import ValueKind
-from plmetrics.gates.shares import shares_of
+from plmetrics.gates.shares import Shares, shares_of
 from plmetrics.gates.simultaneous import widen_intervals
 
 LEVEL, SHARE = 0.9, 0.05
@@ -48,6 +48,27 @@ def test_ends_are_those_of_clopper_and_pearson(number: int) -> None:
     assert found["lower"].to_list() == pytest.approx(expected[0])
     assert found["upper"].to_list() == pytest.approx(expected[1])
     assert set(found["family_size"]) == {number}
+
+
+@pytest.mark.parametrize("limit", [0.05, 0.5, 0.72])
+def test_tails_are_those_of_the_binomial_test(limit: float) -> None:
+    hits = np.arange(11)
+    above, below = Shares(hits, hits.astype(float), np.full(11, 10.0)).tails(limit)
+    for p, side in ((above, "greater"), (below, "less")):
+        assert p.tolist() == pytest.approx([stats.binomtest(k, 10, limit, side).pvalue for k in range(11)])
+
+
+@pytest.mark.parametrize("kish", [None, 60.0, 400.0])
+@pytest.mark.parametrize(("share", "error", "blocks"), [(0.3, 0.04, 50), (0.9, 0.02, 12), (0.5, 0.2, 400)])
+def test_units_behind_a_standard_error(share: float, error: float, blocks: int, kish: float | None) -> None:
+    """The size of the binomial error of as much, at most Kish's, less what few blocks cost in Student's quantiles."""
+    row = {"observed": share, "lower": 0.0, "upper": 1.0, "std_error": error, "blocks": blocks}
+    table = pl.DataFrame(row | {"kish_size": kish, "method": "percentile"})
+    found = shares_of(table, LEVEL)
+    size = min(share * (1 - share) / (error**2 * blocks / (blocks - 1)), kish or np.inf)
+    of_blocks, of_rows = (stats.t.ppf(1 - SHARE, freedom) for freedom in (blocks - 1, size - 1))
+    expected = size * min(1, of_rows / of_blocks) ** 2
+    assert (found.size.item(), found.hits.item()) == pytest.approx((expected, share * expected))
 
 
 @pytest.mark.parametrize("method", ["wilson", "percentile"])

@@ -112,14 +112,97 @@ def test_values_get_students_t_on_the_scale_of_the_metric() -> None:
         assert (found["lower"], found["upper"]) == pytest.approx(ends)
 
 
+@pytest.mark.parametrize("low", [0.0, -1.0])
 @pytest.mark.parametrize("hits", [0, 17])
-def test_a_share_at_an_end_keeps_the_wilson_form(hits: int) -> None:
-    rows = 17
-    lower, upper = proportion_confint(hits, rows, alpha=1 - LEVEL, method="wilson")
-    row = {"observed": hits / rows, "lower": lower, "upper": upper, "std_error": 0.0, "blocks": 17}
-    frame = judged([row | {"method": "wilson"}] * 5, 0.5, "bonferroni")
+def test_a_share_at_an_end_keeps_the_wilson_form(hits: int, low: float) -> None:
+    """Also on the scale of Gini, from -1 to 1."""
+    rows, width = 17, 1 - low
+    ends = proportion_confint(hits, rows, alpha=1 - LEVEL, method="wilson")
+    row = {"observed": low + width * hits / rows, "std_error": 0.0, "blocks": 17, "method": "wilson"}
+    row |= {name: low + width * end for name, end in zip(("lower", "upper"), ends, strict=True)}
+    frame = judged([row] * 5, low + width / 2, "bonferroni", kind=ValueKind("other", (low, 1.0)))
     expected = proportion_confint(hits, rows, alpha=(1 - LEVEL) / 5, method="wilson")
-    assert frame.select("lower", "upper").row(0) == pytest.approx(expected, abs=1e-12)
+    found = frame.select("lower", "upper").row(0)
+    assert found == pytest.approx([low + width * end for end in expected], abs=1e-12)
+
+
+def quantile_form(value: float, error: float, blocks: int) -> tuple[dict[str, Any], Any, Any]:
+    """A row with Student's t on the logit, its ends at a share left out, and its p values at a limit."""
+
+    def p_values(limit: float) -> tuple[float, float]:
+        slope = error * math.sqrt(blocks / (blocks - 1)) / (value * (1 - value))
+        t = (math.log(value / (1 - value)) - math.log(limit / (1 - limit))) / slope
+        return stats.t.sf(t, blocks - 1), stats.t.cdf(t, blocks - 1)
+
+    row = {"observed": value, "lower": 0.0, "upper": 1.0, "std_error": error, "blocks": blocks}
+    return row | {"method": "percentile"}, lambda q: naive_logit_t(value, error, blocks, q), p_values
+
+
+def score_form(hits: int, number: int) -> tuple[dict[str, Any], Any, Any]:
+    """The same of a share of 0 or 1, with Wilson's interval and the score test."""
+
+    def p_values(limit: float) -> tuple[float, float]:
+        z = (hits / number - limit) / math.sqrt(limit * (1 - limit) / number)
+        return stats.norm.sf(z), stats.norm.cdf(z)
+
+    def ends(left_out: float) -> tuple[float, float]:
+        return proportion_confint(hits, number, alpha=2 * left_out, method="wilson")
+
+    lower, upper = ends(SHARE)
+    row = {"observed": hits / number, "lower": lower, "upper": upper, "std_error": 0.0, "blocks": number}
+    return row | {"method": "wilson"}, ends, p_values
+
+
+def stretched_form(value: float, below: float, above: float) -> tuple[dict[str, Any], Any, Any]:
+    """The same of a norm, whose halves are so many standard normal errors."""
+
+    def p_values(limit: float) -> tuple[float, float]:
+        z = (value - limit) / (below if value >= limit else above)
+        return stats.norm.sf(z), stats.norm.cdf(z)
+
+    def ends(left_out: float) -> tuple[float, float]:
+        z = stats.norm.isf(left_out)
+        return value - z * below, value + z * above
+
+    lower, upper = ends(SHARE)
+    row = {"observed": value, "lower": lower, "upper": upper, "std_error": below, "blocks": 50}
+    return row | {"method": "centred"}, ends, p_values
+
+
+FORMS = [
+    quantile_form(0.7, 0.05, 30),
+    quantile_form(0.93, 0.01, 1000),
+    score_form(12, 12),
+    score_form(0, 3),
+    stretched_form(0.62, 0.02, 0.05),
+]
+
+
+def left_out_by_hand(p: list[float], correction: str) -> list[float]:
+    """The share that each end leaves out, as the module's first lines say."""
+    number = len(p)
+    significant = int((multipletests(p, method=CORRECTIONS[correction])[1] <= SHARE).sum())
+    ranks = [sorted(p).index(one) for one in p]
+    if correction == "holm":
+        return [SHARE / (number - min(rank, significant)) for rank in ranks]
+    return [SHARE * (significant + (rank >= significant)) / number for rank in ranks]
+
+
+@pytest.mark.parametrize("correction", ["holm", "benjamini_hochberg"])
+@pytest.mark.parametrize("limit", [0.3, 0.58, 0.63, 0.66, 0.78, 0.91, 0.97])
+def test_rows_of_all_forms_are_corrected_together(correction: str, limit: float) -> None:
+    frame = judged([row for row, _, _ in FORMS], limit, correction)
+    p_values = [p(limit) for _, _, p in FORMS]
+    sides = [left_out_by_hand([pair[side] for pair in p_values], correction) for side in (0, 1)]
+    for place, (_, ends, _) in enumerate(FORMS):
+        expected = ends(sides[0][place])[0], ends(sides[1][place])[1]
+        assert frame.select("lower", "upper").row(place) == pytest.approx(expected, abs=1e-9)
+    assert set(frame["family_size"]) == {len(FORMS)}
+
+
+def test_a_corrected_p_value_of_the_share_is_significant() -> None:
+    """Twice 0.025 is 0.05, so that the other p value is held to all of the share."""
+    assert share_left_out(np.array([0.025, 0.9]), "holm", 0.05).tolist() == [0.025, 0.05]
 
 
 def test_norms_are_stretched_and_stay_in_their_range() -> None:

@@ -287,3 +287,66 @@ def test_a_model_and_its_scaling_are_equal_to_metrics_of_the_order() -> None:
     )
     ends = plm.evaluate(sides, **asked, metrics=["roc_auc", "average_precision"]).comparisons
     assert ends.filter(model="platt", reading="equal").is_empty()
+
+
+def test_a_slice_that_nothing_moves_is_not_tested_against_its_rest() -> None:
+    """Errors of 0.3 throughout a slice may be other ones in other rows; a slice of all rows is equal to them."""
+    error = np.where(np.arange(90) < 30, 0.3, np.random.default_rng(2).random(90))
+    frame = pl.DataFrame(
+        {"y": 0.0, "p": error, "g": np.where(np.arange(90) < 30, "flat", "other"), "h": "one"}
+    )
+    found = plm.evaluate(
+        frame,
+        task="regression",
+        label="y",
+        models="p",
+        metrics=["mae"],
+        slices=["g", "h"],
+        uncertainty={"replicates": 100},
+        compare={"slices": {"g": ["rest"], "h": ["all"]}},
+    ).comparisons
+    flat = found.filter(slice="g=flat")
+    assert flat.select("interval_status", "lower", "p_value", "status").row(0) == (
+        "degenerate",
+        None,
+        None,
+        "ok",
+    )
+    assert flat["difference"].item() == pytest.approx(0.3 - error[30:].mean())
+    same = found.filter(slice="h=one")
+    assert same.select("difference", "lower", "upper", "reading").row(0) == (0.0, 0.0, 0.0, "equal")
+
+
+def test_models_that_order_some_rows_alike_are_not_equal_in_these() -> None:
+    rng = np.random.default_rng(8)
+    rows, label, score = 240, rng.integers(0, 2, 240), rng.random(240)
+    alike = np.arange(rows) < 100
+    frame = pl.DataFrame(
+        {"y": label, "a": score, "b": np.where(alike, score**2, rng.random(rows)), "g": alike}
+    )
+    found = plm.evaluate(
+        frame,
+        label="y",
+        models=["a", "b"],
+        metrics=["roc_auc"],
+        slices=["g"],
+        uncertainty={"replicates": 100},
+        compare="a",
+    ).comparisons
+    part = found.filter(slice="g=true")
+    assert part["difference"].item() == 0.0
+    assert part.select("interval_status", "lower").row(0) == ("degenerate", None)
+
+
+def test_a_norm_of_fewer_rows_is_not_tested_and_one_of_as_many_is() -> None:
+    wanted = pl.col("metric").is_in(["ece", "brier"]) & (pl.col("scale") == "difference")
+    read = ["metric", "interval_status", pl.col("note").str.contains("noise alone")]
+    uneven, even = (
+        rests(calibration(0.0, sizes)).comparisons.filter(wanted) for sizes in ((300, 900), (400, 400))
+    )
+    assert sorted(uneven.select(read).unique().rows()) == [
+        ("brier", "ok", None),
+        ("ece", "unequal_noise", True),
+    ]
+    assert uneven.filter(metric="ece")["difference"].null_count() == 0
+    assert sorted(even.select(read).unique().rows()) == [("brier", "ok", None), ("ece", "ok", None)]

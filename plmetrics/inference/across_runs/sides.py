@@ -242,10 +242,10 @@ class PairedRuns:
                 column[rows] = getattr(paired, name)
         return Difference(**fields)
 
-    def differences(self, level: float) -> Difference:
-        """Differences of the paired rows, without values for the others."""
+    def differences(self, level: float, metrics: Sequence[Metric]) -> Difference:
+        """Differences of the paired rows, without values for the others; `metrics` as in `onto`."""
         nothing = Difference.without_intervals(np.full(self._both.height, np.nan), None, None)
-        return self.onto(nothing, "difference", level)
+        return self.onto(nothing, "difference", level, metrics=metrics)
 
     def _parts(self) -> Iterator[tuple[Kind, slice]]:
         """Rows of a kind, so many at a time as memory has room for."""

@@ -75,10 +75,10 @@ def correlated_t(
     n = int(count)
     if n < 2:
         return Posterior("correlated_t", n=n, status=TOO_FEW)
-    scale = spread * np.sqrt(1.0 / n + share)
-    if scale <= 1e-12 * abs(mean):
-        below, above = float(mean < -width), float(mean > width)
-        if width == 0 and mean == 0:
+    scale, error = spread * np.sqrt(1.0 / n + share), _rounding(first, second)
+    if scale <= max(1e-12 * abs(mean), error):
+        below, above = float(mean < -width - error), float(mean > width + error)
+        if width == 0 and below == above:
             below = above = 0.5
         return Posterior("correlated_t", below, 1.0 - below - above, above, mean, mean, mean, n)
     below = float(stdtr(n - 1.0, (-width - mean) / scale))
@@ -130,7 +130,7 @@ def bayesian_signed_rank(
     n = len(differences)
     if n == 0:
         return Posterior("bayesian_signed_rank", n=0, status=TOO_FEW)
-    values = np.concatenate([[0.0], differences])
+    values, error = np.concatenate([[0.0], differences]), _rounding(first, second)
     means = (values[:, None] + values) / 2.0
     shape = np.concatenate([[strength], np.ones(n)])
     likeliest = np.zeros(3)
@@ -138,7 +138,7 @@ def bayesian_signed_rank(
     step = max(1, _AT_ONCE // len(shape))
     for start in range(0, samples, step):
         weights = random.dirichlet(shape, min(step, samples - start))
-        lower, upper = (_mass(weights, side, width) for side in (-means, means))
+        lower, upper = (_mass(weights, side, width, error) for side in (-means, means))
         shares = np.column_stack([lower, 1.0 - lower - upper, upper])
         largest = shares == shares.max(axis=1, keepdims=True)
         likeliest += (largest / largest.sum(axis=1, keepdims=True)).sum(axis=0)
@@ -149,11 +149,20 @@ def bayesian_signed_rank(
     return Posterior("bayesian_signed_rank", below, within, above, float(np.median(middle)), n=n)
 
 
-def _mass(weights: Array, means: Array, rope: float) -> Array:
-    """Weight of the pairs with a mean above the rope, half of those at its end, for each draw of weights."""
-    over = (means > rope) + 0.5 * (means == rope)
+def _mass(weights: Array, means: Array, rope: float, error: float) -> Array:
+    """Weight of the pairs with a mean above the rope, half of those at its end, for each draw of weights.
+
+    Means are at its end up to an `error` of rounding: 0.85 - 0.84 is not 0.01.
+    """
+    over = (means > rope + error) + 0.5 * (np.abs(means - rope) <= error)
     mass: Array = ((weights @ over) * weights).sum(axis=1)
     return mass
+
+
+def _rounding(first: Array, second: Array) -> float:
+    """Bound on the rounding in differences of two columns, and in means of these."""
+    largest = max(np.abs(column).max(initial=0.0) for column in (first, second))
+    return float(4 * np.finfo(np.float64).eps * largest)
 
 
 def _rope(rope: float) -> float:

@@ -30,7 +30,7 @@ from plmetrics.runs.history.comparability import dependence, other_meanings, rea
 from plmetrics.runs.record import fingerprint, suite_of_run
 
 if TYPE_CHECKING:
-    from plmetrics.inference.across_runs.sides import PairedRuns
+    from plmetrics.inference.comparisons.paired_bootstrap import Difference
     from plmetrics.runs.outcome import Outcome
 
 _IDENTITY = "@identity"
@@ -83,7 +83,8 @@ def compare_runs(before: Outcome, after: Outcome) -> Diff:
     now, earlier = side_of(after), side_of(before, after.metrics)
     both = aligned_metrics(now.metrics, earlier.metrics)
     pairing = pairing_of(both, now, earlier)
-    metrics = _metrics(both, pairing.runs, now.level)
+    paired = None if pairing.runs is None else pairing.runs.differences(now.level, after.suite.metrics)
+    metrics = _metrics(both, paired)
     judged = bool(metrics["change"].is_in(["beyond_interval", "within_interval"]).any())
     shared = [_PAIRED] if pairing.shared.paired else []
     return Diff(
@@ -96,9 +97,9 @@ def compare_runs(before: Outcome, after: Outcome) -> Diff:
     )
 
 
-def _metrics(both: pl.DataFrame, runs: PairedRuns | None, level: float) -> pl.DataFrame:
+def _metrics(both: pl.DataFrame, paired: Difference | None) -> pl.DataFrame:
     """Rows of either run with their change, the largest first."""
-    judged = _with_paired_intervals(both.with_columns(_difference()), runs, level)
+    judged = _with_paired_intervals(both.with_columns(_difference()), paired)
     measured = judged.with_columns(_measures()).with_columns(_change().alias("change"))
     rank = pl.col("change").replace_strict(_ORDER, range(len(_ORDER)), return_dtype=pl.Int64)
     rows = measured.sort(
@@ -174,16 +175,15 @@ def _difference() -> list[pl.Expr]:
     ]
 
 
-def _with_paired_intervals(rows: pl.DataFrame, runs: PairedRuns | None, level: float) -> pl.DataFrame:
+def _with_paired_intervals(rows: pl.DataFrame, paired: Difference | None) -> pl.DataFrame:
     """The rows with the intervals of pairs in place of those of independent samples."""
-    if runs is None:
+    if paired is None:
         return rows
-    differences = runs.differences(level)
-    reach = np.fmax(differences.upper - differences.difference, differences.difference - differences.lower)
-    paired = pl.Series(runs.mask & np.isin(differences.interval_status.astype(str), ("ok", "degenerate")))
-    ends = {"low": differences.lower, "high": differences.upper, "reach": reach}
+    down, up = paired.difference - paired.lower, paired.upper - paired.difference
+    judged = pl.Series(np.isin(paired.interval_status.astype(str), ("ok", "degenerate")))
+    ends = {"low": paired.lower, "high": paired.upper, "reach": np.where(paired.difference > 0, down, up)}
     return rows.with_columns(
-        pl.when(paired).then(pl.Series(numbers).fill_nan(None)).otherwise(name).alias(name)
+        pl.when(judged).then(pl.Series(numbers).fill_nan(None)).otherwise(name).alias(name)
         for name, numbers in ends.items()
     )
 

@@ -713,3 +713,59 @@ def test_columns_called_like_those_of_a_plan(name: str) -> None:
         for rows, column in ((table, "visits"), (table.rename({"visits": name}), name))
     )
     assert_frame_equal(other, plain)
+
+
+def test_gates_say_what_they_judge() -> None:
+    """A gate on several columns has a row and a name for each; by p it is the adjusted p value that is judged."""
+    gates = [
+        {"measure": "psi", "column": "age", "at_most": 9.0},
+        {"measure": "psi", "column": "age", "at_most": 1e-9, "name": "one"},
+        {"measure": "ks_2samp", "p_at_least": 0.01, "name": "shift"},
+        {"measure": "ks_2samp", "p_at_least": 0.01},
+    ]
+    result = look(columns=["age", "visits"], measures=["psi", "ks_2samp"], gates=gates)
+    ks = dict(result.drift.filter(measure="ks_2samp").select("column", "p_adjusted").iter_rows())
+    assert list(ks) == ["p", "y", "age", "visits"]
+    psi = row(result.drift, "age", "psi")["value"]
+
+    def judged(p: float | None) -> str:
+        return "inconclusive" if p is None else "pass" if p >= 0.01 else "fail"
+
+    expected = [
+        ("drift: psi of age <= 9", "<= 9", psi, None, "pass"),
+        ("one", "<= 1e-09", psi, None, "fail"),
+        *(
+            (name.format(column), "p >= 0.01", p, "p_value", judged(p))
+            for name in ("shift [{}]", "drift: ks_2samp of {} p >= 0.01")
+            for column, p in ks.items()
+        ),
+    ]
+    assert result.gates.select("gate", "rule", "observed", "scale", "verdict").rows() == expected
+
+
+@pytest.mark.parametrize(
+    ("on_undefined", "verdict"), [("inconclusive", "inconclusive"), ("fail", "fail"), ("skip", "skipped")]
+)
+def test_a_distance_without_its_p_value_is_undefined_to_a_gate(on_undefined: str, verdict: str) -> None:
+    gate = {"measure": "ks_2samp", "column": "age", "p_at_least": 0.01, "on_undefined": on_undefined}
+    weighted = {"reference": REFERENCE.with_columns(w=1.0), "arguments": {"weight": "w"}}
+    result = look(
+        CURRENT.with_columns(w=1.0), **weighted, columns=["age"], measures=["ks_2samp"], gates=[gate]
+    )
+    assert row(result.drift, "age", "ks_2samp")["status"] == "ok"
+    assert result.gates.select("observed", "status", "verdict").rows() == [(None, "no_p_value", verdict)]
+
+
+@pytest.mark.parametrize(
+    ("named", "judged"),
+    [("overall", {"overall"}), ("region", {"region"}), ("all", {"overall", "region", "city"})],
+)
+def test_gates_judge_the_slices_they_name(named: str, judged: set[str]) -> None:
+    gate = {"measure": "psi", "column": "age", "at_most": 9.0, "slices": named}
+    arguments = {"slices": ["region", "city"]}
+    result = look(arguments=arguments, columns=["age"], measures=["psi"], slices="all", gates=[gate])
+    assert {*result.gates["slice_set"]} == judged
+    assert (
+        result.gates.height
+        == result.drift.filter(pl.col("slice_set").is_in(judged), measure="psi", column="age").height
+    )

@@ -25,6 +25,9 @@ ROWS = pl.DataFrame(
     }
 )
 
+ABSENT = {"name": "absent", "null_share": "label"}
+MIXED = {"name": "mixed", "formula": "selection_rate + accuracy", "direction": "higher"}
+
 
 def judged(
     gates: list[dict[str, Any]], coverage: float | None = 0.8, **further: Any
@@ -34,7 +37,7 @@ def judged(
         ROWS,
         label="y",
         models={"m": "p", "o": "q"},
-        metrics=["accuracy", "labelled", "selection_rate", "disparity(accuracy, by=g)"],
+        metrics=["accuracy", "labelled", "selection_rate", "disparity(accuracy, by=g)", ABSENT, MIXED],
         slices=["g"],
         labels={"coverage": coverage},
         gates=[{"model": "m", **gate} for gate in gates],
@@ -75,6 +78,8 @@ def test_it_is_judged_where_no_share_is_asked_for() -> None:
             ("all", "inconclusive", "too_few_labels"),
         ),
         ({"metric": "disparity(accuracy, by=g)", "at_most": 1.0}, ("all", "inconclusive", "too_few_labels")),
+        ({"metric": "absent", "at_most": 0.2}, ("all", "fail", "ok")),
+        ({"metric": "mixed", "at_least": 0.1}, ("all", "inconclusive", "too_few_labels")),
     ],
 )
 def test_what_a_gate_judges_says_whether_it_waits(
@@ -82,6 +87,39 @@ def test_what_a_gate_judges_says_whether_it_waits(
 ) -> None:
     further = {"compare": "o"} if "against" in gate else {}
     assert judged([gate], **further) == [expected]
+
+
+@pytest.mark.parametrize(("coverage", "status"), [(0.7, "ok"), (0.7001, "too_few_labels")])
+def test_a_share_that_is_asked_for_is_enough(coverage: float, status: str) -> None:
+    """Of 10 rows 7 have a label."""
+    asked = judged([{"metric": "accuracy", "at_least": 0.1}], coverage)
+    assert asked[0][2] == status
+
+
+@pytest.mark.parametrize(("model", "other"), [("m", "o"), ("o", "m")])
+@pytest.mark.parametrize("metric", ["accuracy", "disparity(accuracy, by=g)"])
+def test_of_two_models_the_smaller_share_counts(metric: str, model: str, other: str) -> None:
+    """All 6 rows of one have labels, 4 of 6 of the other; a metric over slices has the shares of all rows."""
+    rows = pl.DataFrame(
+        {
+            "y": [1, 0, 1, 0, 1, 0, None, None],
+            "p": [0.9, 0.2, 0.3, 0.7, 0.6, 0.1, None, None],
+            "q": [None, None, 0.4, 0.6, 0.7, 0.2, 0.5, 0.8],
+            "g": ["a", "b"] * 4,
+        }
+    )
+    found = plm.evaluate(
+        rows,
+        label="y",
+        models={"m": "p", "o": "q"},
+        metrics=["accuracy", "disparity(accuracy, by=g)"],
+        slices=["g"],
+        missing="drop_per_model",
+        labels={"coverage": 0.9},
+        gates=[{"metric": metric, "model": model, "against": other, "at_most": 2.0}],
+    ).gates
+    assert found.select("verdict", "status").rows() == [("inconclusive", "too_few_labels")]
+    assert found["note"].item().startswith("66.7% of the rows have labels, at least 90% needed")
 
 
 def test_the_note_has_both_shares() -> None:

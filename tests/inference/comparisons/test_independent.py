@@ -95,6 +95,20 @@ def test_p_is_small_exactly_where_the_interval_excludes_no_change(one: Any, othe
             "not_in_run",
             "undefined_value",
         ),
+        (
+            sample(np.nan, 0.1, 9, status="not_in_run"),
+            sample(2, 0.1, 9),
+            "difference",
+            "not_in_run",
+            "undefined_value",
+        ),
+        (
+            sample(1, 0.1, 9),
+            sample(np.nan, 0.1, 9, status="not_in_run"),
+            "difference",
+            "not_in_run",
+            "undefined_value",
+        ),
         (sample(1, 0.1, 9), sample(0, 0.1, 9), "ratio", "zero_denominator", "undefined_value"),
         (sample(1, 0.1, 9), sample(-1, 0.1, 9), "relative_change", "nonpositive_values", "undefined_value"),
         (sample(0, 0.1, 9), sample(1, 0.1, 9), "ratio", "ok", "degenerate"),
@@ -110,3 +124,17 @@ def test_says_why_there_is_none(
     assert np.isnan([made.lower[0], made.upper[0], made.p_value[0]]).all()
     assert made.method[0] is None
     assert np.isfinite(made.difference[0]) == (status == "ok")
+
+
+@pytest.mark.parametrize("scale", ["ratio", "relative_change"])
+def test_ratios_have_the_interval_of_their_logarithm_and_the_error_of_the_delta_method(scale: Any) -> None:
+    (a, e_a, n_a), (b, e_b, n_b) = (0.6, 0.03, 30), (0.8, 0.02, 50)
+    made = independent_difference(sample(a, e_a, n_a), sample(b, e_b, n_b), level=0.95, scale=scale)
+    of_logs = np.array([e_a / a, e_b / b]) ** 2
+    freedom = of_logs.sum() ** 2 / (of_logs**2 / [n_a - 1, n_b - 1]).sum()
+    half, start = stats.t.ppf(0.975, freedom) * of_logs.sum() ** 0.5, 1.0 * (scale == "relative_change")
+    ends = a / b * np.exp([-half, half]) - start
+    assert made.difference[0] == pytest.approx(a / b - start)
+    assert (made.lower[0], made.upper[0]) == pytest.approx(tuple(ends))
+    assert made.std_error[0] == pytest.approx(a / b * of_logs.sum() ** 0.5)
+    assert made.blocks.tolist() == [30]

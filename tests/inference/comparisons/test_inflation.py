@@ -15,6 +15,7 @@ from plmetrics.inference.comparisons.inflation import (
     leaves_noise,
     noise_bounds,
     remaining_noise,
+    sizes_matter,
     unequal_noise,
 )
 from plmetrics.inference.comparisons.paired_bootstrap import (
@@ -232,3 +233,42 @@ def test_scores_in_more_bins_are_no_worse_for_their_noise(metric: str) -> None:
     tested = significant.filter(pl.col("p_value").is_not_null(), scale="difference")
     excludes = (pl.col("lower") > 0) | (pl.col("upper") < 0)
     assert tested.select((excludes == pl.col("found")).all()).item()
+
+
+@pytest.mark.parametrize(
+    ("metric", "scale", "bears", "leaves"),
+    [
+        ("ks", "difference", Bearable(0.5, far=True), True),
+        ("ks", "ratio", Bearable(0.1, far=False), False),
+        ("ece", "difference", Bearable(0.25, far=True), False),
+        ("ece", "ratio", Bearable(0.25, far=True), False),
+        ("mce", "difference", Bearable(0.25, far=False), False),
+        ("ece(debias=true)", "difference", None, True),
+        ("ece(debias=true)", "ratio", Bearable(0.25, far=True), False),
+        ("brier", "difference", None, False),
+        ("brier", "ratio", None, False),
+        ("roc_auc", "difference", None, False),
+    ],
+)
+def test_contrasts_bear_noise_by_their_metric_and_scale(
+    metric: str, scale: str, bears: Bearable | None, *, leaves: bool
+) -> None:
+    of_name = plm.metric(metric, task="binary")
+    assert (bearable(of_name, scale), leaves_noise(of_name, scale)) == (bears, leaves)
+
+
+@pytest.mark.parametrize(("metric", "least"), [("ece(bins=12)", 60), ("mce(bins=12)", 180), ("brier", 0)])
+def test_noise_is_hidden_below_five_rows_a_bin_and_fifteen_of_the_largest_gap(
+    metric: str, least: int
+) -> None:
+    rows = np.array([0, 59, 60, 179, 180, 10**6])
+    hidden = hides_noise(plm.metric(metric, task="binary"), rows)
+    assert hidden.tolist() == (rows < least).tolist()
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_sizes_matter_where_the_noise_of_fewer_rows_could_be_the_difference(*, swapped: bool) -> None:
+    """A norm of 0.1 of 400 rows would be 0.2 of 100: a fifth of an error of 0.5 is as much, of 0.51 more."""
+    values, rows = np.array([[0.2, 0.2], [0.1, 0.1]]), np.array([[100, 100], [400, 400]])
+    step = -1 if swapped else 1
+    assert sizes_matter(values[::step], rows[::step], np.array([0.49, 0.51])).tolist() == [True, False]

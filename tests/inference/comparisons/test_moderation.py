@@ -13,6 +13,7 @@ import plmetrics as plm
 from plmetrics.inference.comparisons.independent import Sample as Independent
 from plmetrics.inference.comparisons.independent import independent_difference
 from plmetrics.inference.comparisons.moderation import SampleErrors, widen
+from plmetrics.inference.estimate import Estimate
 
 SIZES = (10, 10, 15, 20, 20, 30, 40, 50, 80, 100, 150, 200, 1000)
 TABLES = 600 if THOROUGH else 60
@@ -157,3 +158,21 @@ def test_a_small_run_is_told_from_a_large_one_as_often_as_promised(scale: Any) -
     if scale == "difference":
         assert (before < 0.05).mean() > 0.06
         assert (before < 0.001).mean() > 0.004
+
+
+@pytest.mark.parametrize(("sizes", "size"), [((), 9.0), ((80.0, 120.0), 80.0), ((120.0, 80.0), 80.0)])
+def test_units_of_an_estimate_are_those_of_its_smallest_denominator(
+    sizes: tuple[float, ...], size: float
+) -> None:
+    drawn = np.array([[0.6], [0.7], [0.9]])
+    counts = tuple(np.array([one]) for one in sizes)
+    status = np.array(["ok"], dtype=object)
+    errors = SampleErrors.of(Estimate(np.array([0.7]), status, np.array([9]), drawn, counts))
+    assert (errors.size.tolist(), errors.blocks.tolist()) == ([size], [9])
+    assert errors.error.tolist() == pytest.approx([np.std(drawn, ddof=1)])
+
+
+def test_an_error_of_0_is_not_widened() -> None:
+    error, freedom = widen(np.array([0.0, 0.3]), np.array([0.4, 0.4]), np.array([9.0, 9.0]))
+    assert error.tolist() == pytest.approx([0.0, 0.5])
+    assert freedom.tolist() == pytest.approx([9.0, 9 * (0.5 / 0.3) ** 4])

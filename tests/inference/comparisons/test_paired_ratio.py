@@ -39,6 +39,18 @@ def test_t_on_the_logarithms() -> None:
     assert made.std_error[0] == pytest.approx(np.std(drawn / other, ddof=1))
 
 
+def test_the_inverse_ratio_has_the_inverse_interval() -> None:
+    high, low = of(0.83, 0.8 + DRAWN), of(0.42, 0.4 + DRAWN[::-1])
+    made, inverse = ratio(high, low), ratio(low, high)
+    assert made.p_value[0] < 0.001
+    assert inverse.p_value[0] == pytest.approx(made.p_value[0])
+    assert (inverse.lower[0], inverse.upper[0]) == pytest.approx((1 / made.upper[0], 1 / made.lower[0]))
+
+
+def test_one_block_has_no_standard_error() -> None:
+    assert np.isnan(ratio(of(0.5, 0.5 + DRAWN, blocks=1), of(0.4, 0.4 + DRAWN[::-1])).std_error[0])
+
+
 @pytest.mark.parametrize(
     ("model", "baseline", "status", "interval_status"),
     [

@@ -28,10 +28,13 @@ def test_without_a_rope_it_is_the_frequentist_test_read_otherwise() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rope", "expected"), [(0.01, (0.03662, 0.01952, 0.94386)), (0.0, (0.0535, 0.0, 0.9465))]
+    ("rope", "expected"), [(0.01, (0.01684, 0.03622, 0.94694)), (0.0, (0.0535, 0.0, 0.9465))]
 )
 def test_the_bayesian_signed_rank_test_is_that_of_baycomp(rope: float, expected: tuple[float, ...]) -> None:
-    """Both draw 50,000 times: six standard deviations of their difference."""
+    """Both draw 50,000 times: six standard deviations of their difference.
+
+    Those of baycomp are of hundredths as whole numbers, with a rope of 1: it takes 0.85 - 0.86 as below -0.01.
+    """
     found = plm.tests.bayesian_signed_rank(MODEL, BASELINE, rope=rope, seed=3)
     assert (found.below, found.within, found.above) == pytest.approx(
         expected, abs=6 * np.sqrt(2 * 0.05 / 50_000)
@@ -152,3 +155,25 @@ def test_suites_ask_for_them() -> None:
             plm.evaluate(
                 frame, label="y", models=["a", "b"], fold="f", compare={"baseline": "a", "tests": [bad]}
             )
+
+
+@pytest.mark.parametrize(
+    ("model", "baseline"),
+    [
+        ([85, 86, 88, 91, 77], [84, 85, 87, 90, 76]),
+        ([84, 85, 87, 90, 76], [85, 86, 88, 91, 77]),
+        ([3, 30, 88], [2, 29, 89]),
+        ([30, 20, 10, 70], [20, 10, 20, 60]),
+        ([29, 58], [29, 58]),
+    ],
+)
+@pytest.mark.parametrize("rope", [0, 1])
+def test_rounding_decides_nothing_at_an_end_of_the_rope(
+    model: list[int], baseline: list[int], rope: int
+) -> None:
+    """Whole numbers and their hundredths say the same: whole ones have no rounding."""
+    shares = [np.array(column) / 100 for column in (model, baseline)]
+    for test, further in ((plm.tests.correlated_t, {"ratio": 0.25}), (plm.tests.bayesian_signed_rank, {})):
+        whole, part = test(model, baseline, rope=rope, **further), test(*shares, rope=rope / 100, **further)
+        found = (part.below, part.within, part.above)
+        assert found == pytest.approx((whole.below, whole.within, whole.above), abs=1e-9)

@@ -250,3 +250,13 @@ def test_ends_stay_in_the_range_and_nulls_have_reasons(
     said(made)
     if made.status[0] == "ok":
         assert bounds[0] <= made.lower[0] <= made.upper[0] <= bounds[1]
+
+
+@pytest.mark.parametrize("undefined", [0, 3])
+def test_the_basic_form_mirrors_the_percentiles(undefined: int) -> None:
+    drawn = np.random.default_rng(3).gamma(2.0, 0.05, 400)
+    drawn[:undefined] = np.nan
+    made = found(one(0.1, replicates=drawn), form="basic", bounds=(-9, 9))
+    low, high = np.nanquantile(drawn, [0.025, 0.975], method="weibull")
+    assert said(made) == ("basic", "ok")
+    assert (made.lower[0], made.upper[0]) == pytest.approx((0.2 - high, 0.2 - low))

@@ -38,3 +38,30 @@ def test_which_files_two_runs_share() -> None:
     days = [[DAY], [other], [DAY | {"path": "copy.csv"}], [DAY, more], [{"path": "day.csv", "bytes": 9}]]
     words = [RunData.of([DAY], None).shared_files(RunData.of(files, "p > 1")) for files in days]
     assert words == ["the same files", None, "the same files", "some of the same files", "the same files"]
+
+
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        ((1, 2), None),
+        ((2, 3), "the same files"),
+        ((2, 4), "the same files"),
+        ((3, 4), None),
+        (None, "the same files"),
+    ],
+)
+def test_intervals_of_one_table_share_rows_where_they_overlap(
+    other: tuple[int, int] | None, words: str | None
+) -> None:
+    """Ends are outside: an interval that begins where another ends has none of its rows."""
+
+    def of_days(days: tuple[int, int] | None) -> RunData:
+        ends = (
+            None
+            if days is None
+            else dict(zip(("start", "end"), (f"2026-01-0{day}" for day in days), strict=True))
+        )
+        return RunData.of([{"path": "rows.parquet", "bytes": 9, "digest": "a"}], None, ends)
+
+    data = of_days((2, 3))
+    assert data.shared_files(of_days(other)) == of_days(other).shared_files(data) == words
