@@ -154,8 +154,8 @@ def _slice_sets(suite: Suite, schema: pl.Schema, collected: Collected) -> list[S
 
         with collected.step():
             for members in slice_keys(name, spec, schema):
-                own_keys = [keys.setdefault(key.column, key) for key in members]
-                sets.append(SliceSet(name, tuple(own_keys), spec.exclude))
+                set_keys = [keys.setdefault(key.column, key) for key in members]
+                sets.append(SliceSet(name, tuple(set_keys), spec.exclude))
     if suite.crossings:
         from plmetrics.engine.binding.slice_keys import crossed_sets
 
