@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Never, cast
 
 from plmetrics.api.context import RunContext, table_of
+from plmetrics.api.entry_point import entry_point
 from plmetrics.api.pipeline import evaluate_suite
-from plmetrics.api.warnings import issues_warnings
 from plmetrics.core.errors import ConfigError, Problem
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     )
 
 
-@issues_warnings
+@entry_point
 def evaluate(
     data: Table | TrecTable,
     *arrays: Never,
@@ -230,7 +230,7 @@ def _result(suite: Suite, data: object, arguments: Arguments, on: On | Mapping[s
     return evaluate_units(suite, source, None if isinstance(on, (str, Mapping)) else on)
 
 
-@issues_warnings
+@entry_point
 def run(
     path: str | Path,
     output: str | Path | None = None,

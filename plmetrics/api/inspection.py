@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from plmetrics.api.context import check_feature_counts, data_files, feature_counts, feature_tables
+from plmetrics.api.entry_point import entry_point
 from plmetrics.api.result import Result
 from plmetrics.api.stopwatch import Progress, Stopwatch
 from plmetrics.api.suite_files import error_places, open_rows, output_directory, without_values
-from plmetrics.api.warnings import issues_warnings
 
 if TYPE_CHECKING:
     import polars as pl
@@ -32,7 +32,7 @@ class Validated:
     warnings: tuple[str, ...] = ()
 
 
-@issues_warnings
+@entry_point
 def validate(path: str | Path, set: Mapping[str, object] | None = None) -> Validated:  # noqa: A002
     """Check a suite against its data on zero rows: names, columns and types, without a scan.
 

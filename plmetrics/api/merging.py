@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from plmetrics.api.context import RunContext, feature_files
+from plmetrics.api.entry_point import entry_point
 from plmetrics.api.gates import comparisons_with_tests, gate_history, rows_of_tests
 from plmetrics.api.pipeline import (
     estimate,
@@ -18,7 +19,6 @@ from plmetrics.api.pipeline import (
     with_additions,
 )
 from plmetrics.api.stopwatch import Progress, Stopwatch
-from plmetrics.api.warnings import issues_warnings
 from plmetrics.core.errors import CallError, ConfigError, Problem, call_errors
 from plmetrics.core.results import TABLES, RecordedFile, RecordedInterval, RunRecord
 from plmetrics.core.threads import parallel_map
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     Counts = Callable[[EarlierRuns], Mapping[str, object]]
 
 
-@issues_warnings
+@entry_point
 def merge(
     *states: State | str | PathLike[str],
     output: str | PathLike[str] | None = None,

@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
+from plmetrics.api.entry_point import entry_point
 from plmetrics.api.stopwatch import Progress, Stopwatch
 from plmetrics.api.suite_files import error_places, open_rows, redact_head, without_values
-from plmetrics.api.warnings import issues_warnings
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.features.stored.state_of_rows import state_of_rows, written_state
 from plmetrics.features.stored.stored_state import stored_state
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from plmetrics.suite.python_types import Table, TrecTable
 
 
-@issues_warnings
+@entry_point
 def state(
     data: Table | TrecTable,
     output: str | Path | None = None,

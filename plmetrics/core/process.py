@@ -12,6 +12,8 @@ from pathlib import Path
 
 _ours = False
 _added: set[str] = set()
+_evaluating = 0
+"""The process that evaluates, by number; 0 before the first evaluation."""
 _YOUNG_OBJECTS = 100_000
 """How many new objects the search for unreachable ones waits for: modules and plans make many that stay."""
 ENVIRONMENT = {"OPENBLAS_THREAD_TIMEOUT": "4", "PYDANTIC_DISABLE_PLUGINS": "__all__"}
@@ -52,6 +54,22 @@ def _sorts_slowly() -> bool:
             version = re.search(r'^version = "(\d+)\.(\d+)', text, re.MULTILINE)
             return version is not None and (int(version[1]), int(version[2])) >= (2, 4)
     return False
+
+
+def refuse_fork() -> None:
+    """Refuse to evaluate in a process that was forked from one that has evaluated.
+
+    Raises:
+        EnvironmentFault: it was: the query engine's threads do not live in it, and it would wait for them for ever.
+    """
+    global _evaluating  # noqa: PLW0603
+    _evaluating = _evaluating or os.getpid()
+    if _evaluating != os.getpid():
+        from plmetrics.core.errors import EnvironmentFault, Problem
+
+        msg = "this process was forked from one that has evaluated: it would wait for threads that are not in it"
+        hint = 'start it by spawn or forkserver: multiprocessing.get_context("spawn")'
+        raise EnvironmentFault(Problem(msg, hint=hint))
 
 
 def is_ours() -> bool:

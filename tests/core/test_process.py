@@ -76,3 +76,40 @@ def test_numpy_sorts_without_avx512_on_zen_4(
         assert not process._sorts_slowly()
     monkeypatch.setattr(process, "_PROCESSOR", tmp_path / "absent")
     assert not process._sorts_slowly()
+
+
+FORK = """
+import os
+import polars as pl, plmetrics as plm
+
+rows = pl.DataFrame({"y": [0, 1] * 9, "p": [0.2, 0.7] * 9})
+
+
+def evaluate():
+    return plm.evaluate(rows, label="y", models="p", metrics=["n"]).metrics["value"].item()
+
+
+def forked():
+    child = os.fork()
+    if child == 0:
+        try:
+            print(evaluate(), flush=True)
+        except plm.EnvironmentFault as error:
+            print(error.problems[0].hint, flush=True)
+        os._exit(0)
+    os.waitpid(child, 0)
+
+
+evaluate()
+forked()
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no processes are forked here")
+def test_a_process_that_is_forked_after_an_evaluation_is_refused() -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", FORK], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.splitlines() == [
+        'start it by spawn or forkserver: multiprocessing.get_context("spawn")'
+    ]

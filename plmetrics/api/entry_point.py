@@ -1,4 +1,4 @@
-"""Warnings of a result issued as Python warnings, for callers from Python."""
+"""What all entry points of Python have in common: warnings, arithmetic, and the process that they run in."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import ParamSpec, Protocol, TypeVar
 import numpy as np
 
 from plmetrics.core.errors import PlmetricsWarning
+from plmetrics.core.process import refuse_fork
 
 
 class Cautious(Protocol):
@@ -24,14 +25,16 @@ Arguments = ParamSpec("Arguments")
 Outcome = TypeVar("Outcome", bound=Cautious)
 
 
-def issues_warnings(function: Callable[Arguments, Outcome]) -> Callable[Arguments, Outcome]:
+def entry_point(function: Callable[Arguments, Outcome]) -> Callable[Arguments, Outcome]:
     """Entry point with the warnings of its result issued at the place of the call.
 
-    A number too small for its type is 0 in it, also where NumPy is told to raise an error then.
+    A number too small for its type is 0 in it, also where NumPy is told to raise an error then. A process that was
+    forked is refused where it would wait for ever.
     """
 
     @wraps(function)
     def entry(*args: Arguments.args, **options: Arguments.kwargs) -> Outcome:
+        refuse_fork()
         with np.errstate(under="ignore"):
             outcome = function(*args, **options)
         for text in outcome.warnings:
