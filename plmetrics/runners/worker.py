@@ -16,6 +16,7 @@ from importlib import import_module
 from typing import Any, cast
 
 from plmetrics.core.names import function_of
+from plmetrics.core.process import refuse_fork
 
 THREADS = "POLARS_MAX_THREADS"
 
@@ -34,6 +35,7 @@ def _limit(threads: int | None) -> None:
 def answer(task: str, text: str, threads: int | None = None) -> str:
     """JSON of a call's result, or of its error: an error of ours arrives as itself from any worker."""
     try:
+        refuse_fork()
         return json.dumps({"receipt": call(task, text, threads)})
     except BaseException as error:
         return error_answer(error)

@@ -10,10 +10,12 @@ from threading import Event, Thread
 import pytest
 
 import plmetrics as plm
+from plmetrics.core import process
 from plmetrics.runners.choice import runner_of
 from plmetrics.runners.executors import ExecutorBackend
 from plmetrics.runners.pool import PoolRunner
 from plmetrics.runners.protocol import Crash, Receipt, Runner, RunnerTask
+from plmetrics.runners.worker import answer, receipt_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 """Clusters leave sockets to the garbage collector."""
@@ -80,6 +82,12 @@ def test_poison_is_named_and_harms_no_other(remote: Runner) -> None:
     assert {outcome.name for outcome in outcomes} == {"unit a", "unit b", "unit c", "unit poison"}
 
 
+def test_a_worker_that_was_forked_after_an_evaluation_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "_evaluating", os.getpid() + 1)
+    with pytest.raises(plm.EnvironmentFault, match="was forked from one that has evaluated"):
+        receipt_of(answer("runners.samples:double", "x"))
+
+
 def test_threads_of_a_worker(remote: Runner) -> None:
     (receipt,) = remote.map("runners.samples:threads", jobs("x"))
     assert receipt == Receipt("unit x", "1")
@@ -102,9 +110,9 @@ def test_cancellation_ends_what_is_running(tmp_path: Path) -> None:
         assert waiting.exception() is not None or isinstance(waiting.result(), Crash)
     begun = [int(file.stem) for file in tmp_path.glob("*.pid")]
     assert len(begun) == 2
-    for process in begun:
+    for number in begun:
         with pytest.raises(ProcessLookupError):
-            os.kill(process, 0)
+            os.kill(number, 0)
 
 
 class Counting:
