@@ -92,8 +92,8 @@ def parameter(
     """
     if options:
         check, domain = options.__contains__, f"{', '.join(options[:-1])} or {options[-1]}"
-    metadata: dict[str, Any] = {"doc": doc, "check": check, "domain": domain, "name": name}
-    metadata |= {"unnamed": unnamed, "options": tuple(options)}
+    texts = {"doc": doc, "domain": domain, "name": name}
+    metadata = texts | {"check": check, "options": tuple(options), "unnamed": unnamed}
     return dataclasses.field(default=default, metadata=metadata, kw_only=default is dataclasses.MISSING)
 
 

@@ -36,6 +36,15 @@ WITHIN = "within"
 """Prefix of a slice set that crosses groups with the levels within which they are compared."""
 
 
+def is_word_in(name: str, text: str) -> bool:
+    """Whether a name stands in a text by itself, and not within a longer word.
+
+    >>> is_word_in("rate", "rate < 0.5"), is_word_in("rate", "separate")
+    (True, False)
+    """
+    return name in text and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
+
+
 def nearest(name: str, names: Iterable[str]) -> str | None:
     """Nearest known name, or None.
 

@@ -33,14 +33,15 @@ def parallel_map(function: Callable[[Item], Result], items: Sequence[Item]) -> l
     >>> parallel_map(abs, [-1, 2])
     [1, 2]
     """
-    if min(processors(), len(items)) <= 1:
+    workers = min(processors(), len(items))
+    if workers <= 1:
         return [function(item) for item in items]
     # An interrupt reaches the main thread alone: the limit is set and lifted in another, which nothing breaks off.
-    return begin(partial(_pool_map, function, items))()
+    return begin(partial(_pool_map, function, items, workers))()
 
 
-def _pool_map(function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
-    with _one_thread_a_product, ThreadPoolExecutor(min(processors(), len(items))) as pool:
+def _pool_map(function: Callable[[Item], Result], items: Sequence[Item], workers: int) -> list[Result]:
+    with _one_thread_a_product, ThreadPoolExecutor(workers) as pool:
         started = [pool.submit(copy_context().run, function, item) for item in items]
         return [future.result() for future in started]
 

@@ -279,9 +279,10 @@ class IntervalEvaluation(Evaluation):
         differing = self._differing()
         if {"data", "times"}.intersection(differing):
             return False
-        if not self._superseded or "fingerprint" not in differing:
-            return not self._superseded
-        return self._superseded.isdisjoint(runs_behind(self.stored_result().record))
+        if not self._superseded:
+            return True
+        other_suite = "fingerprint" in differing
+        return other_suite and self._superseded.isdisjoint(runs_behind(self.stored_result().record))
 
     def _has_same_candidates(self) -> bool:
         """Whether the existing result would have the same references; reads none of their files."""

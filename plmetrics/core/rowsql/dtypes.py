@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 Kind: TypeAlias = Literal["condition", "number", "text", "date", "null", "unknown"]
 
-_NANOSECONDS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "day": 86_400_000_000_000}
+NANOSECONDS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "day": 86_400_000_000_000}
+"""Length of the units that dates and times are stored in."""
 
 _YEARS_OF_NANOSECONDS = range(1678, 2262)
 _BETWEEN_TICKS = re.compile(r"[.,]\d{6}0*[1-9]")
@@ -248,18 +249,22 @@ def alike(value: pl.Expr, dtype: DataType, other: DataType) -> pl.Expr:
     """
     if isinstance(dtype, (pl.Categorical, pl.Enum)) and dtype != other:
         return value.cast(pl.String)
-    unit, of = _unit(dtype), _unit(other)
+    unit, of = time_unit(dtype), time_unit(other)
     if unit is None or of is None or unit == of:
         return value
     zones = getattr(dtype, "time_zone", None), getattr(other, "time_zone", None)
     if "day" not in {unit, of} and zones[0] != zones[1]:
         return value
-    shown = on_the_clock(value, dtype) if of == "day" else value
-    nanoseconds: pl.Expr = shown.to_physical().cast(pl.Int128) * _NANOSECONDS[unit]
-    return nanoseconds
+    return nanoseconds(on_the_clock(value, dtype) if of == "day" else value, unit)
 
 
-def _unit(dtype: DataType) -> str | None:
+def nanoseconds(value: pl.Expr, unit: str) -> pl.Expr:
+    """Dates or times of a unit as whole numbers without end, which compare in every digit."""
+    number: pl.Expr = value.to_physical().cast(pl.Int128) * NANOSECONDS[unit]
+    return number
+
+
+def time_unit(dtype: DataType) -> str | None:
     """The unit that dates and times are stored in."""
     if isinstance(dtype, pl.Datetime):
         return dtype.time_unit

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.core.errors import PlmetricsError
+from plmetrics.core.names import is_word_in
 from plmetrics.core.rowsql import compile_row
 from plmetrics.engine.binding.bind import bind
 from plmetrics.features.registry import features_of
@@ -68,11 +68,7 @@ def columns_in_texts(suite: Suite, names: Collection[str]) -> list[str]:
     content = suite.with_templates(()).model_dump(mode="json", exclude={"output", "notify"})
     content["data"] |= dict.fromkeys(("path", "database", "query", "spark"))
     text = "\0".join(_texts(content))
-    return [name for name in names if _ESCAPES & set(name) or _occurs(name, text)]
-
-
-def _occurs(name: str, text: str) -> bool:
-    return name in text and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
+    return [name for name in names if _ESCAPES & set(name) or is_word_in(name, text)]
 
 
 def _texts(content: Any) -> Iterator[str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.core.errors import DataError, Problem
+from plmetrics.core.rowsql.dtypes import NANOSECONDS, nanoseconds, time_unit
 from plmetrics.table.common_types import as_type, common_type
 from plmetrics.table.prediction_columns import require
 
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 
 _PATH = ("leakage",)
 _TIME = "time"
-_NANOSECONDS = {"ns": 1, "us": 1_000, "ms": 1_000_000}
-_DAY = 86_400_000_000_000
 _NO_EQUALS = "they must be of one type: none of their values would be equal"
 _NO_ORDER = (
     "they must be both whole numbers, both floats, or both times with a time zone, or without one as dates are: "
@@ -99,7 +98,7 @@ def key_values(names: tuple[str, str], types: Types, common: pl.DataType) -> tup
 
 def _in_unit(name: str, dtype: pl.DataType, unit: pl.Datetime) -> pl.Expr:
     """Moments in a unit; null is one that lies between its ticks or beyond its years, and equals none of them."""
-    length = _NANOSECONDS[unit.time_unit]
+    length = NANOSECONDS[unit.time_unit]
     moment = _nanoseconds(name, dtype)
     ticks = pl.when(moment % length == 0).then(moment // length)
     return ticks.cast(pl.Int64, strict=False).cast(unit)
@@ -113,8 +112,7 @@ def time_values(names: tuple[str, str], types: Types, common: pl.DataType) -> tu
 
 
 def _nanoseconds(name: str, dtype: pl.DataType) -> pl.Expr:
-    factor = _NANOSECONDS[dtype.time_unit] if isinstance(dtype, pl.Datetime) else _DAY
-    return pl.col(name).to_physical().cast(pl.Int128) * factor
+    return nanoseconds(pl.col(name), time_unit(dtype) or "day")
 
 
 def moment_text(value: pl.Series) -> str:

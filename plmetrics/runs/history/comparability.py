@@ -9,11 +9,11 @@ name that reads another column is a new version of it: that is what runs are com
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.catalogue.composite_metrics import is_across_slices
+from plmetrics.core.names import is_word_in
 from plmetrics.core.slice_texts import rename_slices
 from plmetrics.inference.across_runs.retained_replicates import Sharing, sharing
 from plmetrics.inference.across_runs.sides import Side
@@ -166,7 +166,7 @@ def _mentions(derived: Mapping[str, Any], parts: Sequence[Any]) -> list[str]:
     texts = [json.dumps(part, ensure_ascii=False) for part in parts]
     while texts:
         text = texts.pop()
-        names = {name for name in derived if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)}
+        names = {name for name in derived if is_word_in(name, text)}
         texts += [str(derived[name]) for name in names - mentioned]
         mentioned |= names
     return [name for name in derived if name in mentioned]

@@ -154,8 +154,8 @@ def previous_status(home: Place) -> str | None:
     A run that was skipped for want of data has no say: then the last one that was not.
     """
     with suppress(OSError, ValueError, AttributeError, RecursionError):
-        record: Mapping[str, Any] | None = json.loads((home / LATEST).read_bytes())
-        if record is not None and record.get("exit_code") == SKIPPED:
+        record = json.loads((home / LATEST).read_bytes())
+        if record.get("exit_code") == SKIPPED:
             attempts = (run.record for run in _attempts(home, []))
             record = next((each for each in attempts if each.get("exit_code") != SKIPPED), None)
         if record is not None:
