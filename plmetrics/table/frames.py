@@ -29,7 +29,7 @@ _AS_TABLE = 'name the columns: plm.evaluate({"y": y, "A": scores}, label="y", mo
 def as_frame(data: object) -> pl.DataFrame | pl.LazyFrame | None:
     """The table as a Polars frame; None where it is not a table in memory.
 
-    A pandas index is left out, and NaN in a pandas column is null. A column of values that Polars has no type for is
+    A pandas index with a name is a column, and NaN in a pandas column is null. A column of values that Polars has no type for is
     one of Python objects, refused where it is read.
 
     Raises:
@@ -136,8 +136,8 @@ def _column(name: str, values: Any) -> pl.Series:
 def _from_pandas(data: Any) -> pl.DataFrame:
     _refuse_repeated_names("pandas DataFrame", list(map(str, data.columns)))
     with needs_extra("pandas", "reading a pandas DataFrame"):
-        texts = _with_texts(data)
-        return _frame(pl.from_pandas, texts, ((str(name), texts[name]) for name in texts.columns))
+        plain = _with_plain_types(_with_index(data))
+        return _frame(pl.from_pandas, plain, ((str(name), plain[name]) for name in plain.columns))
 
 
 def _refuse_repeated_names(kind: str, names: Sequence[str]) -> None:
@@ -147,12 +147,25 @@ def _refuse_repeated_names(kind: str, names: Sequence[str]) -> None:
         raise DataError(Problem(msg, ("data",), "rename them, or leave out all but one"))
 
 
-def _with_texts(data: Any) -> Any:
-    """The table with its periods and intervals, such as those of pandas.cut, as texts."""
+def _with_index(data: Any) -> Any:
+    """The table with those levels of its index as columns that have another name."""
+    columns = {None, *map(str, data.columns)}
+    levels = {place: str(name) for place, name in enumerate(data.index.names) if name not in columns}
+    out = data.copy(deep=False) if levels else data
+    for place, name in levels.items():
+        out[name] = data.index.get_level_values(place)
+    return out
+
+
+def _with_plain_types(data: Any) -> Any:
+    """The table with its periods and intervals, such as those of pandas.cut, as texts, and no sparse column."""
     odd = [name for name, dtype in data.dtypes.items() if _is_span(getattr(dtype, "categories", dtype))]
-    out = data.copy(deep=False) if odd else data
+    sparse = [name for name, dtype in data.dtypes.items() if hasattr(dtype, "fill_value")]
+    out = data.copy(deep=False) if odd or sparse else data
     for name in odd:
         out[name] = data[name].map(str, na_action="ignore").where(data[name].notna(), None)
+    for name in sparse:
+        out[name] = data[name].sparse.to_dense()
     return out
 
 
