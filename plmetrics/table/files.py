@@ -34,7 +34,8 @@ class SourceFile:
     `name` is its path below the root of the source, with `/`: the file's identity, also on another machine.
     `size` is in bytes; `rows` comes from the footer and is None where the format has none. `stamp` is that of the
     listing; None where the file is not read later. `origin` is where the rows of a scratch file come from, and `digest`
-    that of its rows. `deleted` counts those of its `rows` that a table has marked as deleted.
+    that of its rows. `deleted` counts those of its `rows` that a table has marked as deleted. `separator` is the mark
+    between the fields of a csv file.
     """
 
     path: str
@@ -45,6 +46,7 @@ class SourceFile:
     origin: str | None = None
     digest: str | None = None
     deleted: int = 0
+    separator: str = ","
 
     @property
     def live_rows(self) -> int | None:

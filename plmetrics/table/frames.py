@@ -29,8 +29,8 @@ _AS_TABLE = 'name the columns: plm.evaluate({"y": y, "A": scores}, label="y", mo
 def as_frame(data: object) -> pl.DataFrame | pl.LazyFrame | None:
     """The table as a Polars frame; None where it is not a table in memory.
 
-    A pandas index with a name is a column, and NaN in a pandas column is null. A column of values that Polars has no type for is
-    one of Python objects, refused where it is read.
+    A pandas index with a name is a column, and NaN in a pandas column is null. A column of values that Polars has no
+    type for is one of Python objects, refused where it is read.
 
     Raises:
         ConfigError: a mapping whose values are no columns

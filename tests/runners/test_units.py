@@ -17,10 +17,12 @@ from plmetrics.api.shards import plans
 from plmetrics.api.shards.plans import plan_of
 from plmetrics.api.stopwatch import Stopwatch
 from plmetrics.features.shards.coverage import of_plan
+from plmetrics.features.shards.file_table import file_contents, open_table, table_content
 from plmetrics.features.shards.unit_plan import UnitPlan
 from plmetrics.features.shards.unit_states import UnitJob, write_unit
 from plmetrics.runners.protocol import Runner
 from plmetrics.suite.yaml.load import load_suite
+from plmetrics.table.opening import open_source
 
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
@@ -335,3 +337,11 @@ def test_a_unit_whose_rows_are_all_dropped_counts_where_dropped_rows_do(
     units = plm.evaluate(tmp_path, on="inline", **asked)
     assert units.metrics.equals(run.metrics)
     assert units.record["rows"] == run.record["rows"]
+
+
+def test_csv_files_keep_their_separator(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.csv").write_text("y;s\n1;0,5\n0;0,25\n")
+    source = open_source(str(tmp_path / "*.csv"))
+    table, files = table_content(source), file_contents(source, str)
+    assert open_table(table, files[1:]).frame.collect().rows() == [(1, 0.5), (0, 0.25)]

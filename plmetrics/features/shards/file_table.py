@@ -53,6 +53,7 @@ def file_contents(source: Source, written: Callable[[str], str]) -> list[dict[st
             "rows": file.rows,
             "stamp": _stamp(file.stamp),
             **({"partition": frame_text(values[number].select(names))} if names else {}),
+            **({} if file.separator == "," else {"separator": file.separator}),
             **_lakehouse_facts(reader.format, file),
         }
         for number, file in enumerate(reader.files)
@@ -164,9 +165,9 @@ def _source_files(contents: Sequence[Mapping[str, Any]]) -> list[SourceFile]:
                 Problem(f"{shown_path(path)} {verb}", hint="make the plan again: plmetrics units")
             )
         deleted = frame_of(content["deleted"]).height if "deleted" in content else 0
-        files.append(
-            SourceFile(path, content["name"], content["bytes"], content["rows"], stamp, deleted=deleted)
-        )
+        facts = (content["name"], content["bytes"], content["rows"], stamp)
+        separator = content.get("separator", ",")
+        files.append(SourceFile(path, *facts, deleted=deleted, separator=separator))
     return files
 
 

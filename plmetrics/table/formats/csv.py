@@ -1,9 +1,9 @@
-"""CSV files: comma-separated UTF-8 text with column names in the first line.
+"""CSV files: UTF-8 text of fields between commas, semicolons, tabs or bars, with column names in the first line.
 
 A CSV file does not state its types, so they are inferred: from all rows while the files are small together,
 else from the first rows of each file. Words such as `nan` among numbers are numbers. Dates stay text,
 because `03/04/2024` has two readings: ISO dates compare as text, and an expression may cast them. So do codes such
-as `007`, which as a number would be that of `7`.
+as `007`, which as a number would be that of `7`. Where no comma separates fields, it may be the mark of decimals.
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ if TYPE_CHECKING:
 
 KIND = "csv"
 NATIVE_PARTITIONS = False
-ENDINGS = with_compressions(".csv")
+ENDINGS = with_compressions(".csv", ".tsv")
 
 _SMALL = 64 << 20
 _TAIL = 1 << 20
 _SAMPLED_ROWS = 1_000_000
 _FEWEST_ROWS = 1000
 _UNKNOWN = pl.Null()
-_OTHER_MARKS = {";": "semicolons", "\t": "tabs", "|": "bars"}
+_MARKS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 _ONE_HEADER = "all CSV files of a table need the same columns"
 _CUT_OFF = (
-    "a value that is absent still has its comma; the program that writes the file may have stopped halfway"
+    "a value that is absent still has its {}; the program that writes the file may have stopped halfway"
 )
 _NO_LINE_END = (
     "the last line does not end in a line break; if the file was cut off there, its last value is cut, too"
@@ -78,8 +78,7 @@ def inspect(
     All files must have the same columns, in any order, but for the `optional` ones. Whole numbers in one file and
     numbers in another are numbers, text and anything else is text; a column without a value says nothing of its type.
     """
-    names_of_each = each_file(lambda file: _header(file, complaints), files)
-    headers = {file: names for file, names in zip(files, names_of_each, strict=True) if names}
+    headers = dict(filter(None, each_file(lambda file: _header(file, complaints), files)))
     if not headers:
         return [], pl.Schema()
     first = next(iter(headers))
@@ -103,6 +102,8 @@ def scan(reader: Reader, row_index: str | None = None) -> pl.LazyFrame:
         schema={_polars_name(name): dtype for name, dtype in reader.stored.items()},
         missing_columns="insert" if reader.insert else "raise",
         extra_columns="ignore" if reader.insert else "raise",
+        separator=reader.files[0].separator,
+        decimal_comma=reader.files[0].separator != ",",
         row_index_name=row_index,
         include_file_paths=FILE_PATH if row_index or not reader.partitions.native else None,
         **scan_options(reader.files),
@@ -127,10 +128,10 @@ def check_rows(
             uneven, last = _last_row(file, names) if ends else _uneven_rows(file, names)
             if fill and uneven and all(row.fields is not None and row.fields < names for row in uneven):
                 warnings.append(
-                    f"{shown_path(file.path)}: {_uneven(uneven, names)[0]}; those that are absent are null"
+                    f"{shown_path(file.path)}: {_uneven(uneven, names, file)[0]}; those that are absent are null"
                 )
             elif uneven:
-                complaints.add(file.path, *_uneven(uneven, names))
+                complaints.add(file.path, *_uneven(uneven, names, file))
             elif last not in (b"\n", b"\r", b""):
                 warnings.append(f"{shown_path(file.path)}: {_NO_LINE_END}")
     return warnings
@@ -140,7 +141,7 @@ def _uneven_rows(file: SourceFile, names: int) -> tuple[list[UnevenRow], bytes]:
     """The rows with another number of fields, and the last byte."""
     with open_bytes(file.path) as stream:
         watched = _LastByteStream(stream)
-        return uneven_rows(watched, names), watched.last
+        return uneven_rows(watched, names, file.separator), watched.last
 
 
 class _LastByteStream:
@@ -166,11 +167,11 @@ def _last_row(file: SourceFile, names: int) -> tuple[list[UnevenRow], bytes]:
     start = tail.rstrip(b"\r\n").rfind(b"\n") + 1
     if start == 0 or b'"' in tail:
         return [], tail[-1:]
-    fields = tail[start:].count(b",") + 1
+    fields = tail[start:].count(file.separator.encode()) + 1
     return [UnevenRow(LAST, fields)] * int(fields != names), tail[-1:]
 
 
-def _uneven(rows: Sequence[UnevenRow], names: int) -> tuple[str, str]:
+def _uneven(rows: Sequence[UnevenRow], names: int, file: SourceFile) -> tuple[str, str]:
     """Fault of the first of some rows, the number of further ones, and the remedy."""
     first, more = rows[0], len(rows) - 1
     place = "the last line" if first.line == LAST else f"line {first.line:,}"
@@ -179,7 +180,8 @@ def _uneven(rows: Sequence[UnevenRow], names: int) -> tuple[str, str]:
     fields = "1 field" if first.fields == 1 else f"{first.fields:,} fields"
     suffix = f" (and {more:,} more {'row' if more == 1 else 'rows'})" if more else ""
     message = f"{place} has {fields}, but the header names {names:,}{suffix}"
-    return message, _CUT_OFF if first.fields < names else "quote values that contain commas"
+    mark = _MARKS[file.separator]
+    return message, _CUT_OFF.format(mark) if first.fields < names else f"quote values that contain {mark}s"
 
 
 def _row_counts(file: SourceFile) -> SourceFile:
@@ -217,19 +219,22 @@ def _complaining(file: SourceFile, complaints: Complaints) -> Iterator[None]:
 
 def _records(file: SourceFile) -> Iterator[list[str]]:
     with open_text(file.path, encoding="utf-8-sig") as stream:
-        yield from csv.reader(stream)
+        yield from csv.reader(stream, delimiter=file.separator)
 
 
-def _header(file: SourceFile, complaints: Complaints) -> list[str] | None:
-    """The column names; None, and a complaint, where there is no proper header."""
+def _header(file: SourceFile, complaints: Complaints) -> tuple[SourceFile, list[str]] | None:
+    """The file with its separator, and the column names; None, and a complaint, where there is no proper header."""
     names: list[str] = []
     with _complaining(file, complaints):
         names = next(_records(file), [])
+        if len(names) == 1 and (mark := max(_MARKS, key=names[0].count)) in names[0]:
+            file = replace(file, separator=mark)
+            names = next(_records(file), [])
         fault = _header_fault(names)
         if fault:
             complaints.add(file.path, *fault)
             return None
-    return number_duplicates(names, "{} (repeated, {})") or None
+    return (file, number_duplicates(names, "{} (repeated, {})")) if names else None
 
 
 def _polars_name(name: str) -> str:
@@ -242,9 +247,6 @@ def _polars_name(name: str) -> str:
 def _header_fault(names: Sequence[str]) -> tuple[str, str] | None:
     if not names:
         return "has no header: its first line is empty", "the first line must name the columns"
-    if len(names) == 1 and (other := next((mark for mark in _OTHER_MARKS if mark in names[0]), None)):
-        hint = f"separate columns with commas, not with {_OTHER_MARKS[other]}"
-        return f"has one column, '{names[0]}'", hint
     if all(_NUMBER.fullmatch(name) for name in names):
         return f"has no header: its first line is {name_list(names)}", "the first line must name the columns"
     return None
@@ -259,6 +261,9 @@ def _same_columns(
     complaints: Complaints,
 ) -> bool:
     faults = column_differences(names, expected, first, optional)
+    if file.separator != first.separator:
+        mark, other = _MARKS[file.separator], _MARKS[first.separator]
+        faults = [f"separates columns with {mark}s, {shown_path(first.path)} with {other}s"]
     if faults:
         complaints.add(file.path, "; ".join(faults), _ONE_HEADER)
     return not faults
@@ -269,9 +274,7 @@ def _types(
 ) -> dict[str, pl.DataType]:
     """Inferred type of each column; text is looked at again for numbers like `nan`, whole numbers for codes."""
     with _complaining(file, complaints):
-        inferred = pl.scan_csv(
-            file.path, glob=False, infer_schema_length=rows, **scan_options([file])
-        ).collect_schema()
+        inferred = _inferred_types(file, rows)
         if inferred.names() != [_polars_name(name) for name in names]:
             message = f"its header cannot be read: {name_list(names)}"
             complaints.add(
@@ -285,10 +288,31 @@ def _types(
         whole = {name for name, dtype in types.items() if dtype.is_integer()}
         if whole:
             with open_bytes(file.path) as stream:
-                codes = [names[place] for place in code_fields(stream, rows) if place < len(names)]
+                places = code_fields(stream, rows, file.separator)
+                codes = [names[place] for place in places if place < len(names)]
             types |= dict.fromkeys(whole.intersection(codes), pl.String())
         return types
     return {}
+
+
+def _inferred_types(file: SourceFile, rows: int | None) -> pl.Schema:
+    """Types as Polars infers them; fields that no comma separates are numbers with a point or with a comma."""
+
+    def of(*, decimal_comma: bool) -> pl.Schema:
+        return pl.scan_csv(
+            file.path,
+            glob=False,
+            separator=file.separator,
+            decimal_comma=decimal_comma,
+            infer_schema_length=rows,
+            **scan_options([file]),
+        ).collect_schema()
+
+    types = of(decimal_comma=False)
+    if file.separator == ",":
+        return types
+    decimals = {name: dtype for name, dtype in of(decimal_comma=True).items() if dtype == pl.Float64}
+    return pl.Schema({**types, **decimals})
 
 
 def _word_types(file: SourceFile, columns: dict[str, int], rows: int | None) -> dict[str, pl.DataType]:
@@ -299,6 +323,7 @@ def _word_types(file: SourceFile, columns: dict[str, int], rows: int | None) -> 
         for record in islice(_records(file), 1, None if rows is None else rows + 1):
             for name, place in list(undecided.items()):
                 value = record[place] if place < len(record) else ""
+                value = value if file.separator == "," else value.replace(",", ".")
                 if _NOT_FINITE.fullmatch(value):
                     types[name] = pl.Float64()
                 elif value and (not _NUMBER.fullmatch(value) or _HUGE.fullmatch(value)):
@@ -315,7 +340,9 @@ def _long_types(file: SourceFile, columns: list[str], rows: int | None) -> dict[
     """Types as by `_word_types`, of some columns read together."""
     names = [_polars_name(name) for name in columns]
     source = open_binary(file.path) if is_address(file.path) else file.path
-    table = pl.read_csv(source, columns=names, glob=False, infer_schema=False, n_rows=rows)
+    table = pl.read_csv(
+        source, columns=names, glob=False, infer_schema=False, n_rows=rows, separator=file.separator
+    )
     word, number = (f"^({pattern.pattern})$" for pattern in (_NOT_FINITE, _NUMBER))
     aggregates = []
     for index, name in enumerate(columns):

@@ -19,7 +19,7 @@ from plmetrics.core.threads import processors
 
 _PIECE = 1 << 18
 _LONGEST_ROW = 1 << 28
-_SEPARATOR, _LINE_END, _QUOTE, _ZERO = (ord(mark) for mark in ',\n"0')
+_LINE_END, _QUOTE, _ZERO = (ord(mark) for mark in '\n"0')
 
 LAST = 0
 
@@ -39,7 +39,7 @@ class UnevenRow:
     fields: int | None
 
 
-def uneven_rows(stream: Readable, fields: int) -> list[UnevenRow]:
+def uneven_rows(stream: Readable, fields: int, separator: str = ",") -> list[UnevenRow]:
     """The rows of a file with another number of fields; not of its whole rest, where a quote is not closed."""
     uneven: list[UnevenRow] = []
     waiting: deque[Future[tuple[int, list[UnevenRow]]]] = deque()
@@ -54,7 +54,7 @@ def uneven_rows(stream: Readable, fields: int) -> list[UnevenRow]:
     workers = processors()
     with ThreadPoolExecutor(workers) as pool:
         for piece in _pieces(stream):
-            waiting.append(pool.submit(_uneven_rows, *piece, fields))
+            waiting.append(pool.submit(_uneven_rows, *piece, fields, separator))
             if len(waiting) > workers:
                 take()
         while waiting:
@@ -62,12 +62,13 @@ def uneven_rows(stream: Readable, fields: int) -> list[UnevenRow]:
     return uneven
 
 
-def code_fields(stream: Readable, rows: int | None) -> set[int]:
+def code_fields(stream: Readable, rows: int | None, separator: str = ",") -> set[int]:
     """Places of fields where a value of the first rows, or of all, begins with a zero before another digit."""
     places: set[int] = set()
     seen = 0
     for place, (block, length) in enumerate(_pieces(stream)):
-        places |= _code_fields(np.frombuffer(b"\n" + block[:length], np.uint8), headers=int(place == 0))
+        codes = np.frombuffer(b"\n" + block[:length], np.uint8)
+        places |= _code_fields(codes, ord(separator), headers=int(place == 0))
         if rows is not None:
             seen += block.count(b"\n", 0, length)
             if seen > rows:
@@ -75,15 +76,15 @@ def code_fields(stream: Readable, rows: int | None) -> set[int]:
     return places
 
 
-def _code_fields(codes: NDArray[np.uint8], headers: int) -> set[int]:
+def _code_fields(codes: NDArray[np.uint8], separator: int, headers: int) -> set[int]:
     """As above, of whole rows with a line end before them, but not of so many headers."""
     padded = (codes[1:-1] == _ZERO) & (codes[2:] - _ZERO < 10)
     values = np.flatnonzero(padded) + 1
     before = codes[values - 1]
-    values = values[(before == _SEPARATOR) | (before == _LINE_END) | (before == _QUOTE)]
+    values = values[(before == separator) | (before == _LINE_END) | (before == _QUOTE)]
     if not len(values):
         return set()
-    ends = np.flatnonzero(((codes == _SEPARATOR) | (codes == _LINE_END)) & _outside_quotes(codes))
+    ends = np.flatnonzero(((codes == separator) | (codes == _LINE_END)) & _outside_quotes(codes))
     field, row_ends = np.searchsorted(ends, values), np.flatnonzero(codes[ends] == _LINE_END)
     row = np.searchsorted(row_ends, field)
     is_first = values - 1 - (codes[values - 1] == _QUOTE) == ends[field - 1]
@@ -118,10 +119,10 @@ def _outside_quotes(codes: NDArray[np.uint8]) -> NDArray[np.bool_]:
     return outside
 
 
-def _uneven_rows(block: bytes, length: int, fields: int) -> tuple[int, list[UnevenRow]]:
+def _uneven_rows(block: bytes, length: int, fields: int, separator: str) -> tuple[int, list[UnevenRow]]:
     """The number of lines at the start of a block, and its uneven rows; lines count from 0."""
     codes = np.frombuffer(block, np.uint8, length)
-    separators, line_ends = codes == _SEPARATOR, codes == _LINE_END
+    separators, line_ends = codes == ord(separator), codes == _LINE_END
     lines = ends = np.flatnonzero(line_ends)
     if _QUOTE in block:
         outside = _outside_quotes(codes)
@@ -130,7 +131,7 @@ def _uneven_rows(block: bytes, length: int, fields: int) -> tuple[int, list[Unev
     starts = np.concatenate([[0], ends + 1])
     uneven = []
     for row in _suspects(separators, starts[:-1], fields - 1):
-        number = _fields(block[starts[row] : ends[row]])
+        number = _fields(block[starts[row] : ends[row]], separator)
         if number != fields:
             uneven.append(UnevenRow(int(np.searchsorted(lines, starts[row])), number))
     if starts[-1] < length:
@@ -148,9 +149,9 @@ def _suspects(separators: NDArray[np.bool_], starts: NDArray[np.int64], expected
     return np.flatnonzero(np.add.reduceat(separators, starts, dtype=np.int64) != expected)
 
 
-def _fields(row: bytes) -> int:
+def _fields(row: bytes, separator: str) -> int:
     """The number of fields of a row as Polars has it: only a quote at the start of a field hides separators."""
     try:
-        return max(1, len(next(csv.reader([row.decode("utf-8", "replace")]), [])))
+        return max(1, len(next(csv.reader([row.decode("utf-8", "replace")], delimiter=separator), [])))
     except csv.Error:  # a value that is too long for the module, or with a line end in it
-        return row.count(b",") + 1
+        return row.count(separator.encode()) + 1

@@ -43,8 +43,6 @@ def refused() -> str:
         ("", "is empty (0 bytes)\n    the program that writes it may have stopped halfway"),
         ("\n\n", f"has no header: its first line is empty{HEADER}"),
         ("1,0.93\n0,0.5\n", f"has no header: its first line is 1, 0.93{HEADER}"),
-        ("y;s\n1;0,5\n", "has one column, 'y;s'\n    separate columns with commas, not with semicolons"),
-        ("y\ts\n1\t2\n", "has one column, 'y\ts'\n    separate columns with commas, not with tabs"),
         ("y,grün\n1,2\n".encode("latin-1"), "is not UTF-8 text\n    convert it to UTF-8, or to parquet"),
         ("y,g\n1,grün\n".encode("latin-1"), "is not UTF-8 text\n    convert it to UTF-8, or to parquet"),
         ("y,s\r1,2\r0,3\r", "its header cannot be read: y, s\n    lines must end in a line feed"),
@@ -144,6 +142,40 @@ def test_types_fit_all_rows_of_all_files(root, columns, dtype):
         expected = [None if cell is None else read(cell) for cell in expected]
     assert len(found) == len(expected)
     assert all(a == b or (math.isnan(a) and math.isnan(b)) for a, b in zip(found, expected, strict=True))
+
+
+@pytest.mark.parametrize("separator", [";", "\t", "|"])
+@pytest.mark.parametrize("decimal", [".", ","])
+def test_fields_between_other_marks_than_commas(root, separator, decimal):
+    rows = [
+        ["y", "s", "code", "day", "words", "none", "word", "count"],
+        ["1", "0.5", "007", "2026-01-31", "a, b", "", "-2.5e-3", "12"],
+        ["0", "1", "12", "2026-02-01", f'"x{separator}y"', "", "nan", "-3"],
+    ]
+    lines = "\n".join(separator.join(row) for row in rows).replace(".", decimal)
+    write(a=lines + "\n", b=lines + separator + "\n")
+    source = open_source("a.csv")
+    assert source.check_rows() == []
+    assert source.frame.collect().rows()[0] == (1, 0.5, "007", "2026-01-31", "a, b", None, -0.0025, 12)
+    assert source.frame.collect().rows()[1][:5] == (0, 1.0, "12", "2026-02-01", f"x{separator}y")
+    assert source.frame.collect()["word"].is_nan().to_list() == [False, True]
+    with pytest.raises(DataError, match=r"b\.csv: line 3 has 9 fields, but the header names 8"):
+        open_source("b.csv").check_rows()
+
+
+def test_marks_of_decimals_beside_each_other_are_texts(root):
+    write(a="y;s\n1;0,5\n0;0.5\n", b='y,s\n1,"0,5"\n0,"0,25"\n')
+    assert open_source("a.csv").schema == open_source("b.csv").schema == {"y": pl.Int64, "s": pl.String}
+
+
+def test_files_with_marks_of_their_own(root):
+    write(a="y,s\n1,0.5\n", b="y\ts\n1\t0.5\n", c="y;s\n1;0.5\n")
+    assert refused() == (
+        f"b.csv: separates columns with tabs, a.csv with commas{SAME_COLUMNS}\n"
+        f"c.csv: separates columns with semicolons, a.csv with commas{SAME_COLUMNS}"
+    )
+    (root / "d.tsv.gz").write_bytes(compressed(b"y\ts\n1\t0.5\n", "d.tsv.gz"))
+    assert open_source("d.tsv.gz").frame.collect().rows() == [(1, 0.5)]
 
 
 def test_a_name_may_be_empty_where_it_is_quoted(root):
