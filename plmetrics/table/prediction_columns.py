@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import polars as pl
 
 from plmetrics.core.errors import ConfigError, DataError, Problem
-from plmetrics.core.names import SuitePath, did_you_mean, is_pattern, number_text
+from plmetrics.core.names import SuitePath, did_you_mean, is_pattern, name_list, number_text
 from plmetrics.table.checks import Check, Derivation, Requirement
 
 if TYPE_CHECKING:
@@ -337,12 +337,11 @@ def require(schema: pl.Schema, name: str, role: str, path: tuple[str | int, ...]
     """The type of a column.
 
     Raises:
-        DataError: it is absent, and the message names the nearest one; or Polars has no type for its values.
+        DataError: it is absent, and the message names the nearest one or the first; or Polars has no type for its values.
     """
     if name not in schema:
-        raise DataError(
-            Problem(f"column '{name}' ({role}) is not in the data", path, did_you_mean(name, schema))
-        )
+        hint = did_you_mean(name, schema) or f"known: {name_list(schema.names(), 20)}"
+        raise DataError(Problem(f"column '{name}' ({role}) is not in the data", path, hint))
     if is_pattern(name):
         msg = f"column '{name}' ({role}): Polars takes such a name for a pattern of names"
         raise DataError(Problem(msg, path, "rename the column"))
