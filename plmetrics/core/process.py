@@ -13,7 +13,7 @@ from pathlib import Path
 _ours = False
 _added: set[str] = set()
 _evaluating = 0
-"""The process that evaluates, by number; 0 before the first evaluation."""
+"""The process that evaluates, by number; 0 before the first evaluation, -1 where none is possible."""
 _YOUNG_OBJECTS = 100_000
 """How many new objects the search for unreachable ones waits for: modules and plans make many that stay."""
 ENVIRONMENT = {"OPENBLAS_THREAD_TIMEOUT": "4", "PYDANTIC_DISABLE_PLUGINS": "__all__"}
@@ -57,19 +57,44 @@ def _sorts_slowly() -> bool:
 
 
 def refuse_fork() -> None:
-    """Refuse to evaluate in a process that was forked from one that has evaluated.
+    """Refuse to evaluate in a process that was forked from one that has evaluated, or used Polars otherwise.
 
     Raises:
         EnvironmentFault: it was: the query engine's threads do not live in it, and it would wait for them for ever.
     """
     global _evaluating  # noqa: PLW0603
-    _evaluating = _evaluating or os.getpid()
+    if not _evaluating:
+        _evaluating = -1 if _lacks_threads_of_parent() else os.getpid()
     if _evaluating != os.getpid():
         from plmetrics.core.errors import EnvironmentFault, Problem
 
-        msg = "this process was forked from one that has evaluated: it would wait for threads that are not in it"
+        msg = (
+            "this process was forked from one that has evaluated, or used Polars: it would wait for threads that are "
+            "not in it"
+        )
         hint = 'start it by spawn or forkserver: multiprocessing.get_context("spawn")'
         raise EnvironmentFault(Problem(msg, hint=hint))
+
+
+def _lacks_threads_of_parent() -> bool:
+    """Whether the query engine has threads in the parent process, and cannot start them in this one; Linux tells."""
+    import polars as pl
+
+    try:
+        before = _thread_names(os.getpid())
+        pl.thread_pool_size()  # starts them, unless they were when the process was forked
+        threads, of_parent = _thread_names(os.getpid()), _thread_names(os.getppid())
+    except OSError:
+        return False
+    engine = re.compile(rf"{re.escape(os.environ.get('POLARS_THREAD_NAME', 'polars'))}-\d+")
+    present = threads.keys() - before.keys() or any(map(engine.match, threads.values()))
+    return not present and any(map(engine.match, of_parent.values()))
+
+
+def _thread_names(process: int) -> dict[int, str]:
+    """Names of the threads of a process by number, in the first 15 characters."""
+    folders = Path(f"/proc/{process}/task").iterdir()
+    return {int(folder.name): (folder / "comm").read_text().strip() for folder in folders}
 
 
 def is_ours() -> bool:

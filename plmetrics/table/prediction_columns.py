@@ -337,7 +337,7 @@ def require(schema: pl.Schema, name: str, role: str, path: tuple[str | int, ...]
     """The type of a column.
 
     Raises:
-        DataError: it is absent, and the message names the nearest one or the first; or Polars has no type for its values.
+        DataError: it is absent, and the message names the nearest one, or some; or Polars has no type for its values.
     """
     if name not in schema:
         hint = did_you_mean(name, schema) or f"known: {name_list(schema.names(), 20)}"

@@ -100,16 +100,22 @@ def forked():
     os.waitpid(child, 0)
 
 
-evaluate()
+{}
 forked()
 """
+SPAWN = 'start it by spawn or forkserver: multiprocessing.get_context("spawn")'
+LINUX = pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="threads have names on Linux only")
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no processes are forked here")
-def test_a_process_that_is_forked_after_an_evaluation_is_refused() -> None:
+@pytest.mark.parametrize(
+    ("before", "words"),
+    [("evaluate()", SPAWN), pytest.param("pl.thread_pool_size()", SPAWN, marks=LINUX), ("", "18.0")],
+)
+def test_a_process_that_is_forked_after_an_evaluation_is_refused(before: str, words: str) -> None:
+    """Also after any use of Polars' threads; one without them starts its own."""
+    script = FORK.replace("{}", before)
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", FORK], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-W", "ignore", "-c", script], capture_output=True, text=True, check=True, timeout=60
     )
-    assert done.stdout.splitlines() == [
-        'start it by spawn or forkserver: multiprocessing.get_context("spawn")'
-    ]
+    assert done.stdout.splitlines() == [words]
