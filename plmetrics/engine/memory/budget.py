@@ -90,7 +90,7 @@ def machine_budget() -> int:
     if sys.platform == "win32":
         import ctypes
 
-        status = (ctypes.c_uint64 * 8)(ctypes.sizeof(ctypes.c_uint64) * 8)  # MEMORYSTATUSEX, which tells its size
+        status = (ctypes.c_uint64 * 8)(64)  # a MEMORYSTATUSEX: its size, the machine's memory, ...
         ctypes.windll.kernel32.GlobalMemoryStatusEx(status)
         return int(_SHARE * status[1])
     return int(_SHARE * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))

@@ -34,7 +34,7 @@ def plan(rows=ROWS, memory=4_000_000_000, number_of_slices=1, **options):
 def test_the_budget_of_a_machine_with_windows(monkeypatch):
     class Kernel:
         @staticmethod
-        def GlobalMemoryStatusEx(status):  # noqa: N802
+        def GlobalMemoryStatusEx(status):
             assert status[0] == 64  # its own size, without which Windows fills nothing in
             status[1] = 8_000_000_000
 
