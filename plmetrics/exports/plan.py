@@ -171,7 +171,7 @@ class ExportDocument:
         """Whether the file at a fixed path is to stay."""
         if self.later is None or not path.is_file():
             return False
-        return bool(function_of(self.later)(path.read_text(errors="replace"), run))
+        return bool(function_of(self.later)(path.read_text("utf-8", errors="replace"), run))
 
 
 DOCUMENTS = {

@@ -9,6 +9,7 @@ import os
 import re
 import secrets
 import shutil
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -214,10 +215,10 @@ def is_old(path: Place) -> bool:
 
 def lock_folder(folder: Path) -> int | None:
     """Descriptor with a lock on a folder until it is closed; None if another process has it, or nobody can."""
-    try:
-        import fcntl
-    except ImportError:
+    if sys.platform == "win32":
         return None
+    import fcntl
+
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

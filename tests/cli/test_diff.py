@@ -132,6 +132,23 @@ def test_gates_that_share_a_key_are_paired_by_name(tmp_path: Path) -> None:
     }
 
 
+def test_gates_of_versions_without_keys_and_limits_are_the_same(tmp_path: Path, invoke: Any) -> None:
+    write_scores(tmp_path, 0.5, 0)
+    start = SUITE[: SUITE.index("  - {")]
+    (tmp_path / "nightly.yaml").write_text(f"{start}  - {{metric: roc_auc, at_least: 0.6}}\n")
+    run = plm.run(tmp_path / "nightly.yaml", output=tmp_path).folder
+    assert run is not None
+    earlier = tmp_path / "earlier" / run.name
+    shutil.copytree(run, earlier)
+    table = earlier / "gates.parquet"
+    pl.read_parquet(table).drop("key", "at_least", "at_most", "baseline", "scale").write_parquet(table)
+    record = json.loads((earlier / "run.json").read_text())
+    record["tables"]["gates"] = {"rows": 1, "bytes": table.stat().st_size}
+    (earlier / "run.json").write_text(json.dumps(record))
+    for sides in ((earlier, run), (run, earlier)):
+        assert invoke("diff", *map(str, sides), "--fail-on", "change").code == 0
+
+
 def test_results_in_memory_can_be_compared(made: Path) -> None:
     frame = pl.DataFrame({"y": [0, 1] * 40, "p": [0.3, 0.4] * 40})
     one, other = (

@@ -13,7 +13,7 @@ from plmetrics.api.nights.night import section_of
 from plmetrics.api.suite_run import open_suite
 from plmetrics.core.durations import Duration
 from plmetrics.core.errors import PlmetricsError
-from plmetrics.features.nights.interval_section import Keep
+from plmetrics.features.nights.interval_section import Keep, references
 from plmetrics.features.nights.manifests import INTERVALS, Manifest, Manifests
 from plmetrics.features.nights.reach import LookBack, reach_of
 from plmetrics.features.nights.states import CONSTANTS, STATE, constants_file, constants_of_states
@@ -81,7 +81,11 @@ def collect_garbage(
     current = manifests.current_of(manifests.interval_keys())
     reach = reach_of(loaded.suite, calendar, current)
     if reach is None:
-        return []
+        named = {reference.run for reference in references(loaded.suite).values() if reference.run}
+        removals = [*_idle_runs(manifests.home, {*named, *(manifest.run for manifest in current)})]
+        if not dry_run:
+            _remove(removals)
+        return removals
     ages = _ages(Keep.find(loaded.suite) or Keep(), calendar, current, reach)
     removals = [*_idle_runs(manifests.home, {*reach.runs, *(manifest.run for manifest in current)})]
     for manifest in current:

@@ -23,7 +23,7 @@ _FIRST = Lock()
 
 def explain_bus_errors() -> None:
     """On SIGBUS from a truncated memory-mapped file, end with a message and the exit code of bad data (Linux)."""
-    if _MAPS.exists():
+    if sys.platform == "linux" and _MAPS.exists():
         ctypes.CDLL(None).signal(signal.SIGBUS, _HANDLER)
 
 

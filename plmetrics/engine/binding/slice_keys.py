@@ -92,7 +92,8 @@ def _column_key(name: str, column: str, spec: SliceSpec, schema: pl.Schema) -> S
     if isinstance(dtype, (pl.Categorical, pl.Enum)):
         value = value.cast(pl.String)
     if spec.top is not None:
-        identity = f"@top|{column}|{spec.top}|{name}" if spec.exclude else f"@top|{column}|{spec.top}"
+        identity = f"@top|{column.replace('|', '||')}|{spec.top}"
+        identity += f"|{name}" if spec.exclude else ""
         return SliceKey(identity, column, value, "top", number=spec.top)
     return SliceKey(f"@slice|{column}", column, value, "column")
 

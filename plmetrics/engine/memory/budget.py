@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -86,6 +87,12 @@ def budget_of(suite: Suite) -> int:
 
 def machine_budget() -> int:
     """Default memory budget in bytes: a share of the machine's memory."""
+    if sys.platform == "win32":
+        import ctypes
+
+        status = (ctypes.c_uint64 * 8)(64)  # a MEMORYSTATUSEX: its size, the machine's memory, ...
+        ctypes.windll.kernel32.GlobalMemoryStatusEx(status)
+        return int(_SHARE * status[1])
     return int(_SHARE * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
 
 

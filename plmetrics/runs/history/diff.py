@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _IDENTITY = "@identity"
 _CHECK = ("metric", "model", "slice_set", "slice", "class")
-_RULE = ("at_least", "at_most", "baseline", "scale", "level")
+_LIMITS = ("at_least", "at_most", "baseline", "scale")
 _PAIRED = "both runs are of the same units: differences are paired"
 _COSMETIC = frozenset({"name", "output", "memory", "data"})
 _CHANGED = ("beyond_interval", "value", "status", "new", "gone")
@@ -123,12 +123,23 @@ def _metrics(both: pl.DataFrame, paired: Difference | None) -> pl.DataFrame:
 
 
 def _gates(before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
-    """Checks of either run, paired by the keys of their gates, and by names where a key is of several gates."""
-    shared = pl.concat([_shared_keys(before), _shared_keys(after)])
+    """Checks of either run, paired by the keys of their gates, by names where it is of several or absent.
+
+    Of versions without columns of keys and limits the text of the rule is left.
+    """
+    older = before["key"].has_nulls() or after["key"].has_nulls()
+    shared = pl.concat(table["key"] if older else _shared_keys(table) for table in (before, after))
     earlier, now = (_with_identity(table, shared) for table in (before, after))
     new, gone = pl.col("here|b").is_null(), pl.col("here").is_null()
     differs = pl.col("verdict|b").ne_missing(pl.col("verdict"))
-    moved = pl.any_horizontal(pl.col(f"{name}|b").ne_missing(pl.col(name)) for name in _RULE)
+    limits = pl.any_horizontal(pl.col(f"{name}|b").ne_missing(pl.col(name)) for name in _LIMITS)
+    unknown = (
+        pl.all_horizontal(pl.col(f"{name}{side}").is_null() for name in _LIMITS) for side in ("", "|b")
+    )
+    reworded = pl.col("rule|b").ne_missing(pl.col("rule"))
+    moved = (limits & (reworded | ~pl.any_horizontal(unknown))) | pl.col("level|b").ne_missing(
+        pl.col("level")
+    )
     change = first_word({"new": new, "gone": gone, "verdict": differs, "rule": moved}, "same")
     level = pl.when(pl.col("level|b").ne_missing(pl.col("level"))).then(", level " + pl.col("level|b"))
     return align(now, earlier, (_IDENTITY, *_CHECK)).select(

@@ -6,6 +6,7 @@ The values of MySQL and MariaDB come as texts, and columns of these are cast.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
@@ -39,6 +40,8 @@ _EXACT = 2**53
 _LONG_WHOLE = r"^(-?[0-9]{16,38})(?:\.0*)?$"
 CAST = "leave it out of the query, or CAST it to a number or a text"
 _CAST_WHOLE = "CAST it to a whole number or a text; or to DOUBLE PRECISION, where it may be rounded"
+_ONE_TYPE = "CAST it to one type; where its first rows are null, add ORDER BY {name} IS NULL to the query"
+_MISMATCH = re.compile(r"Type mismatch in column (\d+): expected (\w+) but got (\w+)")
 _BATCH = 50_000
 _TIMEOUT = 10
 _SESSION = ("SET SESSION TRANSACTION READ ONLY", "SET time_zone = '+00:00'")
@@ -120,9 +123,19 @@ def _sqlite(file: Path, query: str) -> Iterator[pa.RecordBatchReader]:
     with needs_extra("database", "reading from SQLite"):
         from adbc_driver_sqlite import dbapi
     with dbapi.connect(f"{file.as_uri()}?mode=ro") as connection, connection.cursor() as cursor:
+        cursor.adbc_statement.set_options(**{"adbc.sqlite.query.batch_rows": _BATCH})
         cursor.execute(query)
         with cursor.fetch_record_batch() as batches:
-            yield batches
+            try:
+                yield batches
+            except OSError as error:
+                if (mismatch := _MISMATCH.search(str(error))) is None:
+                    raise
+                name = batches.schema.names[int(mismatch[1])]
+                types = f"{mismatch[2]} in its first {_BATCH:,} rows (as nulls alone are), then {mismatch[3]}"
+                raise DataError(
+                    Problem(f"column '{name}' is {types}", ("data", "query"), _ONE_TYPE.format(name=name))
+                ) from error
 
 
 @contextmanager

@@ -136,6 +136,8 @@ def common_type(first: pl.DataType, other: pl.DataType) -> pl.DataType | None:
         return other
     if {first.base_type(), other.base_type()} == {pl.Categorical, pl.String}:
         return pl.String()
+    if isinstance(first, pl.Decimal) and isinstance(other, pl.Decimal) and first.scale == other.scale:
+        return pl.Decimal(max(first.precision, other.precision), first.scale)
     for candidate in (first, other, pl.Int16(), pl.Int32(), pl.Int64(), pl.Float64(), pl.Int128()):
         if _holds(candidate, first) and _holds(candidate, other):
             return candidate

@@ -138,6 +138,15 @@ def test_superseded_and_uncommitted_runs_go_when_they_are_old(nights: Nights) ->
     assert nights.runs() == {second.name}
 
 
+def test_failed_runs_go_also_before_the_first_result(nights: Nights) -> None:
+    assert nights.exit_code(12) == 5
+    age(nights.home)
+    (removal,) = collect_garbage(nights.suite, dry_run=True)
+    assert nights.runs() == {removal.path.name}
+    assert collect_garbage(nights.suite) == [removal]
+    assert nights.runs() == set()
+
+
 def test_where_the_latest_run_was_removed_the_last_results_are_read(nights: Nights) -> None:
     kept = nights.run(0).folder
     with pytest.raises(plm.AbsentDataError):

@@ -119,6 +119,20 @@ def database(request, scratch) -> Iterator[str]:
             cursor.execute(f"DROP TABLE IF EXISTS {TABLE}")
 
 
+def test_types_of_columns_of_sqlite(scratch):
+    address, fill = sqlite()
+    fill([(0, None if row < 60_000 else 0.5, "a") for row in range(60_001)])
+    sparse = f"SELECT y, p FROM {TABLE}"
+    shorter = open_source({"database": address, "query": f"{sparse} WHERE rowid > 20000"})
+    assert shorter.schema == {"y": pl.Int64, "p": pl.Float64}
+    words = (
+        r"column 'p' is INT64 in its first 50,000 rows \(as nulls alone are\), then DOUBLE\n.* BY p IS NULL"
+    )
+    with pytest.raises(DataError, match=words):
+        open_source({"database": address, "query": sparse})
+    assert open_source({"database": address, "query": f"{sparse} ORDER BY p IS NULL"}).rows == 60_001
+
+
 @pytest.mark.exhaustive
 def test_rows(database, scratch):
     source = open_source({"database": database, "query": f"SELECT * FROM {TABLE} ORDER BY p;"})

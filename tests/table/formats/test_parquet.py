@@ -97,6 +97,16 @@ def test_decimals_of_more_digits_than_polars_has(root):
     assert open_source("b.parquet").schema["b"] == pl.Decimal(38, 2)
 
 
+def test_decimals_of_more_digits_in_later_files(root):
+    for name, digits in (("a", 5), ("b", 20), ("c", 9)):
+        pl.DataFrame({"d": ["1.25"]}).cast(pl.Decimal(digits, 2)).write_parquet(f"{name}.parquet")
+    table = open_source("?.parquet").frame.collect()
+    assert table.equals(pl.DataFrame({"d": ["1.25"] * 3}).cast(pl.Decimal(20, 2)))
+    pl.DataFrame({"d": ["1.250"]}).cast(pl.Decimal(20, 3)).write_parquet("d.parquet")
+    with pytest.raises(DataError, match=r"column 'd' is Decimal\(precision=20, scale=3\)"):
+        open_source("?.parquet")
+
+
 def test_everything_that_is_wrong_is_in_one_error(root):
     write("a.parquet", y=[0], s=[0.5])
     write("b.parquet", y=["no"], z=[1])

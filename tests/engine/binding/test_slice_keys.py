@@ -1,0 +1,12 @@
+"""Identities of slice keys."""
+
+import polars as pl
+
+import plmetrics as plm
+
+
+def test_a_bar_in_a_column_is_none_of_its_identity():
+    table = pl.DataFrame({"y": [0, 1, 1], "p": [0.1, 0.8, 0.6], "a": ["u", "v", "v"], "a|5": ["k", "l", "m"]})
+    slices = {"3": {"column": "a", "top": 5, "exclude": ["u"]}, "rest": {"column": "a|5", "top": 3}}
+    found = plm.evaluate(table, label="y", models="p", metrics=["accuracy"], slices=slices).metrics
+    assert found["slice"].to_list() == ["all", "a=v", "a|5=k", "a|5=l", "a|5=m"]
