@@ -23,7 +23,6 @@ from plmetrics.catalogue.thresholds import threshold_text
 from plmetrics.core.errors import PlmetricsError
 from plmetrics.core.names import number_text
 from plmetrics.core.rowsql import compile_row
-from plmetrics.diagnostics.value_warnings import warnings_by_value
 from plmetrics.engine.streaming import SAMPLE_ROWS, sample
 from plmetrics.states.moments import about_common_centre
 from plmetrics.table.prediction_columns import PredictionColumns, score_column
@@ -61,7 +60,7 @@ def state_warnings(plan: RunPlan, aggregated: Aggregates, metrics: pl.DataFrame)
         *_far_weights(plan, aggregated.sums),
         *misleading_metrics(suite, facts, _short_queries(plan, aggregated.sums, facts)),
         *_of_treatment(plan, aggregated),
-        *warnings_by_value(suite, metrics, facts.smallest, plan.request.pairs),
+        *_by_value(suite, plan.request, facts, metrics),
     ]
 
 
@@ -85,6 +84,16 @@ def _of_treatment(plan: RunPlan, aggregated: Aggregates) -> list[str]:
     from plmetrics.diagnostics.treatment_balance import balance_warnings
 
     return balance_warnings(plan, aggregated)
+
+
+def _by_value(suite: Suite, request: Request, facts: TableFacts, metrics: pl.DataFrame) -> list[str]:
+    """Warnings by the values in the table `metrics`, if it has a basis for them."""
+    judged = (metric.chance is not None or metric.rises_with_prevalence for metric in suite.metrics)
+    if not (suite.baseline or len(suite.models) > 1 or any(judged)):
+        return []
+    from plmetrics.diagnostics.value_warnings import warnings_by_value
+
+    return warnings_by_value(suite, metrics, facts.smallest, request.pairs)
 
 
 def models_of_the_label(view: TableView) -> list[str]:

@@ -55,7 +55,7 @@ class Summary(ResultTables):
         return self.metrics.filter(pl.col("class").is_null(), slice="all")
 
     @property
-    def inflated(self) -> frozenset[str]:
+    def norms(self) -> frozenset[str]:
         """Metrics that noise makes larger, most in slices of few rows."""
         metrics = self.definitions
         return frozenset(m.text for m in metrics if m.value_kind.is_norm and m.noise != "reduced")

@@ -47,7 +47,7 @@ def caution(summary: Summary, metric: str) -> str:
 
     Slices compare where the table `metrics` says that their shares are alike.
     """
-    if metric in summary.inflated:
+    if metric in summary.norms:
         return f"noise alone makes {metric} larger in slices of fewer rows: other sizes do not compare by it"
     if metric not in summary.rising:
         return ""

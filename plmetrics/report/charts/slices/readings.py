@@ -59,7 +59,7 @@ def distances(summary: Summary, cells: pl.DataFrame, whole: pl.DataFrame) -> pl.
         .join(whole.select("metric", whole="value"), on="metric", how="left")
         .join(_tests(summary.comparisons, cells["model"][0]), on=_CELL_KEYS, how="left", nulls_equal=True)
     )
-    meant = (pl.col("std_error") > 0) & pl.col("metric").is_in(summary.inflated).not_()
+    meant = (pl.col("std_error") > 0) & pl.col("metric").is_in(summary.norms).not_()
     plain = (pl.col("value") - pl.col("whole")) / pl.when(meant).then(pl.col("std_error"))
     z = pl.coalesce("tested", plain) * pl.col("metric").replace_strict(signs, default=0)
     uncertain = (pl.col("lower") <= 0) & (pl.col("upper") >= 0)

@@ -142,7 +142,7 @@ def _cell(summary: Summary, row: dict[str, Any] | None, overall: float | None, f
 def _shade(summary: Summary, row: dict[str, Any], overall: float | None) -> str:
     """The class of a shade: better or worse by 1, 2 or 3 standard errors, of what is best at 0 by its size."""
     merit, error = MERITS.get(summary.directions.get(row["metric"], "none")), row["std_error"]
-    if overall is None or not error or merit is None or row["metric"] in summary.totals | summary.inflated:
+    if overall is None or not error or merit is None or row["metric"] in summary.totals | summary.norms:
         return ""
     away = (merit(row["value"]) - merit(overall)) / error
     steps = sum(abs(away) >= step for step in _STEPS)
