@@ -60,7 +60,7 @@ def state_warnings(plan: RunPlan, aggregated: Aggregates, metrics: pl.DataFrame)
         *_far_weights(plan, aggregated.sums),
         *misleading_metrics(suite, facts, _short_queries(plan, aggregated.sums, facts)),
         *_of_treatment(plan, aggregated),
-        *_by_value(suite, facts, metrics),
+        *_by_value(suite, plan.request, facts, metrics),
     ]
 
 
@@ -86,14 +86,14 @@ def _of_treatment(plan: RunPlan, aggregated: Aggregates) -> list[str]:
     return balance_warnings(plan, aggregated)
 
 
-def _by_value(suite: Suite, facts: TableFacts, metrics: pl.DataFrame) -> list[str]:
+def _by_value(suite: Suite, request: Request, facts: TableFacts, metrics: pl.DataFrame) -> list[str]:
     """Warnings by the values in the table `metrics`, if it has a basis for them."""
     judged = (metric.chance is not None or metric.rises_with_prevalence for metric in suite.metrics)
-    if not suite.baseline and not any(judged):
+    if not (suite.baseline or len(suite.models) > 1 or any(judged)):
         return []
     from plmetrics.diagnostics.value_warnings import warnings_by_value
 
-    return warnings_by_value(suite, metrics, facts.smallest)
+    return warnings_by_value(suite, metrics, facts.smallest, request.pairs)
 
 
 def models_of_the_label(view: TableView) -> list[str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from plmetrics.catalogue.composite_metrics import is_derived
 from plmetrics.core.names import number_text
 from plmetrics.core.results import first_rows
 from plmetrics.suite.sections.basics import BASELINE
@@ -21,12 +22,16 @@ _SIZEABLE = 100
 _FEW = 30
 """Fewer rows are no evidence without an interval."""
 _FITTED = 4.0
+_ALIKE = 0.99
+"""So large a part of another model's rows are no others to speak of."""
 
 Row = dict[str, Any]
 
 
-def warnings_by_value(suite: Suite, metrics: pl.DataFrame, smallest: float | None) -> list[str]:
-    """Warnings on values beyond noise.
+def warnings_by_value(
+    suite: Suite, metrics: pl.DataFrame, smallest: float | None, pairs: Sequence[tuple[str, str]] = ()
+) -> list[str]:
+    """Warnings on values beyond noise, and on pairs of models that are compared by values of other rows.
 
     With the rows of the smallest class, an area without an interval is noise of 1 / (2 sqrt(smallest)).
     """
@@ -38,7 +43,37 @@ def warnings_by_value(suite: Suite, metrics: pl.DataFrame, smallest: float | Non
         *_below_chance(suite, rows, smallest),
         *_worse_than_baseline(suite, rows),
         *_unlike_slices(suite, metrics),
+        *_unlike_rows(suite, rows, [*pairs, *_ratios(suite)]),
     ]
+
+
+def _ratios(suite: Suite) -> Iterator[tuple[str, str]]:
+    """Pairs of models in ratios of their values."""
+    others = {metric.other_model for metric in suite.metrics if is_derived(metric)} - {None}
+    return ((model, other) for other in sorted(filter(None, others)) for model in suite.models)
+
+
+def _unlike_rows(suite: Suite, rows: Sequence[Row], pairs: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """Warning of the pair of compared models whose rows differ most."""
+    sizes = {(row["model"], row["metric"]): row["n"] for row in rows}
+    metrics = dict.fromkeys(row["metric"] for row in rows)
+    apart: dict[tuple[str, str], tuple[int, int]] = {}
+    for model, other in pairs:
+        shared = (metric for metric in metrics if {(model, metric), (other, metric)} <= sizes.keys())
+        counts = ((sizes[model, metric], sizes[other, metric]) for metric in shared)
+        unlike = (each for each in counts if min(each) < _ALIKE * max(each))
+        if (first := next(unlike, None)) is not None:
+            apart[model, other] = first
+    if not apart:
+        return
+    (model, other), (n, of_other) = min(apart.items(), key=lambda item: min(item[1]) / max(item[1]))
+    more = f", one of {len(apart)} such pairs" if len(apart) > 1 else ""
+    what = "queries" if suite.task == "ranking" else "rows"
+    way = "; missing: drop keeps those that all models have" if suite.data.missing == "drop_per_model" else ""
+    yield (
+        f"models '{model}' and '{other}' are compared on different {what}, {n:,} and {of_other:,}{more}: "
+        f"a difference may be that of the {what}{way}"
+    )
 
 
 def coarse_p_values(suite: Suite, comparisons: pl.DataFrame) -> list[str]:

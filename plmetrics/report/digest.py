@@ -23,7 +23,7 @@ from plmetrics.report.numbers import (
 from plmetrics.report.sections.differences import leading_scale, on_all_rows, tested_p, usual_tests
 from plmetrics.report.sections.gates import CHECK_TITLES, check_texts, gate_checks
 from plmetrics.report.sections.overall import metric_label
-from plmetrics.report.sections.worst import prevalence_remark, worst_slices
+from plmetrics.report.sections.worst import caution, worst_slices
 from plmetrics.report.summary import EXPERIMENT, Summary
 
 MOST_GATES, MOST_METRICS, MOST_MODELS, MOST_CHANGES, MOST_SLICES = 20, 20, 8, 20, 10
@@ -210,7 +210,7 @@ def _worst(summary: Summary) -> Grid:
         ]
         for row in slices
     ]
-    remark = prevalence_remark(summary, metric)
+    remark = caution(summary, metric)
     return Grid(f"Worst slices by {metric}", ["slice", "model", "value", "overall", "rows"], rows, remark)
 
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from plmetrics.report.summary import Summary
 
 LONGEST = 120
+_LONGEST_TEXT = 2000
 MOST_WARNINGS = 10
 _SPECIAL = re.compile(r"[\\`*_\[\]~|$#<>&@:!(){}]|\bhttps?\b|\bwww\b")
 _ENTITIES = {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
@@ -23,15 +24,15 @@ _BREAK = "&#8203;"
 def to_markdown(summary: Summary) -> str:
     """The report in Markdown."""
     word, *checks = headline(summary)
-    blocks = [f"## {word} {escape(summary.name)}", ", ".join(checks), escape(", ".join(sizes(summary)))]
-    blocks += [escape(text) for text in [labels_text(summary)] if text]
+    blocks = [f"## {word} {escape(summary.name)}", ", ".join(checks), ", ".join(map(escape, sizes(summary)))]
+    blocks += [escape(text, _LONGEST_TEXT) for text in [labels_text(summary)] if text]
     for grid in digest(summary):
         blocks += [f"### {escape(grid.title)}", _table(grid)]
-        blocks += [escape(grid.remark)] if grid.remark else []
-    warnings = [f"- {escape(text, 2000)}" for text in warning_texts(summary, MOST_WARNINGS)]
+        blocks += [escape(grid.remark, _LONGEST_TEXT)] if grid.remark else []
+    warnings = [f"- {escape(text, _LONGEST_TEXT)}" for text in warning_texts(summary, MOST_WARNINGS)]
     blocks += ["### Warnings", "\n".join(warnings)] if warnings else []
     if summary.place is not None:
-        blocks.append(f"Run folder: {escape(summary.place, 2000)}")
+        blocks.append(f"Run folder: {escape(summary.place, _LONGEST_TEXT)}")
     return "\n\n".join(filter(None, blocks)) + "\n"
 
 

@@ -55,6 +55,12 @@ class Summary(ResultTables):
         return self.metrics.filter(pl.col("class").is_null(), slice="all")
 
     @property
+    def norms(self) -> frozenset[str]:
+        """Metrics that noise makes larger, most in slices of few rows."""
+        metrics = self.definitions
+        return frozenset(m.text for m in metrics if m.value_kind.is_norm and m.noise != "reduced")
+
+    @property
     def subject(self) -> str:
         """The word for a model: outcomes stand in the place of models in an experiment."""
         return "outcome" if EXPERIMENT in self.others else "model"

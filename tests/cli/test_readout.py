@@ -49,6 +49,16 @@ def test_a_note_of_some_slices_names_them(invoke: Any, tmp_path: Path) -> None:
     assert "\noverall: the covariate takes" in out.replace("  ", "")
 
 
+def test_a_note_of_one_of_several_arms_names_it(invoke: Any, tmp_path: Path) -> None:
+    third = TABLE.filter(variant="B").with_columns(variant=pl.lit("C"), spent=pl.col("spent") * 2)
+    known = pl.col("spent") + pl.int_range(pl.len()) % 3
+    pl.concat([TABLE, third]).with_columns(known=known).write_parquet(tmp_path / "rows.parquet")
+    options = ("--arm", "variant", "--control", "A", "--outcome", "spent", "--covariate", "known")
+    out = invoke("readout", str(tmp_path / "rows.parquet"), *options).out.replace("  ", "")
+    assert "\nB, overall: the covariate takes" in out
+    assert "\nC, overall: the covariate takes" in out
+
+
 @pytest.mark.parametrize("extra", [(), ("--unit", "user"), ("--mde", "0.1", "--no-ranks", "--level", "0.9")])
 def test_csv_and_json_hold_the_table(invoke: Any, data: str, extra: tuple[str, ...]) -> None:
     options: dict[str, Any] = {"unit": "user"} if "--unit" in extra else {}

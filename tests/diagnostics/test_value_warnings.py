@@ -112,3 +112,29 @@ def test_metrics_are_one_family_of_percentile_p_values_where_the_suite_is() -> N
     assert warnings_of(compare=compare, **options) == []
     with pytest.raises(plm.ConfigError, match="60 replicates are too coarse for 3 at once"):
         warnings_of(compare=compare | {"family": "suite"}, **options)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"compare": "good"},
+        {"gates": [{"metric": "brier", "model": "noise", "against": "good", "no_worse_than": 1}]},
+        {"metrics": ["relative(mae, to=good)"], "task": "regression"},
+    ],
+)
+def test_models_that_are_compared_on_other_rows_are_told(asked: dict[str, Any]) -> None:
+    def held(rows: int) -> pl.DataFrame:
+        return FRAME.with_columns(noise=pl.when(pl.int_range(N) < rows).then("noise"))
+
+    options: dict[str, Any] = {"label": "y", "models": ["good", "noise"], "metrics": ["brier"]} | asked
+    (text,) = warnings_of(held(1000), missing="drop_per_model", **options)
+    assert text.startswith("models 'noise' and 'good' are compared on different rows, 1,000 and 2,000: ")
+    assert text.endswith('missing="drop" keeps those that all models have')
+    assert warnings_of(held(1000), missing="drop", **options) == []
+    assert warnings_of(held(1990), missing="drop_per_model", **options) == []
+
+
+def test_models_side_by_side_may_have_other_rows() -> None:
+    frame = FRAME.with_columns(noise=pl.when(pl.col("y") == 1).then("noise"))
+    asked = {"label": "y", "models": ["good", "noise"], "metrics": ["brier"]}
+    assert warnings_of(frame, missing="drop_per_model", **asked) == []

@@ -2,6 +2,7 @@ import re
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from rich.cells import cell_len
@@ -9,6 +10,7 @@ from rich.cells import cell_len
 import plmetrics as plm
 from plmetrics.core.results import COMPARISONS_SCHEMA, GATES_SCHEMA, METRICS_SCHEMA
 from plmetrics.inference.comparisons.readings import with_readings
+from plmetrics.report.html.page import html_text
 from plmetrics.report.markdown import to_markdown
 from plmetrics.report.sections.worst import worst_slices
 from plmetrics.report.summary import Summary, summarise
@@ -103,6 +105,22 @@ def test_worst_slices_by_what_rises_with_the_prevalence(metrics: list[str], warn
     unlike = rows.filter((pl.col("g") == 0) | (pl.col("y") == 1) | (pl.int_range(pl.len()) < 8))
     if "average_precision" in metrics:
         assert words in render(summarise(plm.evaluate(unlike, **call)), 100)
+
+
+@pytest.mark.parametrize(("metric", "warned"), [("ece", True), ("ece(debias=true)", False), ("brier", False)])
+def test_slices_of_other_sizes_by_what_noise_makes_larger(metric: str, warned: bool) -> None:
+    """Small slices of a calibrated model look worse by it: they are not shaded, and the list says why."""
+    draw = np.random.default_rng(3)
+    scores = draw.random(1500)
+    rows = {"y": draw.random(1500) < scores, "p": scores, "g": np.arange(1500) ** 2 // 140625}
+    metrics = [metric] if warned else [metric, "recall"]
+    short = summarise(
+        plm.evaluate(rows, label="y", models="p", metrics=metrics, slices=["g"], uncertainty=True)
+    )
+    words = f"noise alone makes {metric} larger"
+    assert [words in text for text in (render(short, 200), to_markdown(short))] == [warned, warned]
+    page = html_text(short)
+    assert ("shades: by how many standard errors of the slice" in page) is not warned
 
 
 def test_colour_only_on_request(summary: Summary, monkeypatch: pytest.MonkeyPatch) -> None:

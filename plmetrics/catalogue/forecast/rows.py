@@ -80,7 +80,7 @@ def pinball(rows: Rows, level: float) -> pl.Expr:
 def _crosses(rows: Rows) -> pl.Expr:
     columns = [rows.part(quantile_part(level)) for level in rows.levels]
     pairs = [lower > higher for lower, higher in pairwise(columns)]
-    return pl.any_horizontal(pairs) if pairs else pl.lit(value=False) & (rows.label == rows.label)
+    return pl.any_horizontal(pairs) if pairs else rows.part(rows.parts[0]).is_null() & pl.lit(value=False)
 
 
 CROSSING = Atom("crossing", _crosses, counts=True)

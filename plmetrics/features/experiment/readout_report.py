@@ -92,14 +92,16 @@ def _of_outcome(rows: Sequence[Row], width: int, level: float, rest: str, most: 
 
 
 def _notes(rows: Sequence[Row]) -> list[str]:
-    """Notes of some lines, with their slices if not common to all."""
-    slices: dict[str, list[str]] = {}
+    """Notes of some lines, with their slices, and of several arms these, if not common to all."""
+    several = len({row["arm"] for row in rows}) > 1
+    places: dict[str, list[str]] = {}
     for row in rows:
         if row["note"]:
-            slices.setdefault(row["note"], []).append(_slice(row))
+            place = f"{row['arm']}, {_slice(row)}" if several else _slice(row)
+            places.setdefault(row["note"], []).append(place)
     return [
-        note if len(there) == len(rows) else f"{', '.join(dict.fromkeys(there))}: {note}"
-        for note, there in slices.items()
+        note if len(there) == len(rows) else f"{'; '.join(dict.fromkeys(there))}: {note}"
+        for note, there in places.items()
     ]
 
 

@@ -63,6 +63,11 @@ def _change(before: Array, after: Array) -> Array:
     return np.where(np.abs(change) <= _ROUNDING * np.maximum(np.abs(before), np.abs(after)), 0.0, change)
 
 
+def rounded_sum(parts: Array, size: float) -> Array:
+    """Sums of parts over slices of so large a size together, exactly 0 where they are those of rounding."""
+    return np.where(np.abs(parts) <= _ROUNDING * size, 0.0, parts)
+
+
 def sizes(before: SliceMeans, after: SliceMeans) -> Array:
     """Size of what each slice contributes to either mean."""
     first, second = (

@@ -18,6 +18,7 @@ from plmetrics.inference.across_runs.decomposition import (
     change_parts,
     is_incomplete,
     part_rows,
+    rounded_sum,
     sizes,
     subjects,
     without_sums,
@@ -117,7 +118,12 @@ class _ModelPair:
         mass = [self._mass(self._state(self._overall, model, "block")) for model in self._models]
         blocks = np.minimum(*(effective_blocks((each,)) for each in mass))
         listed, equal = np.ones(1, dtype=np.bool_), self._equal(self._overall)
-        differences = [*self._differences, self._difference(self._totals, blocks, listed, equal)]
+        parts_together, size = (float(self._totals[name][0][0]) for name in ("total", _SIZE))
+        totals = {
+            name: (rounded_sum(value, size), None if replicates is None else rounded_sum(replicates, size))
+            for name, (value, replicates) in self._totals.items()
+        }
+        differences = [*self._differences, self._difference(totals, blocks, listed, equal)]
         names = [self._texts[place] for place in self._listed for _ in PARTS]
         values = [self._values[place] for place in self._listed for _ in PARTS]
         parts = [*PARTS] * (len(self._listed) + 1)
@@ -126,7 +132,6 @@ class _ModelPair:
             float(value_or_nan(self._subject.class_metric, self._state(self._overall, model))[0])
             for model in self._models
         )
-        parts_together, size = (float(self._totals[name][0][0]) for name in ("total", _SIZE))
         lacking = is_incomplete(parts_together, before, after, size)
         return without_sums(rows, PARTS) if lacking else rows
 

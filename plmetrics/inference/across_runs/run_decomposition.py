@@ -21,6 +21,7 @@ from plmetrics.inference.across_runs.decomposition import (
     change_parts,
     is_incomplete,
     part_rows,
+    rounded_sum,
     sizes,
     subjects,
     without_sums,
@@ -133,7 +134,9 @@ class _RunPair:
         errors = _errors(before, after)
         occupied = (before.shares.share != 0) | (after.shares.share != 0)
         value = np.stack([within, mix, within + mix], axis=-1)
-        totals = np.array([within.sum(), mix.sum(), wholes[1].value[0] - wholes[0].value[0]])
+        size = float(sizes(before.shares, after.shares).sum())
+        parts_together = rounded_sum(np.array([within.sum(), mix.sum()]), size)
+        totals = np.append(parts_together, wholes[1].value[0] - wholes[0].value[0])
         share_errors, together = _errors_of_shares(before, after)
         errors_and_freedom = [
             (
@@ -159,9 +162,8 @@ class _RunPair:
         countable = np.isfinite([before.units, after.units]).all()
         note = self._note if countable else f"{self._note}; {KNOWN}"
         rows = part_rows(self._about, names, values, [*PARTS] * (len(names) // 3), difference, note)
-        size = float(sizes(before.shares, after.shares).sum())
         first, second = (float(whole.value[0]) for whole in wholes)
-        lacking = is_incomplete(float(totals[:2].sum()), first, second, size)
+        lacking = is_incomplete(float(parts_together.sum()), first, second, size)
         return without_sums(rows, PARTS[:2]) if lacking else rows
 
     def _wholes(self) -> Iterator[Sample]:

@@ -35,19 +35,20 @@ def worst(summary: Summary, width: int) -> list[Text]:
     remark = "worse than the model's overall value"
     if any(row["errors"] is not None for row in rows):
         remark += " by one standard error, SE, or more"
-    caution = prevalence_remark(summary, metric)
     return [
         *heading(f"Worst slices by {printable(metric)}", remark, width),
         *_lines(rows, width),
-        *remarks([caution] if caution else [], width),
+        *remarks(filter(None, [caution(summary, metric)]), width),
     ]
 
 
-def prevalence_remark(summary: Summary, metric: str) -> str:
-    """Reason against comparisons of slices by a metric dependent on the share of positives; nothing for others.
+def caution(summary: Summary, metric: str) -> str:
+    """Reason against comparisons of slices by a metric dependent on their rows or share of positives; else nothing.
 
-    They do where the table `metrics` says that their shares are alike, and by any other metric.
+    Slices compare where the table `metrics` says that their shares are alike.
     """
+    if metric in summary.norms:
+        return f"noise alone makes {metric} larger in slices of fewer rows: other sizes do not compare by it"
     if metric not in summary.rising:
         return ""
     shares = summary.metrics.filter(

@@ -110,6 +110,18 @@ def test_metrics_that_need_no_label_count_all_rows(task: str, missing: str) -> N
     assert_frame_equal(late.drop("labelled", strict=False), filled)
 
 
+@pytest.mark.parametrize(
+    "model", [{"mean": "p", "sd": "q"}, {"quantiles": {0.9: "q"}}, {"members": ["p", "q"]}]
+)
+def test_crossing_quantiles_need_no_label_where_there_is_no_pair(model: dict[str, Any]) -> None:
+    asked = arguments("quantile", models={"m": model}, metrics=["crossing_rate", "labelled"])
+    found = plm.evaluate(prepared("quantile"), labels=True, missing="drop", **asked).metrics
+    rates = found.filter(metric="crossing_rate")
+    assert rates["status"].unique().to_list() == ["ok"]
+    assert rates["value"].unique().to_list() == [0.0]
+    assert rates["n"].to_list() == found.filter(metric="labelled")["n"].to_list()
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("weight", [None, "w"])
 @pytest.mark.parametrize("missing", MISSING)

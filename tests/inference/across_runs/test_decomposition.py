@@ -261,3 +261,27 @@ def test_units_behind_shares_of_weighted_rows() -> None:
         Side("", pl.DataFrame(), None, units=50_000, groups=1000), blocks, unit_weight=False
     )
     assert found == pytest.approx(weight.sum() ** 2 / (weight**2).sum(), rel=0.15)
+
+
+def test_shares_that_move_nothing_add_up_to_nothing() -> None:
+    """Whatever rounding says of weights whose sums differ: every row has a label, and so has every slice."""
+    frame = table(3, [0.5, 0.3, 0.2])
+    held = frame.with_columns(b=pl.when(pl.int_range(pl.len()) % 7 == 0).then(None).otherwise("b"))
+    asked = {
+        "label": "label",
+        "weight": "weight",
+        "metrics": ["labelled"],
+        "labels": True,
+        "slices": ["region"],
+        "missing": "drop_per_model",
+        "uncertainty": {"replicates": 50},
+    }
+    first = plm.evaluate(held, models=["a", "b"], compare={"baseline": "a", "decompose": "region"}, **asked)
+    run = {"run": first, "decompose": "region"}
+    second = plm.evaluate(held.head(150), models=["a", "b"], compare=run, **asked)
+    for result, contrast in ((first, "model"), (second, "run")):
+        rows = result.decomposition.filter(slice="all", contrast=contrast)
+        assert rows["value"].to_list() == [0.0] * rows.height
+        assert rows.height >= 3
+    (mix,) = first.decomposition.filter(slice="all", part="mix").select("lower", "upper").rows()
+    assert mix == (0.0, 0.0)

@@ -86,6 +86,24 @@ def test_further_tests_stand_on_the_page(result: plm.Result, page: Page) -> None
             )
 
 
+def test_parts_of_a_difference_of_models_stand_with_it() -> None:
+    compared = plm.evaluate(
+        table(),
+        label="y",
+        models=["a", "b"],
+        metrics=["brier"],
+        slices=["g"],
+        compare={"baseline": "a", "decompose": "g"},
+    )
+    text = html_text(summarise(compared))
+    assert "Against the reference run</h2>" not in text
+    assert (
+        text.index("Differences of models</h2>")
+        < text.index("Parts of the change")
+        < text.index("Slices</h2>")
+    )
+
+
 def test_models_are_compared_by_metrics_across_slices_too(result: plm.Result, page: Page) -> None:
     cells = {row[0][0]: row for row in page.tables["b against a"][1:]}
     row = result.comparisons.filter(metric="disparity(recall, by=g)", contrast="model").row(0, named=True)

@@ -49,7 +49,8 @@ def distances(summary: Summary, cells: pl.DataFrame, whole: pl.DataFrame) -> pl.
     """`z` by slice and metric of one model: below `CERTAIN` where the interval of the difference holds 0.
 
     The difference is that of the table `comparisons` to the rest or to all rows; without one it is taken to the value
-    of all rows, `whole`, and the slice's own error stands for that of the difference.
+    of all rows, `whole`, and the slice's own error stands for that of the difference; noise that depends on the
+    number of rows leaves that without meaning.
     """
     directions = {"higher": 1, "lower": -1}
     signs = {metric: directions.get(way, 0) for metric, way in summary.directions.items()}
@@ -58,7 +59,8 @@ def distances(summary: Summary, cells: pl.DataFrame, whole: pl.DataFrame) -> pl.
         .join(whole.select("metric", whole="value"), on="metric", how="left")
         .join(_tests(summary.comparisons, cells["model"][0]), on=_CELL_KEYS, how="left", nulls_equal=True)
     )
-    plain = (pl.col("value") - pl.col("whole")) / pl.when(pl.col("std_error") > 0).then(pl.col("std_error"))
+    meant = (pl.col("std_error") > 0) & pl.col("metric").is_in(summary.norms).not_()
+    plain = (pl.col("value") - pl.col("whole")) / pl.when(meant).then(pl.col("std_error"))
     z = pl.coalesce("tested", plain) * pl.col("metric").replace_strict(signs, default=0)
     uncertain = (pl.col("lower") <= 0) & (pl.col("upper") >= 0)
     below = CERTAIN * 0.99

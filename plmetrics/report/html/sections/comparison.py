@@ -35,19 +35,22 @@ _PARTS = ("model", "baseline", "metric", "slice", "part", "value", "bound", "sam
 
 def changes(summary: Summary) -> PageSection:
     """Changes against an earlier run."""
-    parts = shown_table("Parts of the change", "decomposition", summary.decomposition, _PARTS, summary.level)
-    return PageSection(
-        "Against the reference run", [*_tables(summary, "run"), *([] if parts is None else [parts])]
-    )
+    return PageSection("Against the reference run", [*_tables(summary, "run"), *_parts(summary, "run")])
 
 
 def differences(summary: Summary, gallery: Gallery) -> PageSection:
     """Differences of models from the baseline."""
-    tables = [*_tables(summary, "model"), *_further_tests(summary)]
+    tables = [*_tables(summary, "model"), *_further_tests(summary), *_parts(summary, "model")]
     return PageSection(
         "Differences of models",
         [*gallery.pictures("differences", "critical_difference"), *tables] if tables else [],
     )
+
+
+def _parts(summary: Summary, contrast: str) -> list[Table]:
+    frame = summary.decomposition.filter(contrast=contrast)
+    table = shown_table("Parts of the change", "decomposition", frame, _PARTS, summary.level)
+    return [] if table is None else [table]
 
 
 def _further_tests(summary: Summary) -> list[Table]:

@@ -20,7 +20,7 @@ from plmetrics.report.html.blocks import (
 )
 from plmetrics.report.leaderboard import MERITS, primary_metric, ranked_models
 from plmetrics.report.numbers import omission, plural, row_estimate
-from plmetrics.report.sections.worst import distance_to_overall, prevalence_remark, worst_slices
+from plmetrics.report.sections.worst import caution, distance_to_overall, worst_slices
 
 if TYPE_CHECKING:
     from plmetrics.report.html.blocks import Block
@@ -73,7 +73,7 @@ def _worst(summary: Summary) -> list[Block]:
     if not cells:
         return []
     columns = ["slice", "model", metric, "to overall", "rows"]
-    notes = [*footnotes.lines, *filter(None, [prevalence_remark(summary, metric)])]
+    notes = [*footnotes.lines, *filter(None, [caution(summary, metric)])]
     return [Table(f"Worst slices by {metric}", columns, cells, notes)]
 
 
@@ -142,7 +142,7 @@ def _cell(summary: Summary, row: dict[str, Any] | None, overall: float | None, f
 def _shade(summary: Summary, row: dict[str, Any], overall: float | None) -> str:
     """The class of a shade: better or worse by 1, 2 or 3 standard errors, of what is best at 0 by its size."""
     merit, error = MERITS.get(summary.directions.get(row["metric"], "none")), row["std_error"]
-    if overall is None or not error or merit is None or row["metric"] in summary.totals:
+    if overall is None or not error or merit is None or row["metric"] in summary.totals | summary.norms:
         return ""
     away = (merit(row["value"]) - merit(overall)) / error
     steps = sum(abs(away) >= step for step in _STEPS)
