@@ -18,10 +18,7 @@ FRAME = pl.DataFrame(
 )
 
 
-@pytest.fixture(autouse=True)
-def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("root")
 
 
 def damage(path: str, old: bytes, new: bytes) -> None:

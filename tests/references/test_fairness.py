@@ -141,10 +141,17 @@ def test_same_as_fairlearn(weight: str | None, threshold: float) -> None:
         "sample_weight": frame["w"].to_numpy() if weight else None,
     }
     names = [f"{name}_{form}" for name in sorted(RATIOS) for form in ("difference", "ratio")]
-    for name, method in itertools.product(names, ("between_groups", "to_overall")):
-        text = f"{name}(by=group, method={method}, threshold={threshold})"
-        expected = getattr(fairlearn, name)(**given, method=method)
-        assert found(frame, text, weight=weight)["value"] == pytest.approx(expected, rel=1e-12)
+    expected = {
+        f"{name}(by=group, method={method}, threshold={threshold})": getattr(fairlearn, name)(
+            **given, method=method
+        )
+        for name, method in itertools.product(names, ("between_groups", "to_overall"))
+    }
+    found = plm.evaluate(
+        frame, label="y", models="p", weight=weight, slices=["group"], metrics=list(expected)
+    ).metrics
+    assert found.select("slice_set", "slice").unique().rows() == [("group", "all")]
+    assert found["value"].to_list() == pytest.approx(list(expected.values()), rel=1e-12)
 
 
 @pytest.mark.parametrize(

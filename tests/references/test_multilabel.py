@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import warnings
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -54,7 +55,18 @@ def score_of(rows: pl.DataFrame) -> Any:
     return rows.select(f"p_{name}" for name in CLASSES).to_numpy()
 
 
-def expected_values(rows: pl.DataFrame, weight: Any, threshold: float = 0.5) -> dict[str, float]:
+@cache
+def row_areas() -> list[float]:
+    """The area of each row of the table with classes and without."""
+    rows = table()
+    pairs = zip(truth_of(rows), score_of(rows), strict=True)
+    return [sk.roc_auc_score(y, s) for y, s in pairs if y.any() and not y.all()]
+
+
+@cache
+def expected_values(*, weighted: bool, threshold: float = 0.5) -> dict[str, float]:
+    rows = table()
+    weight = rows["w"].to_numpy() if weighted else None
     y, s = truth_of(rows), score_of(rows)
     p = (s >= threshold).astype(int)
     more: dict[str, Any] = {"sample_weight": weight}
@@ -80,8 +92,7 @@ def expected_values(rows: pl.DataFrame, weight: Any, threshold: float = 0.5) -> 
         out[f"average_precision{text}"] = sk.average_precision_score(y, s, average=average, **more)
     w = np.ones(len(y)) if weight is None else weight
     mixed, some = (y.any(axis=1) & ~y.all(axis=1), y.any(axis=1))
-    areas = [sk.roc_auc_score(*pair) for pair in zip(y[mixed], s[mixed], strict=True)]
-    out["roc_auc(average=samples)"] = np.average(areas, weights=w[mixed])
+    out["roc_auc(average=samples)"] = np.average(row_areas(), weights=w[mixed])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         precision = sk.average_precision_score(y, s, average="samples", **more)
@@ -99,7 +110,7 @@ def evaluated(rows: Any, metrics: Any, **more: Any) -> pl.DataFrame:
 @pytest.mark.parametrize("threshold", [0.5, 0.3])
 def test_values_are_those_of_scikit_learn(weight: str | None, threshold: float) -> None:
     rows = table()
-    expected = expected_values(rows, None if weight is None else rows["w"].to_numpy(), threshold)
+    expected = expected_values(weighted=weight is not None, threshold=threshold)
     found = evaluated(rows, expected, weight=weight)
     assert dict(found.select("metric", "value").rows()) == pytest.approx(expected, rel=1e-12)
 
@@ -109,9 +120,7 @@ def test_values_are_those_of_scikit_learn(weight: str | None, threshold: float) 
 def test_weighted_values_stand_beside_those_without_weights(memory: str | None) -> None:
     """Also at thresholds that a rule chooses, which heeds the weights of each."""
     rows = table().with_columns(tags=lists(table().select(f"y_{name}" for name in CLASSES), "tags", 1.0))
-    expected = {
-        name: expected_values(rows, weight) for name, weight in (("m", None), ("m_w", rows["w"].to_numpy()))
-    }
+    expected = {name: expected_values(weighted=name == "m_w") for name in ("m", "m_w")}
     more: dict[str, Any] = {"weight": [None, "w"], "memory": memory}
     found = plm.evaluate(rows, **ROLES, metrics=list(expected["m"]), **more).metrics
     for name, values in expected.items():

@@ -38,6 +38,9 @@ SUITE: dict[str, Any] = {
     "gates": [{"metric": "roc_auc", "at_least": 0.75}],
 }
 
+FILES: dict[str, Any] = {"metrics": ["brier"], "gates": None, "slices": None}
+"""Changes to the suite where files are looked at, not numbers."""
+
 
 def day(number: int) -> str:
     """The name of a day, counted from the first."""

@@ -9,12 +9,6 @@ from plmetrics.table.files import Complaints, SourceFile, kind_of, list_files, s
 ENDINGS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv"}
 
 
-@pytest.fixture
-def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def make(root: Path, *names: str) -> None:
     for name in names:
         path = root / name

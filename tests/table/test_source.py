@@ -19,12 +19,6 @@ KINDS = {"arrow": "ipc", "csv.gz": "csv"}
 ROWS = pl.DataFrame({"y": [0, 1, 1, 0, 1], "s": [0.1, 0.9, 0.8, 0.3, 0.5], "id": [10, 11, 12, 13, 14]})
 
 
-@pytest.fixture
-def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def write(path: Path, frame: pl.DataFrame) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     writers = {".csv": frame.write_csv, ".arrow": frame.write_ipc, ".ndjson": frame.write_ndjson}

@@ -44,7 +44,11 @@ def missing(nights: Nights, moment: str) -> list[bool]:
 def unlabelled(nights: Nights, monkeypatch: pytest.MonkeyPatch) -> Nights:
     monkeypatch.setattr(night, "datetime", Clock)
     nights.write_suite(
-        labels={"mature_after": "7d"}, compare={"run": {"window": "9d"}}, keep={"states": "9d"}
+        metrics=["roc_auc"],
+        slices=None,
+        labels={"mature_after": "7d"},
+        compare={"run": {"window": "9d"}},
+        keep={"states": "9d"},
     )
     for number in range(4):
         write(nights, number, labels=False)

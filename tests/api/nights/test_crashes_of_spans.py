@@ -18,7 +18,7 @@ import pytest
 from conftest import THOROUGH
 from polars.testing import assert_frame_equal
 from suites.faults import Crash, age, crash_at_each_call
-from suites.nights import Nights, day, nights, rows
+from suites.nights import FILES, Nights, day, nights, rows
 
 import plmetrics as plm
 from plmetrics.api.nights.backfill import backfill
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["nights"]
 
 DAYS = 3
-STATES = {"metrics": ["brier"], "gates": None, "slices": None, "keep": {"states": "9d"}}
+STATES = {**FILES, "keep": {"states": "9d"}}
 WINDOWS = {**STATES, "compare": {"run": {"window": "2d"}}}
 
 

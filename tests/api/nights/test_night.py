@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
-from suites.nights import Nights, day, nights, rows
+from suites.nights import FILES, Nights, day, nights, rows
 
 import plmetrics as plm
 from plmetrics.api.nights.acceptance import accept
@@ -191,7 +191,9 @@ def earlier(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Any], Path]:
         growing = Nights(tmp_path_factory.mktemp("earlier"))
         read = json.loads(reference)
         sections = {"compare": {"run": read}, "drift": {"reference": read}, "keep": {"states": "9d"}}
-        growing.write_suite(**sections, uncertainty={"replicates": 10})
+        gates = [{"metric": "brier", "at_most": 0.9}]
+        few = {"models": ["old"], "gates": gates, "uncertainty": {"replicates": 10}}
+        growing.write_suite(**{**FILES, **sections, **few})
         for number in range(3):
             growing.write(number)
         for number in range(2):
@@ -417,8 +419,8 @@ def test_a_long_history_is_not_read(
     nights: Nights, sections: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A night reads as many manifests after a hundred earlier results as after ten."""
-    gate = {"metric": "roc_auc", "at_least": 0.1, "consecutive": 2}
-    nights.write_suite(**sections, keep={"states": "99d"}, gates=[gate])
+    gate = {"metric": "brier", "at_most": 0.9, "consecutive": 2}
+    nights.write_suite(**{**FILES, **sections, "keep": {"states": "99d"}, "gates": [gate]})
     for number in range(9):
         nights.run(number)
     first = nights.current(0)

@@ -22,12 +22,12 @@ SUITE: dict[str, Any] = {
     "name": "nightly",
     "data": {"path": "now"},
     "columns": {"label": "y", "weight": "w"},
-    "models": {"m": "p", "k": "q"},
+    "models": {"m": "p"},
     "metrics": ["accuracy"],
     "slices": {name: SLICES[name] for name in ("region", "tags")},
     "drift": {
         "state": "before.state",
-        "columns": ["age", "visits", "city", "day"],
+        "columns": ["age", "city"],
         "measures": ALL,
         "slices": "all",
         "gates": GATES,
@@ -35,16 +35,28 @@ SUITE: dict[str, Any] = {
 }
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A suite, its table in three files, and a state of its reference."""
-    (tmp_path / "now").mkdir()
+    folder = tmp_path_factory.mktemp("made")
+    (folder / "now").mkdir()
     for number, part in enumerate(parts_of(CURRENT, 3)):
-        part.write_parquet(tmp_path / "now" / f"{number}.parquet")
-    REFERENCE.write_parquet(tmp_path / "before.parquet")
-    rewrite(tmp_path)
-    state(tmp_path, "before.parquet", "before.state")
-    return tmp_path
+        part.write_parquet(folder / "now" / f"{number}.parquet")
+    REFERENCE.write_parquet(folder / "before.parquet")
+    rewrite(folder)
+    state(folder, "before.parquet", "before.state")
+    return folder
+
+
+@pytest.fixture
+def folder(made: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+
+
+@pytest.fixture(scope="module")
+def expected(made: Path) -> plm.Result:
+    """The result of one run over all rows."""
+    return plm.run(made / "suite.yaml")
 
 
 def rewrite(folder: Path, drift: dict[str, Any] | None = None, **changes: Any) -> Path:
@@ -74,16 +86,23 @@ def assert_same(found: plm.Result, expected: plm.Result) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("most", "columns"), [(None, {"weight": "w"}), (8, {}), (None, {"unit": "day"}), (8, {"unit": "day"})]
+    ("most", "columns", "other"),
+    [
+        (None, {"weight": "w"}, "day"),
+        (8, {}, "city"),
+        (None, {"unit": "day"}, "city"),
+        (8, {"unit": "day"}, "visits"),
+    ],
 )
 def test_merged_states_are_compared_as_their_rows(
-    monkeypatch: pytest.MonkeyPatch, folder: Path, most: int | None, columns: dict[str, str]
+    monkeypatch: pytest.MonkeyPatch, folder: Path, most: int | None, columns: dict[str, str], other: str
 ) -> None:
     """By value to the last bit where rows have whole weights; by bin as well but for the sums within bins."""
     if most is not None:
         monkeypatch.setattr(window_counts, "MOST_VALUES", most)
     kinds = SLICES if THOROUGH else {name: SLICES[name] for name in ("both", "kinds", "tags")}
-    suite = rewrite(folder, columns={"label": "y", **columns}, slices=kinds)
+    compared = ["age", "visits", "city", "day"] if THOROUGH else ["age", other]
+    suite = rewrite(folder, {"columns": compared}, columns={"label": "y", **columns}, slices=kinds)
     state(folder, "before.parquet", "before.state")
     expected, found = plm.run(suite), merged(folder, 2, 0, 1)
     assert (expected.drift["bound"].null_count() == expected.drift.height) == (most is None)
@@ -98,6 +117,7 @@ def test_merged_states_are_compared_as_their_rows(
 def test_distances_of_merged_states_are_those_of_scipy(folder: Path) -> None:
     suite = {
         "columns": {"label": "y"},
+        "models": {"m": "p", "k": "q"},
         "slices": {},
         "drift": {"state": "before.state", "columns": ["visits"]},
     }
@@ -115,10 +135,9 @@ def test_distances_of_merged_states_are_those_of_scipy(folder: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("on", "metric"), [("inline", "roc_auc"), ("processes:2", "accuracy")])
-def test_a_runner_judges_drift_as_a_run(folder: Path, on: str, metric: str) -> None:
+def test_a_runner_judges_drift_as_a_run(folder: Path, expected: plm.Result, on: str, metric: str) -> None:
     """Also where units share constants, such as the grid of scores."""
     rewrite(folder, metrics=[metric])
-    expected = plm.run(folder / "suite.yaml")
     found = plm.run(folder / "suite.yaml", on=on)
     assert_same(found, expected)
     assert found.folder is not None
@@ -204,9 +223,8 @@ def test_a_merge_without_its_reference_goes_on_and_passes_no_gate(
 
 @pytest.mark.slow
 def test_a_state_names_its_reference_wherever_it_is_merged(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, expected: plm.Result, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    expected = plm.run(folder / "suite.yaml")
     merged(folder, 0, 1, 2)
     elsewhere = folder / "elsewhere"
     elsewhere.mkdir()
@@ -220,11 +238,10 @@ def test_a_state_names_its_reference_wherever_it_is_merged(
 
 
 @pytest.mark.slow
-def test_a_path_with_a_variable(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_path_with_a_variable(folder: Path, expected: plm.Result, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its value is neither in a plan nor in a state, so that a merge does not know it."""
     monkeypatch.setenv("DAY", "before")
     suite = rewrite(folder, {"state": "${DAY}.state"})
-    expected = plm.run(suite)
     assert_same(plm.run(suite, on="inline"), expected)
     units(suite, plan=folder / "units.plan")
     assert "before.state" not in (folder / "units.plan").read_text()

@@ -26,7 +26,7 @@ SUITES: dict[str, dict[str, Any]] = {
         "calibrate": {"method": "platt", "fit_on": FIT},
     },
     "binary": {
-        **EACH,
+        "models": {"a": "a"},
         "metrics": ["roc_auc", "brier", "log_loss", "recall(threshold=max(f1))"],
         "calibrate": [
             {"method": name, "fit_on": FIT} for name in ("platt", "isotonic", "temperature", "beta")
@@ -47,7 +47,12 @@ SUITES: dict[str, dict[str, Any]] = {
             {"method": name, "fit_on": FIT} for name in ("temperature", "vector", "dirichlet", "isotonic")
         ],
     },
-    "regression": {**EACH, "task": "regression", "columns": {"label": "amount"}, "metrics": ["mae", "r2"]},
+    "regression": {
+        "models": {"a": "a"},
+        "task": "regression",
+        "columns": {"label": "amount"},
+        "metrics": ["mae", "r2"],
+    },
     "quantile": {
         "task": "quantile",
         "columns": {"label": "amount"},
@@ -121,7 +126,12 @@ def test_merged_states_have_the_models_of_the_state_whose_constants_they_share(t
     """A curve and a rate of the first days, judged on others: scikit-learn's, in a merge of merges."""
     rows = table()
     fitted, other = rows.filter(pl.col("day") <= 1), rows.filter(pl.col("day") >= 2)
-    suite = {**SUITES["binary"], "metrics": ["brier"], "calibrate": {"method": "isotonic", "fit_on": FIT}}
+    suite = {
+        **SUITES["binary"],
+        **EACH,
+        "metrics": ["brier"],
+        "calibrate": {"method": "isotonic", "fit_on": FIT},
+    }
     file = write(tmp_path, rows, {**suite, "uncertainty": None, "reproducible": False})
     first = plm.state(
         file, tmp_path / "0.state", set={"data.path": ["rows/0.parquet", "rows/1.parquet", "rows/2.parquet"]}

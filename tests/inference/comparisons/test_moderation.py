@@ -16,7 +16,7 @@ from plmetrics.inference.comparisons.moderation import SampleErrors, widen
 from plmetrics.inference.estimate import Estimate
 
 SIZES = (10, 10, 15, 20, 20, 30, 40, 50, 80, 100, 150, 200, 1000)
-TABLES = 600 if THOROUGH else 60
+TABLES = 600 if THOROUGH else 30
 NAMES = ("brier", "log_loss", "average_precision", "roc_auc", "f1", "accuracy")
 
 

@@ -32,9 +32,13 @@ def curves(table, **arguments):
     ).curves
 
 
-def drawn_curves(y, p, x):
+def drawn_curves(y, p):
     """Recall by false positive rate, precision by recall and recall by share called, between points on lines."""
     fpr, recall, _ = roc_curve(y, p, drop_intermediate=False)
+    return lambda x: at_points(y, fpr, recall, x)
+
+
+def at_points(y, fpr, recall, x):
     positives, negatives = y.sum(), (~y).sum()
     first = np.unique(recall, return_index=True)[1]
     last = np.append(first[1:], len(recall)) - 1
@@ -49,37 +53,46 @@ def drawn_curves(y, p, x):
     return {"roc": np.interp(x["roc"], fpr, recall), "pr": precision, "gain": gain, "lift": lift}
 
 
-def bootstrap_widths(table, x, draws, seed=0):
+def bootstrap_widths(table, places, draws, seed=0):
+    """Widths of the bands of each curve, at several sets of places."""
     rng = np.random.default_rng(seed)
     y, p = table["y"].to_numpy(), table["p"].to_numpy()
-    rows = [np.arange(len(y))[:, None]]
-    if "u" in table.columns:
-        rows = [np.flatnonzero(table["u"].to_numpy() == unit) for unit in table["u"].unique()]
-    else:
-        rows = list(np.arange(len(y))[:, None])
-    by_curve = {name: [] for name in CURVES}
+    clustered = "u" in table.columns
+    units = table["u"].to_numpy() if clustered else np.arange(len(y))
+    rows = [np.flatnonzero(units == unit) for unit in np.unique(units)] if clustered else units
+    drawn = [{name: [] for name in CURVES} for _ in places]
     for _ in range(draws):
-        index = np.concatenate([rows[unit] for unit in rng.integers(0, len(rows), len(rows))])
-        for name, values in drawn_curves(y[index], p[index], x).items():
-            by_curve[name].append(values)
-    return {name: np.diff(np.quantile(v, [0.025, 0.975], axis=0), axis=0)[0] for name, v in by_curve.items()}
+        index = rng.integers(0, len(rows), len(rows))
+        index = np.concatenate([rows[unit] for unit in index]) if clustered else index
+        curves_at = drawn_curves(y[index], p[index])
+        for by_curve, x in zip(drawn, places, strict=True):
+            for name, values in curves_at(x).items():
+                by_curve[name].append(values)
+    return [
+        {name: np.diff(np.quantile(v, [0.025, 0.975], axis=0), axis=0)[0] for name, v in by_curve.items()}
+        for by_curve in drawn
+    ]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("exact", [None, False], ids=["rows", "grid"])
 @pytest.mark.parametrize("clusters", [None, 300], ids=["rows", "clusters"])
-def test_widths_are_those_of_a_bootstrap(clusters, exact):
+def test_widths_are_those_of_a_bootstrap(clusters):
+    """In order and on a grid."""
     table = sample(3_000, seed=1, clusters=clusters)
-    found = curves(table, exact=exact, **({} if clusters is None else {"unit": "u"}))
-    inner = found.filter(pl.col("x").is_between(0.05, 0.95))
-    x = {name: inner.filter(curve=name)["x"].to_numpy() for name in CURVES}
-    for name, expected in bootstrap_widths(table, x, draws=600).items():
-        own = inner.filter(curve=name)
-        width = (own["upper"] - own["lower"]).to_numpy()
-        assert width.mean() == pytest.approx(expected.mean(), rel=0.05), name
-        wide = expected > 0.3 * expected.mean()
-        assert np.median(width[wide] / expected[wide]) == pytest.approx(1.0, abs=0.05), name
-        assert (own["lower"] <= own["upper"]).all()
+    asked = {} if clusters is None else {"unit": "u"}
+    found = [
+        curves(table, exact=exact, **asked).filter(pl.col("x").is_between(0.05, 0.95))
+        for exact in (None, False)
+    ]
+    places = [{name: inner.filter(curve=name)["x"].to_numpy() for name in CURVES} for inner in found]
+    for inner, widths in zip(found, bootstrap_widths(table, places, draws=600), strict=True):
+        for name, expected in widths.items():
+            own = inner.filter(curve=name)
+            width = (own["upper"] - own["lower"]).to_numpy()
+            assert width.mean() == pytest.approx(expected.mean(), rel=0.05), name
+            wide = expected > 0.3 * expected.mean()
+            assert np.median(width[wide] / expected[wide]) == pytest.approx(1.0, abs=0.05), name
+            assert (own["lower"] <= own["upper"]).all()
 
 
 def test_a_band_leaves_the_points_as_they_are():

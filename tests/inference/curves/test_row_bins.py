@@ -68,7 +68,7 @@ def attributes(rng: np.random.Generator, rows: int) -> dict[str, pl.Series]:
 
 HARD = {name: {"prediction": name} for name in "ab"}
 TASKS: dict[str, tuple[Any, dict[str, Any], list[str]]] = {
-    "regression": (regression, {"metrics": ["mae"]}, RESIDUALS),
+    "regression": (regression, {"metrics": ["mae"], "models": ["a"]}, RESIDUALS),
     "multiclass": (classes, {"metrics": ["accuracy"], "models": HARD}, ["confusion"]),
     "uplift": (effects, {"metrics": ["ate"], "treatment": "t"}, ["effect_calibration"]),
 }
@@ -186,7 +186,9 @@ def test_rows_are_in_the_slice_of_each_tag_and_drop_out_for_one_model_alone() ->
     )
     curves = [{"curve": name, "slices": ["tags"]} for name in ("conditional_label", "residual_histogram")]
     found = plm.evaluate(
-        rows, **asked("regression", slices={"tags": "tags"}, curves=curves, missing="drop_per_model")
+        rows,
+        **asked("regression", models=["a", "b"], slices={"tags": "tags"}, curves=curves),
+        missing="drop_per_model",
     ).curves
     for model in "ab":
         for text, part in (("all", rows), ("tags=m", rows.filter(pl.col("tags").list.contains("m")))):

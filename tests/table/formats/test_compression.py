@@ -13,10 +13,7 @@ from plmetrics.table.opening import open_source
 ROWS = pl.DataFrame({"y": [0, 1, 1] * 50, "s": [0.1, 0.9, 0.5] * 50, "g": ["a", "b", None] * 50})
 
 
-@pytest.fixture(autouse=True)
-def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("root")
 
 
 def compressed(name: str) -> bytes:

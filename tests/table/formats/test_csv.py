@@ -14,12 +14,6 @@ SAME_COLUMNS = "\n    all CSV files of a table need the same columns"
 HEADER = "\n    the first line must name the columns"
 
 
-@pytest.fixture
-def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def write(**texts: str | bytes) -> None:
     for name, text in texts.items():
         Path(f"{name}.csv").write_bytes(text if isinstance(text, bytes) else text.encode())

@@ -25,10 +25,7 @@ ROWS = pl.DataFrame({"y": [0, 1, 1], "s": [0.1, 0.9, 0.5], "g": ["a", None, "b/ 
 DAYS = ROWS.with_columns(d=pl.Series([date(2026, 1, 1), date(2026, 1, 2), None]))
 
 
-@pytest.fixture(autouse=True)
-def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("root")
 
 
 def write(frame: pl.DataFrame, **keywords: Any) -> DeltaTable:

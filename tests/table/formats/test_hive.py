@@ -9,12 +9,6 @@ from plmetrics.core.errors import DataError
 from plmetrics.table.opening import open_source
 
 
-@pytest.fixture
-def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def write(name: str, frame: pl.DataFrame) -> None:
     path = Path(name)
     path.parent.mkdir(parents=True, exist_ok=True)

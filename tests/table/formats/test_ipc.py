@@ -1,5 +1,4 @@
 import warnings
-from pathlib import Path
 
 import polars as pl
 import pyarrow as pa
@@ -15,10 +14,7 @@ UPSTREAM = "\n    the program that writes it may have stopped halfway; write it 
 ONE_SCHEMA = "\n    all Arrow files of a table need the same columns with the same types; parquet files may differ more"
 
 
-@pytest.fixture(autouse=True)
-def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("root")
 
 
 def refused(data: str = "*.arrow") -> str:

@@ -12,10 +12,7 @@ OBJECT = "every line must hold one JSON object"
 ONE_WAY = "write the column in one way in all rows, or convert the table to parquet: it states its types"
 
 
-@pytest.fixture(autouse=True)
-def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("root")
 
 
 def write(**texts: str | bytes) -> None:

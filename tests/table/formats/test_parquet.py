@@ -12,12 +12,6 @@ HALFWAY = "\n    the program that writes it may have stopped halfway; write it a
 ONE_TYPE = "\n    write the column with one type in all files"
 
 
-@pytest.fixture
-def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def write(name: str, **columns: object) -> None:
     pl.DataFrame(columns).write_parquet(name)
 
