@@ -290,6 +290,21 @@ def largest(x: Operand) -> Operand:
     return x.largest() if isinstance(x, Along) else np.max(x, axis=-1, initial=-np.inf)
 
 
+def compress(mask: Operand, *values: Operand) -> tuple[Operand, ...]:
+    """Values at the points of a mask, a segment for each slice and leading position with some. Pieces stay as they are.
+
+    >>> (chosen,) = compress(np.array([[True, False], [False, False], [True, True]]), np.array([1.0, 2.0]))
+    >>> chosen.values, chosen.offsets
+    (array([1., 1., 2.]), array([0, 1, 3]))
+    """
+    if isinstance(mask, Pieces):
+        return values
+    sizes = np.ravel(total(where(mask, 1, 0)))
+    offsets = np.append(0, np.cumsum(sizes[sizes > 0])).astype(np.int64)
+    flags, *arrays = (part.values if isinstance(part, Segments) else part for part in (mask, *values))
+    return tuple(Segments(np.broadcast_to(array, flags.shape)[flags], offsets) for array in arrays)
+
+
 def broadcast(totals: Operand, points: Operand) -> Operand:
     """Broadcast one value per slice to each of its points."""
     if isinstance(points, pl.Expr):

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _COX = "Cox (1958), Two further applications of a model for binary regression, Biometrika 45(3/4)"
 _STEPS = 100
+_FEW = 0.5
 _SETTLED = 1e-8
 """Newton's error after a step is about the square of the step."""
 _MAX_SLOPE = 2.0
@@ -132,7 +133,7 @@ def _level(state: Any) -> Any:
     mass = state.positive + state.negative
     level, _ = _discriminant(state, odds, 1.0)
     for _ in range(_STEPS):
-        short, curved = _shortfall(state, mass, ops.broadcast(level, mass) + odds)
+        short, curved = _shortfall(state.positive, state.negative, ops.broadcast(level, mass) + odds)
         step = ops.ratio(ops.total(short), ops.total(curved))
         level = level + step * _damping(np.abs(step))
         if not np.any(np.abs(step) > _SETTLED):
@@ -150,18 +151,35 @@ def _joint_fit(state: Any) -> tuple[Any, Any]:
     fits = ~_is_separable(state, odds)
     centre = ops.ratio(ops.total(mass * odds), ops.total(mass))
     odds = odds - ops.broadcast(centre, mass)
-    reach = ops.largest(ops.where(mass > 0, ops.absolute(odds), 0.0))
-    level, slope = (np.where(fits, start, 0.0) for start in _discriminant(state, odds, None))
-    for _ in range(_STEPS):
-        steps = _newton(state, mass, odds, level, slope)
-        change = np.where(fits, np.abs(steps[0]) + np.abs(steps[1]) * reach, 0.0)
-        damping = np.where(fits, _damping(change), 0.0)
-        level, slope = level + damping * steps[0], slope + damping * steps[1]
-        if not np.any(change > _SETTLED):
-            break
-    settled = fits & (change <= _SETTLED)
-    slope = np.where(settled, slope, np.nan)
+    start = np.stack(_discriminant(state, odds, None))[:, fits]
+    points = ops.compress((mass > 0) & ops.broadcast(fits, mass), state.positive, state.negative, odds)
+    line = np.full((2, *np.shape(fits)), np.nan)
+    line[:, fits] = _settle(points, start)
+    level, slope = line
     return level - slope * centre, slope
+
+
+def _settle(points: Any, line: Any) -> Any:
+    """Level and slope `[2, slice]` by Newton's steps from a start, NaN where they do not settle.
+
+    Slices that have settled take no part any more once they are half of those left: a few need many steps.
+    """
+    settled = np.full_like(line, np.nan)
+    active = np.arange(line.shape[1])
+    for _ in range(_STEPS if len(active) else 0):
+        positive, negative, odds = points
+        step = np.stack(_newton(positive, negative, odds, line))
+        change = np.abs(step[0]) + np.abs(step[1]) * ops.largest(ops.absolute(odds))
+        line = line + _damping(change) * step
+        done = (change <= _SETTLED) & np.isnan(settled[0, active])
+        settled[:, active[done]] = line[:, done]
+        left = change > _SETTLED
+        if not left.any():
+            break
+        if left.mean() <= _FEW:
+            points = ops.compress(ops.broadcast(left, odds), *points)
+            active, line = active[left], line[:, left]
+    return settled
 
 
 def _discriminant(state: Any, odds: Any, slope: float | None) -> tuple[Any, Any]:
@@ -177,8 +195,9 @@ def _discriminant(state: Any, odds: Any, slope: float | None) -> tuple[Any, Any]
     return ops.log(ops.ratio(positives, negatives)) - slope * (low + high) / 2.0, slope
 
 
-def _newton(state: Any, mass: Any, odds: Any, level: Any, slope: Any) -> tuple[Any, Any]:
-    short, curved = _shortfall(state, mass, ops.broadcast(level, mass) + ops.broadcast(slope, mass) * odds)
+def _newton(positive: Any, negative: Any, odds: Any, line: Any) -> tuple[Any, Any]:
+    level, slope = (ops.broadcast(values, odds) for values in line)
+    short, curved = _shortfall(positive, negative, level + slope * odds)
     tilted = curved * odds
     first, second = ops.total(short), ops.total(short * odds)
     total, cross, square = ops.total(curved), ops.total(tilted), ops.total(tilted * odds)
@@ -186,15 +205,15 @@ def _newton(state: Any, mass: Any, odds: Any, level: Any, slope: Any) -> tuple[A
     return (square * first - cross * second) / determinant, (total * second - cross * first) / determinant
 
 
-def _shortfall(state: Any, mass: Any, log_odds: Any) -> tuple[Any, Any]:
+def _shortfall(positive: Any, negative: Any, log_odds: Any) -> tuple[Any, Any]:
     """Positives beyond those expected by log odds, and the derivative of these; without cancelling at the ends.
 
     The rarer class at each point is counted: positives where log odds are below 0, else negatives.
     """
     tail = np.exp(-ops.absolute(log_odds))
     whole = 1.0 + tail
-    rarer = mass * tail / whole
-    short = ops.where(log_odds < 0, state.positive - rarer, rarer - state.negative)
+    rarer = (positive + negative) * tail / whole
+    short = ops.where(log_odds < 0, positive - rarer, rarer - negative)
     return short, rarer / whole
 
 

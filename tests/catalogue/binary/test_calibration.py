@@ -6,6 +6,7 @@ from plmetrics.catalogue.parameters import ParameterError
 from plmetrics.catalogue.registry import create
 from plmetrics.core import ops
 from plmetrics.core.errors import ConfigError
+from plmetrics.core.segments import Segments
 from plmetrics.states.sums import View
 
 NAMES = ("bin_weight", "bin_positive", "bin_score")
@@ -211,3 +212,25 @@ def test_ece_of_nothing_is_undefined():
         metric = create("binary", "ece", parameters)
         assert metric.undefined(state) == [("no_rows", True)]
         metric.finalise(state)
+
+
+@pytest.mark.parametrize("replicates", [1, 3])
+def test_slopes_of_slices_that_settle_in_few_and_in_many_steps(replicates):
+    """Residuals add up to 0, also times the log odds, which defines the fit; where classes part there is none."""
+    rng = np.random.default_rng(3)
+    spread = [0.2, 1.0, 3.0, 9.0, 30.0] * 4
+    sizes = rng.integers(20, 60, len(spread))
+    offsets = np.append(0, np.cumsum(sizes))
+    odds = rng.normal(0, np.repeat(spread, sizes)).clip(-36, 36)
+    score = 1 / (1 + np.exp(-odds))
+    mass = rng.integers(0, 4, (replicates, len(odds)))
+    positive = rng.binomial(mass, score)
+    points = {"score": score, "positive": positive, "negative": mass - positive}
+    state = View({name: Segments(values.astype(float), offsets) for name, values in points.items()})
+    level = create("binary", "calibration_intercept", {"slope": "free"}).finalise(state)
+    slope = create("binary", "calibration_slope", {}).finalise(state)
+    fitted = np.isfinite(slope)
+    assert 0.6 < fitted.mean() < 1
+    expected = mass / (1 + np.exp(-np.repeat(level, sizes, 1) - np.repeat(slope, sizes, 1) * odds))
+    for moment in (positive - expected, (positive - expected) * odds):
+        np.testing.assert_allclose(np.add.reduceat(moment, offsets[:-1], axis=1)[fitted], 0, atol=1e-6)
