@@ -255,6 +255,7 @@ class RunFolder:
 
     def _point(self) -> None:
         """Point latest.json to this run, unless it names one with a later end."""
+
         def pointing(before: bytes | None) -> bytes | None:
             with suppress(ValueError, AttributeError, TypeError, RecursionError):
                 finished = json.loads(before or b"").get("finished")

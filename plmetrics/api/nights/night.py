@@ -77,7 +77,9 @@ def evaluate_night(evaluation: IntervalEvaluation) -> Result:
         if accepted is not None:
             reason = f"{accepted.by} accepted it because {accepted.because!r}"
             words += f"; {reason}: its verdict stays, and --next goes on after it"
-        result = replace(result, record={**result.record, "warnings": [*result.warnings, *undelivered, words]})
+        result = replace(
+            result, record={**result.record, "warnings": [*result.warnings, *undelivered, words]}
+        )
     return result
 
 
