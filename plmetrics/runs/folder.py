@@ -255,17 +255,21 @@ class RunFolder:
 
     def _point(self) -> None:
         """Point latest.json to this run, unless it names one with a later end."""
-        keys = ("schema_version", "run_id", "status", "exit_code", "verdict", "finished")
-        pointer = {key: self.record.get(key) for key in keys} | {"folder": self.run_id}
 
         def pointing(before: bytes | None) -> bytes | None:
             with suppress(ValueError, AttributeError, TypeError, RecursionError):
                 finished = json.loads(before or b"").get("finished")
                 if self.record["finished"] < finished <= moment_text(datetime.now(UTC)):
                     return None
-            return json_bytes(pointer)
+            return pointer_bytes(self.record)
 
         update(self._home / LATEST, pointing)
+
+
+def pointer_bytes(record: Mapping[str, Any]) -> bytes:
+    """Content of latest.json for the run of a record."""
+    keys = ("schema_version", "run_id", "status", "exit_code", "verdict", "finished")
+    return json_bytes({key: record.get(key) for key in keys} | {"folder": record["run_id"]})
 
 
 def table_file(name: str) -> str:

@@ -82,6 +82,15 @@ def test_models_slices_and_numbers_of_intervals_are_chosen(home: Path) -> None:
     assert rows == [(day(3), None, None, None), (day(4), "new", "region=n", "brier")]
 
 
+def test_a_text_of_many_series_shows_the_first_ones(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("plmetrics.features.nights.history_report._MOST_SERIES", 3)
+    output = history(home, "brier", "--slice", "region").stdout
+    assert [line.split()[0] for line in output.splitlines() if line.startswith("brier")] == ["brier,"] * 2
+    assert "1 line more" in output
+    assert "more: name" not in output
+    assert "4 tables more: name" in history(home, "--slice", "region").stdout
+
+
 def test_superseded_results_are_marked_with_all(nights: Nights, home: Path) -> None:
     nights.write(1, height=90)
     nights.run(1)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from plmetrics.runs.files import remove_temporary, write_atomic
+from plmetrics.runs.files import create, remove_temporary, write_atomic
 
 DAY = 24 * 60 * 60
 
@@ -24,6 +24,28 @@ def test_threads_never_tear_a_file(tmp_path: Path) -> None:
         assert [writer.exception() for writer in writers if writer.exception()] == []
     assert not torn
     assert [file.name for file in tmp_path.iterdir()] == ["latest.json"]
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_of_writers_of_one_file_the_first_keeps_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool
+) -> None:
+    """So no manifest is written over by a second run of its interval, also where there are no links."""
+
+    def refuse(*_: object) -> None:
+        raise OSError(1, "Operation not permitted")
+
+    if not links:
+        monkeypatch.setattr("os.link", refuse)
+    path = tmp_path / "000001.json"
+    contents = [bytes([number]) * 1000 for number in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        created = list(pool.map(create, [path] * 8, contents))
+    assert sum(created) == 1
+    assert path.read_bytes() == contents[created.index(True)]
+    assert not create(path, b"later")
+    assert path.read_bytes() == contents[created.index(True)]
+    assert [file.name for file in tmp_path.iterdir()] == ["000001.json"]
 
 
 @pytest.mark.parametrize("token", ["0123456789abcdef", None])

@@ -16,7 +16,7 @@ from plmetrics.api.nights.data_stamps import data_stamps, tables_digest
 from plmetrics.api.pipeline import evaluate_suite
 from plmetrics.api.stopwatch import Stopwatch
 from plmetrics.api.suite_files import redact_head
-from plmetrics.api.suite_run import Evaluation, RunOptions, deliver, write_run
+from plmetrics.api.suite_run import Evaluation, Messenger, RunOptions, deliver, write_run
 from plmetrics.core.errors import AbsentDataError, ConfigError, Problem
 from plmetrics.features.nights.interval_section import IntervalSection, adds_states, decomposes_scores
 from plmetrics.features.nights.manifests import Acceptance, Manifest, Manifests, digest_of_value
@@ -32,6 +32,7 @@ from plmetrics.features.nights.row_condition import (
 from plmetrics.runs.failure import verdict_exit_code
 from plmetrics.runs.history.comparability import run_name
 from plmetrics.runs.history.data import RunData
+from plmetrics.runs.history.previous_runs import restore_latest
 from plmetrics.runs.record import fingerprint
 from plmetrics.runs.work_folder import RECORD
 
@@ -66,6 +67,7 @@ def evaluate_night(evaluation: IntervalEvaluation) -> Result:
     result = write_run(evaluation)
     if result is None:
         result = evaluation.stored_result()
+        undelivered = _recover(evaluation, result)
         deliver(evaluation, result)
         words = (
             f"{evaluation.interval} was evaluated already, of the same files, suite and references; "
@@ -75,8 +77,19 @@ def evaluate_night(evaluation: IntervalEvaluation) -> Result:
         if accepted is not None:
             reason = f"{accepted.by} accepted it because {accepted.because!r}"
             words += f"; {reason}: its verdict stays, and --next goes on after it"
-        result = replace(result, record={**result.record, "warnings": [*result.warnings, words]})
+        result = replace(
+            result, record={**result.record, "warnings": [*result.warnings, *undelivered, words]}
+        )
     return result
+
+
+def _recover(evaluation: IntervalEvaluation, result: Result) -> list[str]:
+    """Let the existing result be the latest one again after a try that failed, and tell of it; undelivered messages."""
+    assert result.folder is not None
+    messenger = Messenger.of(evaluation)
+    if not restore_latest(evaluation.home, result.record) or messenger.previous != "error":
+        return []
+    return messenger.tell_of_result(result, result.record, result.folder)
 
 
 class IntervalEvaluation(Evaluation):

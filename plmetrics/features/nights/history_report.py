@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -57,6 +58,7 @@ _STYLES = {"fail": "bold red", "warn": "yellow", "inconclusive": "yellow", "pass
 _NOT_PLAIN = ("fail", "warn", "inconclusive")
 _READ, _IN_TERMINAL = 60, 14
 _MOST_METRICS, _MOST_LINES = 4, 12
+_MOST_SERIES = 120
 
 
 def sparkline(values: Sequence[float | None], changes: Sequence[int] = ()) -> str:
@@ -87,8 +89,14 @@ def history_text(history: History, rows: pl.DataFrame, width: int = 100, *, colo
     `rows` have levels. Lines are not longer than `width`, but for narrow terminals of less than 40 columns.
     """
     width = max(width, _NARROWEST)
-    blocks = [_head(history, rows, width), sparklines(rows, width, _MOST_POINTS), moves(rows, width)]
-    blocks += [_table(rows, parts, width) for parts in _by_metric(series_of(rows))]
+    lines, groups = sparklines(rows, width, _MOST_POINTS), _by_metric(series_of(rows))
+    blocks = [_head(history, rows, width), _first(lines, _MOST_SERIES, width), moves(rows, width)]
+    starts = accumulate(map(len, groups), initial=0)
+    shown = [parts for parts, start in zip(groups, starts, strict=False) if start < _MOST_SERIES]
+    blocks += [_table(rows, parts, width) for parts in shown]
+    if len(groups) > len(shown):
+        count = plural(len(groups) - len(shown), "table")
+        blocks.append(remarks([f"{count} more: name metrics, --model, --slice, or a --format"], width, ""))
     return to_text(join_blocks(blocks), width, color=color)
 
 
@@ -140,6 +148,12 @@ def sparklines(rows: pl.DataFrame, width: int, most: int) -> list[Text]:
     columns = [Column(""), Column(""), Column(""), Column("", "right")]
     texts = [[Text(printable(cell)) for cell in row] for row in cells]
     return [line for line in table_or_stack(columns, texts, width) if line.plain.strip()]
+
+
+def _first(lines: list[Text], most: int, width: int) -> list[Text]:
+    """The first lines, and the number of the others."""
+    more = [f"{plural(len(lines) - most, 'line')} more"] if len(lines) > most else []
+    return [*lines[:most], *remarks(more, width, "")]
 
 
 def moves(rows: pl.DataFrame, width: int) -> list[Text]:
@@ -273,7 +287,7 @@ def recent_lines(summary: Summary, width: int) -> list[Text]:
         return []
     starts = rows["start"].unique().sort().tail(_IN_TERMINAL)
     shown = rows.filter(pl.col("start") >= starts[0])
-    lines = sparklines(shown, width, _IN_TERMINAL)[:_MOST_LINES] + moves(shown, width)
+    lines = _first(sparklines(shown, width, _IN_TERMINAL), _MOST_LINES, width) + moves(shown, width)
     count = len(starts)
     title = heading("History", f"last {plural(count, 'interval')}", width)
     return [*title, *lines] if lines else []

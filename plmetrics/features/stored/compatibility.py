@@ -19,6 +19,10 @@ from plmetrics.features.stored.alignment import StateReference, tables
 from plmetrics.features.stored.stored_state import differences, suite_of
 from plmetrics.states.state_format import BLOCKS, PART, Head, frame_of
 
+_ONE_SUITE = (
+    "merge states of one suite, whose name and paths may differ; plmetrics backfill --force counts intervals of an "
+    "earlier suite again"
+)
 _SAME = "write them with the constants of one: "
 _ONE_TYPE = "write the column with one type, or derive one, as CAST(x AS VARCHAR) does; and the states again"
 _LISTED = 5
@@ -49,7 +53,7 @@ def check_compatible(states: Sequence[StateReference]) -> None:
             suites = suite_of(first.head), suite_of(other.head)
             reason = ", ".join(differences(*suites)) or "the versions they were written with"
             msg = f"{pair} are states of different suites: they differ in {reason}"
-            raise NotAdding(Problem(msg, hint="merge states of one suite; name and paths may differ"))
+            raise NotAdding(Problem(msg, hint=_ONE_SUITE))
         differing = list(constant_differences(first.head.constants, other.head.constants))
         if differing:
             text = "; ".join(differing[:_LISTED]) + (

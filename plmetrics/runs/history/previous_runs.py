@@ -12,10 +12,10 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
-from plmetrics.core.errors import DataError
+from plmetrics.core.errors import DataError, PlmetricsError
 from plmetrics.runs.failure import SKIPPED
-from plmetrics.runs.files import modified_below
-from plmetrics.runs.folder import LATEST
+from plmetrics.runs.files import modified_below, update
+from plmetrics.runs.folder import LATEST, pointer_bytes
 from plmetrics.runs.history.data import RunData, data_of
 from plmetrics.runs.reading import (
     RunFault,
@@ -161,6 +161,20 @@ def previous_status(home: Place) -> str | None:
         if record is not None:
             return "error" if record.get("status") == "failed" else str(record.get("verdict"))
     return None
+
+
+def restore_latest(home: Place, record: Mapping[str, Any]) -> bool:
+    """Point latest.json back to a complete run, where it names a later failure about the same interval, or none.
+
+    Returns whether it did.
+    """
+    with suppress(OSError, PlmetricsError):
+        seen = (home / LATEST).read_bytes()
+        failure = read_record(latest_folder(home / LATEST))
+        if failure["status"] == "failed" and failure.get("interval") in (None, record["interval"]):
+            update(home / LATEST, lambda before: pointer_bytes(record) if before == seen else None)
+            return True
+    return False
 
 
 def complete_runs(home: Place, warnings: list[str]) -> Iterator[StoredRun]:

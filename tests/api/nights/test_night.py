@@ -248,6 +248,30 @@ def test_a_corrupt_old_file_does_not_block_other_nights(nights: Nights) -> None:
     assert any(day(1) in warning and "truncated" in warning for warning in result.warnings), result.warnings
 
 
+def test_a_result_that_is_shown_after_a_failed_try_is_the_latest_again_and_told(nights: Nights) -> None:
+    """Else the next error would be none after an error, and nobody would hear of it."""
+    nights.write_suite(**FILES, notify=[{"command": ["sh", "-c", "cat >> told; echo >> told"]}])
+
+    def told() -> list[tuple[str, str]]:
+        messages = map(json.loads, (nights.folder / "told").read_text().splitlines())
+        return [(message["interval"], message["verdict"]) for message in messages]
+
+    first, away = nights.run(0).folder, nights.partition(0).parent.rename(nights.folder / "away")
+    latest = nights.home / "latest.json"
+    before = latest.read_bytes()
+    assert [nights.exit_code(0), nights.exit_code(0)] == [5, 5]
+    assert json.loads(latest.read_bytes())["status"] == "failed"
+    away.rename(nights.partition(0).parent)
+    assert [nights.run(0).folder, nights.run(0).folder] == [first, first]
+    assert latest.read_bytes() == before
+    expected = [(day(0), "error"), (day(0), "none")]
+    assert told() == expected
+    assert nights.exit_code(20) == 5
+    assert nights.run(0).folder == first
+    assert json.loads(latest.read_bytes())["status"] == "failed"  # that of another night
+    assert told() == [*expected, (day(20), "error")]
+
+
 @pytest.mark.slow
 def test_consecutive_counts_intervals_and_not_runs(nights: Nights) -> None:
     gate = {"metric": "roc_auc", "model": "new", "at_least": 0.75, "consecutive": 3}
