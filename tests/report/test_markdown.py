@@ -108,7 +108,10 @@ def test_rows_of_many_models_are_said_by_their_numbers() -> None:
     text = plm.evaluate(
         held, label="y", models=models, metrics=["brier"], missing="drop_per_model"
     ).to_markdown()
-    assert "100 used for 5 models, 96 used for score_of_model_f, 4 dropped for score_of_model_f, 6 models" in text
+    assert (
+        "100 used for 5 models, 96 used for score_of_model_f, 4 dropped for score_of_model_f, 6 models"
+        in text
+    )
 
 
 def test_changes_against_an_earlier_run_and_warnings() -> None:
