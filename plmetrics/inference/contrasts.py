@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from plmetrics.catalogue.metric import TOTAL, Metric, leaves
 from plmetrics.catalogue.needs import Area, Points, Ranks
-from plmetrics.core.ops import Codes, Flags
+from plmetrics.core.ops import Codes, Flags, Texts
 from plmetrics.core.threads import batches
 from plmetrics.inference.comparisons.inflation import (
     NOISE_NOTE,
@@ -24,6 +24,7 @@ from plmetrics.inference.comparisons.inflation import (
     remaining_noise,
     unequal_noise,
 )
+from plmetrics.inference.comparisons.omissions import with_omissions
 from plmetrics.inference.comparisons.paired_bootstrap import (
     Difference,
     distance,
@@ -70,7 +71,7 @@ _AT_ONCE = 1 << 22
 class ContrastSides:
     """Two estimates of the same slices, where they are sure to be equal, and the smaller number of rows.
 
-    `same_size` says where both are of equally many rows, of equal weight together.
+    `same_size` says where both are of equally many rows, of equal weight together; `remarks` are those on both values.
     """
 
     model: Estimate
@@ -78,11 +79,13 @@ class ContrastSides:
     equal: Flags
     n: Any
     same_size: Flags
+    remarks: tuple[Texts, ...] = ()
 
     def take(self, index: Codes) -> ContrastSides:
         """The sides in some of the slices."""
-        model, baseline = self.model.take(index), self.baseline.take(index)
-        return ContrastSides(model, baseline, self.equal[index], self.n[index], self.same_size[index])
+        sides = self.model.take(index), self.baseline.take(index)
+        remarks = tuple(side[index] for side in self.remarks)
+        return ContrastSides(*sides, self.equal[index], self.n[index], self.same_size[index], remarks)
 
 
 class Contrasts:
@@ -145,7 +148,8 @@ class Contrasts:
             other_rows = estimates[model].n != estimates[baseline].n
             notes = np.where(other_rows, 1, 2 * (part_difference.status == UNEQUAL_ROWS))
             notes = np.where(part_difference.interval_status == UNEQUAL_NOISE, 3, notes)
-            columns["note"] = _NOTES[np.where(n[step] > 0, notes, 0)]
+            texts = _NOTES[np.where(n[step] > 0, notes, 0)]
+            columns["note"] = with_omissions(texts, estimates[model].note, estimates[baseline].note)
             where = (
                 order + self._scales.index(scale),
                 place.index,
@@ -217,15 +221,11 @@ class Contrasts:
                     remaining = remaining_noise(place.metric, part_sides.model, part_sides.baseline)
                     difference = noise_bounds(difference, remaining, uneven_sizes, level)
                 words = baselines if isinstance(baselines, str) else baselines[part]
-                columns = self._columns(
-                    contrast,
-                    scale,
-                    (model, words),
-                    place,
-                    (difference, part_sides.n, _kind(part_sides.model)),
-                )
+                contrasted = difference, part_sides.n, _kind(part_sides.model)
+                columns = self._columns(contrast, scale, (model, words), place, contrasted)
                 columns |= self._nearer(part_sides, place.metric, other_rows=True)
-                columns["note"] = _OF_SIZES[(difference.status == UNEQUAL_ROWS) + 2 * uneven]
+                texts = _OF_SIZES[(difference.status == UNEQUAL_ROWS) + 2 * uneven]
+                columns["note"] = with_omissions(texts, *part_sides.remarks)
                 order = start * len(self._scales) + step
                 where = (order, place.index, self._numbers[place.metric.text], place.number)
                 self._rows.add_at(where, numbers[part], columns)
@@ -336,7 +336,8 @@ def sides_of(
     n = np.minimum(estimates.n[index], other.n[others])
     equal = estimates.n[index] == other.n[others] if same else np.zeros(len(index), dtype=np.bool_)
     first, second = estimates.take(index), other.take(others)
-    return ContrastSides(first.estimate, second.estimate, equal, n, same_size(first, second))
+    remarks = first.note, second.note
+    return ContrastSides(first.estimate, second.estimate, equal, n, same_size(first, second), remarks)
 
 
 def _degenerate(sides: ContrastSides, difference: Difference) -> Flags:

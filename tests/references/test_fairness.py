@@ -283,6 +283,13 @@ def test_a_group_without_a_rate_is_named_and_not_judged() -> None:
     assert each["status"].to_list() == ["ok", "ok", "no_positives"]
 
 
+def test_crossed_groups_that_are_not_judged_are_set_apart() -> None:
+    rows = pl.DataFrame({"a": ["x"] * 40 + ["y"] * 2, "b": ["u", "v"] * 21}).with_columns(y=1, p=0.7)
+    text = "demographic_parity_difference(by=a_b, min_share=0.1)"
+    result = plm.evaluate(rows, label="y", models="p", slices={"a_b": ["a", "b"]}, metrics=[text])
+    assert result.metrics["note"].item() == "not judged: a=y, b=u; a=y, b=v (below_min_share)"
+
+
 def test_fewer_than_two_groups_have_no_value() -> None:
     frame = table(9).with_columns(y=pl.when(pl.col("group") == "a").then(pl.col("y")).otherwise(0))
     row = found(frame, "equalized_odds_difference(by=group)", uncertainty={"replicates": 50})

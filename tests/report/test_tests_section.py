@@ -1,3 +1,4 @@
+import re
 from typing import Any
 
 import polars as pl
@@ -40,13 +41,13 @@ def test_a_line_a_test_of_all_rows_and_one_for_slices() -> None:
     lines = shown(["delong", "mcnemar", {"friedman": {"over": "part"}}])
     assert lines[0] == "Tests (p adjusted by holm)"
     assert [line.split()[0] for line in lines[2:]] == [
+        *["friedman(over=part)"] * 2,
         "delong",
         "mcnemar",
-        *["friedman(over=part)"] * 2,
         "in",
     ]
-    assert "b against a" in lines[2]
-    assert "statistic" in lines[4]
+    assert "statistic" in lines[2]
+    assert "b against a" in lines[4]
     assert lines[-1].strip() == "in slices: 0 of 3 tests with p below 0.05"
 
 
@@ -75,6 +76,12 @@ def test_delongs_test_is_among_them_where_it_was_asked_for(tests: list[str]) -> 
     """With his intervals it stands for the usual test of two areas, too."""
     lines = shown(tests, uncertainty={"methods": ["delong"], "replicates": 20})
     assert [line.split()[0] for line in lines[2:] if "against" in line] == tests
+
+
+def test_posterior_probabilities_are_said() -> None:
+    (line,) = (line for line in shown(["correlated_t"], fold="part") if "P(" in line and "accuracy" in line)
+    below, above = re.findall(r"P\([<>] 0\) = (0\.\d{3})", line)
+    assert float(below) + float(above) == pytest.approx(1, abs=0.002)
 
 
 @pytest.mark.parametrize("width", [40, 60])

@@ -84,6 +84,11 @@ class DisparateImpact(RateMetric, _ReferenceMetric):
             object.__setattr__(self, "range", (0.0, 1.0))
             object.__setattr__(self, "kind", "ratio")
 
+    @property
+    def is_ratio(self) -> bool:
+        """Always, as its name does not say."""
+        return True
+
     def finalise(self, state: Groups) -> Any:
         """The smallest ratio to the reference."""
         (values,) = state.values.values()

@@ -78,14 +78,15 @@ class GroupMetric(AcrossSlices):
         return min(int(blocks.min()), most)
 
     def omissions(self, names: Sequence[str], status: Sequence[str]) -> str | None:
-        """Omitted groups, with reasons."""
+        """Omitted groups, with reasons; crossed ones, whose names hold commas, are set apart by semicolons."""
         if not names:
             return None
         reasons = []
+        between = "; " if any(", " in name for name in names) else ", "
         for why in dict.fromkeys(status):
             omitted = [name for name, reason in zip(names, status, strict=True) if reason == why]
             more = f" and {len(omitted) - _SHOWN:,} more" if len(omitted) > _SHOWN else ""
-            reasons.append(f"{', '.join(omitted[:_SHOWN])}{more} ({why})")
+            reasons.append(f"{between.join(omitted[:_SHOWN])}{more} ({why})")
         return "not judged: " + "; ".join(reasons)
 
 

@@ -11,7 +11,7 @@ import polars as pl
 from plmetrics.catalogue.labels import needs_label
 from plmetrics.catalogue.thresholds import threshold_keys
 from plmetrics.core.errors import ConfigError, DataError, Problem
-from plmetrics.core.names import did_you_mean, name_list
+from plmetrics.core.names import did_you_mean, name_list, sql_name
 from plmetrics.engine.run_plan import rows_of
 from plmetrics.table.classes import class_text, holds_lists, require_lists
 
@@ -29,7 +29,7 @@ def classes_in(rows: pl.LazyFrame, roles: RoleColumns) -> Question[tuple[str, ..
     """Classes in the labels and predictions of some rows, in order.
 
     Raises:
-        DataError: there are fewer than two classes, or more than 1,000.
+        DataError: there are fewer than two classes, or more than 1,000, or one without a name.
     """
     named = dict.fromkeys(
         [roles.label, *(name for model in roles.models.values() for name in model.columns.values())]
@@ -42,6 +42,11 @@ def classes_in(rows: pl.LazyFrame, roles: RoleColumns) -> Question[tuple[str, ..
     if len(labels) > MAX_CLASSES:
         msg = f"column '{roles.label}' (label) has more than {MAX_CLASSES:,} classes"
         raise DataError(Problem(msg, path, "name those that count with classes:"))
+    if "" in labels:
+        msg = f"an empty text in {name_list(list(map(repr, named)))} is the name of no class"
+        name = sql_name(roles.label)
+        hint = f"where it stands for no value, derive CASE WHEN {name} <> '' THEN {name} END, with data.missing: drop"
+        raise DataError(Problem(msg, path, hint))
     if len(labels) < 2:
         only = f"one class, {labels[0]!r}" if labels else "no class"
         msg = f"column '{roles.label}' (label) holds {only}, and a comparison needs two"

@@ -61,6 +61,6 @@ def _probabilities(posterior: Posterior, rope: float) -> str | None:
     """The probabilities in words; None where there are none."""
     if posterior.status != OK:
         return None
-    parts = [f"P(difference < {-rope:g}) = {posterior.below:.3f}"]
+    parts = [f"P(< {f'-{rope:g}' if rope else 0}) = {posterior.below:.3f}"]
     parts += [f"P(within {rope:g}) = {posterior.within:.3f}"] if rope else []
-    return ", ".join([*parts, f"P(difference > {rope:g}) = {posterior.above:.3f}"])
+    return ", ".join([*parts, f"P(> {rope:g}) = {posterior.above:.3f}"])

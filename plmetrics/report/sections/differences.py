@@ -9,6 +9,7 @@ import polars as pl
 from rich.text import Text
 
 from plmetrics.core.names import printable
+from plmetrics.inference.comparisons.omissions import DIFFERENT_PARTS
 from plmetrics.inference.comparisons.readings import READINGS
 from plmetrics.inference.tables import INDEPENDENT_TEST, TESTS
 from plmetrics.report.layout import FAINT, Column, align, heading, join_blocks, remarks, table_or_stack
@@ -16,6 +17,8 @@ from plmetrics.report.numbers import Row, comparison_estimate, count, p_value, p
 from plmetrics.report.sections.overall import metric_label
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from plmetrics.report.summary import Summary
 
 _PLACE = ["contrast", "model", "baseline", "slice_set", "slice", "metric", "class"]
@@ -99,7 +102,14 @@ def _pair(summary: Summary, pair: pl.DataFrame, width: int) -> list[Text]:
     title = f"{printable(first['model'])} against {printable(rival(first))}"
     lines = heading(title, _remark(summary, first["scale"], tested=tested), width)
     lines += _lines(rows, width, tested=tested)
+    lines += remarks(different_parts(rows), width)
     return lines + _in_slices(pair.filter(pl.col("slice") != "all"), width)
+
+
+def different_parts(rows: Sequence[Row]) -> list[str]:
+    """The metrics whose two values leave out different parts, with these, in words."""
+    notes = [(metric_label(row), row["note"] or "") for row in rows]
+    return [f"{metric}: {note}" for metric, note in notes if note.startswith(DIFFERENT_PARTS)]
 
 
 def _lines(rows: list[Row], width: int, *, tested: bool) -> list[Text]:

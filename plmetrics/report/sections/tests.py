@@ -43,14 +43,15 @@ def tests(summary: Summary, width: int) -> list[Text]:
 
 
 def further_tests(summary: Summary) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Comparisons by tests beside the usual one: those of all rows or of all models together, and those in slices."""
+    """Comparisons by tests beside the usual one: those of all models together, before pairs, and those in slices."""
     usual = [
         *TESTS.values(),
         *({DELONG} - summary.tests),
     ]  # which stands for the usual one, with his intervals
     frame = summary.comparisons.filter(~pl.col("test").is_in(usual), pl.col("contrast") != "run")
     together = (pl.col("slice_set") == "overall") | (pl.col("contrast") == "models")
-    return frame.filter(together), frame.filter(~together)
+    of_all_first = frame.filter(together).sort(pl.col("model").is_not_null(), maintain_order=True)
+    return of_all_first, frame.filter(~together)
 
 
 def adjustments(summary: Summary, frame: pl.DataFrame) -> str:
@@ -97,11 +98,11 @@ def pair_text(row: Row) -> str:
 
 
 def effect_text(row: Row) -> ValueText:
-    """Difference, and beside it its interval, the name of another scale, or the reason for its absence."""
+    """Difference, and beside it its interval, what the test counts, another scale, or the reason for its absence."""
     if row["status"] != "ok":
         return ValueText("", row["status"].replace("_", " "))
     difference = estimate(row["difference"], row["lower"], row["upper"], signed=row["scale"] != "statistic")
     suffix = {"statistic": "statistic", "mean_rank": "ranks"}.get(row["scale"], difference.interval)
-    if row["test"].startswith("mcnemar"):
+    if row["test"].startswith(("mcnemar", "bayesian_signed_rank", "correlated_t")):
         suffix = row["note"] or suffix
     return ValueText(difference.value, suffix)

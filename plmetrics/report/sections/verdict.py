@@ -16,6 +16,7 @@ from plmetrics.report.sections.gates import outcome_counts
 if TYPE_CHECKING:
     from plmetrics.report.summary import Summary
 
+_MOST_NAMED = 2
 _COMPARED = {"compare.run": "compared with", "drift.run": "drift from", "drift.reference": "drift from"}
 HEADLINES = {
     "pass": ("PASS", "bold green"),
@@ -115,5 +116,15 @@ def _rows(rows: Mapping[str, object]) -> list[str]:
         if len(set(by_model.values())) == 1:
             texts.append(f"{count(next(iter(by_model.values())))} {word}")
         else:
-            texts += [f"{count(rows)} {word} for {printable(model)}" for model, rows in by_model.items()]
+            texts += [
+                f"{count(number)} {word} for {_model_names(by_model, number)}"
+                for number in dict.fromkeys(by_model.values())
+                if number or word == "used"
+            ]
     return texts
+
+
+def _model_names(by_model: Mapping[str, int], number: int) -> str:
+    """The models with a number of rows, by name or by how many they are."""
+    names = [printable(model) for model, rows in by_model.items() if rows == number]
+    return " and ".join(names) if len(names) <= _MOST_NAMED else plural(len(names), "model")

@@ -89,15 +89,30 @@ def test_words_for_no_label_are_told_with_the_way_to_leave_them_out(absent: str,
     assert not told(["yes", "no", "none", "nan."], "yes", dtype, "thus negative")
 
 
-@pytest.mark.parametrize("absent", ["NA", ""])
+@pytest.mark.parametrize("absent", ["NA", " "])
 def test_words_for_no_class_are_told(absent: str) -> None:
     rows = pl.DataFrame({"y": ["a", "b", absent, "None"] * 9, "p": ["a", "b", "b", "None"] * 9})
     call: dict[str, Any] = {"task": "multiclass", "label": "y", "models": {"m": {"prediction": "p"}}}
     (text,) = (text for text in plm.evaluate(rows, **call, metrics=["mcc"]).warnings if "no value" in text)
     assert text.startswith(f"'{absent}' is a class like others; ")
-    if absent:  # an empty name is none
+    if absent.strip():  # a blank name is none
         named = plm.evaluate(rows, **call, metrics=["mcc"], classes=["a", "b", absent, "None"])
         assert not [text for text in named.warnings if "no value" in text]
+
+
+@pytest.mark.parametrize("column", ["y", "p"])
+def test_empty_text_is_no_class(column: str) -> None:
+    rows = pl.DataFrame({"y": ["a", "b", "c"] * 9, "p": ["a", "b", "b"] * 9})
+    rows = rows.with_columns(pl.col(column).replace("b", ""))
+    call: dict[str, Any] = {"task": "multiclass", "models": {"m": {"prediction": "p"}}, "metrics": ["mcc"]}
+    with pytest.raises(plm.DataError, match=r"an empty text in 'y', 'p' is the name of no class"):
+        plm.evaluate(rows, label="y", **call)
+    derived = {"y_named": "CASE WHEN y <> '' THEN y END"}
+    call["models"] = {"m": {"prediction": "p_named"}}
+    derived["p_named"] = "CASE WHEN p <> '' THEN p END"
+    assert plm.evaluate(rows, label="y_named", derive=derived, missing="drop", **call).metrics["n"][
+        0
+    ] == 27 - 9 * (1 + (column == "p"))
 
 
 def test_rows_that_are_not_evaluated_are_not_told() -> None:

@@ -70,7 +70,7 @@ def draw(selection: Selection) -> Figure:
         add_heading(_chart(selection, metric, shown, parts), title, subtitle),
         drawn.select(selection.summary.metrics.columns),
         title,
-        _finding(title, drawn, tests),
+        _finding(title, drawn, tests, direction_words(selection, metric)),
         notes,
     )
 
@@ -178,15 +178,15 @@ def test_words(tests: pl.DataFrame) -> str:
     return "adjusted p" if tests["p_adjusted"].is_not_null().any() else "p"
 
 
-def _finding(title: str, drawn: pl.DataFrame, tests: pl.DataFrame) -> str:
-    """Summary in words: the value of all rows, and the worse slices."""
+def _finding(title: str, drawn: pl.DataFrame, tests: pl.DataFrame, better: str) -> str:
+    """Summary in words: the value of all rows, and the worse slices of a metric with a better side."""
     whole = drawn.filter(look="overall")
     words = [f"{title}."]
     words += [f"All rows of {short(row['model'])}: {row['c1']}." for row in whole.iter_rows(named=True)]
     worse, slices = drawn.filter(look="worse"), drawn.filter(pl.col("look") != "overall")
     models = drawn["model"].n_unique()
     several = models > 1
-    if not tests.is_empty():
+    if better and not tests.is_empty():
         names = first_facts(
             [
                 f"{short(row['model']) + ', ' if several else ''}{short(row['slice'], 60)}: {row['c1']}"

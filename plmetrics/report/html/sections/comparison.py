@@ -13,6 +13,7 @@ from plmetrics.report.sections.differences import (
     MOST_PAIRS,
     adjustment,
     clearest,
+    different_parts,
     is_tested,
     on_all_rows,
     reading_counts,
@@ -120,7 +121,8 @@ def _pair(summary: Summary, part: pl.DataFrame) -> Table | None:
     tested = is_tested(part)
     cells = [[words(metric_label(row)), *_difference(row, tested=tested)] for row in rows]
     columns = ["metric", first["scale"].replace("_", " "), *_columns(tested=tested)]
-    return Table(words(caption).text, columns, cells, _p_words(summary, tested=tested), first=40)
+    notes = [*_p_words(summary, tested=tested), *different_parts(rows)]
+    return Table(words(caption).text, columns, cells, notes, first=40)
 
 
 def slice_differences(summary: Summary, gallery: Gallery) -> PageSection:

@@ -107,6 +107,20 @@ def test_a_slice_is_orange_where_the_adjusted_test_says_worse(binary, forest, ma
     assert "Worse in 1 of 14 slices: region=North" in forest.description
 
 
+def test_no_slice_is_worse_in_a_metric_without_a_better_side():
+    rows = pl.DataFrame({"y": [1, 0] * 40, "p": [0.9, 0.2, 0.6, 0.7] * 20, "g": ["a", "b", "c", "a"] * 20})
+    result = plm.evaluate(
+        rows,
+        label="y",
+        models="p",
+        metrics=["selection_rate"],
+        slices=["g"],
+        uncertainty={"replicates": 50},
+        compare={"slices": {"g": "rest"}},
+    )
+    assert "orse" not in result.plot.forest("selection_rate").description
+
+
 def test_totals_are_not_beside_their_sum(binary):
     figure = binary.plot.forest("tp", models=["champion"])
     shown = points(marks_of(figure))

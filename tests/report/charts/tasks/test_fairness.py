@@ -28,7 +28,8 @@ def result():
         for name, size in sizes.items()
     ]
     frame = pl.concat(parts).with_columns(y=pl.int_range(pl.len()) % 2 == 0)
-    metrics = ["selection_rate", "disparity(selection_rate, by=g)", "demographic_parity_ratio(by=g)"]
+    gaps = ["disparity(selection_rate, by=g)", "demographic_parity_ratio(by=g)", "disparate_impact(by=g)"]
+    metrics = ["selection_rate", *gaps, "disparate_impact(by=g, reference=c)"]
     return plm.evaluate(frame, label="y", models="p", metrics=metrics, slices=["g"])
 
 
@@ -56,13 +57,21 @@ def test_groups_stand_at_their_rates_and_the_small_one_is_hollow(result):
     assert any("not judged" in text for text in texts_of(marks))
 
 
-def test_of_a_ratio_four_fifths_of_the_largest_are_marked(result):
-    marks = marks_of(result.plot.fairness("demographic_parity_ratio"))
+@pytest.mark.parametrize("metric", ["demographic_parity_ratio", "disparate_impact(by=g)"])
+def test_of_a_ratio_four_fifths_of_the_largest_are_marked(result, metric):
+    marks = marks_of(result.plot.fairness(metric))
+    assert "ratio" in texts_of(marks)
     start, slope = axis_scale(marks)
     dashed = [mark for mark in marks if mark.kind == "rule" and mark.attributes.get("stroke-dasharray")]
     assert np.allclose([start + slope * mark.x for mark in dashed], [0.72], atol=0.5 * slope)
     orange = [mark for mark in marks if mark.kind == "symbol" and mark.attributes.get("fill") == "#d55e00"]
     assert np.allclose([start + slope * mark.x for mark in orange], [0.5], atol=0.5 * slope)
+
+
+def test_a_ratio_above_1_to_the_reference_has_no_ends(result):
+    texts = texts_of(marks_of(result.plot.fairness("disparate_impact(by=g, reference=c)")))
+    assert "ratio" in texts
+    assert not [text for text in texts if " to " in text]
 
 
 def test_gaps_without_their_groups_have_words_in_place_of_a_panel():
