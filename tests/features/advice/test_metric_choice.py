@@ -83,6 +83,7 @@ COSTS = {"costs": (1.0, 5.0)}
 EVEN = np.linspace(10, 20, 1000)
 TAIL = [*np.linspace(1, 2, 990), *[1000.0] * 10]
 ZEROS = [0.0] * 300 + [*np.linspace(10, 20, 700)]
+CLAIMS = [0] * 950 + [1] * 45 + [60] * 5
 NINE = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 CASES: dict[str, tuple[Table, Table]] = {
@@ -134,6 +135,7 @@ CASES: dict[str, tuple[Table, Table]] = {
     "multiclass/ece-few-rows": (lambda: multiclass(100, 100, 50), lambda: multiclass(200, 200, 200)),
     "multiclass/no-probabilities": (lambda: multiclass(5, 5, 5, high=2), lambda: multiclass(5, 5, 5)),
     "multiclass/top-k-few-classes": (lambda: multiclass(5, 5, 5), lambda: multiclass(*[5] * 10)),
+    "regression/counts": (lambda: regression(CLAIMS), lambda: regression(CLAIMS, 0.0)),
     "regression/typical": (lambda: regression(EVEN), lambda: regression([])),
     "regression/large-errors": (lambda: regression(EVEN), lambda: regression(TAIL)),
     "regression/bias": (lambda: regression(EVEN), lambda: regression([])),
@@ -277,6 +279,12 @@ def test_what_is_advised_against_is_chosen_beside_a_companion_only() -> None:
     assert "accuracy" not in chosen
     margins = list(advise(binary(scores=(-3, 3))).chosen)
     assert not {"log_loss", "brier", "ece", "precision", "accuracy"} & set(margins)
+
+
+def test_claims_are_judged_by_a_deviance_and_not_by_a_median_of_zeros() -> None:
+    chosen = list(advise(regression(CLAIMS)).chosen)
+    assert "tweedie_deviance(power=1)" in chosen
+    assert "median_absolute_error" not in chosen
 
 
 def test_advice_is_a_frame_with_sources() -> None:
