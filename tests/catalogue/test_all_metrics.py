@@ -1,8 +1,8 @@
 """What holds for every registered metric."""
 
 import dataclasses
-import pickle
 import math
+import pickle
 from typing import get_args
 
 import numpy as np

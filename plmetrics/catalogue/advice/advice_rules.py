@@ -41,6 +41,9 @@ _PROBABILITY = (
     "brier_within_bin ece calibration_ratio kernel_ce corp_miscalibration corp_discrimination "
     "calibration_slope calibration_intercept hosmer_lemeshow hosmer_lemeshow_p_value"
 )
+_TRANSFORM_TESTS = "pit_chi2_p_value berkowitz_p_value interval_coverage_p_value"
+_OF_UNITS = "rows are taken as independent, and those of a unit are alike: p is far too small far too often"
+_OF_WEIGHTS = "weights count as numbers of rows: with others, as of areas, p is too small or too large"
 _OF_THE_TOP = (
     "precision_at_k recall_at_k lift_at_k precision_at_volume precision_at_recall recall_at_precision"
 )
@@ -126,6 +129,8 @@ RULES: tuple[AdviceRule, ...] = (
     _against("binary/test-many-rows", "hosmer_lemeshow hosmer_lemeshow_p_value", "rows > 25000",
         "with {rows} rows it finds gaps that do not matter; look at their size", "calster",
         "ece calibration_slope calibration_ratio"),
+    _against("binary/test-units", "hosmer_lemeshow_p_value", "units = 1", _OF_UNITS, "kish"),
+    _against("binary/test-weights", "hosmer_lemeshow_p_value", "weighted = 1", _OF_WEIGHTS, "kish"),
     _against("binary/brier-rare", "brier log_loss", "prevalence < 0.01",
         "giving every row the prevalence, {prevalence}, has a brier score of {constant_brier} already", "benedetti",
         "brier_skill log_loss_skill default_log_loss"),
@@ -242,6 +247,8 @@ RULES: tuple[AdviceRule, ...] = (
         "{levels} quantiles stand for the whole distribution only roughly", "bracher", "wis quantile_loss"),
     _against("quantile/coverage-alone", "interval_coverage", "widest > 0",
         "alone it rewards wide intervals", "gneiting_sharpness", "interval_score interval_width wis crps"),
+    _against("quantile/test-units", _TRANSFORM_TESTS, "units = 1", _OF_UNITS, "kish"),
+    _against("quantile/test-weights", _TRANSFORM_TESTS, "weighted = 1", _OF_WEIGHTS, "kish"),
     _against("quantile/no-median", "mae mean_error", "median = 0",
         "there is no median: it judges the quantile nearest to it", "gneiting_points", "wis quantile_loss"),
     # Rankings: what suits.

@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import plmetrics as plm
 from plmetrics.catalogue import registry
 from plmetrics.catalogue.advice.advice_rule import TableFacts, matches
 from plmetrics.catalogue.advice.advice_rules import RULES, matching_rules
@@ -115,6 +116,10 @@ CASES: dict[str, tuple[Table, Table]] = {
     "binary/no-probabilities": (lambda: binary(scores=(0, 1.01)), binary),
     "binary/ece-few-rows": (lambda: binary(rows=500), binary),
     "binary/test-many-rows": (lambda: binary(rows=30_000), binary),
+    "binary/test-units": (lambda: TableFacts(task="binary", units=1), lambda: binary(0.1)),
+    "binary/test-weights": (lambda: TableFacts(task="binary", weighted=1), lambda: binary(0.1)),
+    "quantile/test-units": (lambda: TableFacts(task="quantile", units=1), lambda: quantile(0.1)),
+    "quantile/test-weights": (lambda: TableFacts(task="quantile", weighted=1), lambda: quantile(0.1)),
     "binary/brier-rare": (lambda: binary(0.001), lambda: binary(0.1)),
     "binary/scores-are-decisions": (lambda: binary(scores=(0, 1, 1)), binary),
     "binary/one-class": (lambda: binary(positives=1), binary),
@@ -263,6 +268,16 @@ def test_a_suite_is_warned_of_what_it_relies_on(
     said = misleading_metrics(suite(metrics, gates), binary(0.03))
     assert len(said) == len(starts)
     assert all(text.startswith(start) for text, start in zip(said, starts, strict=True))
+
+
+@pytest.mark.parametrize(("column", "said"), [("unit", "independent"), ("weight", "numbers of rows")])
+def test_tests_of_independent_rows_are_warned_of_units_and_weights(column: str, said: str) -> None:
+    rows = pl.DataFrame({"y": [1.0, 2.0], "mu": [1.0, 1.0], "sd": [1.0, 1.0], "c": [1, 1]})
+    asked: Any = {"task": "quantile", "label": "y", "models": {"m": {"mean": "mu", "sd": "sd"}}}
+    metrics = ["berkowitz_p_value"]
+    with pytest.warns(plm.PlmetricsWarning, match=f"berkowitz_p_value may mislead: .*{said}"):
+        plm.evaluate(rows, **asked, metrics=metrics, **{column: "c"})
+    assert not plm.evaluate(rows, **asked, metrics=metrics).warnings
 
 
 def test_a_warning_has_the_figures_the_companions_and_the_rule() -> None:
