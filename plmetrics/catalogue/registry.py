@@ -76,17 +76,17 @@ def register_for(tasks: Iterable[str], metric: type[Metric], **facts: Any) -> No
             "task": task,
             "__doc__": metric.__doc__,
             "__module__": metric.__module__,
-            "__reduce__": _reduced,
+            "__reduce__": _pickle_content,
         }
         register(type(metric.__name__, (metric,), attributes | facts))
 
 
-def _reduced(metric: Metric) -> tuple[Any, ...]:
+def _pickle_content(metric: Metric) -> tuple[Any, ...]:
     """Content for pickle: the classes of several tasks share one name in their module."""
-    return _unfilled, (metric.task, metric.name), metric.__dict__
+    return _blank, (metric.task, metric.name), metric.__dict__
 
 
-def _unfilled(task: str, name: str) -> Metric:
+def _blank(task: str, name: str) -> Metric:
     return object.__new__(find(task, name))
 
 
