@@ -72,8 +72,22 @@ def register(metric: type[Metric]) -> type[Metric]:
 def register_for(tasks: Iterable[str], metric: type[Metric], **facts: Any) -> None:
     """Register a metric class for each of several tasks, with further class facts."""
     for task in tasks:
-        attributes = {"task": task, "__doc__": metric.__doc__, "__module__": metric.__module__}
+        attributes = {
+            "task": task,
+            "__doc__": metric.__doc__,
+            "__module__": metric.__module__,
+            "__reduce__": _pickle_content,
+        }
         register(type(metric.__name__, (metric,), attributes | facts))
+
+
+def _pickle_content(metric: Metric) -> tuple[Any, ...]:
+    """Content for pickle: the classes of several tasks share one name in their module."""
+    return _blank, (metric.task, metric.name), metric.__dict__
+
+
+def _blank(task: str, name: str) -> Metric:
+    return object.__new__(find(task, name))
 
 
 def check(metric: type[Metric]) -> None:

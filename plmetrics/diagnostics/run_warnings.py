@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from math import isfinite, sqrt
 from typing import TYPE_CHECKING, Any
 
@@ -69,11 +70,10 @@ def _far_weights(plan: RunPlan, sums: Sequence[SumsState]) -> list[str]:
     with np.errstate(over="ignore"):
         totals = [float(sums[0].columns[f"{prefix}weight"].sum()) for prefix in plan.populations().values()]
     far = [total for total in totals if total and not 1 / _LARGEST_WEIGHT < total < _LARGEST_WEIGHT]
-    if not far:
-        return []
     return [
-        f"weights add up to {far[0]:.2g}, and products of such numbers are no numbers of 64 bits: metrics of pairs of "
+        f"weights add up to {total:.2g}, and products of such numbers are no numbers of 64 bits: metrics of pairs of "
         "rows, such as roc_auc, are wrong or without a value; multiply all weights by one constant (derive)"
+        for total in far[:1]
     ]
 
 
@@ -153,12 +153,12 @@ def _alike_classes(view: TableView) -> list[str]:
 def misleading_metrics(
     suite: Suite, facts: TableFacts, short: Mapping[int, float] | None = None
 ) -> list[str]:
-    """Warnings of a suite with a misleading metric on its table.
+    """Warnings of a suite with a misleading metric on its table, without a companion that the rule names.
 
-    It relies on a metric that it asks for without a companion that the rule names, or judges by a gate without one.
     `short` are the shares of queries with at most so many rows, as a run counts them.
     """
     gated = {gate.metric.text: gate.metric for gate in suite.gates}.values()
+    facts = replace(facts, units=int(bool(suite.columns.unit)), weighted=int(bool(suite.columns.weight)))
     warnings = []
     for rule in rules_for(facts, "advise_against"):
         relied = rule.targets(suite.metrics)

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import pickle
 from typing import get_args
 
 import numpy as np
@@ -156,6 +157,11 @@ def test_text_parses_back_to_the_same_metric():
         call = parse_call(metric.text, unnamed=True)
         assert MetricReader(metric.task, Findings()).read(metric.text, ()) == metric, metric
         assert call.name == metric.name, metric
+
+
+def test_metrics_can_be_pickled():
+    metrics = METRICS + OTHERS
+    assert pickle.loads(pickle.dumps(metrics)) == metrics
 
 
 def test_needs_fit_the_family():

@@ -44,7 +44,8 @@ class TableFacts:
     model that has fewest. `levels` counts quantiles, `widest` is the level of the widest central interval, `median`
     is 1 where the middle quantile is there. `documents` and `relevant` are means per query, `grades` the different
     labels of a ranking, `treated` the share of treated rows. `called` is 1 where a model gives classes in place of
-    scores, `per_row` the mean number of classes that a row has.
+    scores, `per_row` the mean number of classes that a row has. `units` is 1 where a suite names units, `weighted`
+    where it names weights.
     """
 
     task: str
@@ -75,6 +76,8 @@ class TableFacts:
     treated: float | None = None
     called: int | None = None
     per_row: float | None = None
+    units: int | None = None
+    weighted: int | None = None
     cost_fp: float | None = None
     cost_fn: float | None = None
 

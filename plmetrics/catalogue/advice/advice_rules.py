@@ -41,6 +41,9 @@ _PROBABILITY = (
     "brier_within_bin ece calibration_ratio kernel_ce corp_miscalibration corp_discrimination "
     "calibration_slope calibration_intercept hosmer_lemeshow hosmer_lemeshow_p_value"
 )
+_TRANSFORM_TESTS = "pit_chi2_p_value berkowitz_p_value interval_coverage_p_value"
+_OF_UNITS = "rows are taken as independent, and those of a unit are alike: p is far too small far too often"
+_OF_WEIGHTS = "weights count as numbers of rows: with others, as of areas, p is too small or too large"
 _OF_THE_TOP = (
     "precision_at_k recall_at_k lift_at_k precision_at_volume precision_at_recall recall_at_precision"
 )
@@ -126,6 +129,8 @@ RULES: tuple[AdviceRule, ...] = (
     _against("binary/test-many-rows", "hosmer_lemeshow hosmer_lemeshow_p_value", "rows > 25000",
         "with {rows} rows it finds gaps that do not matter; look at their size", "calster",
         "ece calibration_slope calibration_ratio"),
+    _against("binary/test-units", "hosmer_lemeshow_p_value", "units = 1", _OF_UNITS, "kish"),
+    _against("binary/test-weights", "hosmer_lemeshow_p_value", "weighted = 1", _OF_WEIGHTS, "kish"),
     _against("binary/brier-rare", "brier log_loss", "prevalence < 0.01",
         "giving every row the prevalence, {prevalence}, has a brier score of {constant_brier} already", "benedetti",
         "brier_skill log_loss_skill default_log_loss"),
@@ -186,7 +191,7 @@ RULES: tuple[AdviceRule, ...] = (
         "whether predictions are too high on average", "hyndman"),
     _advise("regression/explained", "r2", "spread >= 0.01 and commonest < 0.9 and tail < 0.5",
         "against the mean of the labels as prediction", "kvalseth"),
-    _advise("regression/heavy-tails", "median_absolute_error huber", "tail >= 0.5",
+    _advise("regression/heavy-tails", "median_absolute_error huber", "tail >= 0.5 and zeros <= 0.5",
         "one row in a hundred brings {tail} of the label's variation: these do not follow it", "huber"),
     _advise("regression/relative", "mape", "label_low > 0 and nearness >= 0.05",
         "all labels are above 0 and none is near it: errors in per cent are safe", "hyndman"),
@@ -198,6 +203,9 @@ RULES: tuple[AdviceRule, ...] = (
         "labels and predictions are from 0 to 1: the Brier score of labels that are shares", "gneiting"),
     _advise("regression/decades", "rmsle", "label_low >= 0 and decades >= 3 and score_low > -1",
         "labels span {decades} powers of ten: ratios matter, not differences", "tofallis"),
+    _advise("regression/counts", "tweedie_deviance(power=1)", "label_low >= 0 and zeros > 0.5 and score_low > 0",
+        "the Poisson deviance: {zeros} of the labels are 0 and none is below, as of counts and claims",
+        "gneiting_points"),
     # Numbers: what misleads.
     _against("regression/mape-zeros", "mape", "zeros > 0",
         "{zeros} of the labels are 0, and an error cannot be divided by that", "hyndman"),
@@ -215,7 +223,8 @@ RULES: tuple[AdviceRule, ...] = (
         "one row in a hundred brings {tail} of the label's variation, and decides it", "huber",
         "mae median_absolute_error huber absolute_error_quantile"),
     _against("regression/median-zeros", "median_absolute_error mae", "zeros > 0.5",
-        "{zeros} of the labels are 0: predicting 0 everywhere looks best", "gneiting_points", "rmse mse mean_error r2"),
+        "{zeros} of the labels are 0: predicting 0 everywhere looks best", "gneiting_points",
+        "tweedie_deviance rmse mse mean_error r2"),
     _against("regression/logarithm-negative", "msle rmsle", "label_low <= -1",
         "the lowest label is {label_low}, which has no logarithm after adding 1", "tofallis"),
     _against("regression/logarithm-predictions", "msle rmsle", "score_low <= -1",
@@ -238,6 +247,8 @@ RULES: tuple[AdviceRule, ...] = (
         "{levels} quantiles stand for the whole distribution only roughly", "bracher", "wis quantile_loss"),
     _against("quantile/coverage-alone", "interval_coverage", "widest > 0",
         "alone it rewards wide intervals", "gneiting_sharpness", "interval_score interval_width wis crps"),
+    _against("quantile/test-units", _TRANSFORM_TESTS, "units = 1", _OF_UNITS, "kish"),
+    _against("quantile/test-weights", _TRANSFORM_TESTS, "weighted = 1", _OF_WEIGHTS, "kish"),
     _against("quantile/no-median", "mae mean_error", "median = 0",
         "there is no median: it judges the quantile nearest to it", "gneiting_points", "wis quantile_loss"),
     # Rankings: what suits.

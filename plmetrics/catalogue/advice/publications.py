@@ -28,6 +28,7 @@ PUBLICATIONS = {
     "hyndman": "Hyndman and Koehler, Another look at measures of forecast accuracy, Int. J. Forecasting 22, 2006",
     "imbens": "Imbens and Rubin, Causal inference for statistics, ch. 6, 2015",
     "jarvelin": "Jarvelin and Kekalainen, Cumulated gain-based evaluation of IR techniques, ACM TOIS 20, 2002",
+    "kish": "Kish, Survey sampling, ch. 5 and 8, Wiley 1965",
     "kolassa": "Kolassa and Schuetz, Advantages of the MAD/mean ratio over the MAPE, Foresight 6, 2007",
     "kull": "Kull et al., Beyond temperature scaling, NeurIPS 2019",
     "kumar": "Kumar, Liang and Ma, Verified uncertainty calibration, NeurIPS 2019",

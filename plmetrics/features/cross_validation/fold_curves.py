@@ -29,6 +29,8 @@ from plmetrics.report.numbers import number, omission
 
 _GEOMETRIC = 5.0
 _MOST_POINTS = 400
+_LINE = 13
+_SMALL, _ALONE = (SMALL_PANEL + 20, SMALL_PANEL), (PANEL + 60, PANEL - 80)
 
 
 def learning_curve(selection: Selection) -> Figure:
@@ -60,8 +62,15 @@ def _fold_curve(selection: Selection, kind: str, name: str, across: str, hint: s
     y = span(*columns, folds.filter(pl.col("model").is_in(shown))["value"])
     x = _across(lines["x"], across)
     up = axis("y", f"{short(metric, 40)}{direction_words(selection, metric)}", y, ticks=nice_ticks(y, 6))
+    pixel = (y[1] - y[0]) / (_ALONE if len(models) == 1 else _SMALL)[1]
     panels = [
-        _panel(lines.filter(model=model), folds.filter(model=model), x, up, "" if len(models) == 1 else model)
+        _panel(
+            lines.filter(model=model),
+            folds.filter(model=model),
+            (x, up),
+            "" if len(models) == 1 else model,
+            pixel,
+        )
         for model in shown
     ]
     notes = omission(len(models) - len(shown), "model", "cross_validation")
@@ -92,15 +101,31 @@ def _across(values: pl.Series, title: str) -> dict[str, Any]:
     return channel
 
 
-def _panel(means: pl.DataFrame, folds: pl.DataFrame, x: dict[str, Any], y: dict[str, Any], name: str) -> Any:
+def _panel(
+    means: pl.DataFrame, folds: pl.DataFrame, axes: tuple[dict[str, Any], ...], name: str, pixel: float
+) -> Any:
     layers: list[Chart] = []
+    shifts = _shifts(means, pixel)
     for split, ink, dash in _splits(means):
         lines, points = (
             part.filter(pl.col("split").eq_missing(pl.lit(split, dtype=pl.String))) for part in (means, folds)
         )
-        layers += _split(lines.sort("x"), points, x, y, ink, dash)
-    small, alone = (SMALL_PANEL + 20, SMALL_PANEL), (PANEL + 60, PANEL - 80)
-    return model_panel(layer_charts(*layers), short(name), small, alone)
+        layers += _split(lines.sort("x"), points, axes, (ink, dash), shifts.get(split, 0.0))
+    return model_panel(layer_charts(*layers), short(name), _SMALL, _ALONE)
+
+
+def _shifts(means: pl.DataFrame, pixel: float) -> dict[str | None, float]:
+    """How far down the word at the end of each split's line moves, to stand below the word above it."""
+    ends_of_lines = (
+        means.sort("x").group_by("split").last().drop_nulls("value").sort("value", descending=True)
+    )
+    shifts: dict[str | None, float] = {}
+    lowest = -float("inf")
+    for split, value in ends_of_lines.select("split", "value").rows():
+        place = -value / pixel
+        lowest = max(place, lowest + _LINE)
+        shifts[split] = lowest - place
+    return shifts
 
 
 def _splits(means: pl.DataFrame) -> list[tuple[str | None, str, list[int]]]:
@@ -115,8 +140,13 @@ def _splits(means: pl.DataFrame) -> list[tuple[str | None, str, list[int]]]:
 
 
 def _split(
-    means: pl.DataFrame, folds: pl.DataFrame, x: dict[str, Any], y: dict[str, Any], ink: str, dash: list[int]
+    means: pl.DataFrame,
+    folds: pl.DataFrame,
+    axes: tuple[dict[str, Any], ...],
+    style: tuple[str, list[int]],
+    shift: float,
 ) -> list[Chart]:
+    (x, y), (ink, dash) = axes, style
     frame = means.select("x", y="value", lo="lower", hi="upper", t=pl.col("split").fill_null(""))
     across, up = channel(**x), channel(**y)
     bars = with_ends(frame)
@@ -130,7 +160,7 @@ def _split(
         .mark("point", color=ink, size=56, stroke=LIGHT["paper"], strokeWidth=1.2)
         .encode(x=across, y=up),
         base(frame.tail(1))
-        .mark("text", color=ink, align="left", dx=8, fontSize=11)
+        .mark("text", color=ink, align="left", dx=8, dy=shift, fontSize=11)
         .encode(x=across, y=up, text="t:N"),
     ]
 

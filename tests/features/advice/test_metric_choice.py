@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import plmetrics as plm
 from plmetrics.catalogue import registry
 from plmetrics.catalogue.advice.advice_rule import TableFacts, matches
 from plmetrics.catalogue.advice.advice_rules import RULES, matching_rules
@@ -83,6 +84,7 @@ COSTS = {"costs": (1.0, 5.0)}
 EVEN = np.linspace(10, 20, 1000)
 TAIL = [*np.linspace(1, 2, 990), *[1000.0] * 10]
 ZEROS = [0.0] * 300 + [*np.linspace(10, 20, 700)]
+CLAIMS = [0] * 950 + [1] * 45 + [60] * 5
 NINE = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 CASES: dict[str, tuple[Table, Table]] = {
@@ -114,6 +116,10 @@ CASES: dict[str, tuple[Table, Table]] = {
     "binary/no-probabilities": (lambda: binary(scores=(0, 1.01)), binary),
     "binary/ece-few-rows": (lambda: binary(rows=500), binary),
     "binary/test-many-rows": (lambda: binary(rows=30_000), binary),
+    "binary/test-units": (lambda: TableFacts(task="binary", units=1), lambda: binary(0.1)),
+    "binary/test-weights": (lambda: TableFacts(task="binary", weighted=1), lambda: binary(0.1)),
+    "quantile/test-units": (lambda: TableFacts(task="quantile", units=1), lambda: quantile(0.1)),
+    "quantile/test-weights": (lambda: TableFacts(task="quantile", weighted=1), lambda: quantile(0.1)),
     "binary/brier-rare": (lambda: binary(0.001), lambda: binary(0.1)),
     "binary/scores-are-decisions": (lambda: binary(scores=(0, 1, 1)), binary),
     "binary/one-class": (lambda: binary(positives=1), binary),
@@ -134,6 +140,7 @@ CASES: dict[str, tuple[Table, Table]] = {
     "multiclass/ece-few-rows": (lambda: multiclass(100, 100, 50), lambda: multiclass(200, 200, 200)),
     "multiclass/no-probabilities": (lambda: multiclass(5, 5, 5, high=2), lambda: multiclass(5, 5, 5)),
     "multiclass/top-k-few-classes": (lambda: multiclass(5, 5, 5), lambda: multiclass(*[5] * 10)),
+    "regression/counts": (lambda: regression(CLAIMS), lambda: regression(CLAIMS, 0.0)),
     "regression/typical": (lambda: regression(EVEN), lambda: regression([])),
     "regression/large-errors": (lambda: regression(EVEN), lambda: regression(TAIL)),
     "regression/bias": (lambda: regression(EVEN), lambda: regression([])),
@@ -263,6 +270,16 @@ def test_a_suite_is_warned_of_what_it_relies_on(
     assert all(text.startswith(start) for text, start in zip(said, starts, strict=True))
 
 
+@pytest.mark.parametrize(("column", "said"), [("unit", "independent"), ("weight", "numbers of rows")])
+def test_tests_of_independent_rows_are_warned_of_units_and_weights(column: str, said: str) -> None:
+    rows = pl.DataFrame({"y": [1.0, 2.0], "mu": [1.0, 1.0], "sd": [1.0, 1.0], "c": [1, 1]})
+    asked: Any = {"task": "quantile", "label": "y", "models": {"m": {"mean": "mu", "sd": "sd"}}}
+    metrics = ["berkowitz_p_value"]
+    with pytest.warns(plm.PlmetricsWarning, match=f"berkowitz_p_value may mislead: .*{said}"):
+        plm.evaluate(rows, **asked, metrics=metrics, **{column: "c"})
+    assert not plm.evaluate(rows, **asked, metrics=metrics).warnings
+
+
 def test_a_warning_has_the_figures_the_companions_and_the_rule() -> None:
     (said,) = misleading_metrics(suite(["accuracy"]), binary(0.03))
     assert "97 %" in said
@@ -277,6 +294,12 @@ def test_what_is_advised_against_is_chosen_beside_a_companion_only() -> None:
     assert "accuracy" not in chosen
     margins = list(advise(binary(scores=(-3, 3))).chosen)
     assert not {"log_loss", "brier", "ece", "precision", "accuracy"} & set(margins)
+
+
+def test_claims_are_judged_by_a_deviance_and_not_by_a_median_of_zeros() -> None:
+    chosen = list(advise(regression(CLAIMS)).chosen)
+    assert "tweedie_deviance(power=1)" in chosen
+    assert "median_absolute_error" not in chosen
 
 
 def test_advice_is_a_frame_with_sources() -> None:

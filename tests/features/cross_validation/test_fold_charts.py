@@ -63,6 +63,29 @@ def test_a_geometric_row_has_a_logarithmic_axis(case):
     )
 
 
+def test_words_of_lines_that_end_at_one_place_stand_below_each_other():
+    columns = {"y": [1.0, 2.0], "p": [1.5, 1.5], "fold": [1, 1]}
+    rows = pl.concat(
+        [
+            pl.DataFrame(columns | {"size": [size] * 2, "split": [split] * 2})
+            for size in (10, 20)
+            for split in ("train", "test")
+        ]
+    )
+    result = plm.evaluate(
+        rows,
+        task="regression",
+        label="y",
+        models="p",
+        metrics=["mae"],
+        fold="fold",
+        cross_validation={"split": "split", "train_size": "size"},
+    )
+    marks = marks_of(result.plot.learning())
+    train, test = (next(mark.y for mark in marks if mark.text == split) for split in ("train", "test"))
+    assert abs(train - test) >= 11
+
+
 def test_without_sizes_there_is_no_learning_curve():
     frame = pl.DataFrame({"y": [1, 0, 1, 0], "p": [0.9, 0.2, 0.4, 0.4], "fold": [0, 0, 1, 1]})
     result = plm.evaluate(frame, label="y", models="p", metrics=["recall"], fold="fold")

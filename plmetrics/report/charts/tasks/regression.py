@@ -260,10 +260,15 @@ def conditional(selection: Selection) -> Figure:
         if name != "conditional_recall"
         for column in (part.frame["x"], part.frame["y"])
     ]
-    square = span(*columns) if columns else span(series[names[0]].frame["x"])
     first = series[names[0]]
     panels = [
-        _conditional_panel(name, part, square, keyed=name == names[-1]) for name, part in series.items()
+        _conditional_panel(
+            name,
+            part,
+            span(part.frame["x"]) if name == "conditional_recall" else span(*columns),
+            keyed=name == names[-1],
+        )
+        for name, part in series.items()
     ]
     chart = hconcat(*panels, spacing=30).resolve_scale(color="independent", strokeDash="independent")
     title = title_of("Conditional means", first)

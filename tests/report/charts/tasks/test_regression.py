@@ -7,6 +7,7 @@ from references.svg_marks import axis_scale, marks_of, texts_of
 from scipy.stats import norm
 
 import plmetrics as plm
+from plmetrics.report.charts.tasks.regression import SMALL_PANEL
 
 pytest.importorskip("altair", reason="charts need the extra report")
 pytest.importorskip("vl_convert", reason="charts need the extra report")
@@ -108,6 +109,16 @@ def test_conditional_means_have_three_panels_and_one_legend(result):
     ]
     assert figure.frame["curve"].n_unique() == 3
     assert len([text for text in texts_of(marks, "legend-label") if text]) == 2
+
+
+def test_labels_far_beyond_the_predictions_stay_in_their_panel():
+    random = np.random.default_rng(4)
+    frame = pl.DataFrame({"y": random.gamma(0.1, 10, 500), "p": random.uniform(0.9, 1.1, 500)})
+    figure = plm.evaluate(
+        frame, task="regression", label="y", models="p", curves=["conditional_label", "conditional_recall"]
+    ).plot.conditional()
+    drawn = path(lines(marks_of(figure), "#0072b2")[-1])[:, 0]
+    assert drawn.max() - drawn.min() <= SMALL_PANEL + 30
 
 
 def test_normal_quantiles_lie_in_the_grey_band_as_often_as_it_says():
