@@ -21,13 +21,13 @@ from plmetrics.core.process import refuse_fork
 THREADS = "POLARS_MAX_THREADS"
 
 
-def call(task: str, text: str, threads: int | None = None) -> str:
-    """Call a task by its name, `module:function`, on at most so many threads where Polars has not begun yet."""
-    _limit(threads)
+def call(task: str, text: str) -> str:
+    """Call a task by its name, `module:function`."""
     return str(function_of(task)(text))
 
 
 def _limit(threads: int | None) -> None:
+    """Let Polars have at most so many threads, where it has not begun yet."""
     if threads is not None and "polars" not in sys.modules:
         os.environ[THREADS] = str(threads)
 
@@ -35,8 +35,9 @@ def _limit(threads: int | None) -> None:
 def answer(task: str, text: str, threads: int | None = None) -> str:
     """JSON of a call's result, or of its error: an error of ours arrives as itself from any worker."""
     try:
-        refuse_fork()
-        return json.dumps({"receipt": call(task, text, threads)})
+        _limit(threads)
+        refuse_fork()  # which starts Polars
+        return json.dumps({"receipt": call(task, text)})
     except BaseException as error:
         return error_answer(error)
 

@@ -95,8 +95,11 @@ def test_rows_lie_where_they_move_the_value_most(seed: int) -> None:
         return -float((slopes * np.abs(rows) / (sizes + np.abs(rows))).sum())
 
     budget: Any = {"type": "eq", "fun": lambda rows: np.abs(rows).sum() - Z**2}
-    best = min(minimize(moved, start, constraints=[budget], tol=1e-12).fun for start in np.eye(5) * 3 + 0.15)
-    assert reach_of_rates(slopes[None], sizes[None], 0.95).item() == pytest.approx(-best, rel=1e-4)
+    ends = [minimize(moved, start, constraints=[budget], tol=1e-12).x for start in np.eye(5) * 3 + 0.15]
+    best = max(
+        -moved(rows * Z**2 / np.abs(rows).sum()) for rows in ends
+    )  # which may end a little off the budget
+    assert reach_of_rates(slopes[None], sizes[None], 0.95).item() == pytest.approx(best, rel=1e-7)
 
 
 def test_models_on_the_same_rows_are_as_sure_as_before() -> None:
