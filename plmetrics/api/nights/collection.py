@@ -13,9 +13,9 @@ from plmetrics.api.nights.night import section_of
 from plmetrics.api.suite_run import open_suite
 from plmetrics.core.durations import Duration
 from plmetrics.core.errors import PlmetricsError
-from plmetrics.features.nights.interval_section import Keep, references
+from plmetrics.features.nights.interval_section import Keep
 from plmetrics.features.nights.manifests import INTERVALS, Manifest, Manifests
-from plmetrics.features.nights.reach import LookBack, reach_of
+from plmetrics.features.nights.reach import LookBack, reach_of, runs_by_id
 from plmetrics.features.nights.states import CONSTANTS, STATE, constants_file, constants_of_states
 from plmetrics.runs.files import (
     environment_faults,
@@ -79,25 +79,18 @@ def collect_garbage(
     calendar = section_of(loaded).calendar
     manifests = Manifests(directory / loaded.suite.name)
     current = manifests.current_of(manifests.interval_keys())
+    pinned = runs_by_id(loaded.suite)
+    removals = [*_idle_runs(manifests.home, {*pinned, *(manifest.run for manifest in current)})]
     reach = reach_of(loaded.suite, calendar, current)
-    if reach is None:
-        named = {reference.run for reference in references(loaded.suite).values() if reference.run}
-        removals = [*_idle_runs(manifests.home, {*named, *(manifest.run for manifest in current)})]
-        if not dry_run:
-            _remove(removals)
-        return removals
-    ages = _ages(Keep.find(loaded.suite) or Keep(), calendar, current, reach)
-    removals = [*_idle_runs(manifests.home, {*reach.runs, *(manifest.run for manifest in current)})]
-    for manifest in current:
-        if manifest.run in reach.runs:
-            continue
-        removal = _old_files(manifests.home, manifest, ages)
-        if removal is not None:
-            removals.append(removal)
-            if not dry_run and not _thin(manifests, manifest, removal):
-                removals.pop()  # another run took its place meanwhile
-    gone = {f"{removal.path.name}/{name}" for removal in removals for name in removal.files}
-    removals += _idle_files(manifests, loaded.suite, current, gone)
+    if reach is not None:
+        ages = _ages(Keep.find(loaded.suite) or Keep(), calendar, current, reach)
+        for manifest in current:
+            removal = None if manifest.run in pinned else _old_files(manifests.home, manifest, ages)
+            # Another run may have taken its place meanwhile.
+            if removal is not None and (dry_run or _thin(manifests, manifest, removal)):
+                removals.append(removal)
+        gone = {f"{removal.path.name}/{name}" for removal in removals for name in removal.files}
+        removals += _idle_files(manifests, loaded.suite, current, gone)
     if not dry_run:
         _remove(removals)
     return removals

@@ -20,11 +20,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LookBack:
-    """Start of the states and run folders within reach, and the runs named themselves."""
+    """Start of the states and run folders within reach."""
 
     states: datetime
     folders: datetime
-    runs: frozenset[str]
+
+
+def runs_by_id(suite: Suite) -> frozenset[str]:
+    """Ids of the runs that references name themselves."""
+    return frozenset(reference.run for reference in references(suite).values() if reference.run is not None)
 
 
 def reach_of(suite: Suite, calendar: Calendar, manifests: Sequence[Manifest]) -> LookBack | None:
@@ -44,10 +48,8 @@ def reach_of(suite: Suite, calendar: Calendar, manifests: Sequence[Manifest]) ->
     ]
     previous = max(accepted, default=first).start
     states = folders = first.start
-    named_runs = set()
     for (section, _), reference in references(suite).items():
         if reference.run is not None:
-            named_runs.add(reference.run)
             continue
         named_by_time = [] if reference.previous else intervals_of(reference, calendar, first)
         start = (
@@ -59,7 +61,7 @@ def reach_of(suite: Suite, calendar: Calendar, manifests: Sequence[Manifest]) ->
             states = min(states, start)
         if not (reference.adds or section == "drift"):
             folders = min(folders, start)
-    return LookBack(states, folders, frozenset(named_runs))
+    return LookBack(states, folders)
 
 
 def _first_again(suite: Suite, calendar: Calendar, newest: Interval) -> Interval:
