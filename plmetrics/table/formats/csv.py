@@ -103,7 +103,7 @@ def scan(reader: Reader, row_index: str | None = None) -> pl.LazyFrame:
         missing_columns="insert" if reader.insert else "raise",
         extra_columns="ignore" if reader.insert else "raise",
         separator=reader.files[0].separator,
-        decimal_comma=reader.files[0].separator != ",",
+        decimal_comma=_may_have_decimal_commas(reader.files[0]),
         row_index_name=row_index,
         include_file_paths=FILE_PATH if row_index or not reader.partitions.native else None,
         **scan_options(reader.files),
@@ -295,6 +295,10 @@ def _types(
     return {}
 
 
+def _may_have_decimal_commas(file: SourceFile) -> bool:
+    return file.separator != ","
+
+
 def _inferred_types(file: SourceFile, rows: int | None) -> pl.Schema:
     """Types as Polars infers them; fields that no comma separates are numbers with a point or with a comma."""
 
@@ -309,7 +313,7 @@ def _inferred_types(file: SourceFile, rows: int | None) -> pl.Schema:
         ).collect_schema()
 
     types = of(decimal_comma=False)
-    if file.separator == ",":
+    if not _may_have_decimal_commas(file):
         return types
     decimals = {name: dtype for name, dtype in of(decimal_comma=True).items() if dtype == pl.Float64}
     return pl.Schema({**types, **decimals})
@@ -318,12 +322,12 @@ def _inferred_types(file: SourceFile, rows: int | None) -> pl.Schema:
 def _word_types(file: SourceFile, columns: dict[str, int], rows: int | None) -> dict[str, pl.DataType]:
     """Types of columns of text: text, numbers with words like `nan` among them, or nothing at all."""
     types: dict[str, pl.DataType] = dict.fromkeys(columns, _UNKNOWN)
-    undecided = dict(columns)
+    undecided, comma = dict(columns), _may_have_decimal_commas(file)
     try:
         for record in islice(_records(file), 1, None if rows is None else rows + 1):
             for name, place in list(undecided.items()):
                 value = record[place] if place < len(record) else ""
-                value = value if file.separator == "," else value.replace(",", ".")
+                value = value.replace(",", ".") if comma else value
                 if _NOT_FINITE.fullmatch(value):
                     types[name] = pl.Float64()
                 elif value and (not _NUMBER.fullmatch(value) or _HUGE.fullmatch(value)):
