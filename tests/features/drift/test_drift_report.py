@@ -45,6 +45,20 @@ def test_every_column_with_its_measures(result: plm.Result) -> None:
     assert "below 0.1 stable, from 0.25 on a shift (Siddiqi, 2006)" in text
 
 
+def test_why_no_test_has_a_p_value():
+    rows = pl.DataFrame({"y": [0, 1] * 20, "p": np.linspace(0, 1, 40), "w": [1.0, 2.0] * 20, "x": range(40)})
+    result = plm.evaluate(
+        rows,
+        label="y",
+        models="p",
+        weight="w",
+        metrics=["accuracy"],
+        drift={"reference": rows, "columns": ["x"], "measures": ["psi", "ks_2samp", "chi2_2samp"]},
+    )
+    tests = result.drift.filter(pl.col("p_status") == "weighted", pl.col("value").is_not_null())
+    assert f"no p value of {tests.height} tests: weighted" in render(summarise(result), 120)
+
+
 @pytest.mark.parametrize("width", [40, 60, 90])
 def test_nothing_is_wider_than_the_terminal(result: plm.Result, width: int) -> None:
     assert max(map(cell_len, render(summarise(result), width).splitlines())) <= width

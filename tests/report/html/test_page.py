@@ -271,6 +271,20 @@ def test_many_pairs_of_models_are_tables_by_metric_and_the_best_models_have_curv
     assert set(many.plot.roc().frame["model"]) == set(best)
 
 
+def test_ratios_of_many_pairs_are_called_ratios():
+    scores = {f"m{index:02d}": [0.9, 0.2, 0.8 - index / 20, 0.3] for index in range(15)}
+    many = plm.evaluate(
+        {"y": [1, 0, 1, 0], **scores},
+        label="y",
+        models=list(scores),
+        metrics=["log_loss"],
+        compare={"baseline": "m00", "scales": ["ratio"]},
+    )
+    captions = Page(html_text(summarise(many))).tables
+    assert "Ratios in log_loss" in captions
+    assert "Differences in log_loss" not in captions
+
+
 def test_differences_without_a_test_have_no_columns_of_tests():
     frame = {"y": [1, 0, 1, 0, 1], "A": [0.9, 0.2, 0.4, 0.3, 0.6], "B": [0.8, 0.4, 0.3, 0.2, 0.5]}
     result = plm.evaluate(frame, label="y", models=["A", "B"], metrics=["brier"], compare={"baseline": "A"})

@@ -104,8 +104,9 @@ def _by_metric(summary: Summary, frame: pl.DataFrame) -> list[Table]:
         if part.height > _MOST_PAIRS:
             left = plural(part.height - _MOST_PAIRS, "more comparison")
             notes.append(f"{left} in the table comparisons")
-        columns = ["model", "against", first["scale"].replace("_", " "), *_columns(tested=tested)]
-        caption = words(f"Differences in {metric_label(first)}").text
+        scale = first["scale"].replace("_", " ")
+        columns = ["model", "against", scale, *_columns(tested=tested)]
+        caption = words(f"{scale.capitalize()}s in {metric_label(first)}").text
         if part is parts[:_MOST_METRICS][-1]:
             notes += omission(len(parts) - _MOST_METRICS, "metric", "comparisons")
         tables.append(Table(caption, columns, cells, [note for note in notes if note], first=20))
