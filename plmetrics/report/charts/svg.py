@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from xml.sax.saxutils import escape
+from html import escape
 
 from plmetrics.report.charts.theme import LIGHT
 
@@ -20,7 +20,7 @@ _NAMES = {color: name for name, color in LIGHT.items()}
 def add_description(svg: str, title: str, description: str) -> str:
     """Image with a title and a description, and without the roles of its unnamed marks."""
     head, body = _root(_in_tags(svg, lambda tag: _SPOKEN.sub("", tag)))
-    label = f"<title>{escape(title)}</title><desc>{escape(description)}</desc>"
+    label = f"<title>{escape(title, quote=False)}</title><desc>{escape(description, quote=False)}</desc>"
     return head[:-1] + ' role="img">' + label + body
 
 
