@@ -149,10 +149,16 @@ FURTHER_TABLES = {
 
 def in_schema(frame: pl.DataFrame, schema: pl.Schema, *, strict: bool = True) -> pl.DataFrame:
     """The columns of a schema in its order and types, null where the frame has none."""
-    return frame.select(
-        pl.col(name).cast(dtype, strict=strict) if name in frame.columns else pl.lit(None, dtype).alias(name)
-        for name, dtype in schema.items()
-    )
+    if frame.schema == schema:
+        return frame
+    there = {column.name: column for column in frame.get_columns()}
+    columns = []
+    for name, dtype in schema.items():
+        column = there.get(name)
+        if column is None:
+            column = pl.Series(name, [None], dtype).new_from_index(0, frame.height)
+        columns.append(column if column.dtype == dtype else column.cast(dtype, strict=strict))
+    return pl.DataFrame(columns)
 
 
 def first_word(cases: Mapping[str, pl.Expr], otherwise: str) -> pl.Expr:

@@ -104,14 +104,17 @@ def misfit(value: Any, shape: Shape) -> str | None:
 
 def _departure(value: Any, shape: Shape) -> str | None:
     """Words of `misfit`, with the place below the value at their start."""
-    if type(value) is shape or shape is object:
+    kind = type(value)
+    if kind is shape or shape is object:
         return None
     if isinstance(shape, tuple):
+        if kind in shape:
+            return None
         words = [_departure(value, alternative) for alternative in shape]
         return None if None in words else words[0]
-    if isinstance(shape, dict) and isinstance(value, dict):
+    if isinstance(shape, dict) and kind is dict:
         return _departure_of_keys(value, shape)
-    if isinstance(shape, list) and isinstance(value, list):
+    if isinstance(shape, list) and kind is list:
         fits = [*map(type, value)].count(shape[0]) == len(value)  # long lists are of numbers or texts
         faults = ((f"[{place}]", _departure(item, shape[0])) for place, item in enumerate(value))
         return None if fits else next((place + words for place, words in faults if words is not None), None)
@@ -120,13 +123,13 @@ def _departure(value: Any, shape: Shape) -> str | None:
 
 
 def _departure_of_keys(value: dict[str, Any], shape: dict[Any, Any]) -> str | None:
-    required = [key[:-1] for key in shape if key is not str and key.endswith("!")]
-    absent = next((key for key in required if key not in value), None)
-    if absent is not None:
-        return f".{absent} is absent"
+    for key in shape:
+        if key is not str and key[-1] == "!" and key[:-1] not in value:
+            return f".{key[:-1]} is absent"
     every = shape.get(str, object)
     for key, item in value.items():
-        words = _departure(item, shape.get(key, shape.get(f"{key}!", every)))
+        expected = shape[key] if key in shape else shape.get(f"{key}!", every)
+        words = None if expected is object else _departure(item, expected)
         if words is not None:
             return f".{key}{words}"
     return None
