@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-import statsmodels.api as sm
 from scipy import stats
 
 import plmetrics as plm
@@ -123,6 +122,8 @@ def assigned() -> pl.DataFrame:
 @pytest.mark.parametrize("weight", [None, "w"])
 def test_the_hajek_error_is_the_sandwich_of_statsmodels(assigned: pl.DataFrame, weight: str | None) -> None:
     """geepack's and Stata's robust errors: those of a generalised estimating equation, and of HC1."""
+    import statsmodels.api as sm
+
     metrics = ["ate_ipw(propensity=e)", "ate_ipw(propensity=e, estimator=horvitz_thompson)"]
     settings: dict[str, Any] = {"metrics": metrics, "slices": None, "weight": weight}
     hajek, thompson = evaluate(assigned, **settings).iter_rows(named=True)

@@ -445,6 +445,7 @@ def test_p_values_that_units_do_not_have(reference: pl.DataFrame, reason: str, n
     assert result.gates["verdict"].to_list() == ["inconclusive"] * 2
 
 
+@pytest.mark.slow
 def test_gates_by_p_of_rows_in_units_fail_no_more_often_than_they_say() -> None:
     """The slices of a column are 100 comparisons of 25 users: each rejects about 5 %, of rows a third would."""
     windows = [

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import altair as alt
@@ -60,16 +61,28 @@ def sized(chart: Chart) -> Chart:
     return chart.properties(title=chart_title("a", **TITLE), width=100, height=50)
 
 
-CASES = {
-    "layer": (sized(ours()), theirs().properties(title=alt.Title("a", **TITLE), width=100, height=50)),
+def titled() -> alt.LayerChart:
+    return theirs().properties(title=alt.Title("a", **TITLE), width=100, height=50)
+
+
+CASES: dict[str, tuple[Callable[[], Chart], Callable[[], alt.TopLevelMixin]]] = {
+    "layer": (lambda: sized(ours()), titled),
     "concat": (
-        concat(ours(), ours(), columns=2, spacing=3).resolve_scale(shape="shared", color="independent"),
-        alt.concat(theirs(), theirs(), columns=2, spacing=3).resolve_scale(
+        lambda: concat(ours(), ours(), columns=2, spacing=3).resolve_scale(
+            shape="shared", color="independent"
+        ),
+        lambda: alt.concat(theirs(), theirs(), columns=2, spacing=3).resolve_scale(
             color="independent", shape="shared"
         ),
     ),
-    "hconcat": (hconcat(ours(), ours(), spacing=3), alt.hconcat(theirs(), theirs(), spacing=3)),
-    "vconcat": (vconcat(ours(), ours(), spacing=3), alt.vconcat(theirs(), theirs(), spacing=3)),
+    "hconcat": (
+        lambda: hconcat(ours(), ours(), spacing=3),
+        lambda: alt.hconcat(theirs(), theirs(), spacing=3),
+    ),
+    "vconcat": (
+        lambda: vconcat(ours(), ours(), spacing=3),
+        lambda: alt.vconcat(theirs(), theirs(), spacing=3),
+    ),
 }
 
 
@@ -88,12 +101,12 @@ def text(specification: dict[str, object]) -> str:
 @pytest.mark.parametrize("kind", CASES)
 def test_the_specification_is_that_of_altair(kind: str) -> None:
     mine, reference = CASES[kind]
-    assert text(mine.specification({})) == text(reference.to_dict())
+    assert text(mine().specification({})) == text(reference().to_dict())
 
 
 @pytest.mark.parametrize("kind", CASES)
 def test_altair_gets_its_own_chart_with_the_frames(kind: str) -> None:
-    mine, reference = (CASES[kind][0].to_altair(), CASES[kind][1])
+    mine, reference = CASES[kind][0]().to_altair(), CASES[kind][1]()
     assert type(mine) is type(reference)
     assert json.dumps(mine.to_dict()) == json.dumps(reference.to_dict())
 

@@ -127,6 +127,7 @@ def clustered(units: int, slices: int, seed: int) -> tuple[UnitRows, np.ndarray]
     return rows, values[order]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("units", [20, 60])
 def test_false_alarms_are_about_as_frequent_as_p_says(units: int) -> None:
     """3 to 8 % of 500 comparisons at 5 %; tests that take rows for independent reject a quarter and more."""
