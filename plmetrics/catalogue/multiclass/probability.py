@@ -242,8 +242,11 @@ class TopKAccuracy(_MeanScore):
 
 
 def _credit(rows: Rows, k: int) -> pl.Expr:
-    of_label = label_probability(rows)
-    each = probabilities(rows)
-    above = pl.sum_horizontal((probability > of_label).cast(pl.Float64) for probability in each)
-    tied = pl.sum_horizontal((probability == of_label).cast(pl.Float64) for probability in each)
-    return ((k - above) / tied).clip(0.0, 1.0)
+    each = {f"{number}": probability for number, probability in enumerate(probabilities(rows))}
+    of_label, fields = pl.field("label"), [pl.field(name) for name in each]
+    above = pl.sum_horizontal((field > of_label).cast(pl.Float64) for field in fields)
+    tied = pl.sum_horizontal((field == of_label).cast(pl.Float64) for field in fields)
+    credit = ((k - above) / tied).clip(0.0, 1.0)
+    # A struct: the probability of the row's class is of as many terms as there are classes, and written once.
+    row = pl.struct(label=label_probability(rows), **each)
+    return row.struct.with_fields(credit=credit).struct.field("credit")

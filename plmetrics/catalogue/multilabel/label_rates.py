@@ -45,9 +45,14 @@ class LabelSet(Multiclass):
         return Atom(f"actual|{number}", lambda rows: rows.of_class(number), counts=True)
 
 
+def call(rows: Rows, threshold: float | ThresholdRule, name: str) -> pl.Expr:
+    """Whether a class is called."""
+    return rows.part(f"proba|{name}") >= pl.lit(rows.threshold_of(threshold, name))
+
+
 def calls(rows: Rows, threshold: float | ThresholdRule) -> list[pl.Expr]:
     """Whether each class is called."""
-    return [rows.part(f"proba|{name}") >= pl.lit(rows.threshold_of(threshold, name)) for name in rows.classes]
+    return [call(rows, threshold, name) for name in rows.classes]
 
 
 def truths(rows: Rows) -> list[pl.Expr]:
@@ -60,7 +65,7 @@ class _RowCounts:
 
     def __init__(self, rows: Rows, threshold: float | ThresholdRule) -> None:
         called, actual = calls(rows, threshold), truths(rows)
-        hits = (call & truth for call, truth in zip(called, actual, strict=True))
+        hits = (each & truth for each, truth in zip(called, actual, strict=True))
         self.hit, self.called, self.actual = (_number(each) for each in (hits, called, actual))
         self.weight = float(len(actual))
 
@@ -87,7 +92,7 @@ class LabelRate(LabelSet, ClassRate):
         limit = threshold_text(self.threshold)
 
         def called(rows: Rows) -> pl.Expr:
-            return calls(rows, self.threshold)[number]
+            return call(rows, self.threshold, rows.classes[number])
 
         def hit(rows: Rows) -> pl.Expr:
             return called(rows) & rows.of_class(number)

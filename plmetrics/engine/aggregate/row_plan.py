@@ -107,24 +107,31 @@ def cell_column(index: int) -> str:
     return f"@cell|{index}"
 
 
-def model_rows(
-    plan: RunPlan, rows: pl.DataFrame, model: str, *names: str, unlabelled: bool = False
-) -> pl.DataFrame:
-    """The rows of one model, in any order, with columns of its own, such as the one they are to be ordered by.
+class ModelRows:
+    """Rows of a scan, model by model: a column of thousands is found by name, and the common ones once for all."""
 
-    With `unlabelled` rows without a label are among them, where they were brought.
-    """
-    if plan.request.suite.per_model:
-        rows = rows.filter(pl.col(scored_column(model) if unlabelled else valid_column(model)))
-    elif HAS_LABEL in rows.columns and not unlabelled:
-        rows = rows.filter(pl.col(HAS_LABEL))
-    roles = plan.view.roles
-    shared = {
-        LABEL: roles.label_of(model),
-        WEIGHT: roles.weight_of(model),
-        POSITIVE: positive_column(roles, model),
-    }
-    present = {name: column for name, column in shared.items() if column in rows.columns}
-    apart = (*_OF_MODELS, *shared)
-    others = (name for name in rows.columns if not name.startswith(apart))
-    return rows.select(*names, *others, **{name: pl.col(column) for name, column in present.items()})
+    def __init__(self, plan: RunPlan, rows: pl.DataFrame) -> None:
+        self._plan, self._rows, self._names = plan, rows, frozenset(rows.columns)
+        apart = (*_OF_MODELS, LABEL, WEIGHT, POSITIVE)
+        self._common = [name for name in rows.columns if not name.startswith(apart)]
+
+    def of(self, model: str, *names: str, unlabelled: bool = False) -> pl.DataFrame:
+        """The rows of one model, in any order, with columns of its own, such as the one they are to be ordered by.
+
+        With `unlabelled` rows without a label are among them, where they were brought.
+        """
+        roles = self._plan.view.roles
+        shared = {
+            LABEL: roles.label_of(model),
+            WEIGHT: roles.weight_of(model),
+            POSITIVE: positive_column(roles, model),
+        }
+        columns = {name: name for name in (*names, *self._common)}
+        columns |= {name: column for name, column in shared.items() if column in self._names}
+        rows = pl.DataFrame([self._rows.get_column(column).alias(name) for name, column in columns.items()])
+        if self._plan.request.suite.per_model:
+            mask = scored_column(model) if unlabelled else valid_column(model)
+            return rows.filter(self._rows.get_column(mask))
+        if HAS_LABEL in self._names and not unlabelled:
+            return rows.filter(self._rows.get_column(HAS_LABEL))
+        return rows

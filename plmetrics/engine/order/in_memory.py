@@ -14,9 +14,9 @@ from plmetrics.engine.aggregate.row_plan import (
     BLOCK,
     POSITIVE,
     TREATED,
+    ModelRows,
     cell_column,
     class_column,
-    model_rows,
     value_column,
 )
 from plmetrics.states.arms import EffectRows
@@ -45,11 +45,12 @@ def models_in_order(
     """
     if aggregated.rows is None:
         return
+    rows = ModelRows(plan, aggregated.rows)
     for model in plan.request.models:
         if plan.request.orders_scores:
-            yield model, None, _by_score(plan, aggregated, model)
+            yield model, None, _by_score(plan, aggregated, rows, model)
         for value in plan.request.values:
-            yield model, value.key, _by_value(plan, aggregated, model, value)
+            yield model, value.key, _by_value(plan, aggregated, rows, model, value)
 
 
 def models_by_row(
@@ -58,18 +59,20 @@ def models_by_row(
     """Labels and predictions of each model, as a function of the slice set."""
     if aggregated.rows is None or not plan.request.reads_pairs:
         return
+    rows = ModelRows(plan, aggregated.rows)
     for model in plan.request.models:
-        frame = model_rows(plan, aggregated.rows, model, score_column(model))
+        frame = rows.of(model, score_column(model))
         weight = frame[WEIGHT].to_numpy() if WEIGHT in frame.columns else None
         block = _blocks(frame, aggregated.block_keys)
         pairs = Pairs(frame[LABEL].to_numpy(), frame[score_column(model)].to_numpy(), weight, block)
         yield model, pairs, _cutter(plan, frame, pairs)
 
 
-def _by_score(plan: RunPlan, aggregated: Aggregates, model: str) -> Callable[[int], SlicedScores]:
-    assert aggregated.rows is not None
+def _by_score(
+    plan: RunPlan, aggregated: Aggregates, rows: ModelRows, model: str
+) -> Callable[[int], SlicedScores]:
     column = score_column(model)
-    frame = model_rows(plan, aggregated.rows, model, column)
+    frame = rows.of(model, column)
     if plan.view.roles.treatment is not None:
         ordered = _ascending(frame, column)
         arms = _order_rows(ordered, column, ordered[TREATED].to_numpy(), aggregated.block_keys)
@@ -94,19 +97,18 @@ def _in_order(
 
 
 def _by_value(
-    plan: RunPlan, aggregated: Aggregates, model: str, value: RowValue
+    plan: RunPlan, aggregated: Aggregates, rows: ModelRows, model: str, value: RowValue
 ) -> Callable[[int], SlicedScores]:
     """Classes of rows by value: of a single class, every row with a value; else the value tells the positive."""
-    assert aggregated.rows is not None
     column = value_column(model, value)
     if value.positive is not None:
         member = class_column(model, value)
-        frame = model_rows(plan, aggregated.rows, model, column, member)
+        frame = rows.of(model, column, member)
         frame = frame.filter(pl.col(column).is_not_null())
         frame = frame if value.width == 1 else frame.explode(column, member)
         return _in_order(plan, aggregated, frame, column, member)
     label_free = value.key in plan.request.label_free_values
-    frame = model_rows(plan, aggregated.rows, model, column, unlabelled=label_free)
+    frame = rows.of(model, column, unlabelled=label_free)
     frame = frame.filter(pl.col(column).is_not_null())
     if plan.request.suite.uncertainty is None:
         from plmetrics.states.scores.exact.quantile_rows import QuantileRows

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from plmetrics.catalogue.needs import Need, OrderedRows, Ranks
+from plmetrics.catalogue.needs import OrderedRows, Ranks
 from plmetrics.core.results import CURVES_SCHEMA
 from plmetrics.engine.order.orderings import AREAS, RANKS
 from plmetrics.engine.order.score_bins import drawn_from
@@ -46,14 +46,14 @@ def ordered_stage(
     """
     out: OrderedByPlace = {}
     drawing = _drawing(analysis, spans)
+    by_value = [_by_value(analysis.suite.state_metrics(part.slices.slice_set.name)) for part in analysis.sets]
     for model, value, of_set in scores:
         if value is not None and value.startswith(AREAS):
             out |= _paired_areas(analysis.sets, model, value.removeprefix(AREAS), of_set)
             continue
         for index, states in _sets_with_slices(analysis.sets):
             drawn_here = _curves_of(analysis.suite.row_curves, states.slices.slice_set, value)
-            needed = analysis.suite.state_metrics(states.slices.slice_set.name)
-            metrics = [metric for metric in needed if _in_order(metric.needs, value)]
+            metrics = by_value[index].get(value, [])
             values = grid_rank_values if value == RANKS else ordered_values
             if not metrics and not drawn_here:
                 continue
@@ -158,11 +158,16 @@ def _values(
     return out
 
 
-def _in_order(need: Need, value: str | None) -> bool:
-    """Whether rows are needed in the order of a value, by its key, None for the score."""
-    if value == RANKS:
-        return isinstance(need, Ranks)
-    return isinstance(need, OrderedRows) and (None if need.by is None else need.by.key) == value
+def _by_value(metrics: Sequence[Metric]) -> dict[str | None, list[Metric]]:
+    """Metrics by the key of the number whose order they need, None for the score."""
+    out: dict[str | None, list[Metric]] = {}
+    for metric in metrics:
+        match metric.needs:
+            case Ranks():
+                out.setdefault(RANKS, []).append(metric)
+            case OrderedRows(by=by):
+                out.setdefault(None if by is None else by.key, []).append(metric)
+    return out
 
 
 def _curves_of(row_curves: Sequence[Curve], slice_set: SliceSet, value: str | None) -> list[Curve]:
