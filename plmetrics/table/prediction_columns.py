@@ -48,8 +48,7 @@ class PredictionColumns:
     its rows count once.
     `thresholds` are those of parts: the class of the largest probability / threshold is called.
     `lists`: its parts are membership in one column of lists of called classes.
-    `steps` are columns that derivations read, beside the raw ones, made one mapping after another: what all parts have
-    in common is computed once.
+    `steps` are columns that derivations read beside the raw ones, made one mapping after another.
     """
 
     columns: Mapping[str, str]
@@ -168,18 +167,17 @@ def _largest(parts: Sequence[pl.Expr]) -> pl.Expr:
     return chosen
 
 
+@dataclass(slots=True)
 class ColumnSteps:
     """Columns that are made one step after another: what several read is computed, and planned, once."""
 
-    def __init__(self, prefix: str) -> None:
-        self._prefix = prefix
-        self.steps: tuple[Mapping[str, pl.Expr], ...] = ()
+    prefix: str
+    steps: tuple[Mapping[str, pl.Expr], ...] = ()
 
     def add(self, values: Iterable[pl.Expr]) -> list[pl.Expr]:
         """Columns of one more step."""
-        step = {
-            f"@@step|{self._prefix}|{len(self.steps)}|{number}": value for number, value in enumerate(values)
-        }
+        name = f"@@step|{self.prefix}|{len(self.steps)}"
+        step = {f"{name}|{number}": value for number, value in enumerate(values)}
         self.steps += (step,)
         return [pl.col(name) for name in step]
 
@@ -187,12 +185,20 @@ class ColumnSteps:
 def normalise_probabilities(parts: Iterable[pl.Expr], steps: ColumnSteps) -> list[pl.Expr]:
     """Probabilities divided by their total; unchanged in rows with a negative one, for the checks.
 
-    Logarithms of probabilities, divided by their sum, would be positive numbers in the opposite order.
+    Logarithms of probabilities, divided by their sum, would be positive numbers in the opposite order. Beside one that
+    is null or not finite the others are 0: they are not at fault.
     """
     values = steps.add(part.cast(pl.Float64) for part in parts)
     total = pl.sum_horizontal(*values, ignore_nulls=False)
     signed, total = steps.add([pl.any_horizontal(value < 0 for value in values), total])
-    return [pl.when(signed).then(value).otherwise(value / total) for value in values]
+    return [
+        pl.when(~signed & total.is_finite())
+        .then(value / total)
+        .when(signed)
+        .then(value)
+        .otherwise(value * 0.0)
+        for value in values
+    ]
 
 
 def with_made_parts(raw: pl.LazyFrame, models: Mapping[str, PredictionColumns]) -> pl.LazyFrame:
