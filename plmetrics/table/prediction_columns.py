@@ -61,11 +61,6 @@ class PredictionColumns:
     steps: tuple[Mapping[str, pl.Expr], ...] = ()
 
     @property
-    def made(self) -> bool:
-        """Whether its parts are made of raw columns, not taken as they are."""
-        return self.normalise or bool(self.derivations)
-
-    @property
     def parts(self) -> tuple[str, ...]:
         """The names of its parts, in order."""
         return tuple(self.columns)
@@ -203,7 +198,7 @@ def normalise_probabilities(parts: Iterable[pl.Expr], steps: ColumnSteps) -> lis
 
 def with_made_parts(raw: pl.LazyFrame, models: Mapping[str, PredictionColumns]) -> pl.LazyFrame:
     """Raw rows with the canonical columns of the parts that are made, and what these read."""
-    made = [_steps_of_parts(model, predicted) for model, predicted in models.items() if predicted.made]
+    made = [_steps_of_parts(*each) for each in models.items() if each[1].normalise or each[1].derivations]
     for steps in zip_longest(*made, fillvalue={}):
         raw = raw.with_columns(**{name: value for step in steps for name, value in step.items()})
     return raw
