@@ -77,14 +77,14 @@ class OverClasses(Multiclass, DerivedMetric):
 
     def finalise(self, state: Any) -> Any:
         """Mean over the classes with a value."""
-        values = self._stacked(state)
+        values = self._by_term(state)
         defined = np.isfinite(values)
         weight = defined * self._weights(state)
         total = weight.sum(axis=-1)
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.where(total > 0, np.where(defined, values * weight, 0.0).sum(axis=-1) / total, np.nan)
 
-    def _stacked(self, state: Mapping[str, Any]) -> Any:
+    def _by_term(self, state: Mapping[str, Any]) -> Any:
         """Values of the terms, with an axis for them."""
         return np.stack([state[term.text] for term in self.terms()], axis=-1)
 
@@ -112,8 +112,8 @@ class OverClasses(Multiclass, DerivedMetric):
 
     def _hidden_move(self, values: Mapping[str, Any], bounds: Mapping[str, Any]) -> Any:
         """Largest move of the mean by classes whose value, at most their bound, the grid hides."""
-        mean, most = np.asarray(self.finalise(values))[..., None], self._stacked(bounds)
-        defined, weight = np.isfinite(self._stacked(values)), self._weights(values)
+        mean, most = np.asarray(self.finalise(values))[..., None], self._by_term(bounds)
+        defined, weight = np.isfinite(self._by_term(values)), self._weights(values)
         hidden = ~defined & (most > 0)
         total = (defined * weight).sum(axis=-1, keepdims=True)
         share = np.divide(weight, weight + total, out=np.zeros(most.shape), where=hidden)
