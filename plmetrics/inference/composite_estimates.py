@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.catalogue.composite_metrics import AcrossSlices, DerivedMetric, Groups
+from plmetrics.catalogue.metric import UNREACHABLE_ON_GRID
 from plmetrics.core.ops import Array, Texts
 from plmetrics.inference.chunks import EstimateColumns
 from plmetrics.inference.estimate import Estimate, most_groups
@@ -91,6 +92,8 @@ def across_slices(metric: AcrossSlices, here: WholeSet) -> EstimateColumns:
     status = metric.too_few if len(defined) < metric.least else "ok"
     if reference_name is not None and reference is None:
         status = "reference_not_judged"
+    if (here.mask & (reasons == UNREACHABLE_ON_GRID)).any():
+        status = UNREACHABLE_ON_GRID
     point = _groups(metric, here, defined, reference, _values)
     replicates = None
     if metric.value_kind.is_resampled and all(

@@ -102,6 +102,20 @@ def table_or_stack(columns: Sequence[Column], rows: Sequence[Sequence[Text]], wi
     return lines
 
 
+def table_in_parts(columns: Sequence[Column], rows: Sequence[Sequence[Text]], width: int) -> list[Text]:
+    """The table, or several with the same labels and as many of the other columns as fit, each below its title."""
+    for last in range(len(columns), 1, -1):
+        part = columns[:last], [row[:last] for row in rows], width
+        lines = table_or_stack(*part) if last == 2 else table(*part)
+        if lines is None:
+            continue
+        if last < len(columns):
+            others = [[row[0], *row[last:]] for row in rows]
+            lines += table_in_parts([columns[0], *columns[last:]], others, width)
+        return lines
+    return []
+
+
 def _labelled_once(rows: Sequence[Sequence[Text]]) -> Iterator[Sequence[Text]]:
     """Rows for labels on lines of their own: without the label of the row before."""
     before = None

@@ -48,3 +48,19 @@ def hypergeometric(size: Codes, relevant: Codes, room: Codes, count: Codes) -> A
     hits = np.where(possible, count, 0)
     chance = np.exp(log_choose(relevant, hits) + log_choose(others, rest) - log_choose(size, room))
     return np.where(possible, chance, 0.0)
+
+
+def products_before(values: Array, place: Codes, most: int) -> Array:
+    """Product of the earlier values of its segment at each value, up to so many of them; `place` is that in it, from 0.
+
+    What stands in other segments does not show in the last bit.
+
+    >>> products_before(np.array([0.5, 0.25, 3.0, 2.0]), np.array([0, 1, 2, 0]), 10).tolist()
+    [1.0, 0.5, 0.125, 1.0]
+    """
+    out = np.where(place > 0, np.concatenate([[1.0], values])[:-1], 1.0)
+    step = 1
+    while step <= min(int(place.max(initial=0)), most):
+        out[step:] *= np.where(place[step:] >= step, out[:-step], 1.0)
+        step *= 2
+    return out

@@ -21,6 +21,7 @@ from plmetrics.states.combinatorics import (
     hypergeometric,
     log_choose,
     no_relevant_probability,
+    products_before,
     subset_products,
 )
 from plmetrics.states.sums import sum_by_place
@@ -368,10 +369,10 @@ class RankedRows:
 
         Within ties the product of the chances to go on over j of m rows is the mean over all their subsets.
         """
-        onward = np.concatenate([[0.0], np.cumsum(np.log1p(-stop))])
         chosen = self._chosen(cut)
         groups = self._all.take(chosen)
-        reached = np.exp(onward[groups.first] - onward[self.judged.offsets[groups.query]])
+        place = np.arange(len(stop)) - self.judged.offsets[self.judged.query]
+        reached = products_before(1.0 - stop, place, cut)[groups.first]
         inner = np.zeros(len(chosen))
         for size in np.unique(groups.size):
             place = np.flatnonzero(groups.size == size)

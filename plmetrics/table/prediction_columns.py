@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import polars as pl
@@ -47,6 +48,7 @@ class PredictionColumns:
     its rows count once.
     `thresholds` are those of parts: the class of the largest probability / threshold is called.
     `lists`: its parts are membership in one column of lists of called classes.
+    `steps` are columns that derivations read beside the raw ones, made one mapping after another.
     """
 
     columns: Mapping[str, str]
@@ -56,6 +58,7 @@ class PredictionColumns:
     weight: str | Literal[False] | None = None
     thresholds: Mapping[str, float] = field(default_factory=dict)
     lists: bool = False
+    steps: tuple[Mapping[str, pl.Expr], ...] = ()
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -159,14 +162,56 @@ def _largest(parts: Sequence[pl.Expr]) -> pl.Expr:
     return chosen
 
 
-def normalise_probabilities(parts: Mapping[str, pl.Expr]) -> dict[str, pl.Expr]:
+@dataclass(slots=True)
+class ColumnSteps:
+    """Columns that are made one step after another: what several read is computed, and planned, once."""
+
+    prefix: str
+    steps: tuple[Mapping[str, pl.Expr], ...] = ()
+
+    def add(self, values: Iterable[pl.Expr]) -> list[pl.Expr]:
+        """Columns of one more step."""
+        name = f"@@step|{self.prefix}|{len(self.steps)}"
+        step = {f"{name}|{number}": value for number, value in enumerate(values)}
+        self.steps += (step,)
+        return [pl.col(name) for name in step]
+
+
+def normalise_probabilities(parts: Iterable[pl.Expr], steps: ColumnSteps) -> list[pl.Expr]:
     """Probabilities divided by their total; unchanged in rows with a negative one, for the checks.
 
-    Logarithms of probabilities, divided by their sum, would be positive numbers in the opposite order.
+    Logarithms of probabilities, divided by their sum, would be positive numbers in the opposite order. Beside one that
+    is null or not finite the others are 0: they are not at fault.
     """
-    total = pl.sum_horizontal(*parts.values(), ignore_nulls=False)
-    signed = pl.any_horizontal(value < 0 for value in parts.values())
-    return {part: pl.when(signed).then(value).otherwise(value / total) for part, value in parts.items()}
+    values = steps.add(part.cast(pl.Float64) for part in parts)
+    total = pl.sum_horizontal(*values, ignore_nulls=False)
+    signed, total = steps.add([pl.any_horizontal(value < 0 for value in values), total])
+    return [
+        pl.when(~signed & total.is_finite())
+        .then(value / total)
+        .when(signed)
+        .then(value)
+        .otherwise(value * 0.0)
+        for value in values
+    ]
+
+
+def with_made_parts(raw: pl.LazyFrame, models: Mapping[str, PredictionColumns]) -> pl.LazyFrame:
+    """Raw rows with the canonical columns of the parts that are made, and what these read."""
+    made = [_steps_of_parts(*each) for each in models.items() if each[1].normalise or each[1].derivations]
+    for steps in zip_longest(*made, fillvalue={}):
+        raw = raw.with_columns(**{name: value for step in steps for name, value in step.items()})
+    return raw
+
+
+def _steps_of_parts(model: str, predicted: PredictionColumns) -> tuple[Mapping[str, pl.Expr], ...]:
+    steps, values = predicted.steps, list(predicted.derivations.values())
+    if predicted.normalise:
+        own = ColumnSteps(model)
+        values = normalise_probabilities(map(pl.col, predicted.columns.values()), own)
+        steps = own.steps
+    columns = (part_column(model, part) for part in predicted.parts)
+    return (*steps, {name: value.cast(pl.Float64) for name, value in zip(columns, values, strict=True)})
 
 
 def score_checks(

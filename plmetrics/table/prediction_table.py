@@ -41,7 +41,6 @@ from plmetrics.table.prediction_columns import (
     RoleColumns,
     label_column,
     leading,
-    normalise_probabilities,
     part_checks,
     part_column,
     part_path,
@@ -52,6 +51,7 @@ from plmetrics.table.prediction_columns import (
     score_column,
     sound_parts,
     weight_column,
+    with_made_parts,
 )
 
 if TYPE_CHECKING:
@@ -93,7 +93,8 @@ def prediction_table(raw: pl.LazyFrame, schema: pl.Schema, roles: RoleColumns) -
     columns = _casts(schema, roles)
     checks = _checks(roles)
     masks = _weight_masks(roles)
-    frame = (raw if masks else _weighted_rows(raw, roles)).select(**columns)
+    rows = raw if masks else _weighted_rows(raw, roles)
+    frame = with_made_parts(rows, roles.models).select(**columns)
     if roles.weight is not None and not masks:
         frame = frame.filter((pl.col(WEIGHT) != 0) | pl.col(WEIGHT).is_null())
     weight = pl.col(WEIGHT) if roles.weight is not None else None
@@ -131,7 +132,9 @@ def unchecked_table(
     """The canonical columns before any row is left out, with a Boolean column per check: for the second look."""
     checks = _checks(roles)
     rows = raw if _weight_masks(roles) else _weighted_rows(raw, roles)
-    return rows.select(*dict.fromkeys(keep), **_casts(schema, roles)).with_columns(
+    columns = _casts(schema, roles)
+    made = with_made_parts(rows, roles.models)
+    return made.select(*dict.fromkeys(keep), **columns).with_columns(
         check.bad.fill_null(value=False).alias(check.column_name) for check in checks
     )
 
@@ -289,7 +292,7 @@ def _prediction_columns(
     if predicted.single:
         return {score_column(model): next(iter(parts.values()))}
     if predicted.normalise:
-        parts = normalise_probabilities(parts)
+        parts = {part: pl.col(part_column(model, part)) for part in parts}
     first = leading(parts, predicted.thresholds)
     if predicted.lists:
         first = pl.when(is_nameless(name, parts.values())).then(-1.0).otherwise(first)
@@ -304,7 +307,7 @@ def _part(schema: pl.Schema, roles: RoleColumns, model: str, part: str) -> pl.Ex
     name, task = predicted.columns[part], roles.task
     role, path = part_role(model, part, task), part_path(model, part, task)
     if part in predicted.derivations:
-        return predicted.derivations[part].cast(pl.Float64)
+        return pl.col(part_column(model, part))
     if model in roles.hard or (roles.task == "multiclass" and part == "prediction"):
         return _class(schema, roles, name, role, path)
     if roles.label_columns:

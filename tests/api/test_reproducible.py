@@ -62,6 +62,14 @@ SUITES: dict[str, dict[str, Any]] = {
         "slices": {},
         "metrics": ["ndcg", "map", "mrr"],
     },
+    "tied_ranking": {
+        "task": "ranking",
+        "query": "size",
+        "unit": None,
+        "slices": {},
+        "derive": {"score": "ROUND(q, 1)", "gain": "0.7 * grade"},
+        "metrics": ["err", "dcg(gain=exponential)", "ndcg"],
+    },
     "forecast": {"task": "quantile", "weight": "w", "metrics": ["wis", "crps", "interval_score(level=0.8)"]},
     "rows": {"task": "regression", "weight": "w", "metrics": ["spearman", "median_absolute_error"]},
     "fairness": {
@@ -136,7 +144,9 @@ def asked(name: str) -> dict[str, Any]:
     """The keyword arguments of a suite."""
     own = {**BOTH, "unit": "unit", **(SUITES | OF_STATES)[name]}
     task = own.get("task", "binary")
-    return {**own, "label": OF_LABEL[task], "models": MODELS.get(task, {"one": "p", "other": "q"})}
+    models = {"one": "p", "other": "score" if "score" in own.get("derive", {}) else "q"}
+    label = "gain" if "gain" in own.get("derive", {}) else OF_LABEL[task]
+    return {**own, "label": label, "models": MODELS.get(task, models)}
 
 
 def table(rows: int = ROWS) -> pl.DataFrame:

@@ -11,6 +11,8 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
 import plmetrics as plm
+from plmetrics.catalogue.calibrators.several import CLASS_CALIBRATORS
+from plmetrics.table.prediction_columns import ColumnSteps, PredictionColumns, part_column, with_made_parts
 
 CLASSES = list("abc")
 EPSILON = np.finfo(float).eps
@@ -173,3 +175,32 @@ def test_what_cannot_be_fitted_is_said(
         plm.evaluate(rows, **ROLES, calibrate=calibrate, metrics=["accuracy"])
     for word in words:
         assert word in str(error.value)
+
+
+def made(classes: int, method: str) -> pl.LazyFrame:
+    """A plan of normalised or calibrated probabilities of many classes, with curves that are the numbers themselves."""
+    columns = {f"proba|{number}": f"p{number}" for number in range(classes)}
+    raw = pl.LazyFrame({name: [1.0 + number, 2.0] for number, name in enumerate(columns.values())})
+    if method == "normalise":
+        return with_made_parts(raw, {"m": PredictionColumns(columns, normalise=True)})
+    raw, steps = raw.select(pl.all() / sum(range(1, classes + 1))), ColumnSteps("m")
+    same = {"scores": [0.0, 1.0], "rates": [0.0, 1.0], "knots": 2}
+    constants = {
+        "temperature": {"temperature": 0.5},
+        "vector": {"slopes": [2.0] * classes, "intercepts": [0.0] * classes},
+        "isotonic": {"curves": [same] * classes},
+    }
+    calibrator = CLASS_CALIBRATORS[method].read(constants[method])
+    parts = calibrator.calibrate([pl.col(name) for name in columns.values()], steps)
+    derived = dict(zip(columns, parts, strict=True))
+    return with_made_parts(raw, {"m": PredictionColumns(columns, derived, steps=steps.steps)})
+
+
+@pytest.mark.parametrize("method", ["normalise", "temperature", "vector", "isotonic"])
+def test_plans_of_many_classes_grow_as_their_number(method: str) -> None:
+    """Each class divides by what is made of all: said anew for each, a plan of 100 classes takes gigabytes."""
+    few, many = made(20, method), made(80, method)
+    assert len(many.explain(optimized=False)) < 5 * len(few.explain(optimized=False))
+    found = few.select(part_column("m", f"proba|{number}") for number in range(20)).collect().row(0)
+    number = np.arange(1.0, 21.0) ** (2 if method in {"temperature", "vector"} else 1)
+    np.testing.assert_allclose(found, number / number.sum(), rtol=1e-12)

@@ -143,6 +143,13 @@ def test_values_within_ties_are_means_over_all_orders() -> None:
         assert found.filter(metric=text)["value"].item() == pytest.approx(expected / mass, rel=1e-12), text
 
 
+def test_nobody_reads_on_after_a_row_that_stops_for_certain() -> None:
+    """2^60 - 1 of 2^60 is 1 in double precision."""
+    rows = pl.DataFrame({"q": [1, 1, 2, 2, 3], "y": [60, 60, 0, 60, 59], "p": [2, 1, 2, 1, 1]})
+    asked = {"task": "ranking", "label": "y", "query": "q", "models": "p", "metrics": ["err(max_label=60)"]}
+    assert plm.evaluate(rows, **asked).metrics["value"].item() == pytest.approx((1 + 1 / 2 + 1 / 2) / 3)
+
+
 def test_rbp_and_err_of_known_lists() -> None:
     """The sum of the definition; and a perfect row of grade 4 first, which stops 15 of 16 readers."""
     gains = [1, 0, 0, 1, 0, 1, 0, 0, 0, 0, 1, 1, 0, 0, 0, 1]

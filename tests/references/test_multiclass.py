@@ -512,6 +512,17 @@ def test_a_row_without_any_probability_is_not_normalised() -> None:
         plm.evaluate(rows, task="multiclass", label="y", models=models, metrics=["accuracy"])
 
 
+@pytest.mark.parametrize("bad", [None, float("nan"), float("inf")])
+def test_a_bad_probability_is_told_of_its_own_column_alone(bad: float | None) -> None:
+    rows = pl.DataFrame({"y": ["a", "b"], "p_a": [2.0, 1.0], "p_b": [bad, 3.0], "p_c": [3.0, 4.0]})
+    models = {"m": {"proba": "p_", "normalise": True}}
+    with pytest.raises(plm.DataError) as refusal:
+        plm.evaluate(rows, task="multiclass", label="y", models=models, metrics=["accuracy", "log_loss"])
+    (problem,) = refusal.value.problems
+    assert "column 'p_b'" in problem.message
+    assert "in row 0" in problem.message
+
+
 @pytest.mark.parametrize("metrics", [["accuracy"], ["accuracy", "log_loss"], ["roc_auc"]])
 def test_logarithms_of_probabilities_are_not_normalised(metrics: list[str]) -> None:
     """Divided by their sum they would be positive, and the least likely class the largest: refused, or dropped."""

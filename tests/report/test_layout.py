@@ -2,7 +2,7 @@ import pytest
 from rich.text import Text
 
 from plmetrics.core.names import printable
-from plmetrics.report.layout import Column, align, table, table_or_stack, wrap
+from plmetrics.report.layout import Column, align, table, table_in_parts, table_or_stack, wrap
 from plmetrics.report.numbers import ValueText
 
 COLUMNS = [Column("metric"), Column("value"), Column("rows", align="right", optional=True)]
@@ -106,3 +106,20 @@ def test_wrapped_keeps_every_character(width: int) -> None:
     lines = wrap(Text(text), width)
     assert all(line.cell_len <= width for line in lines)
     assert "".join("".join(line.plain for line in lines).split()) == "".join(text.split())
+
+
+@pytest.mark.parametrize("width", [30, 60, 90])
+def test_what_does_not_fit_beside_stands_below_its_own_title(width: int) -> None:
+    names = [f"measure {number}" for number in range(5)]
+    columns = [Column("class"), *map(Column, names)]
+    rows = [[Text(label), *(Text(f"{label}{number} [0.1, 0.2]") for number in range(5))] for label in "ab"]
+    lines = plain(table_in_parts(columns, rows, width))
+    assert max(map(len, lines)) <= width
+    values = {}
+    for line in lines:
+        if line.startswith("  class"):
+            starts = [(line.index(name), name) for name in names if name in line]
+            continue
+        for start, name in starts:
+            values[line[2], name] = line[start:].split()[0]
+    assert values == {(label, name): f"{label}{name[-1]}" for label in "ab" for name in names}

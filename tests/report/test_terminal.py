@@ -374,3 +374,24 @@ def test_worst_slices_without_standard_errors(bare_summary: Summary) -> None:
     found = worst_slices(bare_summary.metrics, "roc_auc", "higher")
     assert len(found) == 10
     assert all(entry["errors"] is None and entry["shortfall"] > 0 for entry in found)
+
+
+@pytest.mark.parametrize("width", [60, 100])
+def test_classes_have_titles_and_their_gates_one_rule(width: int) -> None:
+    rows = pl.DataFrame({"y": list("abc") * 40, "p": list("abcabcacb") * 13 + list("abc")})
+    names = ["recall", "precision", "f1", "specificity", "npv"]
+    result = plm.evaluate(
+        rows,
+        task="multiclass",
+        label="y",
+        models={"m": {"prediction": "p"}},
+        metrics=[f"{name}(average=none)" for name in names],
+        uncertainty={"replicates": 20},
+        gates=[{"metric": "recall(average=none)", "at_least": 0.99}],
+    )
+    text = render(summarise(result), width)
+    titles = [line for line in text.split("\n") if line.startswith("  class  ")]
+    assert " ".join(titles).replace("class", "").split() == names
+    assert (
+        text.count("recall(average=none) >= 0.99 [b]") == text.count("recall(average=none) >= 0.99") - 2 == 1
+    )

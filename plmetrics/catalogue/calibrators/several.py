@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import polars as pl
@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 from plmetrics.catalogue.calibrators.calibrator import NoFit, clip_expression, clip_scores, newton
 from plmetrics.catalogue.calibrators.score_curves import Isotonic
 from plmetrics.core.ops import Codes
+
+if TYPE_CHECKING:
+    from plmetrics.table.prediction_columns import ColumnSteps
 
 Numbers = NDArray[np.float64]
 
@@ -38,8 +41,8 @@ class ClassCalibrator(ABC):
         """
 
     @abstractmethod
-    def expressions(self, parts: Sequence[pl.Expr]) -> list[pl.Expr]:
-        """Calibrated probabilities, with sum 1."""
+    def expressions(self, parts: Sequence[pl.Expr], steps: ColumnSteps) -> list[pl.Expr]:
+        """Calibrated probabilities, with sum 1; what they have in common is in columns of steps before."""
 
     @abstractmethod
     def constants(self) -> dict[str, Any]:
@@ -50,11 +53,11 @@ class ClassCalibrator(ABC):
         """The calibrator of some parameters, as `constants` gives them."""
         return cls(**constants)
 
-    def calibrate(self, parts: Sequence[pl.Expr]) -> list[pl.Expr]:
+    def calibrate(self, parts: Sequence[pl.Expr], steps: ColumnSteps) -> list[pl.Expr]:
         """The calibrated probabilities of raw columns: null where one of a row is bad."""
-        values = [part.cast(pl.Float64) for part in parts]
-        sound = pl.all_horizontal(value.is_between(0, 1) for value in values)
-        return [pl.when(sound).then(value) for value in self.expressions(values)]
+        values = steps.add(part.cast(pl.Float64) for part in parts)
+        (sound,) = steps.add([pl.all_horizontal(value.is_between(0, 1) for value in values)])
+        return [pl.when(sound).then(value) for value in self.expressions(values, steps)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +100,8 @@ class SoftmaxTemperature(ClassCalibrator):
             raise NoFit(msg)
         return cls(1.0 / float(factor[0]))
 
-    def expressions(self, parts: Sequence[pl.Expr]) -> list[pl.Expr]:
-        return _softmax_expressions([clip_expression(part).log() / self.temperature for part in parts])
+    def expressions(self, parts: Sequence[pl.Expr], steps: ColumnSteps) -> list[pl.Expr]:
+        return _softmax_expressions((clip_expression(part).log() / self.temperature for part in parts), steps)
 
     def constants(self) -> dict[str, Any]:
         return {"temperature": self.temperature}
@@ -143,9 +146,9 @@ class VectorScaling(ClassCalibrator):
         optimum = _most_likely(start, scores, derivatives, label, mass, "slopes and intercepts")
         return cls(tuple(map(float, optimum[:number])), (*map(float, optimum[number:]), 0.0))
 
-    def expressions(self, parts: Sequence[pl.Expr]) -> list[pl.Expr]:
+    def expressions(self, parts: Sequence[pl.Expr], steps: ColumnSteps) -> list[pl.Expr]:
         lines = zip(parts, self.slopes, self.intercepts, strict=True)
-        return _softmax_expressions([clip_expression(part).log() * a + b for part, a, b in lines])
+        return _softmax_expressions((clip_expression(part).log() * a + b for part, a, b in lines), steps)
 
     def constants(self) -> dict[str, Any]:
         return {"slopes": list(self.slopes), "intercepts": list(self.intercepts)}
@@ -195,8 +198,8 @@ class Dirichlet(ClassCalibrator):
             tuple(tuple(map(float, line)) for line in fitted[:, :-1]), tuple(map(float, fitted[:, -1]))
         )
 
-    def expressions(self, parts: Sequence[pl.Expr]) -> list[pl.Expr]:
-        logs = [clip_expression(part).log() for part in parts]
+    def expressions(self, parts: Sequence[pl.Expr], steps: ColumnSteps) -> list[pl.Expr]:
+        logs = steps.add(clip_expression(part).log() for part in parts)
         lines = (
             pl.sum_horizontal(
                 [log * factor for log, factor in zip(logs, line, strict=True)], ignore_nulls=False
@@ -204,7 +207,7 @@ class Dirichlet(ClassCalibrator):
             + b
             for line, b in zip(self.coefficients, self.intercepts, strict=True)
         )
-        return _softmax_expressions(list(lines))
+        return _softmax_expressions(lines, steps)
 
     def constants(self) -> dict[str, Any]:
         return {
@@ -268,9 +271,9 @@ class OneVsRestIsotonic(ClassCalibrator):
             tuple(Isotonic.fit(p, member, weight) for p, member in zip(probabilities.T, members, strict=True))
         )
 
-    def expressions(self, parts: Sequence[pl.Expr]) -> list[pl.Expr]:
-        each = [curve.expression(part) for curve, part in zip(self.curves, parts, strict=True)]
-        total = pl.sum_horizontal(*each, ignore_nulls=False)
+    def expressions(self, parts: Sequence[pl.Expr], steps: ColumnSteps) -> list[pl.Expr]:
+        each = steps.add(curve.expression(part) for curve, part in zip(self.curves, parts, strict=True))
+        (total,) = steps.add([pl.sum_horizontal(*each, ignore_nulls=False)])
         return [pl.when(total > 0).then(value / total).otherwise(1.0 / len(each)) for value in each]
 
     @classmethod
@@ -298,10 +301,11 @@ def _softmax(scores: Numbers) -> Numbers:
     return chance
 
 
-def _softmax_expressions(scores: Sequence[pl.Expr]) -> list[pl.Expr]:
-    highest = pl.max_horizontal(*scores)
-    each = [(score - highest).exp() for score in scores]
-    total = pl.sum_horizontal(*each, ignore_nulls=False)
+def _softmax_expressions(scores: Iterable[pl.Expr], steps: ColumnSteps) -> list[pl.Expr]:
+    scores = steps.add(scores)
+    (highest,) = steps.add([pl.max_horizontal(*scores)])
+    each = steps.add((score - highest).exp() for score in scores)
+    (total,) = steps.add([pl.sum_horizontal(*each, ignore_nulls=False)])
     return [value / total for value in each]
 
 

@@ -77,16 +77,22 @@ class OverClasses(Multiclass, DerivedMetric):
 
     def finalise(self, state: Any) -> Any:
         """Mean over the classes with a value."""
-        values = np.stack([state[term.text] for term in self.terms()], axis=-1)
+        values = self._by_term(state)
         defined = np.isfinite(values)
-        weight = defined.astype(np.float64)
-        if self.average == "weighted":
-            weight = defined * np.stack(
-                [state[part.text] for part in self.parts()[len(self.terms()) :]], axis=-1
-            )
+        weight = defined * self._weights(state)
         total = weight.sum(axis=-1)
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.where(total > 0, np.where(defined, values * weight, 0.0).sum(axis=-1) / total, np.nan)
+
+    def _by_term(self, state: Mapping[str, Any]) -> Any:
+        """Values of the terms, with an axis for them."""
+        return np.stack([state[term.text] for term in self.terms()], axis=-1)
+
+    def _weights(self, state: Mapping[str, Any]) -> Any:
+        """Weights of the terms in the average."""
+        if self.average != "weighted":
+            return 1.0
+        return np.stack([state[part.text] for part in self.parts()[len(self.terms()) :]], axis=-1)
 
     def combined_status(self, value: Any, statuses: Sequence[Any]) -> Any:
         """No value for a slice without rows or with too few, whatever its classes; a pair may lack rows."""
@@ -98,13 +104,20 @@ class OverClasses(Multiclass, DerivedMetric):
         return super().combined_status(np.where(insufficient, np.nan, value), reasons)
 
     def combined_bound(self, values: Mapping[str, Any], bounds: Mapping[str, Any]) -> Any:
-        """The weighted mean of the bounds."""
-        exact = {text: np.where(np.isfinite(value), 0.0, np.nan) for text, value in values.items()}
-        terms = {term.text: bounds[term.text] for term in self.terms()}
-        of_terms = {
-            text: exact[text] if bound is None else bound + exact[text] for text, bound in terms.items()
-        }
-        return self.finalise({**values, **of_terms})
+        """The weighted mean of the bounds, and the move of the mean by classes that may have a value after all."""
+        texts = [term.text for term in self.terms()]
+        most = {text: 0.0 * values[text] if bounds[text] is None else bounds[text] for text in texts}
+        of_terms = {text: np.where(np.isfinite(values[text]), most[text], np.nan) for text in texts}
+        return self.finalise({**values, **of_terms}) + self._hidden_move(values, most)
+
+    def _hidden_move(self, values: Mapping[str, Any], bounds: Mapping[str, Any]) -> Any:
+        """Largest move of the mean by classes whose value, at most their bound, the grid hides."""
+        mean, most = np.asarray(self.finalise(values))[..., None], self._by_term(bounds)
+        defined, weight = np.isfinite(self._by_term(values)), self._weights(values)
+        hidden = ~defined & (most > 0)
+        total = (defined * weight).sum(axis=-1, keepdims=True)
+        share = np.divide(weight, weight + total, out=np.zeros(most.shape), where=hidden)
+        return np.where(hidden, share * np.maximum(mean, most - mean), 0.0).sum(axis=-1)
 
     def combined_note(self, statuses: Sequence[Any]) -> Any:
         """The classes without a value."""

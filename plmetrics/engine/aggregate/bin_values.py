@@ -89,9 +89,9 @@ def number_column(model: str, key: str) -> str:
 
 
 def key_number(plan: RunPlan, model: str, key: str) -> pl.Expr:
-    """Values of the binned number of a key."""
+    """Values of the binned number of a key; 0 for no class, as rows without one are refused after the scan."""
     number = number_of(plan.row_of(model), key.split(maxsplit=1)[0], plan.request.suite)
-    return number.cast(pl.UInt32, strict=False) if is_class(key) else number.cast(pl.Float64)
+    return number.cast(pl.UInt32, strict=False).fill_null(0) if is_class(key) else number.cast(pl.Float64)
 
 
 def run_tables(plan: RunPlan) -> tuple[BinTable, ...]:

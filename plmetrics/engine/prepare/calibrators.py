@@ -24,6 +24,7 @@ from plmetrics.engine.run_plan import Accounting, NoRowsLeftError
 from plmetrics.suite.sections.basics import BY_FOLD, Calibrate
 from plmetrics.table.checks import VALID, valid_column
 from plmetrics.table.prediction_columns import (
+    ColumnSteps,
     PredictionColumns,
     normalise_probabilities,
     part_column,
@@ -60,9 +61,13 @@ class _Sample:
 
 @dataclass(frozen=True, slots=True)
 class _CalibratedParts:
-    """A calibrated prediction as expressions over raw columns, its curves, and the fewest rows behind one of them."""
+    """A calibrated prediction as expressions over raw columns and those of steps before, and its curves.
+
+    `rows` are the fewest behind one of the curves.
+    """
 
     expressions: Sequence[pl.Expr]
+    steps: ColumnSteps
     rows: int
     curves: tuple[Calibrator | ClassCalibrator, ...]
 
@@ -87,7 +92,7 @@ def with_stored_calibrators(view: TableView, stored: Mapping[str, Any]) -> Calib
     """View with the models of stored calibrators, by the constants of each."""
     out, warnings = view, []
     for name, constants in stored.items():
-        restored = _read_calibrator(view, constants)
+        restored = _read_calibrator(view, constants, ColumnSteps(name))
         out = out.with_model(name, _prediction(view.roles.models, constants["model"], restored))
         warnings += _doubts(constants, restored)
     return Calibration(out.without_margins(), stored, tuple(warnings))
@@ -210,34 +215,35 @@ def _fit_calibrator(
     return {**description, "folds": folds}
 
 
-def _read_calibrator(view: TableView, constants: Mapping[str, Any]) -> _CalibratedParts:
+def _read_calibrator(view: TableView, constants: Mapping[str, Any], steps: ColumnSteps) -> _CalibratedParts:
     """The prediction by the constants of a calibrator."""
     source = constants["model"]
-    raw, margin = _raw_parts(view.roles.models[source]), source not in view.suite.models
+    raw, margin = _raw_parts(view.roles.models[source], steps), source not in view.suite.models
     read = partial(_read_curve, constants["method"], len(raw), margin=margin)
     if constants["fit_on"] != BY_FOLD:
         curve = read(constants)
-        return _CalibratedParts(_apply(curve, raw), constants["rows"], (curve,))
+        return _CalibratedParts(_apply(curve, raw, steps), steps, constants["rows"], (curve,))
     fold, curves = str(view.suite.columns.fold), []
     parts = [pl.lit(None, dtype=pl.Float64) for _ in raw]
     for content in constants["folds"]:
         curves.append(read(content))
         here, applied = (
             pl.col(fold) == pl.lit(content["fold"], dtype=view.schema[fold]),
-            _apply(curves[-1], raw),
+            _apply(curves[-1], raw, steps),
         )
         parts = [pl.when(here).then(new).otherwise(old) for new, old in zip(applied, parts, strict=True)]
-    return _CalibratedParts(parts, min(content["rows"] for content in constants["folds"]), tuple(curves))
+    rows = min(content["rows"] for content in constants["folds"])
+    return _CalibratedParts(parts, steps, rows, tuple(curves))
 
 
-def _raw_parts(predicted: PredictionColumns) -> list[pl.Expr]:
+def _raw_parts(predicted: PredictionColumns, steps: ColumnSteps) -> list[pl.Expr]:
     """Parts to calibrate, of raw columns; probabilities are divided by their sum where the model says so."""
-    parts = {part: pl.col(name).cast(pl.Float64) for part, name in predicted.columns.items()}
-    return list((normalise_probabilities(parts) if predicted.normalise else parts).values())
+    parts = [pl.col(name).cast(pl.Float64) for name in predicted.columns.values()]
+    return normalise_probabilities(parts, steps) if predicted.normalise else parts
 
 
-def _apply(curve: Calibrator | ClassCalibrator, raw: Sequence[pl.Expr]) -> list[pl.Expr]:
-    return [curve.calibrate(raw[0])] if isinstance(curve, Calibrator) else curve.calibrate(raw)
+def _apply(curve: Calibrator | ClassCalibrator, raw: Sequence[pl.Expr], steps: ColumnSteps) -> list[pl.Expr]:
+    return [curve.calibrate(raw[0])] if isinstance(curve, Calibrator) else curve.calibrate(raw, steps)
 
 
 def _read_curve(
@@ -295,7 +301,8 @@ def _prediction(
     """Prediction of a model derived from another's scores."""
     model = models[source]
     expressions = dict(zip(model.columns, calibrated.expressions, strict=True))
-    return PredictionColumns(model.columns, expressions, label=model.label, weight=model.weight)
+    steps = calibrated.steps.steps
+    return PredictionColumns(model.columns, expressions, label=model.label, weight=model.weight, steps=steps)
 
 
 def _doubts(constants: Mapping[str, Any], calibrated: _CalibratedParts) -> list[str]:

@@ -330,6 +330,7 @@ def _values(request: Request, collected: _SoundRows) -> dict[str, dict[str, Arra
                 documents,
                 zero=request.source.not_retrieved != "no_part",
                 flags={name: frame[plain_column(name)].cast(pl.Boolean) for name in flags},
+                any_order=request.arithmetic.any_order,
             )
         values = shared.values(frame[score_column(model)], tuple(by_key.values()))
         out[model] = {key: np.where(labelled, numbers, np.nan) for key, numbers in values.items()}

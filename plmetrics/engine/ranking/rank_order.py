@@ -48,7 +48,8 @@ class QueryRows:
     """Labels of rows by query, for models to be ordered on: `codes` is the query of each row, from 0.
 
     `documents` are needed where ties are ordered by them. `zero` says that a query of which a model retrieved nothing
-    counts for it, else it takes no part. `flags` are columns that say of each row whether something holds.
+    counts for it, else it takes no part. `flags` are columns that say of each row whether something holds. With
+    `any_order` the order of the rows does not show in the last bit.
     """
 
     def __init__(
@@ -60,8 +61,9 @@ class QueryRows:
         *,
         zero: bool = True,
         flags: Mapping[str, pl.Series] | None = None,
+        any_order: bool = False,
     ) -> None:
-        self._zero = zero
+        self._zero, self._any_order = zero, any_order
         self._flags = {name: flag.alias(f"flag|{name}") for name, flag in (flags or {}).items()}
         self._codes = pl.Series("code", codes)
         self._labels = labels.alias("label")
@@ -115,6 +117,8 @@ class QueryRows:
         code, score = ordered["code"].to_numpy(), ordered["score"]
         missing = score.is_null().to_numpy() if score.null_count() else None
         tied = _tie_mask(code, score.fill_null(0.0).to_numpy(), missing, ties)
+        if self._any_order and tied is not None:
+            ordered = ordered[_by_label_within_ties(ordered["label"].to_numpy(), tied)]
         retrieved = None if missing is None else ~missing
         flags = {name: ordered[flag.name].to_numpy() for name, flag in self._flags.items()}
         return RankedRows(self.query_labels, ordered["label"].to_numpy(), tied, retrieved, flags)
@@ -166,3 +170,11 @@ def _tie_mask(
     same = (code[1:] == code[:-1]) & (missing[1:] == missing[:-1])
     same &= score[1:] == score[:-1] if ties == "average" else missing[1:]
     return np.concatenate([[False], same])
+
+
+def _by_label_within_ties(label: Array, tied: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Order of the rows, those of each tie group by their labels: its sums add in one order."""
+    rows = np.flatnonzero(tied | np.append(tied[1:], np.zeros(min(1, len(tied)), dtype=np.bool_)))
+    order = np.arange(len(label))
+    order[rows] = rows[np.lexsort((label[rows], np.cumsum(~tied)[rows]))]
+    return order

@@ -36,6 +36,8 @@ _CONDITIONAL = {
 
 _ROUNDING = 1e-13
 """Of the mean residual: what residuals vary less is rounding."""
+_DIGITS = 12
+"""Digits of differences: those alike in so many are equal."""
 
 
 def row_bin_curves(
@@ -117,7 +119,8 @@ def difference_points(part: SliceBins) -> Points:
     value = part.mean("difference")
     by_name = QUERY in part.queries.columns
     names = part.queries[QUERY].to_numpy() if by_name else np.full(len(value), "", dtype=object)
-    order = np.lexsort((names.astype(str), -part.places[0]))
+    # Bins of the constants of another state hold several of the differences here.
+    order = np.lexsort((names.astype(str), -np.round(value, _DIGITS) if by_name else -part.places[0]))
     ends = np.cumsum(part.rows[order]).astype(np.int64)
     if not len(ends):
         return {}

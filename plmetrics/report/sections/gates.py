@@ -121,11 +121,16 @@ def _cells(row: Row) -> list[Text]:
 
 
 def check_texts(row: Row) -> list[str]:
-    """The texts of a check below `CHECK_TITLES`: its name if it has one, and its note unless it passed."""
-    rule = f"{row['metric']} {row['rule']}"
+    """The texts of a check below `CHECK_TITLES`: its name if it has one, and its note unless it passed.
+
+    Without a name a gate is called as its rule, and behind that by the class where it judges several.
+    """
+    gate, rule = row["gate"] or "", f"{row['metric']} {row['rule']}"
+    if gate.startswith(rule):
+        gate, rule = "", gate
     return [
         row["outcome"],
-        "" if row["gate"] == rule else row["gate"] or "",
+        gate,
         rule,
         row["model"] or "",
         _place_text(row),

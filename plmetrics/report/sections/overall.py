@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from plmetrics.core.names import printable
-from plmetrics.report.layout import Column, align, heading, table, table_or_stack
+from plmetrics.report.layout import Column, align, heading, table, table_in_parts, table_or_stack
 from plmetrics.report.numbers import Row, ValueText, row_estimate
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def _table(rows: list[Row], width: int) -> list[Text]:
     cells = [
         align([values[name, metric] for name in listed if (name, metric) in values]) for metric in metrics
     ]
-    lines = table_or_stack(
+    lines = table_in_parts(
         [Column("class"), *(Column(_short(metric)) for metric in metrics)],
         [[Text(printable(name)), *row] for name, *row in zip(listed, *cells, strict=True)],
         width,

@@ -194,3 +194,18 @@ def test_states_hold_them(asked):
     assert merged.group_by(keys).len().sort(keys).equals(rows.group_by(keys).len().sort(keys))
     for column in ("x", "y", "n"):
         assert merged[column].to_list() == pytest.approx(rows[column].to_list(), nan_ok=True), column
+
+
+@pytest.mark.parametrize("column", ["y", "called"])
+@pytest.mark.parametrize("value", [None, "fish"])
+def test_a_row_without_a_class_is_a_data_error(column, value):
+    table = pl.DataFrame({"y": ["bird", "cat", "dog"] * 2, "called": ["bird", "dog", "dog"] * 2})
+    table[3, column] = value
+    given = {
+        "task": "multiclass",
+        "label": "y",
+        "models": {"m": {"prediction": "called"}},
+        "classes": CLASSES,
+    }
+    with pytest.raises(plm.DataError, match=f"column '{column}'.*in row 3"):
+        plm.evaluate(table, metrics=["accuracy"], curves=["confusion"], **given)

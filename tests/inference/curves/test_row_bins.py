@@ -356,3 +356,15 @@ def test_of_many_queries_bins_say_their_ends_and_the_mean_between(monkeypatch: p
     np.testing.assert_allclose(named["y"], ascending[named["x"].to_numpy().astype(int) - 1], atol=1e-12)
     assert {*named["x"]} >= {1.0, float(len(expected))}
     assert np.abs(own["y"].to_numpy() - ascending).max() < 0.05
+
+
+def test_days_with_the_constants_of_another_one_rank_all_queries_by_their_differences() -> None:
+    rows = table(60)
+    parts = [rows[number * 120 : (number + 1) * 120] for number in range(3)]
+    first = plm.state(parts[0], **ARGUMENTS)
+    merged = plm.merge(first, *(plm.state(part, **ARGUMENTS, constants=first) for part in parts[1:])).curves
+    for model in "bc":
+        expected = by_hand(rows, model)
+        own = merged.filter(model=model, slice="all")
+        np.testing.assert_allclose(own["y"], sorted(expected.values(), reverse=True), atol=1e-12)
+        assert dict(own.select("class", "y").iter_rows()) == pytest.approx(expected, abs=1e-12)

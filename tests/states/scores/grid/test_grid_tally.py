@@ -8,6 +8,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from references.samples import FAST, KEYS, assert_same, sample
+from sklearn.metrics import precision_recall_curve
 
 import plmetrics as plm
 from plmetrics.core.segments import Segments
@@ -324,3 +325,62 @@ def test_the_row_of_a_value_that_the_grid_hides_has_its_bound():
     assert (true["status"], true["bound"]) == ("ok", None)
     assert (near["value"], near["status"]) == (None, "unreachable_on_grid")
     assert near["bound"] == pytest.approx(true["value"])
+
+
+def hidden_classes(seed):
+    """Rows of three classes in two parts, of which the first has few scores, and the second many between these."""
+    draw = np.random.default_rng(seed)
+    number = draw.choice(3, 400, p=[0.6, 0.3, 0.1])
+    logits = np.round(draw.normal(size=(400, 3)), 1)
+    logits[np.arange(400), number] += 1.0
+    p = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    frame = pl.DataFrame({"y": np.array(["a", "b", "c"])[number], "g": draw.choice(["u", "v"], 400)})
+    return frame.with_columns(**dict(zip(["pa", "pb", "pc"], p.T, strict=True)))
+
+
+def merged_days(frame, first, **asked):
+    """Value of two parts as states, of which the second has the grid of the first."""
+    constants = plm.state(frame[:first], exact=False, **asked)
+    return plm.merge(constants, plm.state(frame[first:], exact=False, constants=constants, **asked)).metrics
+
+
+@pytest.mark.parametrize("average", ["macro", "weighted"])
+def test_the_bound_of_an_average_covers_classes_that_the_grid_hides(average):
+    asked = {"task": "multiclass", "label": "y", "models": {"m": {"proba": "p"}}}
+    asked["metrics"] = [f"recall_at_precision(average={average}, precision=0.6)"]
+    beyond = 0
+    for seed in range(20):
+        frame = hidden_classes(seed)
+        near = merged_days(frame, 30, **asked).row(0, named=True)
+        best, sizes = {}, {}
+        for name in "abc":
+            label = frame["y"].to_numpy() == name
+            precision, recall, _ = precision_recall_curve(label, frame[f"p{name}"].to_numpy())
+            reached = recall[:-1][precision[:-1] >= 0.6]
+            if len(reached):
+                best[name], sizes[name] = reached.max(), label.sum() if average == "weighted" else 1.0
+        true = np.average(list(best.values()), weights=list(sizes.values()))
+        assert abs(near["value"] - true) <= near["bound"] + 1e-12
+        beyond += near["note"] is not None and len(best) == 3
+    assert beyond > 0  # some class was hidden
+
+
+@pytest.mark.parametrize("agg", ["mean", "min", "max"])
+def test_a_metric_over_slices_does_not_leave_out_one_that_the_grid_hides(agg):
+    score = np.r_[np.linspace(0.1, 0.9, 30), 0.895, 0.899, np.linspace(0.1, 0.4, 28)]
+    slices = np.where(np.arange(60) < 30, "u", "v")
+    label = np.r_[np.linspace(0.1, 0.9, 30) > 0.5, False, True, np.zeros(28, dtype=np.bool_)]
+    frame = pl.DataFrame({"y": label, "p": score, "g": slices})
+    asked = {"label": "y", "models": "p", "slices": {"g": "g"}, "min_rows": 1}
+    asked["metrics"] = [
+        "recall_at_precision(precision=0.9)",
+        {
+            "over": {"slice_set": "g", "metric": "recall_at_precision(precision=0.9)", "agg": agg},
+            "name": "all_of",
+        },
+    ]
+    true = plm.evaluate(frame, **asked).metrics.filter(metric="all_of").row(0, named=True)
+    assert true["value"] == 1.0
+    near = merged_days(frame, 30, **asked)
+    assert near.filter(slice="g=v")["status"].to_list() == ["unreachable_on_grid"]
+    assert near.filter(metric="all_of").select("value", "status").rows() == [(None, "unreachable_on_grid")]
