@@ -127,3 +127,19 @@ def test_intervals_are_those_of_the_corrected_resampled_t(key):
     chart = result.plot.learning if key == "train_size" else result.plot.validation
     figure = chart(metric="accuracy")
     assert "bars: 90% intervals" in texts_of(marks_of(figure), "title-subtitle")[0]
+
+
+def test_intervals_stay_in_the_range_of_the_metric():
+    shares = [1.0, 0.9, 0.6]
+    rows = [
+        {"y": 1, "p": float(k < 10 * share), "fold": fold}
+        for fold, share in enumerate(shares)
+        for k in range(10)
+    ]
+    frame = pl.DataFrame(rows).with_columns(depth=1)
+    asked = {"label": "y", "models": "p", "fold": "fold", "cross_validation": {"parameter": "depth"}}
+    result = plm.evaluate(frame, metrics=["accuracy"], uncertainty={"replicates": 20}, **asked)
+    (row,) = result.cross_validation.filter(kind="validation_curve").rows(named=True)
+    reach = t.ppf(0.975, 2) * np.std(shares, ddof=1) * np.sqrt(1 / 3 + 1 / 2)
+    assert np.mean(shares) + reach > 1
+    assert (row["lower"], row["upper"]) == pytest.approx((np.mean(shares) - reach, 1.0))
