@@ -16,6 +16,7 @@ import polars as pl
 from plmetrics.core import special
 from plmetrics.core.results import first_word
 from plmetrics.features.cross_validation.fold_values import GROUP, IDENTITY
+from plmetrics.inference.comparisons.fold_tests import with_trained_rows
 from plmetrics.table.joins import left_join
 
 if TYPE_CHECKING:
@@ -115,12 +116,13 @@ def with_intervals(
 
     Models of different folds share most of their training rows, so that s^2 / folds is too small. Source: Nadeau and
     Bengio (2003). Rows that were trained on and totals have no interval, and ends stay in the range of the metric.
-    `metrics` are those that `@metric` numbers. Without `sizes` the rows trained on are those of the other folds.
+    `metrics` are those that `@metric` numbers. Without `sizes` the rows trained on are those of split train, or without
+    any those of the other folds.
     """
-    train = pl.col("x") if sizes else pl.col("n").sum().over(*GROUP, "repeat") - pl.col("n")
+    folds, setting = outer_rows(values), [name for name in GROUP if name != "split"]
     spread = (
-        outer_rows(values)
-        .with_columns(share=pl.col("n") / train)
+        with_trained_rows(folds, folds, setting)
+        .with_columns(share=pl.col("n") / pl.col("x" if sizes else "trained"))
         .filter(pl.col("value").is_not_null())
         .group_by(GROUP)
         .agg(
