@@ -463,3 +463,29 @@ def test_groups_of_equal_values_differ_by_0_without_an_interval(method: str) -> 
     )
     row = result.metrics.row(0, named=True)
     assert (row["value"], row["interval_status"], row["upper"]) == (0.0, "degenerate", None)
+
+
+@pytest.mark.parametrize("method", ["bootstrap", "jackknife", "analytic"])
+def test_the_reference_of_other_groups_passes_gates_by_interval_and_is_no_question(method: str) -> None:
+    metric = "average_odds_difference(by=group, reference=a)"
+    gate = {
+        "metric": metric,
+        "slices": "group",
+        "using": "interval",
+        "correction": "bonferroni",
+        "at_least": -0.9,
+    }
+    result = plm.evaluate(
+        table(3),
+        label="y",
+        models="p",
+        slices=["group"],
+        metrics=[metric],
+        uncertainty={"method": method, "replicates": 60},
+        gates=[gate, gate | {"correction": "none", "at_least": 0.01, "level": "warn"}],
+    )
+    reference = result.metrics.row(0, named=True)
+    assert (reference["slice"], reference["method"]) == ("group=a", "definition")
+    assert (reference["lower"], reference["value"], reference["upper"]) == (0.0, 0.0, 0.0)
+    assert result.gates["verdict"].to_list()[:4] == ["pass", "pass", "pass", "fail"]
+    assert result.gates["note"].to_list()[1:3] == ["2 judged together"] * 2
