@@ -1,5 +1,6 @@
 import re
 from dataclasses import replace
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -368,6 +369,20 @@ def test_worst_slices_are_not_those_of_a_total(summary: Summary) -> None:
         assert f"Worst slices by {metric}" in text
     every = frozenset(directions)
     assert "Worst slices" not in render(replace(summary, directions=directions, totals=every), 120)
+
+
+def test_a_slice_of_few_units_is_not_far_from_what_its_interval_holds() -> None:
+    """One hit of five in the small slice, 60 % overall: its interval reaches far beyond that."""
+    hits = [1.0] * 59 + [0.0] * 36 + [1.0, 0.0, 0.0, 0.0, 0.0]
+    rows = {"y": [1] * 100, "p": hits, "g": ["large"] * 95 + ["small"] * 5}
+    asked = {"label": "y", "models": "p", "metrics": ["recall"], "slices": ["g"]}
+    result = plm.evaluate(rows, **asked, uncertainty={"replicates": 200, "level": 0.9})
+    (found,) = worst_slices(result.metrics, "recall", "higher", level=0.9)
+    assert found["slice"] == "g=small"
+    assert found["lower"] < found["whole"] < found["upper"]
+    reach = (found["upper"] - found["value"]) / NormalDist().inv_cdf(0.95)
+    assert found["errors"] == pytest.approx((found["whole"] - found["value"]) / reach)
+    assert found["errors"] < (found["whole"] - found["value"]) / found["std_error"]
 
 
 def test_worst_slices_without_standard_errors(bare_summary: Summary) -> None:
