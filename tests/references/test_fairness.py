@@ -476,16 +476,22 @@ def test_the_reference_of_other_groups_passes_gates_by_interval_and_is_no_questi
         "at_least": -0.9,
     }
     result = plm.evaluate(
-        table(3),
+        table(3).with_columns(q=1 - pl.col("p")),
         label="y",
-        models="p",
+        models=["p", "q"],
         slices=["group"],
         metrics=[metric],
+        compare="p",
         uncertainty={"method": method, "replicates": 60},
         gates=[gate, gate | {"correction": "none", "at_least": 0.01, "level": "warn"}],
     )
     reference = result.metrics.row(0, named=True)
     assert (reference["slice"], reference["method"]) == ("group=a", "definition")
     assert (reference["lower"], reference["value"], reference["upper"]) == (0.0, 0.0, 0.0)
-    assert result.gates["verdict"].to_list()[:4] == ["pass", "pass", "pass", "fail"]
-    assert result.gates["note"].to_list()[1:3] == ["2 judged together"] * 2
+    verdicts = result.gates.filter(model="p", slice="group=a")["verdict"].to_list()
+    assert verdicts == ["pass", "fail"]
+    assert result.gates.filter(slice="group=b")["note"].to_list()[:2] == ["4 judged together"] * 2
+    compared = result.comparisons.row(0, named=True)
+    assert [compared[name] for name in ("difference", "lower", "upper", "p_value")] == [0.0, 0.0, 0.0, 1.0]
+    assert result.comparisons["reading"][0] == "equal"
+    assert "equal" not in result.comparisons["reading"][1:].to_list()
