@@ -389,3 +389,22 @@ def test_worst_slices_without_standard_errors(bare_summary: Summary) -> None:
     found = worst_slices(bare_summary.metrics, "roc_auc", "higher")
     assert len(found) == 10
     assert all(entry["errors"] is None and entry["shortfall"] > 0 for entry in found)
+
+
+def test_a_gate_on_classes_says_its_rule_once_with_the_class() -> None:
+    rows = {"y": list("ab") * 20, "p": list("abbb") * 10}
+    gate = {"metric": "recall(average=none)", "at_least": 0.9}
+    result = plm.evaluate(
+        rows,
+        task="multiclass",
+        label="y",
+        models={"m": {"prediction": "p"}},
+        metrics=["recall(average=none)"],
+        gates=[gate, gate | {"name": "floor", "at_most": 1.0} | {"at_least": None}],
+    )
+    text = render(summarise(result), 120)
+    lines = [line.split() for line in text.split("Gates\n")[1].split("\n\n")[0].splitlines()[1:]]
+    assert lines[0][:5] == ["fail", "recall(average=none)", "[a]", ">=", "0.9"]
+    assert [line[:4] for line in lines[1:] if "floor" in line] == [
+        ["pass", "floor", f"[{name}]", "recall(average=none)"] for name in "ab"
+    ]

@@ -122,11 +122,12 @@ def _cells(row: Row) -> list[Text]:
 
 def check_texts(row: Row) -> list[str]:
     """The texts of a check below `CHECK_TITLES`: its name if it has one, and its note unless it passed."""
-    rule = f"{row['metric']} {row['rule']}"
+    of_class = "" if row["class"] is None else f" [{row['class']}]"
+    unnamed = f"{row['metric']} {row['rule']}{of_class}"
     return [
         row["outcome"],
-        "" if row["gate"] == rule else row["gate"] or "",
-        rule,
+        "" if row["gate"] == unnamed else row["gate"] or "",
+        f"{row['metric']}{of_class} {row['rule']}",
         row["model"] or "",
         _place_text(row),
         str(observed_text(row)),
