@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from plmetrics.catalogue.bases import RowMean
-from plmetrics.catalogue.needs import OrderedRows, Queries, Sums
+from plmetrics.catalogue.needs import OrderedRows, Quantiles, Queries, Sums
 from plmetrics.catalogue.registry import register_for
 from plmetrics.states.sums import Atom, Rows, as_tuple
 from plmetrics.table.prediction_columns import part_column
@@ -66,20 +66,24 @@ def needs_label(metric: Metric, rows: Rows) -> bool:
 
 
 def reads_score(metric: Metric, rows: Rows) -> bool:
-    """Whether a model's predictions are in a metric of a state family: of sums, whether one of them reads any.
+    """Whether a model's predictions are in a metric of a state family: of sums and quantiles, whether these read any.
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = Rows(pl.col("y"), pl.col("p"), pl.col("y") == 1)
     >>> [reads_score(plm.metric(name), rows) for name in ("prevalence", "accuracy", "roc_auc")]
     [False, True, True]
     """
-    if isinstance(metric.needs, Queries):
-        return not metric.needs.of_labels
-    if not isinstance(metric.needs, Sums):
+    need = metric.needs
+    if isinstance(need, Queries):
+        return not need.of_labels
+    if isinstance(need, Quantiles) and need.by is not None:
+        values = [need.by.build(rows)]
+    elif isinstance(need, Sums):
+        values = [atom.build(rows) for part in metric.atoms().values() for atom in as_tuple(part)]
+    else:
         return True
     predicted = {part_column(rows.model, part) for part in rows.parts} | set(rows.score.meta.root_names())
-    atoms = (atom for part in metric.atoms().values() for atom in as_tuple(part))
-    return any(not predicted.isdisjoint(atom.build(rows).meta.root_names()) for atom in atoms)
+    return any(not predicted.isdisjoint(value.meta.root_names()) for value in values)
 
 
 def _row_values(metric: Metric, rows: Rows) -> Iterator[pl.Expr]:

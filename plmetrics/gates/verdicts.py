@@ -253,8 +253,10 @@ def _correct(rows: pl.DataFrame, rules: Sequence[Rule], suite: Suite) -> pl.Data
     if suite.uncertainty is None or not corrected:
         return none
     from plmetrics.gates.simultaneous import widen_intervals
+    from plmetrics.inference.intervals.ladder import BY_DEFINITION
 
     judged = pl.col("insufficient").is_null() & pl.col("@gate").is_in(list(corrected))
+    judged &= pl.col("method").ne_missing(BY_DEFINITION)  # which is no question
     wide = [none.filter(~judged)]
     for family in none.filter(judged).partition_by("@gate", maintain_order=True):
         number = family["@gate"][0]

@@ -19,8 +19,13 @@ from plmetrics.inference.chunks import EstimateColumns
 from plmetrics.inference.estimate import Estimate, most_groups
 
 
-def by_parts(metric: DerivedMetric, parts: Mapping[str, EstimateColumns]) -> EstimateColumns:
-    """The value of a derived metric in each slice. `parts` are the estimates of its metrics by their text."""
+def by_parts(
+    metric: DerivedMetric, parts: Mapping[str, EstimateColumns], *, itself: bool = False
+) -> EstimateColumns:
+    """The value of a derived metric in each slice. `parts` are the estimates of its metrics by their text.
+
+    `itself` is whether it holds a model against the same model.
+    """
     estimates = {text: part_estimates.estimate for text, part_estimates in parts.items()}
     first = next(iter(parts.values()))
     statuses = [estimate.status for estimate in estimates.values()]
@@ -44,6 +49,9 @@ def by_parts(metric: DerivedMetric, parts: Mapping[str, EstimateColumns]) -> Est
     deviations = metric.combined_deviations({text: part.deviations for text, part in estimates.items()})
     kind, groups = first.estimate.kind, most_groups([part.estimate for part in parts.values()])
     estimate = Estimate(clean, status, blocks, replicates, (), deviations, kind, groups)
+    fixed = [part.by_definition for part in estimates.values()]
+    if itself or all(part is not None for part in fixed):
+        estimate = replace(estimate, by_definition=np.isfinite(clean))
     bound = None
     if any(part_estimates.bound is not None for part_estimates in parts.values()):
         bound = metric.combined_bound(
@@ -223,11 +231,15 @@ def _scatter_estimates(
         replicates[:, index] = derived.replicates
     fewest_blocks = np.minimum.reduce([part.estimate.blocks for part in parts.values()])
     note: Texts = np.full(reasons.shape, None, dtype=object)
+    itself = np.zeros(reasons.shape, dtype=np.bool_)
     if reference is not None:
+        itself[index[reference]] = True
         fewest_blocks = np.minimum(fewest_blocks, fewest_blocks[index[reference]])
         note[index[reference]] = "the reference"
     groups = most_groups([part.estimate for part in parts.values()])
-    estimate = Estimate(value, status, fewest_blocks, replicates, (), kind=derived.kind, groups=groups)
+    estimate = Estimate(
+        value, status, fewest_blocks, replicates, (), kind=derived.kind, groups=groups, by_definition=itself
+    )
     threshold = _threshold(first.threshold, slice(None))
     return EstimateColumns(estimate, first.n, first.weight, None, note, threshold, first.labelled)
 

@@ -168,6 +168,9 @@ class Contrasts:
     ) -> tuple[Flags, Flags]:
         """Masks of models that are equal, in what a metric reads of them, and of others that no row tells apart."""
         equal = np.concatenate([part.equal[pair] & self._same_threshold(metric, pair) for pair in pairs])
+        first, second = (side.by_definition for side in both)
+        if first is not None and second is not None:
+            equal |= first & second
         score_free = all(leaf.text in self._analysis.population.score_free for leaf in leaves(metric))
         of_pairs = [score_free or (reads_order(metric) and pair in self._same_order) for pair in pairs]
         in_common = np.repeat(of_pairs, len(part.mask))

@@ -41,6 +41,7 @@ class Estimate:
     be beside what replicates show, for some of the rates are 0 or 1; `tie` is how far two models may differ whose rates
     are the same. `fingerprints` are those of the rows that
     denominators count, equal where two models count the same; NaN where these lie behind a cut of scores.
+    `by_definition` marks values that no rows could change, as of a group or a model that is held against itself.
     """
 
     value: Array
@@ -58,6 +59,7 @@ class Estimate:
     hidden: tuple[Array, Array] | None = None
     tie: Array | None = None
     fingerprints: tuple[Array, ...] = ()
+    by_definition: NDArray[np.bool_] | None = None
 
     @property
     def reach(self) -> Array | None:

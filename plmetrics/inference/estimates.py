@@ -337,7 +337,7 @@ class Estimates:
                     metric.other_key(part): self._estimate_columns(part, other, kind)
                     for part in metric.parts()
                 }
-            return by_parts(metric, parts)
+            return by_parts(metric, parts, itself=metric.other_model == model)
         columns = self._of_states(metric, model, kind)
         if not metric.samples or columns.estimate.replicates is None:
             return columns

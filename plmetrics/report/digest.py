@@ -199,7 +199,8 @@ def _worst(summary: Summary) -> Grid:
     metric = primary_metric(summary)
     if metric is None:
         return Grid("Worst slices", (), ())
-    slices = worst_slices(summary.metrics, metric, summary.directions[metric], MOST_SLICES)
+    direction = summary.directions[metric]
+    slices = worst_slices(summary.metrics, metric, direction, MOST_SLICES, level=summary.level)
     rows = [
         [
             row["slice"],

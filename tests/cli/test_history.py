@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
+from report.html.test_page import Page
 from suites.nights import day, nights, rows
 from typer.testing import CliRunner
 
 import plmetrics as plm
 from plmetrics.cli.app import app
+from plmetrics.report.html.page import html_text
+from plmetrics.report.summary import summarise
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -162,3 +165,24 @@ def test_models_that_do_not_fit_beside_each_other_have_tables_of_their_own(night
     nights.run(0)
     lines = history(nights.home, "roc_auc", width=40).stdout.splitlines()
     assert [line.split("verdict")[1].strip() for line in lines if "verdict" in line] == names
+
+
+def test_the_history_of_a_page_names_classes(tmp_path: Path) -> None:
+    for number in (1, 2):
+        folder = tmp_path / f"days/day=2026-03-0{number}"
+        folder.mkdir(parents=True)
+        table = pl.DataFrame({"y": ["a", "b"] * 20, "p": ["a", "b", "b", "b"] * 10})
+        table.write_parquet(folder / "rows.parquet")
+    suite = tmp_path / "suite.yaml"
+    suite.write_text(
+        "{name: s, task: multiclass, data: {path: days}, interval: {partition: day}, columns: {label: y},"
+        " models: {m: {prediction: p}}, metrics: [recall(average=none)],"
+        " gates: [{metric: recall(average=none), at_least: 0.1}]}"
+    )
+    runs = [plm.run(suite, output=tmp_path / "runs", interval=f"2026-03-0{number}") for number in (1, 2)]
+    head, *rows = Page(html_text(summarise(runs[-1]))).tables["History"]
+    titles = [cell[0] for cell in head]
+    keys = [tuple(row[titles.index(title)][0] for title in ("interval", "class", "value")) for row in rows]
+    assert keys == [
+        (f"2026-03-0{number}", name, value) for number in (2, 1) for name, value in (("a", "0.5"), ("b", "1"))
+    ]

@@ -233,6 +233,17 @@ def test_models_that_no_row_tells_apart_are_equal_up_to_what_the_rows_leave_open
     assert set(errs["reading"]) == {"unclear"}
 
 
+def test_a_quantile_of_a_column_is_equal_and_one_of_predictions_is_not() -> None:
+    rng = np.random.default_rng(8)
+    rows = {name: rng.normal(size=200) for name in ("y", "a", "b", "cost")}
+    quantiles = {"cost_p90": "cost", "label_p90": "label", "error_p90": "abs(label - score)", "asked": "cost"}
+    metrics = [{"name": name, "quantile": sql, "q": 0.9} for name, sql in quantiles.items()]
+    metrics[-1] |= {"where": "score > 0"}
+    asked: dict[str, Any] = {"task": "regression", "label": "y", "models": ["a", "b"], "compare": "a"}
+    found = plm.evaluate(rows, **asked, metrics=metrics, uncertainty={"replicates": 100}).comparisons
+    assert (found["reading"] == "equal").to_list() == [True, True, False, False]
+
+
 def test_facts_of_queries_are_equal_whatever_the_model() -> None:
     rng = np.random.default_rng(6)
     rows = pl.DataFrame({"q": np.repeat(np.arange(30), 8), "y": rng.integers(0, 3, 240)})

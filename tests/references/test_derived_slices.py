@@ -230,6 +230,10 @@ def test_groups_within_levels_are_those_of_control_features(method: str) -> None
         ).difference(method=method)
         rows = result.metrics.filter(pl.col("metric") != "recall", slice_set=name)
         assert dict(rows.select("slice", "value").rows()) == pytest.approx(by_level.to_dict())
+    twice = plm.evaluate(
+        frame, label="late", models="score", derive=DERIVE, metrics=[metric, entry, "recall"], slices=slices
+    )
+    assert twice.metrics.equals(result.metrics), "an entry without levels takes none from the other"
     alone = plm.evaluate(frame, label="late", models="score", derive=DERIVE, metrics=[metric], slices=slices)
     whole = result.metrics.filter(pl.col("metric") != "recall", slice_set="sex")
     assert whole.equals(alone.metrics)

@@ -463,3 +463,35 @@ def test_groups_of_equal_values_differ_by_0_without_an_interval(method: str) -> 
     )
     row = result.metrics.row(0, named=True)
     assert (row["value"], row["interval_status"], row["upper"]) == (0.0, "degenerate", None)
+
+
+@pytest.mark.parametrize("method", ["bootstrap", "jackknife", "analytic"])
+def test_the_reference_of_other_groups_passes_gates_by_interval_and_is_no_question(method: str) -> None:
+    metric = "average_odds_difference(by=group, reference=a)"
+    gate = {
+        "metric": metric,
+        "slices": "group",
+        "using": "interval",
+        "correction": "bonferroni",
+        "at_least": -0.9,
+    }
+    result = plm.evaluate(
+        table(3).with_columns(q=1 - pl.col("p")),
+        label="y",
+        models=["p", "q"],
+        slices=["group"],
+        metrics=[metric],
+        compare="p",
+        uncertainty={"method": method, "replicates": 60},
+        gates=[gate, gate | {"correction": "none", "at_least": 0.01, "level": "warn"}],
+    )
+    reference = result.metrics.row(0, named=True)
+    assert (reference["slice"], reference["method"]) == ("group=a", "definition")
+    assert (reference["lower"], reference["value"], reference["upper"]) == (0.0, 0.0, 0.0)
+    verdicts = result.gates.filter(model="p", slice="group=a")["verdict"].to_list()
+    assert verdicts == ["pass", "fail"]
+    assert result.gates.filter(slice="group=b")["note"].to_list()[:2] == ["4 judged together"] * 2
+    compared = result.comparisons.row(0, named=True)
+    assert [compared[name] for name in ("difference", "lower", "upper", "p_value")] == [0.0, 0.0, 0.0, 1.0]
+    assert result.comparisons["reading"][0] == "equal"
+    assert "equal" not in result.comparisons["reading"][1:].to_list()

@@ -63,6 +63,19 @@ def test_intervals_are_those_of_the_paired_ratio() -> None:
     assert value["upper"] == pytest.approx(ratio["upper"], rel=0.05)
 
 
+@pytest.mark.parametrize("metric", ["relative(mae, to=naive)", {"name": "owa", "formula": OWA}])
+def test_a_model_is_sure_to_be_as_good_as_itself(metric: Any) -> None:
+    asked = {"task": "regression", "label": "y", "models": list(MODELS), "uncertainty": {"replicates": 50}}
+    gate = {"metric": metric if isinstance(metric, str) else "owa", "at_most": 1, "using": "interval"}
+    result = plm.evaluate(table(), **asked, metrics=[metric], gates=[gate])
+    own, other = (
+        result.metrics.row(by_predicate=pl.col("model") == model, named=True) for model in MODELS[::-1]
+    )
+    assert (own["lower"], own["upper"], own["method"]) == (1.0, 1.0, "definition")
+    assert other["lower"] < other["value"] < other["upper"]
+    assert result.gates.filter(model="naive")["verdict"].item() == "pass"
+
+
 def test_another_model_without_error_and_one_that_is_not_there() -> None:
     frame = pl.DataFrame({"y": [1.0, 2.0], "model": [1.5, 2.5], "naive": [1.0, 2.0]})
     asked: dict[str, Any] = {"task": "regression", "label": "y", "models": list(MODELS)}

@@ -1,5 +1,6 @@
 import re
 from dataclasses import replace
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -370,6 +371,20 @@ def test_worst_slices_are_not_those_of_a_total(summary: Summary) -> None:
     assert "Worst slices" not in render(replace(summary, directions=directions, totals=every), 120)
 
 
+def test_a_slice_of_few_units_is_not_far_from_what_its_interval_holds() -> None:
+    """One hit of five in the small slice, 60 % overall: its interval reaches far beyond that."""
+    hits = [1.0] * 59 + [0.0] * 36 + [1.0, 0.0, 0.0, 0.0, 0.0]
+    rows = {"y": [1] * 100, "p": hits, "g": ["large"] * 95 + ["small"] * 5}
+    asked = {"label": "y", "models": "p", "metrics": ["recall"], "slices": ["g"]}
+    result = plm.evaluate(rows, **asked, uncertainty={"replicates": 200, "level": 0.9})
+    (found,) = worst_slices(result.metrics, "recall", "higher", level=0.9)
+    assert found["slice"] == "g=small"
+    assert found["lower"] < found["whole"] < found["upper"]
+    reach = (found["upper"] - found["value"]) / NormalDist().inv_cdf(0.95)
+    assert found["errors"] == pytest.approx((found["whole"] - found["value"]) / reach)
+    assert found["errors"] < (found["whole"] - found["value"]) / found["std_error"]
+
+
 def test_worst_slices_without_standard_errors(bare_summary: Summary) -> None:
     found = worst_slices(bare_summary.metrics, "roc_auc", "higher")
     assert len(found) == 10
@@ -395,3 +410,22 @@ def test_classes_have_titles_and_their_gates_one_rule(width: int) -> None:
     assert (
         text.count("recall(average=none) >= 0.99 [b]") == text.count("recall(average=none) >= 0.99") - 2 == 1
     )
+
+
+def test_a_gate_on_classes_says_its_rule_once_with_the_class() -> None:
+    rows = {"y": list("ab") * 20, "p": list("abbb") * 10}
+    gate = {"metric": "recall(average=none)", "at_least": 0.9}
+    result = plm.evaluate(
+        rows,
+        task="multiclass",
+        label="y",
+        models={"m": {"prediction": "p"}},
+        metrics=["recall(average=none)"],
+        gates=[gate, gate | {"name": "floor", "at_most": 1.0} | {"at_least": None}],
+    )
+    text = render(summarise(result), 120)
+    lines = [line.split() for line in text.split("Gates\n")[1].split("\n\n")[0].splitlines()[1:]]
+    assert lines[0][:5] == ["fail", "recall(average=none)", ">=", "0.9", "[a]"]
+    assert [line[:4] for line in lines[1:] if "floor" in line] == [
+        ["pass", "floor", f"[{name}]", "recall(average=none)"] for name in "ab"
+    ]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from plmetrics.catalogue.composite_metrics import is_across_slices
+from plmetrics.catalogue.metric import Facts
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.core.names import SuitePath, did_you_mean
 from plmetrics.core.slice_texts import only_value, slice_place
@@ -49,7 +50,7 @@ def check_decomposition(suite: Suite, sets: Sequence[SliceSet]) -> None:
     problems = []
     metrics = {metric.text: metric for metric in suite.metrics}
     tagged = {part.name for part in sets if part.is_tagged}
-    means = {text for text, metric in metrics.items() if any(member.mean for _, member in metric.per_class())}
+    means = {text for text, metric in metrics.items() if _is_mean(metric)}
     hint = (
         f"means among the metrics: {', '.join(sorted(means))}"
         if means
@@ -76,6 +77,12 @@ def check_decomposition(suite: Suite, sets: Sequence[SliceSet]) -> None:
         ]
     if problems:
         raise ConfigError(problems)
+
+
+def _is_mean(metric: Metric) -> bool:
+    """Whether it is a mean, or that of a class is; classes that stand in the data are not known yet, and any does."""
+    members = metric.per_class() or metric.with_facts(Facts(("",))).per_class()
+    return any(member.mean for _, member in members)
 
 
 def _undecomposable(compare: Compare | None, metric: Metric, path: SuitePath, hint: str) -> Problem | None:

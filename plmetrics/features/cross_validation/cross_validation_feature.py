@@ -30,7 +30,7 @@ class CrossValidationFeature(Feature):
     page = FeatureTable(
         "Cross-validation",
         "cross_validation",
-        "model slice metric kind configuration x value folds sd minimum maximum verdict status",
+        "model slice metric class kind configuration split x value verdict folds sd minimum maximum status note",
     )
     text = "plmetrics.features.cross_validation.cross_validation_report:cross_validation"
     after = "order"

@@ -83,7 +83,7 @@ def _where(row: dict[str, Any]) -> str:
 
 
 def _row_label(row: dict[str, Any]) -> str:
-    return " ".join(filter(None, [row["model"], row["metric"], _where(row)]))
+    return " ".join(filter(None, [row["model"], metric_of_class(row), _where(row)]))
 
 
 def _value(row: dict[str, Any]) -> str:

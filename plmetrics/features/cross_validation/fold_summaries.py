@@ -9,13 +9,18 @@ name the outer fold. Configurations are those of the column, for each model by i
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from plmetrics.core import special
 from plmetrics.core.results import first_word
 from plmetrics.features.cross_validation.fold_values import GROUP, IDENTITY
+from plmetrics.inference.comparisons.fold_tests import with_trained_rows
 from plmetrics.table.joins import left_join
+
+if TYPE_CHECKING:
+    from plmetrics.catalogue.metric import Metric
 
 NO_FOLDS = "no_defined_folds"
 ONE_FOLD = "one_fold"
@@ -105,18 +110,19 @@ def along_curve(values: pl.DataFrame, pooled: pl.DataFrame, *, folded: bool) -> 
 
 
 def with_intervals(
-    summary: pl.DataFrame, values: pl.DataFrame, level: float, totals: Sequence[int], *, sizes: bool
+    summary: pl.DataFrame, values: pl.DataFrame, level: float, metrics: Sequence[Metric], *, sizes: bool
 ) -> pl.DataFrame:
     """The means of folds with their intervals: t with a variance of (1 / folds + n_test / n_train) s^2.
 
     Models of different folds share most of their training rows, so that s^2 / folds is too small. Source: Nadeau and
-    Bengio (2003). Rows that were trained on and totals have no interval. `totals` are the numbers of metrics that grow
-    with the rows. Without `sizes` the rows trained on are those of the other folds.
+    Bengio (2003). Rows that were trained on and totals have no interval, and ends stay in the range of the metric.
+    `metrics` are those that `@metric` numbers. Without `sizes` the rows trained on are those of split train, or without
+    any those of the other folds.
     """
-    train = pl.col("x") if sizes else pl.col("n").sum().over(*GROUP, "repeat") - pl.col("n")
+    folds, setting = outer_rows(values), [name for name in GROUP if name != "split"]
     spread = (
-        outer_rows(values)
-        .with_columns(share=pl.col("n") / train)
+        with_trained_rows(folds, folds, setting)
+        .with_columns(share=pl.col("n") / pl.col("x" if sizes else "trained"))
         .filter(pl.col("value").is_not_null())
         .group_by(GROUP)
         .agg(
@@ -128,7 +134,8 @@ def with_intervals(
     joined = left_join(summary, spread, GROUP)
     error = pl.col("@sd") * (1 / pl.col("@folds") + pl.col("@share")).sqrt()
     degrees = (joined["@folds"].fill_null(1) - 1).clip(lower_bound=1).to_numpy()
-    asked = ~(pl.col("split") == "train").fill_null(value=False) & ~pl.col("@metric").is_in(list(totals))
+    totals = [number for number, metric in enumerate(metrics) if metric.additive]
+    asked = ~(pl.col("split") == "train").fill_null(value=False) & ~pl.col("@metric").is_in(totals)
     reasons = {
         "not_requested": ~asked,
         "undefined_value": pl.col("value").is_null(),
@@ -140,12 +147,16 @@ def with_intervals(
     status = first_word(reasons, "ok")
     there = pl.col("interval_status") == "ok"
     reach = pl.Series("@t", special.stdtrit(degrees, (1 + level) / 2)) * pl.col("std_error")
+    low, high = (
+        pl.col("@metric").replace_strict(range(len(metrics)), ends, return_dtype=pl.Float64)
+        for ends in zip(*(metric.range for metric in metrics), strict=True)
+    )
     return (
         joined.with_columns(interval_status=status, std_error=error)
         .with_columns(pl.when(there).then("std_error").alias("std_error"))
         .with_columns(
-            lower=pl.col("value") - reach,
-            upper=pl.col("value") + reach,
+            lower=(pl.col("value") - reach).clip(lower_bound=low),
+            upper=(pl.col("value") + reach).clip(upper_bound=high),
             method=pl.when(there).then(pl.lit(METHOD)),
         )
         .drop("@folds", "@sd", "@share")

@@ -195,18 +195,16 @@ class Folds:
         if self.values is None or self.analysis.suite.uncertainty is None:
             return means
         sizes = self.spec.train_size is not None
-        return with_intervals(means, self.values, self.analysis.level, self._totals(), sizes=sizes)
-
-    def _totals(self) -> list[int]:
-        """Indices of metrics additive over rows, such as costs."""
-        computed = self.analysis.suite.metrics_and_subjects
-        return [number for number, metric in enumerate(computed) if metric.additive]
+        metrics = self.analysis.suite.metrics_and_subjects
+        return with_intervals(means, self.values, self.analysis.level, metrics, sizes=sizes)
 
     def _without_totals(self) -> pl.DataFrame | None:
         """Values of folds comparable between parts of different sizes."""
         if self.values is None:
             return None
-        return self.values.filter(~pl.col("@metric").is_in(self._totals()))
+        computed = self.analysis.suite.metrics_and_subjects
+        totals = [number for number, metric in enumerate(computed) if metric.additive]
+        return self.values.filter(~pl.col("@metric").is_in(totals))
 
     def _outer_values(self, values: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
         metric = deciding(self.analysis.suite.metrics, self.spec)

@@ -270,6 +270,7 @@ def page_rows(summary: Summary) -> pl.DataFrame | None:
         "verdict",
         "model",
         "metric",
+        "class",
         "value",
         "lower",
         "upper",

@@ -22,7 +22,9 @@ class IntervalFeature(Feature):
     key = "interval"
     section = IntervalSection
     description = "Which rows are of which interval of time: a run evaluates one; all rows if not given."
-    page = FeatureTable("History", "history", "interval verdict result model metric value n level_before")
+    page = FeatureTable(
+        "History", "history", "interval verdict result model metric class value n level_before"
+    )
     charts = MappingProxyType(
         {"history": Entry("plmetrics.features.nights.charts.history_chart", entry="interval")}
     )

@@ -14,7 +14,7 @@ from plmetrics.inference.comparisons.tests.outcome import TestOutcomes
 from plmetrics.inference.comparisons.tests.paired_t import five_by_two, t_tests
 from plmetrics.inference.comparisons.tests.wilcoxon import wilcoxon_tests
 from plmetrics.suite.sections.compare import POSTERIORS, by_fold
-from plmetrics.table.joins import inner_join
+from plmetrics.table.joins import inner_join, left_join
 
 if TYPE_CHECKING:
     from plmetrics.suite.sections.section import ComparisonTest
@@ -32,13 +32,16 @@ def outer_folds(folds: pl.DataFrame) -> pl.DataFrame:
     >>> outer_folds(FOLDS_SCHEMA.to_frame()).height
     0
     """
-    single = (pl.col(name).is_null() for name in ("class", "configuration", "x", "inner"))
-    held_out = folds.filter(
-        *single, pl.col("fold").is_not_null(), pl.col("split").fill_null("test") != "train"
-    )
+    held_out = _single(folds).filter(pl.col("split").fill_null("test") != "train")
     if held_out["split"].n_unique() > 1:
         held_out = held_out.filter(pl.col("split") == "test")
     return held_out
+
+
+def _single(folds: pl.DataFrame) -> pl.DataFrame:
+    """Outer folds of metrics without classes and of one setting, with their training rows."""
+    absent = (pl.col(name).is_null() for name in ("class", "configuration", "x", "inner"))
+    return folds.filter(*absent, pl.col("fold").is_not_null())
 
 
 def fold_tests(
@@ -50,11 +53,12 @@ def fold_tests(
 ) -> Iterator[pl.DataFrame]:
     """The rows of `comparisons` for the tests of folds, of every pair of models, metric and slice.
 
-    Folds without a value of either model are left out. `corrected_resampled_t` finds n_test / n_train from the sizes of
-    all folds of a repeat, unless the test names it; `five_by_two_cv_f` needs just 5 repeats of 2 folds. `pairs` are
-    models and their baselines; tests that are not of folds are passed over.
+    Folds without a value of either model are left out. `corrected_resampled_t` counts n_train of a fold in its training
+    rows where there are some, else in all other folds of the repeat, unless the test names the ratio;
+    `five_by_two_cv_f` needs just 5 repeats of 2 folds. `pairs` are models and their baselines; tests that are not of
+    folds are passed over.
     """
-    held_out = outer_folds(folds)
+    held_out = with_trained_rows(outer_folds(folds), _single(folds), [*GROUP, "model"])
     by_folds = [test for test in tests if by_fold(test, folded=True)]
     if held_out.is_empty() or not by_folds:
         return
@@ -71,6 +75,14 @@ def fold_tests(
             )
 
 
+def with_trained_rows(values: pl.DataFrame, folds: pl.DataFrame, group: Sequence[str]) -> pl.DataFrame:
+    """Values of folds with `trained`: their rows of split train, or without any the repeat's rows in other folds."""
+    counted = folds.filter(split="train").select(*group, *_FOLD, pl.col("n").alias("@train"))
+    others = pl.col("n").sum().over(*group, "split", "repeat") - pl.col("n")
+    joined = left_join(values, counted, [*group, *_FOLD])
+    return joined.with_columns(trained=pl.coalesce("@train", others)).drop("@train")
+
+
 class _Folds:
     """Folds of a pair of models with a value of both, in order, by group."""
 
@@ -85,15 +97,12 @@ class _Folds:
     def of(cls, folds: pl.DataFrame, model: str, baseline: str) -> _Folds:
         """Pair the values of two models."""
         keys = [*GROUP, *_FOLD]
-        model_values = folds.filter(pl.col("model") == model).select(*keys, "value", "n")
+        model_values = folds.filter(pl.col("model") == model).select(*keys, "value", "n", "trained")
         other = folds.filter(pl.col("model") == baseline).select(*keys, pl.col("value").alias("@other"))
         both = inner_join(model_values, other, keys)
         groups = both.select(GROUP).unique(maintain_order=True)
         both = both.join(groups.with_row_index("@group"), on=GROUP, maintain_order="left")
-        both = both.with_columns(
-            (pl.col("value") - pl.col("@other")).alias("difference"),
-            pl.col("n").sum().over("@group", "repeat").alias("@rows"),
-        )
+        both = both.with_columns((pl.col("value") - pl.col("@other")).alias("difference"))
         return cls(groups, both.filter(pl.col("difference").is_finite()).sort("@group", *_FOLD))
 
     def tests(self, test: ComparisonTest, level: float) -> TestOutcomes:
@@ -132,7 +141,7 @@ class _Folds:
 
     def _ratio(self) -> Array:
         """n_test / n_train of each group, the mean over its folds."""
-        ratio = (pl.col("n") / (pl.col("@rows") - pl.col("n"))).alias("share")
+        ratio = (pl.col("n") / pl.col("trained")).alias("share")
         shares = self._frame.select("@group", ratio).with_columns(
             pl.when(pl.col("share").is_finite()).then("share").otherwise(0.0)
         )

@@ -62,6 +62,9 @@ FEW_BLOCKS_OF_JUMPS = 50
 OF_RATES = "wilson"
 """Of values whose rates are all 0 or 1, Wilson's interval of these."""
 
+BY_DEFINITION = "definition"
+"""Of values that no rows could change: they are their own ends."""
+
 _CENTRED = {"ratio": centred_ratio, "minimum": centred_minimum}
 _CLIPPED = ("basic", "normal", "bca")
 """Forms whose ends may both lie beyond an end of the range: nothing is left of such an interval."""
@@ -101,7 +104,7 @@ def interval(
 ) -> Intervals:
     """Interval of each slice; the first applicable rung decides.
 
-    1. value undefined: `undefined_value`; fewer than 2 blocks: `too_few_units`;
+    1. value undefined: `undefined_value`; one by definition: itself; fewer than 2 blocks: `too_few_units`;
     2. more than 5 % of the replicates undefined: `undefined_replicates`;
     3. value at an end of its range, or all replicates equal: `wilson` for proportions, for ROC areas and Gini
        `hanley_mcneil_score`, else none, `degenerate`, but for gaps of 0 (ratios: 1) that replicates move;
@@ -173,11 +176,14 @@ def on_rungs(
     status[described.too_many_undefined] = "undefined_replicates"
     status[blocks < 2] = "too_few_units"
     status[~np.isfinite(value)] = "undefined_value"
+    if estimate.by_definition is not None:
+        sure = estimate.by_definition & np.isfinite(value)
+        status[sure], method[sure] = "ok", BY_DEFINITION
     lower, upper = np.full((2, *value.shape), np.nan)
     for name in dict.fromkeys(method[status == "ok"]):
         index = np.flatnonzero((method == name) & (status == "ok"))
-        of_rates = name == OF_RATES and kind.end_form is None
-        low, high = (value[index],) * 2 if of_rates else ends(name, index)
+        no_width = name == BY_DEFINITION or (name == OF_RATES and kind.end_form is None)
+        low, high = (value[index],) * 2 if no_width else ends(name, index)
         lower[index], upper[index] = (np.clip(end, *kind.bounds) for end in (low, high))
     lower = np.where(below > 0, np.maximum(value - np.hypot(value - lower, below), kind.bounds[0]), lower)
     upper = np.where(above > 0, np.minimum(value + np.hypot(upper - value, above), kind.bounds[1]), upper)

@@ -123,14 +123,14 @@ def _cells(row: Row) -> list[Text]:
 def check_texts(row: Row) -> list[str]:
     """The texts of a check below `CHECK_TITLES`: its name if it has one, and its note unless it passed.
 
-    Without a name a gate is called as its rule, and behind that by the class where it judges several.
+    A gate without a name is called by its rule, and by its class where there are classes.
     """
-    gate, rule = row["gate"] or "", f"{row['metric']} {row['rule']}"
-    if gate.startswith(rule):
-        gate, rule = "", gate
+    name, rule = row["gate"] or "", f"{row['metric']} {row['rule']}"
+    if name in {rule, f"{rule} [{row['class']}]"}:
+        name, rule = "", name
     return [
         row["outcome"],
-        gate,
+        name,
         rule,
         row["model"] or "",
         _place_text(row),

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from plmetrics.catalogue import registry
+from plmetrics.catalogue.composite_metrics import is_across_slices
 from plmetrics.catalogue.metric import Metric
 from plmetrics.catalogue.needs import Parts
 from plmetrics.catalogue.parameters import ParameterError, ThresholdRule, unnamed_parameter
@@ -74,7 +75,7 @@ class MetricReader:
                 out.setdefault(metric.text, metric)
                 slices.setdefault(metric.text, []).append(self._slices(entry, path))
         sound = len(self._findings.problems) == before
-        return Metrics(tuple(out.values()) if sound else None, _restrictions(slices))
+        return Metrics(tuple(out.values()) if sound else None, _restrictions(out, slices))
 
     def _whole(self, value: Any) -> Any:
         """Entries with their numbers, without those split by YAML: these are noted to lack quotes."""
@@ -278,12 +279,17 @@ def _parameter_place(value: Any, parameter: str | None) -> SuitePath:
     return (str(name), parameter) if within and parameter is not None else (str(name),)
 
 
-def _restrictions(slices: Mapping[str, list[tuple[str, ...] | None]]) -> dict[str, tuple[str, ...]]:
-    """Slice sets of each restricted metric; those of a metric named twice add up."""
+def _restrictions(
+    metrics: Mapping[str, Metric], slices: Mapping[str, list[tuple[str, ...] | None]]
+) -> dict[str, tuple[str, ...]]:
+    """Slice sets of each restricted metric; those of a metric named twice add up.
+
+    An entry without any asks for all sets, but of a metric over slices for none: there they are levels.
+    """
     out: dict[str, tuple[str, ...]] = {}
     for text, parts in slices.items():
         named = [part for part in parts if part is not None]
-        if len(named) == len(parts):
+        if len(named) == len(parts) or (named and is_across_slices(metrics[text])):
             out[text] = tuple(dict.fromkeys(name for part in named for name in part))
     return out
 

@@ -5,9 +5,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from report.html.test_page import Page
 
 import plmetrics as plm
 from plmetrics.features.cross_validation.cross_validation_report import cross_validation
+from plmetrics.report.html.page import html_text
 from plmetrics.report.summary import summarise
 
 
@@ -76,3 +78,22 @@ def test_undefined_folds_are_told() -> None:
     assert "(no_defined_folds)" in said
     assert "2 (2 undefined)" in said
     assert "undefined folds left out: 2 (no_negatives, no_positives)" in said
+
+
+def test_rows_of_classes_name_them() -> None:
+    frame = pl.DataFrame(
+        {"y": list("abc") * 40, "fold": [0, 1] * 60, "split": ["train"] * 60 + ["valid"] * 60}
+    )
+    asked = {"task": "multiclass", "label": "y", "models": {"m": {"prediction": "y"}}, "fold": "fold"}
+    result = plm.evaluate(
+        frame, metrics=["recall(average=none)"], cross_validation={"split": "split"}, **asked
+    )
+    summary = summarise(result)
+    said = [line.plain.strip() for line in cross_validation(summary, 100)]
+    for name in "abc":
+        assert sum(line.startswith(f"m recall(average=none) [{name}]: training rows") for line in said) == 1
+    head, *rows = Page(html_text(summary)).tables["Cross-validation"]
+    titles = [cell[0] for cell in head]
+    assert {"class", "split"} <= set(titles)
+    places = [tuple(row[titles.index(title)][0] for title in ("class", "kind", "split")) for row in rows]
+    assert len(set(places)) == len(places) == result.cross_validation.height == 9

@@ -96,14 +96,14 @@ def test_without_sizes_there_is_no_learning_curve():
 @pytest.mark.parametrize("key", ["train_size", "parameter"])
 def test_intervals_are_those_of_the_corrected_resampled_t(key):
     random = np.random.default_rng(6)
-    sizes = [40, 50, 70]
+    sizes, trained = [40, 50, 70], [30, 70, 120]
     parts = [
         pl.DataFrame(
             {"y": random.random(n) < 0.5, "p": random.random(n), key: place, "fold": fold, "part": part}
         )
         for place in (100.0, 300.0)
-        for fold, n in enumerate(sizes)
-        for part in ("test", "train")
+        for part, rows in (("test", sizes), ("train", trained))
+        for fold, n in enumerate(rows)
     ]
     asked = {"metrics": ["accuracy", "tp"], "fold": "fold", "uncertainty": {"replicates": 20, "level": 0.9}}
     result = plm.evaluate(
@@ -117,7 +117,7 @@ def test_intervals_are_those_of_the_corrected_resampled_t(key):
         values = (
             result.folds.filter(split="test", metric="accuracy", x=row["x"]).sort("fold")["value"].to_numpy()
         )
-        train = row["x"] if key == "train_size" else 160 - np.array(sizes)
+        train = row["x"] if key == "train_size" else np.array(trained)
         ratio = np.mean(np.array(sizes) / train)
         error = np.sqrt((1 / 3 + ratio) * values.var(ddof=1))
         reach = t.ppf(0.95, 2) * error
@@ -127,3 +127,19 @@ def test_intervals_are_those_of_the_corrected_resampled_t(key):
     chart = result.plot.learning if key == "train_size" else result.plot.validation
     figure = chart(metric="accuracy")
     assert "bars: 90% intervals" in texts_of(marks_of(figure), "title-subtitle")[0]
+
+
+def test_intervals_stay_in_the_range_of_the_metric():
+    shares = [1.0, 0.9, 0.6]
+    rows = [
+        {"y": 1, "p": float(k < 10 * share), "fold": fold}
+        for fold, share in enumerate(shares)
+        for k in range(10)
+    ]
+    frame = pl.DataFrame(rows).with_columns(depth=1)
+    asked = {"label": "y", "models": "p", "fold": "fold", "cross_validation": {"parameter": "depth"}}
+    result = plm.evaluate(frame, metrics=["accuracy"], uncertainty={"replicates": 20}, **asked)
+    (row,) = result.cross_validation.filter(kind="validation_curve").rows(named=True)
+    reach = t.ppf(0.975, 2) * np.std(shares, ddof=1) * np.sqrt(1 / 3 + 1 / 2)
+    assert np.mean(shares) + reach > 1
+    assert (row["lower"], row["upper"]) == pytest.approx((np.mean(shares) - reach, 1.0))

@@ -497,6 +497,25 @@ def test_models_are_ranked_in_folds() -> None:
     assert found.filter(test="nemenyi").height == 3
 
 
+def test_training_rows_of_folds_are_counted_where_the_table_has_them() -> None:
+    window = pl.col("fold") < pl.col("of")
+    expanding = TABLE.join(pl.DataFrame({"of": [1, 2, 3, 4]}), how="cross").filter(
+        pl.col("fold") <= pl.col("of")
+    )
+    table = expanding.with_columns(split=pl.when(window).then(pl.lit("train")).otherwise(pl.lit("test")))
+    table = table.drop("fold").rename({"of": "fold"})
+    section = {"fold": "fold", "cross_validation": {"split": "split"}}
+    found = compared(["corrected_resampled_t", "correlated_t"], table, **section)
+    tested = [table.filter(fold=fold, split="test") for fold in range(1, 5)]
+    scores = [[float(losses(part, model, "brier").mean()) for part in tested] for model in ("b", "a")]
+    trained = [table.filter(fold=fold, split="train").height for fold in range(1, 5)]
+    ratio = float(np.mean([part.height / size for part, size in zip(tested, trained, strict=True)]))
+    alone = plm.tests.corrected_resampled_t(*scores, ratio=ratio)
+    for test in ("corrected_resampled_t", "correlated_t"):
+        own = row(found, test, "brier", "all")
+        assert (own["lower"], own["upper"]) == pytest.approx((alone.lower, alone.upper))
+
+
 def test_one_slice_ranks_nothing() -> None:
     table = TABLE.with_columns(group=pl.lit("x"))
     tests = [{name: {"over": "group"}} for name in ("friedman", "iman_davenport", "nemenyi")]

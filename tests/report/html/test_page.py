@@ -121,8 +121,11 @@ def test_a_shade_says_how_many_errors_a_value_is_worse(result: plm.Result, page:
     cells = page.tables["Slices by metrics: good"]
     frame = result.metrics.filter(slice_set="region", model="good", metric="roc_auc")
     overall = result.metrics.filter(slice_set="overall", model="good", metric="roc_auc")["value"].item()
-    for row, (value, error) in zip(cells[1:], frame.select("value", "std_error").rows(), strict=True):
-        steps = min(int(abs(value - overall) / error), 3)
+    estimates = frame.select("value", "std_error", "lower", "upper").rows()
+    for row, (value, error, lower, upper) in zip(cells[1:], estimates, strict=True):
+        reach = upper - value if value < overall else value - lower
+        told = reach / 1.96 if lower <= overall <= upper else 0.0
+        steps = min(int(abs(value - overall) / max(error, told)), 3)
         side = "better" if value > overall else "worse"
         assert (row[2][1].get("class") or "").split()[1:] == ([f"{side}-{steps}"] if steps else [])
 

@@ -104,6 +104,23 @@ def test_parts_of_a_difference_of_models_stand_with_it() -> None:
     )
 
 
+def test_parts_of_classes_in_the_data_and_of_several_sets_are_told_apart() -> None:
+    rows = pl.DataFrame({"y": list("abca") * 30, "g": list("uv") * 60, "h": [1, 1, 2] * 40})
+    asked = {"task": "multiclass", "label": "y", "metrics": ["recall(average=none)"], "slices": ["g", "h"]}
+    compared = plm.evaluate(
+        rows.with_columns(p="y", q=pl.lit("a")),
+        models={"p": {"prediction": "p"}, "q": {"prediction": "q"}},
+        compare={"baseline": "p", "decompose": ["g", "h"]},
+        **asked,
+    )
+    tables = Page(html_text(summarise(compared))).tables
+    (head, *first), (_, *further) = (tables[f"Parts of the change{more}"] for more in ("", ", further rows"))
+    titles = [cell[0] for cell in head]
+    keys = [titles.index(title) for title in ("class", "slice set", "slice", "part")]
+    places = {tuple(part[key][0] for key in keys) for part in (*first, *further)}
+    assert len(places) == compared.decomposition.height == 48
+
+
 def test_models_are_compared_by_metrics_across_slices_too(result: plm.Result, page: Page) -> None:
     cells = {row[0][0]: row for row in page.tables["b against a"][1:]}
     row = result.comparisons.filter(metric="disparity(recall, by=g)", contrast="model").row(0, named=True)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.report.sections.differences import usual_tests
+from plmetrics.report.sections.worst import slice_error
 
 if TYPE_CHECKING:
     from plmetrics.report.summary import Summary
@@ -55,12 +56,12 @@ def distances(summary: Summary, cells: pl.DataFrame, whole: pl.DataFrame) -> pl.
     directions = {"higher": 1, "lower": -1}
     signs = {metric: directions.get(way, 0) for metric, way in summary.directions.items()}
     joined = (
-        cells.select(*_CELL_KEYS, "value", "std_error")
-        .join(whole.select("metric", whole="value"), on="metric", how="left")
+        cells.join(whole.select("metric", whole="value"), on="metric", how="left")
+        .select(*_CELL_KEYS, "value", "whole", error=slice_error(pl.col("whole"), summary.level))
         .join(_tests(summary.comparisons, cells["model"][0]), on=_CELL_KEYS, how="left", nulls_equal=True)
     )
-    meant = (pl.col("std_error") > 0) & pl.col("metric").is_in(summary.norms).not_()
-    plain = (pl.col("value") - pl.col("whole")) / pl.when(meant).then(pl.col("std_error"))
+    meant = pl.col("metric").is_in(summary.norms).not_()
+    plain = (pl.col("value") - pl.col("whole")) / pl.when(meant).then(pl.col("error"))
     z = pl.coalesce("tested", plain) * pl.col("metric").replace_strict(signs, default=0)
     uncertain = (pl.col("lower") <= 0) & (pl.col("upper") >= 0)
     below = CERTAIN * 0.99

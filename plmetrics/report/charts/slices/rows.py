@@ -25,6 +25,7 @@ from plmetrics.report.charts.grammar import (
 )
 from plmetrics.report.charts.marks import axis, nice_ticks
 from plmetrics.report.charts.texts import width as text_width
+from plmetrics.report.charts.texts import wrap_words
 from plmetrics.report.charts.theme import LIGHT
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ GUTTER = 190
 GAP = 8
 _WIDE = 5
 _TICK = 46
+_HEADING = 860
 _MARGIN = 0.05
 _BOLDEST = 1.25
 """So much wider than it is worked out a bold text may be."""
@@ -357,6 +359,6 @@ def _text_marks(texts: pl.DataFrame, baseline: str) -> Chart:
 
 
 def add_heading(chart: Any, title: str, subtitle: Sequence[str]) -> Any:
-    """Chart with title and subtitle at the left of all parts."""
-    lines = [line for line in subtitle if line]
+    """Chart with title and subtitle at the left of all parts; long lines are broken, for the image would cut them."""
+    lines = [part for line in subtitle if line for part in wrap_words(line, _HEADING)]
     return chart.properties(title=chart_title(title, subtitle=lines, frame="bounds", offset=18))

@@ -31,7 +31,10 @@ if TYPE_CHECKING:
 _ARROWS = {"better": "▲ better", "worse": "▼ worse", "higher": "▲ higher", "lower": "▼ lower"}
 _MOST_SLICES = 20
 _MOST_PAIRS, _MOST_METRICS = 100, 20
-_PARTS = ("model", "baseline", "metric", "slice", "part", "value", "bound", "sampling_error", "status")
+_PARTS = (
+    *("model", "baseline", "metric", "class", "slice_set", "slice", "part"),
+    *("value", "bound", "sampling_error", "status"),
+)
 
 
 def changes(summary: Summary) -> PageSection:

@@ -20,7 +20,7 @@ from plmetrics.report.html.blocks import (
 )
 from plmetrics.report.leaderboard import MERITS, primary_metric, ranked_models
 from plmetrics.report.numbers import omission, plural, row_estimate
-from plmetrics.report.sections.worst import caution, distance_to_overall, worst_slices
+from plmetrics.report.sections.worst import caution, distance_to_overall, slice_error, worst_slices
 
 if TYPE_CHECKING:
     from plmetrics.report.html.blocks import Block
@@ -58,7 +58,7 @@ def _worst(summary: Summary) -> list[Block]:
     metric = primary_metric(summary)
     if metric is None:
         return []
-    rows = worst_slices(summary.metrics, metric, summary.directions[metric])
+    rows = worst_slices(summary.metrics, metric, summary.directions[metric], level=summary.level)
     footnotes = Footnotes()
     cells = [
         [
@@ -91,7 +91,9 @@ def _shaded_table(summary: Summary, frame: pl.DataFrame, model: str) -> Table:
         for row in summary.metrics.filter(slice_set="overall", model=model).iter_rows(named=True)
         if row["class"] is None
     }
-    values = {(_place(row), row["metric"]): row for row in frame.iter_rows(named=True)}
+    whole = pl.col("metric").replace_strict(overall, default=None, return_dtype=pl.Float64)
+    rated = frame.with_columns(error=slice_error(whole, summary.level))
+    values = {(_place(row), row["metric"]): row for row in rated.iter_rows(named=True)}
     sizes: dict[Place, int] = {}
     for (place, _), row in values.items():
         sizes[place] = max(sizes.get(place, 0), row["n"] or 0)
@@ -141,7 +143,7 @@ def _cell(summary: Summary, row: dict[str, Any] | None, overall: float | None, f
 
 def _shade(summary: Summary, row: dict[str, Any], overall: float | None) -> str:
     """The class of a shade: better or worse by 1, 2 or 3 standard errors, of what is best at 0 by its size."""
-    merit, error = MERITS.get(summary.directions.get(row["metric"], "none")), row["std_error"]
+    merit, error = MERITS.get(summary.directions.get(row["metric"], "none")), row["error"]
     if overall is None or not error or merit is None or row["metric"] in summary.totals | summary.norms:
         return ""
     away = (merit(row["value"]) - merit(overall)) / error

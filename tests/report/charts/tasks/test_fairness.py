@@ -92,6 +92,17 @@ def test_gaps_without_their_groups_have_words_in_place_of_a_panel():
     )
 
 
+def test_a_long_note_is_broken_for_the_image_would_cut_it():
+    frame = {"y": [0, 1] * 40, "p": [0.2, 0.7, 0.6, 0.1] * 20, "g": list("ab") * 40}
+    gaps = [f"disparity({name}, by=g)" for name in ("recall", "precision", "specificity", "f1", "brier")]
+    result = plm.evaluate(frame, label="y", models="p", metrics=["recall", *gaps], slices=["g"])
+    figure = result.plot.fairness()
+    (note,) = figure.notes
+    lines = [line for line in figure.specification()["title"]["subtitle"] if line in note]
+    assert " ".join(lines) == note
+    assert len(lines) == 2
+
+
 def test_without_a_gap_there_is_nothing_to_draw():
     frame = pl.DataFrame({"y": [1, 0, 1, 0], "p": [0.9, 0.2, 0.4, 0.4]})
     result = plm.evaluate(frame, label="y", models="p", metrics=["recall"])
