@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from plmetrics.core.redaction import mask_address
 from plmetrics.core.version import VERSION
+from plmetrics.exports.tidy import rule_identity
 from plmetrics.runs.folder import moment_text
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def _gates(run: EndedRun) -> list[dict[str, Any]]:
         return []
     return [
         {
-            "assertion": f"{row['metric']} {row['rule']}",
+            "assertion": f"{row['metric']} {rule_identity(row)}",
             "success": row["verdict"] == "pass",
             "severity": "error" if row["level"] == "fail" else "warn",
             "name": row["gate"],

@@ -27,8 +27,10 @@ _LONGEST = 600
 _FOLDER, _WARNINGS = "_plmetrics_run_folder", "_plmetrics_run_warnings"
 _REFUSALS = {
     *(errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC),
-    *(errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE),
+    *(errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, errno.EFBIG, errno.ENOMEM, errno.EAGAIN),
 }
+_SHORTAGES = ("can't start new thread", "failed to map segment from shared object")
+"""What Python says where the system refuses memory or threads without a MemoryError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,9 @@ def _read(error: BaseException) -> Failure:
     if isinstance(error, MemoryError):
         hint = "lower `memory` in the suite, so that scores are binned and cubes are split earlier"
         return _environment([Problem("the machine ran out of memory", hint=hint)])
+    if any(words in str(error) for words in _SHORTAGES):
+        hint = "allow the process more of both, as by `ulimit -v`, `ulimit -u` or the limits of its container"
+        return _environment([Problem(f"the machine ran out of memory or threads: {error}", hint=hint)])
     if isinstance(error, OSError) and error.errno in _REFUSALS:
         return _environment([Problem(os_message(error))])
     if isinstance(error, FileNotFoundError) and not _has_directory():
