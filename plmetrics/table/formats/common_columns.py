@@ -42,7 +42,8 @@ def common_columns(
             if name in columns:
                 wide = rules.common_type(dtype, columns[name])
                 if wide is None:
-                    message = f"column '{name}' is {columns[name]}, but {dtype} in {chosen[0].name}"
+                    before = chosen[0].name if len(chosen) == 2 else "the files before it"
+                    message = f"column '{name}' is {columns[name]}, but {dtype} in {before}"
                     complaints.add(file.path, message, rules.one_type)
                 schema[name] = dtype if wide is None else wide
             elif name not in optional:
