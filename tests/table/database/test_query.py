@@ -305,6 +305,10 @@ def test_a_union_of_duckdb_may_stand_beside(scratch):
     assert plm.evaluate(data, **asked).metrics["n"].item() == len(ROWS)
     with pytest.raises(DataError, match="column 'x' is of a type that is not read"):
         plm.evaluate(data, **asked, slices=["x"])
+    data["query"] = f"SELECT *, interval '1 day' AS x, 'ab'::bytea AS z FROM {TABLE}"
+    with pytest.raises(DataError, match="column 'z' is of type Binary, which has no slices") as raised:
+        plm.evaluate(data, **asked, slices=["z"])
+    assert "'x'" not in str(raised.value)
 
 
 @pytest.mark.exhaustive
