@@ -178,3 +178,19 @@ def test_failing_checks_come_worst_first() -> None:
     ]
     order = [check["gate"] for check in gate_checks(pl.DataFrame(rows, schema=GATES_SCHEMA))]
     assert order == ["sure", "above", "difference", "far", "outside", "near", "none", "soft", "passed"]
+
+
+def test_a_gate_without_a_name_says_its_rule_once_with_its_class() -> None:
+    from plmetrics.core.results import GATES_SCHEMA
+    from plmetrics.report.sections.gates import check_texts
+
+    row = dict.fromkeys(GATES_SCHEMA) | {
+        "outcome": "pass",
+        "metric": "recall",
+        "rule": ">= 0.7",
+        "class": "x",
+    }
+    row |= {"slice": "all", "slice_set": "overall", "status": "ok"}
+    assert check_texts(row | {"gate": "recall >= 0.7 [x]"})[1:3] == ["", "recall >= 0.7 [x]"]
+    assert check_texts(row | {"gate": "recall >= 0.7", "class": None})[1:3] == ["", "recall >= 0.7"]
+    assert check_texts(row | {"gate": "finds all [x]"})[1:3] == ["finds all [x]", "recall >= 0.7"]

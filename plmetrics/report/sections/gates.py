@@ -121,11 +121,16 @@ def _cells(row: Row) -> list[Text]:
 
 
 def check_texts(row: Row) -> list[str]:
-    """The texts of a check below `CHECK_TITLES`: its name if it has one, and its note unless it passed."""
-    rule = f"{row['metric']} {row['rule']}"
+    """The texts of a check below `CHECK_TITLES`: its name if it has one, and its note unless it passed.
+
+    A gate without a name is called by its rule, and by its class where there are classes.
+    """
+    name, rule = row["gate"] or "", f"{row['metric']} {row['rule']}"
+    if name in {rule, f"{rule} [{row['class']}]"}:
+        name, rule = "", name
     return [
         row["outcome"],
-        "" if row["gate"] == rule else row["gate"] or "",
+        name,
         rule,
         row["model"] or "",
         _place_text(row),
