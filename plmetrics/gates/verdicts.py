@@ -300,7 +300,10 @@ def _with_bands(rows: pl.DataFrame, gates: Sequence[Gate], evidence: Evidence) -
 
 
 def _note(streaks: pl.Expr) -> pl.Expr:
-    no_match = pl.when(pl.col("matched").is_null()).then(pl.lit("there is no slice to judge"))
+    of_run = pl.when(pl.col("contrast") == "run").then(pl.lit("there is no comparison with an earlier run"))
+    no_match = pl.when(pl.col("matched").is_null()).then(
+        of_run.otherwise(pl.lit("there is no slice to judge"))
+    )
     widened = pl.col("interval_status") == "ok"
     reason = pl.when(widened).then(pl.lit("none at the corrected level")).otherwise(pl.col("interval_status"))
     judged = pl.col("insufficient").is_null()
