@@ -252,12 +252,22 @@ def suite_exports(loaded: LoadedSuite) -> Exports | None:
 
 
 def deliver(evaluation: Evaluation, result: Result) -> None:
-    """Write the result of a complete run folder to the suite's other places, unless it is there."""
+    """Write the result of a complete run folder to the suite's other places, unless it is there.
+
+    An error on the way has the warnings of the result, which nobody else shows.
+    """
     exports = evaluation.exports
-    if exports is not None:
-        assert result.folder is not None
+    if exports is None:
+        return
+    assert result.folder is not None
+    try:
         with without_values(evaluation.loaded), Stopwatch(evaluation.options.progress).stage("deliver"):
             exports.deliver(result.folder, result.record, result)
+    except EnvironmentFault as fault:
+        from plmetrics.runs.failure import attach_warnings
+
+        attach_warnings(fault, result.warnings)
+        raise
 
 
 def _with_report(result: Result) -> Result:

@@ -34,8 +34,9 @@ _DRIVERS = {
 }
 _EXAMPLE = "write an address such as postgresql://user:password@host/name, or sqlite:///metrics.db"
 _PATH = ("output", "database")
-_TIMEOUT = 10
-_PATIENCE = 30
+_PATIENCE = {"sqlite": {"timeout": 30}, "postgresql": {"connect_timeout": 10}}
+_MYSQL_PATIENCE = {"connect_timeout": 10, "read_timeout": 120, "write_timeout": 120}
+"""Seconds, of MySQL and MariaDB for each answer: more than a server waits for a lock."""
 _BATCH = 5000
 _ATTEMPTS = 8
 _PAUSE = 0.1
@@ -187,8 +188,7 @@ def open_engine(url: URL) -> Engine:
     Raises:
         EnvironmentFault: the driver is not installed.
     """
-    sqlite = url.get_backend_name() == "sqlite"
-    patience = {"timeout": _PATIENCE} if sqlite else {"connect_timeout": _TIMEOUT}
+    patience = _PATIENCE.get(url.get_backend_name(), _MYSQL_PATIENCE)
     arguments: dict[str, Any] = {key: value for key, value in patience.items() if key not in url.query}
     with needs_extra("database", "writing to a database"):
         return create_engine(url, poolclass=NullPool, hide_parameters=True, connect_args=arguments)

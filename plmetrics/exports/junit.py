@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 from plmetrics.core.names import number_text
+from plmetrics.exports.tidy import BAND, rule_identity
 
 if TYPE_CHECKING:
     from plmetrics.exports.protocol import EndedRun
@@ -113,9 +114,13 @@ def _fails(gate: Mapping[str, Any], level: str = "fail") -> bool:
 
 
 def _name(gate: Mapping[str, Any]) -> str:
-    """The gate with its place; the model is in the class name, but some tools show the name alone."""
-    rule = "" if gate["rule"] in gate["gate"] else f" ({gate['metric']} {gate['rule']})"
-    return f"{gate['gate']}{rule} [{', '.join(filter(None, (gate['model'], gate['slice'])))}]"
+    """The gate with its place; the model is in the class name, but some tools show the name alone.
+
+    Readers follow a case from night to night by its name.
+    """
+    rule = rule_identity(gate)
+    words = "" if rule == BAND or rule in gate["gate"] else f" ({gate['metric']} {rule})"
+    return f"{gate['gate']}{words} [{', '.join(filter(None, (gate['model'], gate['slice'])))}]"
 
 
 def _numbers(gate: Mapping[str, Any]) -> str:

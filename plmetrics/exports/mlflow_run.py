@@ -36,8 +36,12 @@ _SETTINGS = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "3",
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": "20",
 }
-"""Settings of MLflow in our process, unless the environment has others: its 7 retries take four minutes."""
+"""Settings of MLflow in our process, unless the environment has others.
+
+By itself it tries for four minutes, and waits for two at each of them where a server does not answer.
+"""
 _NUMBERS = {"value": "", "lower": ".lower", "upper": ".upper", "n": ".n"}
 
 

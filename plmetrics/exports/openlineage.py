@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from plmetrics.core.redaction import mask_address
 from plmetrics.core.version import VERSION
+from plmetrics.exports.tidy import rule_identity
 from plmetrics.runs.folder import moment_text
 
 if TYPE_CHECKING:
@@ -80,15 +81,26 @@ def _job_type() -> dict[str, Any]:
 
 
 def _inputs(run: EndedRun, gates: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Tables of the suite, as it names them; the assertions are about the first."""
-    inputs: list[dict[str, Any]] = [
-        {"namespace": "file", "name": path if "://" in path else str(run.base.absolute() / Path(path))}
-        for path in map(mask_address, _paths(run.suite.get("data", {})))
-    ]
+    """Tables of the suite, as it names them, or its query; the assertions are about the first."""
+    data = run.suite.get("data", {})
+    inputs: list[dict[str, Any]] = [_dataset(mask_address(path), run.base) for path in _paths(data)]
+    if data.get("database"):
+        inputs.append({"namespace": mask_address(data["database"]), "name": f"{run.name}.query"})
+    if data.get("spark"):
+        inputs.append({"namespace": "spark", "name": data["spark"]})
     if inputs and gates:
         assertions = _facet("1-1-0", "DataQualityAssertionsDatasetFacet", {"assertions": gates})
         inputs[0]["inputFacets"] = {"dataQualityAssertions": assertions}
     return inputs
+
+
+def _dataset(path: str, base: Path) -> dict[str, str]:
+    """A path or address by the naming of datasets: the store is the namespace, the rest the name."""
+    scheme, mark, rest = path.partition("://")
+    if not mark:
+        return {"namespace": "file", "name": str(base.absolute() / Path(path))}
+    store, _, name = rest.partition("/")
+    return {"namespace": f"{scheme}://{store}", "name": name or "/"}
 
 
 def _paths(data: Mapping[str, Any]) -> list[str]:
@@ -106,7 +118,7 @@ def _gates(run: EndedRun) -> list[dict[str, Any]]:
         return []
     return [
         {
-            "assertion": f"{row['metric']} {row['rule']}",
+            "assertion": f"{row['metric']} {rule_identity(row)}",
             "success": row["verdict"] == "pass",
             "severity": "error" if row["level"] == "fail" else "warn",
             "name": row["gate"],

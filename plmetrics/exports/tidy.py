@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 
@@ -45,6 +45,7 @@ RESULTS = {"metrics": METRICS_SCHEMA, "comparisons": COMPARISONS_SCHEMA, "gates"
 TABLES = {name: pl.Schema({**RUN_KEYS, **schema}) for name, schema in RESULTS.items()} | {"runs": RUNS_SCHEMA}
 """All tables. That of runs is the last: where its row is, the others are."""
 OVERALL = "overall"
+BAND = "within"
 _PLACE = ["model", "slice_set", "slice", "metric"]
 
 
@@ -96,6 +97,16 @@ def worst_verdicts(gates: Iterable[tuple[Key, str]]) -> dict[Key, str]:
     for name, verdict in gates:
         verdicts[name] = min(verdict, verdicts.get(name, "pass"), key=GATE_OUTCOMES.index)
     return verdicts
+
+
+def rule_identity(gate: Mapping[str, Any]) -> str:
+    """The rule of a gate in the same words every night, without the ends of the control band of one interval.
+
+    >>> rule_identity({"rule": "within 3 sd of 40 intervals: [0.83, 0.87]"}), rule_identity({"rule": ">= 0.7"})
+    ('within', '>= 0.7')
+    """
+    rule = str(gate["rule"])
+    return BAND if rule.startswith(f"{BAND} ") else rule
 
 
 def headline_values(result: Outcome) -> pl.DataFrame:

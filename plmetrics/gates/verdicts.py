@@ -140,7 +140,7 @@ def _judge(rows: pl.DataFrame, history: pl.DataFrame | None) -> pl.DataFrame:
     verdicts = pl.when(pl.col("matched")).then(verdicts).otherwise(never_skip)
     return rows.select(
         pl.when(small).then("@small_level").otherwise("level").alias("level"),
-        pl.coalesce("band", "rule").alias("rule"),
+        pl.coalesce(pl.col("band") + _in_a_row_text(), "rule").alias("rule"),
         pl.when(small).then(verdict_of_insufficient()).otherwise(verdicts).alias("verdict"),
         pl.coalesce("insufficient", "band_status", "status", pl.lit(NO_MATCH)).alias("status"),
         _note(pl.when(~small & pl.col("matched")).then(streaks)).alias("note"),
@@ -161,6 +161,12 @@ def _judge(rows: pl.DataFrame, history: pl.DataFrame | None) -> pl.DataFrame:
         pl.when(pl.col("@against").is_not_null()).then("scale").alias("scale"),
         "key",
     ).select(list(GATES_SCHEMA))
+
+
+def _in_a_row_text() -> pl.Expr:
+    """The end of a rule in words, as `Rule.text` has it."""
+    several = pl.format(", {} runs in a row", "@consecutive")
+    return pl.when(pl.col("@consecutive") > 1).then(several).otherwise(pl.lit(""))
 
 
 def _gate_frame(gates: Sequence[Gate], rules: Sequence[Rule], evidence: Evidence) -> pl.DataFrame:
@@ -296,7 +302,10 @@ def _with_bands(rows: pl.DataFrame, gates: Sequence[Gate], evidence: Evidence) -
 
 
 def _note(streaks: pl.Expr) -> pl.Expr:
-    no_match = pl.when(pl.col("matched").is_null()).then(pl.lit("there is no slice to judge"))
+    of_run = pl.when(pl.col("contrast") == "run").then(pl.lit("there is no comparison with an earlier run"))
+    no_match = pl.when(pl.col("matched").is_null()).then(
+        of_run.otherwise(pl.lit("there is no slice to judge"))
+    )
     widened = pl.col("interval_status") == "ok"
     reason = pl.when(widened).then(pl.lit("none at the corrected level")).otherwise(pl.col("interval_status"))
     judged = pl.col("insufficient").is_null()

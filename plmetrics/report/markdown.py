@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from plmetrics.core.names import printable
 from plmetrics.report.digest import Grid, digest, warning_texts
-from plmetrics.report.sections.verdict import headline, labels_text, sizes
+from plmetrics.report.sections.verdict import headline, labels_text, reference_texts, sizes
 
 if TYPE_CHECKING:
     from plmetrics.report.summary import Summary
@@ -25,7 +25,8 @@ def to_markdown(summary: Summary) -> str:
     """The report in Markdown."""
     word, *checks = headline(summary)
     blocks = [f"## {word} {escape(summary.name)}", ", ".join(checks), ", ".join(map(escape, sizes(summary)))]
-    blocks += [escape(text, _LONGEST_TEXT) for text in [labels_text(summary)] if text]
+    origins = [labels_text(summary), *reference_texts(summary)]
+    blocks += [escape(text, _LONGEST_TEXT) for text in origins if text]
     for grid in digest(summary):
         blocks += [f"### {escape(grid.title)}", _table(grid)]
         blocks += [escape(grid.remark, _LONGEST_TEXT)] if grid.remark else []

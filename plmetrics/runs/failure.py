@@ -27,8 +27,10 @@ _LONGEST = 600
 _FOLDER, _WARNINGS = "_plmetrics_run_folder", "_plmetrics_run_warnings"
 _REFUSALS = {
     *(errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC),
-    *(errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE),
+    *(errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, errno.EFBIG, errno.ENOMEM, errno.EAGAIN),
 }
+_SHORTAGES = ("can't start new thread", "failed to map segment from shared object")
+"""What Python says where the system refuses memory or threads without a MemoryError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +97,8 @@ def _read(error: BaseException) -> Failure:
         return Failure(error.exit_code, type(error).__name__, error.title, tuple(map(_mask, error.problems)))
     if isinstance(error, KeyboardInterrupt):
         return Failure(INTERRUPTED, "Interrupted", "interrupted", ())
-    if isinstance(error, MemoryError):
-        hint = "lower `memory` in the suite, so that scores are binned and cubes are split earlier"
-        return _environment([Problem("the machine ran out of memory", hint=hint)])
+    if (shortage := _shortage(error)) is not None:
+        return _environment([shortage])
     if isinstance(error, OSError) and error.errno in _REFUSALS:
         return _environment([Problem(os_message(error))])
     if isinstance(error, FileNotFoundError) and not _has_directory():
@@ -105,6 +106,16 @@ def _read(error: BaseException) -> Failure:
         return _environment([Problem("the current directory of the process has been removed", hint=hint)])
     text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     return Failure(BUG, type(error).__name__, "plmetrics failed unexpectedly", (_mask(Problem(text)),))
+
+
+def _shortage(error: BaseException) -> Problem | None:
+    if isinstance(error, MemoryError):
+        hint = "lower `memory` in the suite, so that scores are binned and cubes are split earlier"
+        return Problem("the machine ran out of memory", hint=hint)
+    if any(words in str(error) for words in _SHORTAGES):
+        hint = "allow the process more of both, as by `ulimit -v`, `ulimit -u` or the limits of its container"
+        return Problem(f"the machine ran out of memory or threads: {error}", hint=hint)
+    return None
 
 
 def _has_directory() -> bool:

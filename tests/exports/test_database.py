@@ -2,6 +2,7 @@
 
 import dataclasses
 import re
+import socket
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +16,7 @@ import sqlalchemy
 from exports.examples import of_interval
 from polars.testing import assert_frame_equal
 
+import plmetrics.exports.database as database_module
 from plmetrics.core.errors import EnvironmentFault
 from plmetrics.exports.database import DatabaseTarget, open_engine
 from plmetrics.exports.database_schema import PREFIX, database_tables
@@ -242,7 +244,7 @@ def schema_of(address: str) -> str:
 def test_a_file_that_another_process_locks_is_a_fault(
     tmp_path: Path, ended: EndedRun, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr("plmetrics.exports.database._PATIENCE", 0.2)
+    monkeypatch.setitem(database_module._PATIENCE, "sqlite", {"timeout": 0.2})
     address = f"sqlite:///{tmp_path / 'results.db'}"
     target(address).write(ended)
     with open_engine(target(address).url).connect() as other:
@@ -251,6 +253,14 @@ def test_a_file_that_another_process_locks_is_a_fault(
             target(address).write(of_interval(ended, 20))
         other.rollback()
     assert len(rows(address, "runs")) == 1
+
+
+@pytest.mark.parametrize("scheme", ["postgresql", "mariadb"])
+def test_a_server_that_never_answers_is_given_up(ended: EndedRun, monkeypatch: Any, scheme: str) -> None:
+    monkeypatch.setitem(database_module._PATIENCE, "postgresql", {"connect_timeout": 2})
+    monkeypatch.setitem(database_module._MYSQL_PATIENCE, "read_timeout", 1)
+    with socket.create_server(("127.0.0.1", 0)) as server, pytest.raises(EnvironmentFault):
+        target(f"{scheme}://me:word@127.0.0.1:{server.getsockname()[1]}/metrics").write(ended)
 
 
 def test_every_row_begins_with_the_keys() -> None:

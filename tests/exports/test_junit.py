@@ -1,5 +1,6 @@
 import dataclasses
 import io
+import re
 from xml.etree import ElementTree as ET
 
 import junitparser
@@ -7,6 +8,7 @@ import pytest
 
 from plmetrics.core.results import gate_table
 from plmetrics.exports.junit import junit_text
+from plmetrics.exports.openlineage import openlineage_text
 from plmetrics.exports.protocol import EndedRun
 
 # What the schemas of Jenkins and of Ant's JUnit task both allow: attributes, and children in their order.
@@ -77,6 +79,19 @@ def test_every_case_has_a_name_of_its_own(ended: EndedRun) -> None:
     (suite,) = junitparser.JUnitXml.fromfile(io.BytesIO(junit_text(run).encode()))
     assert len({(case.classname, case.name) for case in suite}) == len(sets)
     assert [bool(case.result) for case in suite] == [False, True, True]
+
+
+def test_a_control_band_has_the_same_name_every_night(ended: EndedRun) -> None:
+    """Its ends differ every night, and readers follow a case, and a catalogue an assertion, by its name."""
+    assert ended.result is not None
+    names, assertions = set(), set()
+    for ends in ("3 sd of 9 intervals: [0.71, 0.86]", "3 sd of 10 intervals: [0.72, 0.85]"):
+        gates = gate_table([{"gate": "usual", "rule": f"within {ends}", "metric": "recall", "level": "fail"}])
+        run = dataclasses.replace(ended, result=dataclasses.replace(ended.result, gates=gates))
+        names |= {case.attrib["name"] for case in ET.fromstring(junit_text(run)).iter("testcase")}
+        assertions |= set(re.findall('"assertion": "([^"]*)"', openlineage_text(run)))
+    assert names == {"usual []"}
+    assert assertions == {"recall within"}
 
 
 def test_an_undecided_gate_says_why(ended: EndedRun) -> None:

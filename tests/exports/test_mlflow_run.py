@@ -152,10 +152,14 @@ def test_runs_that_were_left_running_are_failed_a_day_later(
 def test_mlflow_prints_nothing_in_our_own_process(
     suite_file: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    names = ("MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT", "MLFLOW_HTTP_REQUEST_MAX_RETRIES")
+    names = (
+        "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT",
+        "MLFLOW_HTTP_REQUEST_MAX_RETRIES",
+        "MLFLOW_HTTP_REQUEST_TIMEOUT",
+    )
     loaded = load_suite(suite_file({"mlflow": {"experiment": "e"}}))
     assert loaded.suite.output.mlflow is not None
-    for ours, expected in ((False, [None, None]), (True, ["true", "3"])):
+    for ours, expected in ((False, [None, None, None]), (True, ["true", "3", "20"])):
         for name in names:
             monkeypatch.delenv(name, raising=False)
         monkeypatch.setattr("plmetrics.exports.mlflow_run.is_ours", lambda ours=ours: ours)

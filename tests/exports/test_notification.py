@@ -16,6 +16,7 @@ import plmetrics as plm
 from plmetrics.cli.app import app
 from plmetrics.exports import notification
 from plmetrics.exports.notification import Message
+from plmetrics.runs.failure import failure_of
 
 CANARY = "canary-4711-geheim"
 SUITE = """\
@@ -219,6 +220,18 @@ def test_a_message_that_is_not_delivered_costs_nothing(
     assert all(path == f"/{CANARY}" for path, _ in server.requests)
     assert plm.load(result.folder).verdict == "pass"
     without_secrets(folder)
+
+
+def test_an_undelivered_message_is_told_beside_an_undelivered_result(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOOK", f"http://127.0.0.1:1/{CANARY}")
+    write('  {webhook: "${HOOK}", on: always}\noutput: {database: sqlite:///there.db}\n')
+    (folder / "there.db").mkdir()
+    with pytest.raises(plm.EnvironmentFault, match="not in the database") as raised:
+        run()
+    (warning,) = failure_of(raised.value).warnings
+    assert warning == "notification 1 (webhook) is not delivered: Connection refused"
 
 
 def test_a_command_has_the_message_on_its_input(folder: Path) -> None:

@@ -1,3 +1,4 @@
+import dataclasses
 import json
 import uuid
 from pathlib import Path
@@ -89,12 +90,23 @@ def test_a_run_that_failed_ends_with_its_error(failed: EndedRun) -> None:
     assert end["inputs"] == [{"namespace": "file", "name": str(failed.base / "day.csv")}]
 
 
-def test_the_tables_of_trec_are_inputs(failed: EndedRun) -> None:
-    import dataclasses
+def inputs_of(run: EndedRun, data: dict[str, Any]) -> list[tuple[str, str]]:
+    changed = dataclasses.replace(run, suite={"data": data}, base=Path("/t"))
+    return [(each["namespace"], each["name"]) for each in events(changed)[1]["inputs"]]
 
-    suite = {"data": {"trec": {"qrels": "q.txt", "run": {"a": "a.txt", "b": "s3://me:pw@bucket/b.txt"}}}}
-    names = [
-        each["name"]
-        for each in events(dataclasses.replace(failed, suite=suite, base=Path("/t")))[0]["inputs"]
+
+def test_the_tables_of_trec_are_inputs(failed: EndedRun) -> None:
+    data = {"trec": {"qrels": "q.txt", "run": {"a": "a.txt", "b": "s3://me:pw@bucket/b.txt"}}}
+    assert inputs_of(failed, data) == [
+        ("file", "/t/q.txt"),
+        ("file", "/t/a.txt"),
+        ("s3://***@bucket", "b.txt"),
     ]
-    assert names == ["/t/q.txt", "/t/a.txt", "s3://***@bucket/b.txt"]
+
+
+def test_a_query_is_an_input_with_the_gates(ended: EndedRun) -> None:
+    data = {"database": "postgresql://me:pw@host/name", "query": "SELECT 1"}
+    assert inputs_of(ended, data) == [("postgresql://***@host/name", "credit.query")]
+    changed = dataclasses.replace(ended, suite={"data": data})
+    assert "dataQualityAssertions" in events(changed)[1]["inputs"][0]["inputFacets"]
+    assert inputs_of(ended, {"spark": "lake.scores"}) == [("spark", "lake.scores")]

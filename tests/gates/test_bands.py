@@ -67,6 +67,12 @@ def test_the_band_is_a_prediction_interval(table: Table) -> None:
     assert (lower, upper) == pytest.approx((fmean(HISTORY) - half, fmean(HISTORY) + half))
 
 
+def test_the_rule_says_how_many_runs_must_fail(table: Table) -> None:
+    row = judged(table.value(0.1), Band(sd=3, last=10), [of_night(value) for value in HISTORY], consecutive=2)
+    assert row["rule"].startswith("within 3 sd of 10 intervals: [")
+    assert row["rule"].endswith("], 2 runs in a row")
+
+
 def test_noise_beyond_that_of_the_earlier_values_widens_the_band(table: Table) -> None:
     nights = [of_night(value, std_error=0.01) for value in HISTORY]
     lower, upper = ends(one_row(fmean(HISTORY), 0.04), table, Band(sd=2, last=10), nights)

@@ -12,6 +12,7 @@ from polars.testing import assert_frame_equal
 import plmetrics as plm
 from plmetrics.core.results import GATES_SCHEMA
 from plmetrics.gates.verdicts import Evidence, evaluate_gates, verdict
+from plmetrics.suite.sections.gates import Opponent
 from plmetrics.suite.sections.uncertainty import Uncertainty
 
 if TYPE_CHECKING:
@@ -184,6 +185,12 @@ def test_a_gate_that_matches_nothing_says_so(table: Table, on_undefined: str, ex
     assert set(missing["slice"]) == {"all"}
     assert missing["note"].null_count() == 0
     assert missing["observed"].null_count() == 2
+
+
+def test_a_gate_on_an_absent_earlier_run_says_so(table: Table) -> None:
+    row = table.gate(model="a", against=Opponent(run=True), at_least=0.0).row()
+    assert (row["verdict"], row["status"]) == ("inconclusive", "no_match")
+    assert row["note"] == "there is no comparison with an earlier run"
 
 
 def test_a_gate_that_no_model_can_meet_says_so(table: Table) -> None:

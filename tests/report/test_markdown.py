@@ -54,6 +54,19 @@ def test_the_order_and_the_numbers(summary: Summary) -> None:
     assert "Run folder: runs/credit-risk/20261120T020000Z-4fa1c2" in parsed(text)
 
 
+def test_the_head_says_which_runs_were_passed_over_in_all_forms(summary: Summary) -> None:
+    from plmetrics.report.html.sections.verdict import verdict as page_head
+    from plmetrics.report.terminal import render
+
+    passed_over = [{"run": "b", "interval": "2026-03-05", "reason": "its gates failed"}]
+    reference = {"run": "a", "intervals": ["2026-03-04"], "passed_over": passed_over}
+    summary = replace(summary, record={**summary.record, "references": {"compare.run": reference}})
+    words = "compared with 2026-03-04, run a; passed over: 2026-03-05 (its gates failed)"
+    assert words in page_head(summary).lines
+    assert words in parsed(to_markdown(summary)).replace(INVISIBLE, "")
+    assert words in render(summary, width=120)
+
+
 EVIL = [
     "a|b",
     "`code`",
@@ -178,3 +191,19 @@ def test_failing_checks_come_worst_first() -> None:
     ]
     order = [check["gate"] for check in gate_checks(pl.DataFrame(rows, schema=GATES_SCHEMA))]
     assert order == ["sure", "above", "difference", "far", "outside", "near", "none", "soft", "passed"]
+
+
+def test_a_gate_without_a_name_says_its_rule_once_with_its_class() -> None:
+    from plmetrics.core.results import GATES_SCHEMA
+    from plmetrics.report.sections.gates import check_texts
+
+    row = dict.fromkeys(GATES_SCHEMA) | {
+        "outcome": "pass",
+        "metric": "recall",
+        "rule": ">= 0.7",
+        "class": "x",
+    }
+    row |= {"slice": "all", "slice_set": "overall", "status": "ok"}
+    assert check_texts(row | {"gate": "recall >= 0.7 [x]"})[1:3] == ["", "recall >= 0.7 [x]"]
+    assert check_texts(row | {"gate": "recall >= 0.7", "class": None})[1:3] == ["", "recall >= 0.7"]
+    assert check_texts(row | {"gate": "finds all [x]"})[1:3] == ["finds all [x]", "recall >= 0.7"]

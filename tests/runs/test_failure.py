@@ -1,5 +1,6 @@
 """Every verdict and level of a gate with every word of `--fail-on`, against the rule in words."""
 
+import errno
 from itertools import product
 from pathlib import Path
 
@@ -48,6 +49,21 @@ def test_absent_data_may_count_as_skipped() -> None:
     for skip, codes in ((False, [5, 4]), (True, [99, 4])):
         policy = ExitPolicy(skip_if_empty=skip)
         assert [policy.of_failure(failure).exit_code for failure in (absent, wrong)] == codes
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        RuntimeError("can't start new thread"),
+        ImportError("libexample.so: failed to map segment from shared object"),
+        OSError(errno.ENOMEM, "Cannot allocate memory"),
+        OSError(errno.EFBIG, "File too large"),
+        BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable"),
+    ],
+)
+def test_what_the_system_does_not_grant_is_no_bug(error: Exception) -> None:
+    assert failure_of(error).exit_code == 6
+    assert failure_of(type(error)("another problem")).exit_code == 1
 
 
 def test_a_removed_current_directory_is_no_bug(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -67,7 +67,7 @@ def evaluate_night(evaluation: IntervalEvaluation) -> Result:
     result = write_run(evaluation)
     if result is None:
         result = evaluation.stored_result()
-        undelivered = _recover(evaluation, result)
+        result = _with_warnings(result, _recover(evaluation, result))
         deliver(evaluation, result)
         words = (
             f"{evaluation.interval} was evaluated already, of the same files, suite and references; "
@@ -77,10 +77,12 @@ def evaluate_night(evaluation: IntervalEvaluation) -> Result:
         if accepted is not None:
             reason = f"{accepted.by} accepted it because {accepted.because!r}"
             words += f"; {reason}: its verdict stays, and --next goes on after it"
-        result = replace(
-            result, record={**result.record, "warnings": [*result.warnings, *undelivered, words]}
-        )
+        result = _with_warnings(result, [words])
     return result
+
+
+def _with_warnings(result: Result, warnings: Sequence[str]) -> Result:
+    return replace(result, record={**result.record, "warnings": [*result.warnings, *warnings]})
 
 
 def _recover(evaluation: IntervalEvaluation, result: Result) -> list[str]:

@@ -47,8 +47,8 @@ def columns_read(request: Request) -> tuple[str, ...]:
 def columns_to_fetch(suite: Suite, schema: pl.Schema) -> list[str]:
     """Candidate columns of a suite, for sources with a cost per column.
 
-    These are the columns that it names, and those that stand for a prefix of it. All where it does not fit the table:
-    what is wrong is said of all columns, when rows are there.
+    These are the columns that it names, and those that stand for a prefix of it. Where it does not fit the table all
+    that can be read: what is wrong is said of all columns, when rows are there.
     """
     if any(section.reads_every_column for section in suite.sections.values()):
         return list(schema)
@@ -59,7 +59,7 @@ def columns_to_fetch(suite: Suite, schema: pl.Schema) -> list[str]:
         try:
             named |= set(columns_read(bind(suite, open_source(pl.LazyFrame(schema=schema)), classes=())))
         except PlmetricsError:
-            return list(schema)
+            return [name for name, dtype in schema.items() if name in named or dtype != pl.Null]
     return [name for name in schema if name in named]
 
 

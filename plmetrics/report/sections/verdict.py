@@ -31,13 +31,25 @@ def verdict(summary: Summary, width: int) -> list[Text]:
     lines += flow([Text(size, FAINT) for size in _comma_list(sizes(summary))], width, indent=0, gap=1)
     if labels := labels_text(summary):
         lines += remarks([labels], width, indent=0)
-    for key, reference in summary.record.get("references", {}).items():
-        from plmetrics.runs.history.earlier_runs import passed_over_text
-
-        words = f"{_COMPARED.get(key) or _band_text(key)} {_reference_name(reference)}"
-        words += passed_over_text(reference.get("passed_over", ()))
-        lines += flow([Text(word, FAINT) for word in printable(words).split(" ")], width, indent=0, gap=1)
+    for words in reference_texts(summary):
+        lines += flow([Text(word, FAINT) for word in words.split(" ")], width, indent=0, gap=1)
     return lines
+
+
+def reference_texts(summary: Summary) -> list[str]:
+    """The earlier runs behind comparisons, drift and bands, and those that were passed over, a line each."""
+    references = summary.record.get("references", {})
+    if not references:
+        return []
+    from plmetrics.runs.history.earlier_runs import passed_over_text
+
+    return [
+        printable(
+            f"{_COMPARED.get(key) or _band_text(key)} {_reference_name(reference)}"
+            f"{passed_over_text(reference.get('passed_over', ()))}"
+        )
+        for key, reference in references.items()
+    ]
 
 
 def labels_text(summary: Summary) -> str:

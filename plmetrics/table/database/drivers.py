@@ -110,12 +110,24 @@ def database_of(address: str, base: Path) -> Database:
 def _postgresql(address: str, query: str) -> Iterator[pa.RecordBatchReader]:
     with needs_extra("database", "reading from PostgreSQL"):
         from adbc_driver_postgresql import dbapi
-    with dbapi.connect(address) as connection, connection.cursor() as cursor:
+    with dbapi.connect(_with_timeout(address)) as connection, connection.cursor() as cursor:
         cursor.execute(_READ_ONLY)
         connection.commit()
         cursor.execute(query)
         with cursor.fetch_record_batch() as batches:
             yield batches
+
+
+def _with_timeout(address: str) -> str:
+    """An address with a limit on the time that its server takes to answer, unless it has one.
+
+    >>> _with_timeout("postgresql://host/name"), _with_timeout("postgresql://host/name?connect_timeout=3")
+    ('postgresql://host/name?connect_timeout=10', 'postgresql://host/name?connect_timeout=3')
+    """
+    query = urlsplit(address).query
+    if "connect_timeout=" in query:
+        return address
+    return f"{address}{'&' if query else '?'}connect_timeout={_TIMEOUT}"
 
 
 @contextmanager
@@ -170,6 +182,8 @@ def mysql_batches(address: str, query: str) -> Iterator[pa.RecordBatchReader]:
     arguments = url.get_dialect()().create_connect_args(url)[1]
     options = {"connect_timeout": _TIMEOUT, **arguments, "conv": _converters(), "cursorclass": SSCursor}
     try:
+        # Its limits on the time of an answer are those of queries, too, which may take long: so it is greeted first.
+        pymysql.connect(**options | {"read_timeout": _TIMEOUT}).close()
         with closing(pymysql.connect(**options)) as connection, connection.cursor() as cursor:
             for statement in _SESSION:
                 cursor.execute(statement)

@@ -35,14 +35,17 @@ def common_columns(
     """
     chosen: list[SourceFile] = []
     schema: dict[str, pl.DataType] = {}
+    first: Mapping[str, pl.DataType] = {}
     for file, columns in files:
+        first = first if chosen else columns
         schema = schema if chosen else dict(columns)
         chosen.append(file)
         for name, dtype in schema.items():
             if name in columns:
                 wide = rules.common_type(dtype, columns[name])
                 if wide is None:
-                    message = f"column '{name}' is {columns[name]}, but {dtype} in {chosen[0].name}"
+                    before = chosen[0].name if first.get(name) == dtype else "the files before it"
+                    message = f"column '{name}' is {columns[name]}, but {dtype} in {before}"
                     complaints.add(file.path, message, rules.one_type)
                 schema[name] = dtype if wide is None else wide
             elif name not in optional:

@@ -61,6 +61,7 @@ _NO_LINE_END = (
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _HUGE = re.compile(r"[+-]?\d{39,}")
 """A whole number that may not fit 128 bits."""
+_SEPARATOR_LINE = re.compile("sep=.?", re.IGNORECASE)
 _REPEATED = re.compile(r"(.*) \(repeated, (\d+)\)", re.DOTALL)
 _NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 _WIDER: dict[frozenset[type[pl.DataType]], pl.DataType] = {
@@ -249,6 +250,9 @@ def _header_fault(names: Sequence[str]) -> tuple[str, str] | None:
         return "has no header: its first line is empty", "the first line must name the columns"
     if all(_NUMBER.fullmatch(name) for name in names):
         return f"has no header: its first line is {name_list(names)}", "the first line must name the columns"
+    if _SEPARATOR_LINE.fullmatch(names[0]) and not any(names[1:]):
+        message = "begins with a line for spreadsheets that names the separator, before its header"
+        return message, "remove the line 'sep=...': what separates the columns is seen from the header"
     return None
 
 

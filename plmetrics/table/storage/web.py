@@ -26,7 +26,6 @@ from plmetrics.core.errors import (
 from plmetrics.table.storage.addresses import Address, parse_address
 from plmetrics.table.storage.stores import ObjectFacts, retries
 
-_SECONDS = 30
 _PAUSE = 0.1
 _LONGEST_PAUSE = 5
 _PARTIAL = 206
@@ -63,18 +62,20 @@ def read_text(address: Address) -> str:
 
 
 def _get(address: Address, start: int = 0, length: int | None = None) -> tuple[bytes, dict[str, str]]:
-    most, _ = retries()
+    most, milliseconds = retries()
+    patience = max(milliseconds / 1000, 1)
+    end = time.monotonic() + patience
     for attempt in range(most + 1):
         try:
-            return _request(address, start, length)
+            return _request(address, start, length, patience)
         except HTTPError as error:
             error.close()
             if error.code == _NO_RANGE:
                 return b"", {"content-range": "/0"}
-            if error.code not in _SERVER_FAULTS or attempt == most:
+            if error.code not in _SERVER_FAULTS or attempt == most or time.monotonic() > end:
                 raise _fault(address, error.code, error.reason) from None
         except (URLError, TimeoutError, ConnectionError, HTTPException) as error:
-            if attempt == most:
+            if attempt == most or time.monotonic() > end:
                 reason = getattr(error, "reason", error)
                 raise EnvironmentFault(
                     Problem(f"{address.message_text}: cannot be reached: {reason}")
@@ -83,10 +84,12 @@ def _get(address: Address, start: int = 0, length: int | None = None) -> tuple[b
     raise AssertionError
 
 
-def _request(address: Address, start: int, length: int | None) -> tuple[bytes, dict[str, str]]:
-    """Some bytes, or all of them where no length is said; and the headers."""
+def _request(
+    address: Address, start: int, length: int | None, patience: float
+) -> tuple[bytes, dict[str, str]]:
+    """Some bytes, or all of them where no length is said; and the headers. `patience` is in seconds."""
     headers = {} if length is None else {"Range": f"bytes={start}-{start + length - 1}"}
-    with urlopen(Request(str(address), headers=headers), timeout=_SECONDS) as answer:
+    with urlopen(Request(str(address), headers=headers), timeout=patience) as answer:
         if headers and answer.status != _PARTIAL:
             hint = "the server must answer requests for ranges of bytes; or copy the file to a local disk"
             raise DataError(Problem(f"{address.message_text}: the server sends whole files only", hint=hint))

@@ -3,6 +3,7 @@
 import gc
 import json
 import os
+import socket
 import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator
@@ -192,6 +193,19 @@ def test_queries_that_fail(database, scratch, query, kind):
     assert PASSWORD not in str(caught.value)
     assert not list(scratch.iterdir())
     assert open_source({"database": database, "query": f"SELECT * FROM {TABLE}"}).rows == len(ROWS)
+
+
+@pytest.mark.parametrize("scheme", ["postgresql", "mysql"])
+def test_a_server_that_never_answers_is_given_up(scratch, monkeypatch, scheme):
+    monkeypatch.setattr("plmetrics.table.database.drivers._TIMEOUT", 2)
+    pytest.importorskip("adbc_driver_postgresql" if scheme == "postgresql" else "pymysql")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"{scheme}://me:{PASSWORD}@127.0.0.1:{server.getsockname()[1]}/test"
+        with pytest.raises(EnvironmentFault) as raised:
+            plm.evaluate(
+                {"database": address, "query": "SELECT 1 AS y"}, label="y", models="y", metrics=["brier"]
+            )
+    assert PASSWORD not in str(raised.value)
 
 
 @pytest.mark.exhaustive
@@ -422,6 +436,10 @@ def test_types_that_are_not_read_of_columns_that_are_not_needed(database):
     assert set(open_source(data, needed=needed("y"), rows=False).schema) == {"y", "p", "g"}
     with pytest.raises(DataError, match="column 'x' is of a type that is not read"):
         plm.evaluate(data, **asked, slices=["x"])
+    data["query"] = f"SELECT *, interval '1 day' AS x, 'ab'::bytea AS z FROM {TABLE}"
+    with pytest.raises(DataError, match="column 'z' is of type Binary, which has no slices") as raised:
+        plm.evaluate(data, **asked, slices=["z"])
+    assert "'x'" not in str(raised.value)
 
 
 @pytest.mark.exhaustive

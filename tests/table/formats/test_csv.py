@@ -11,6 +11,10 @@ from plmetrics.table.formats import csv
 from plmetrics.table.opening import open_source
 
 SAME_COLUMNS = "\n    all CSV files of a table need the same columns"
+SEPARATOR = (
+    " that names the separator, before its header\n"
+    "    remove the line 'sep=...': what separates the columns is seen from the header"
+)
 HEADER = "\n    the first line must name the columns"
 
 
@@ -36,6 +40,8 @@ def refused() -> str:
     [
         ("", "is empty (0 bytes)\n    the program that writes it may have stopped halfway"),
         ("\n\n", f"has no header: its first line is empty{HEADER}"),
+        ("sep=;\r\ny;p\r\n1;0,9\r\n", f"begins with a line for spreadsheets{SEPARATOR}"),
+        ('"sep=,"\ny,p\n1,0.9\n', f"begins with a line for spreadsheets{SEPARATOR}"),
         ("1,0.93\n0,0.5\n", f"has no header: its first line is 1, 0.93{HEADER}"),
         ("y,grün\n1,2\n".encode("latin-1"), "is not UTF-8 text\n    convert it to UTF-8, or to parquet"),
         ("y,g\n1,grün\n".encode("latin-1"), "is not UTF-8 text\n    convert it to UTF-8, or to parquet"),

@@ -97,7 +97,10 @@ def test_decimals_of_more_digits_in_later_files(root):
     table = open_source("?.parquet").frame.collect()
     assert table.equals(pl.DataFrame({"d": ["1.25"] * 3}).cast(pl.Decimal(20, 2)))
     pl.DataFrame({"d": ["1.250"]}).cast(pl.Decimal(20, 3)).write_parquet("d.parquet")
-    with pytest.raises(DataError, match=r"column 'd' is Decimal\(precision=20, scale=3\)"):
+    words = (
+        r"'d' is Decimal\(precision=20, scale=3\), but Decimal\(precision=20, scale=2\) in the files before"
+    )
+    with pytest.raises(DataError, match=words):
         open_source("?.parquet")
 
 

@@ -3,6 +3,8 @@
 import io
 import json
 import re
+import socket
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -137,6 +139,16 @@ def test_a_denial_and_a_server_that_is_away(url):
         open_source(f"{url}/a.parquet")
     with pytest.raises(EnvironmentFault, match="cannot be reached"):
         open_source("http://127.0.0.1:9/a.parquet")
+
+
+def test_a_server_that_never_answers_is_given_up_in_time(monkeypatch):
+    monkeypatch.setenv("POLARS_CLOUD_MAX_RETRIES", "8")
+    monkeypatch.setenv("POLARS_CLOUD_RETRY_TIMEOUT_MS", "500")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        started = time.monotonic()
+        with pytest.raises(EnvironmentFault, match="cannot be reached: timed out"):
+            open_source(f"http://127.0.0.1:{server.getsockname()[1]}/a.parquet")
+    assert time.monotonic() - started < 3
 
 
 def test_redirects(url):

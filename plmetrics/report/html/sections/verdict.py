@@ -15,7 +15,7 @@ from plmetrics.report.sections.gates import (
     observed_text,
     outcome_counts,
 )
-from plmetrics.report.sections.verdict import HEADLINES, labels_text, sizes
+from plmetrics.report.sections.verdict import HEADLINES, labels_text, reference_texts, sizes
 
 if TYPE_CHECKING:
     from plmetrics.report.summary import Summary
@@ -27,7 +27,7 @@ _SHAPES = {"pass": "✓", "fail": "✗", "inconclusive": "?"}
 def verdict(summary: Summary) -> PageHead:
     """Verdict of the gates, in words and as a shape."""
     word, _ = HEADLINES.get(summary.verdict, ("DONE", ""))
-    lines = [", ".join(sizes(summary)), labels_text(summary)]
+    lines = [", ".join(sizes(summary)), labels_text(summary), *reference_texts(summary)]
     return PageHead(
         title=clean(summary.name),
         word=word,
