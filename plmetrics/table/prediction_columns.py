@@ -154,12 +154,13 @@ def leading(parts: Mapping[str, pl.Expr], thresholds: Mapping[str, float]) -> pl
 
 
 def _largest(parts: Sequence[pl.Expr]) -> pl.Expr:
-    """The number of the largest, the first one where several are."""
-    largest = pl.max_horizontal(*parts)
-    chosen = pl.lit(None, dtype=pl.Float64)
+    """The number of the largest, the first one where several are; in a struct, where all compare with one field."""
+    each, chosen = [part.alias(str(number)) for number, part in enumerate(parts)], pl.lit(None, pl.Float64)
     for number in reversed(range(len(parts))):
-        chosen = pl.when(parts[number] == largest).then(float(number)).otherwise(chosen)
-    return chosen
+        here = pl.field(str(number)) == pl.field("largest")
+        chosen = pl.when(here).then(float(number)).otherwise(chosen)
+    row = pl.struct(pl.max_horizontal(*parts).alias("largest"), *each)
+    return row.struct.with_fields(chosen.alias("chosen")).struct["chosen"]
 
 
 @dataclass(slots=True)

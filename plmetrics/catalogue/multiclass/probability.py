@@ -242,11 +242,12 @@ class TopKAccuracy(_MeanScore):
 
 
 def _credit(rows: Rows, k: int) -> pl.Expr:
-    each = {f"{number}": probability for number, probability in enumerate(probabilities(rows))}
-    of_label, fields = pl.field("label"), [pl.field(name) for name in each]
+    each = [probability.alias(str(number)) for number, probability in enumerate(probabilities(rows))]
+    of_label, fields = pl.field("label"), [pl.field(str(number)) for number in range(len(each))]
     above = pl.sum_horizontal((field > of_label).cast(pl.Float64) for field in fields)
     tied = pl.sum_horizontal((field == of_label).cast(pl.Float64) for field in fields)
-    credit = ((k - above) / tied).clip(0.0, 1.0)
+    credit = ((k - above) / tied).clip(0.0, 1.0).alias("credit")
     # A struct: the probability of the row's class is of as many terms as there are classes, and written once.
-    row = pl.struct(label=label_probability(rows), **each)
-    return row.struct.with_fields(credit=credit).struct.field("credit")
+    return (
+        pl.struct(label_probability(rows).alias("label"), *each).struct.with_fields(credit).struct["credit"]
+    )

@@ -1,0 +1,59 @@
+"""Plans of models of many classes: they grow with the number of classes, not with its square."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import plmetrics as plm
+from plmetrics.engine import streaming
+
+NORMALISED = {"models": {"m": {"proba": "p_", "normalise": True}}}
+CASES: dict[str, dict[str, Any]] = {
+    "the class called": {"metrics": ["accuracy"]},
+    "divided by their sum": {"metrics": ["log_loss"], **NORMALISED},
+    "the first of them": {"metrics": ["top_k_accuracy(k=3)"]},
+    **{
+        method: {
+            "metrics": ["log_loss"],
+            "calibrate": {"method": method, "fit_on": "fitted"},
+            **(NORMALISED if method == "temperature" else {}),
+        }
+        for method in ("temperature", "vector", "isotonic")
+    },
+}
+
+
+def table(classes: int) -> pl.DataFrame:
+    draw = np.random.default_rng(classes)
+    names = [f"{number:02d}" for number in range(classes)]
+    label = np.concatenate([np.arange(classes)] * 30)
+    score = draw.normal(size=(len(label), classes)) + 1.5 * np.eye(classes)[label]
+    chance = np.exp(score) / np.exp(score).sum(axis=1, keepdims=True)
+    columns = {f"p_{name}": chance[:, number] for number, name in enumerate(names)}
+    fitted = np.arange(len(label)) % 3 > 0
+    return pl.DataFrame({"y": [names[number] for number in label], "fitted": fitted, **columns})
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("case", CASES)
+def test_plans_grow_with_the_number_of_classes(
+    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, sizes = streaming.frames_of, []
+
+    def measured(plans: Any, *arguments: Any, **options: Any) -> Any:
+        plans = list(plans)
+        sizes[-1] += sum(len(plan.serialize()) for plan in plans)
+        return read(plans, *arguments, **options)
+
+    monkeypatch.setattr("plmetrics.engine.step.frames_of", measured)
+    for classes in (10, 40):
+        sizes.append(0)
+        arguments = {"models": {"m": {"proba": "p_"}}, **CASES[case]}
+        table(classes).write_parquet(tmp_path / "t.parquet")
+        plm.evaluate(tmp_path / "t.parquet", task="multiclass", label="y", **arguments)
+    few, many = sizes
+    assert many < 5 * few
