@@ -12,6 +12,7 @@ from sklearn.linear_model import LogisticRegression
 
 import plmetrics as plm
 from plmetrics.catalogue.calibrators.several import CLASS_CALIBRATORS
+from plmetrics.core.exact_sums import exact_products
 from plmetrics.table.prediction_columns import ColumnSteps, PredictionColumns, part_column, with_made_parts
 
 CLASSES = list("abc")
@@ -204,3 +205,20 @@ def test_plans_of_many_classes_grow_as_their_number(method: str) -> None:
     found = few.select(part_column("m", f"proba|{number}") for number in range(20)).collect().row(0)
     number = np.arange(1.0, 21.0) ** (2 if method in {"temperature", "vector"} else 1)
     np.testing.assert_allclose(found, number / number.sum(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["vector", "dirichlet"])
+def test_many_parameters_are_fitted_as_few_are(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Products by a library, and Cholesky's factors; not where runs are reproducible."""
+    draw = np.random.default_rng(6)
+    label = draw.integers(0, 4, 800)
+    score = draw.normal(size=(800, 4)) + np.eye(4)[label]
+    probabilities = np.exp(score) / np.exp(score).sum(axis=1, keepdims=True)
+    fit = CLASS_CALIBRATORS[method].fit
+    plain = fit(probabilities, label)
+    monkeypatch.setattr("plmetrics.catalogue.calibrators.several._SMALL_PRODUCT", 0)
+    monkeypatch.setattr("plmetrics.catalogue.calibrators.calibrator._MANY", 0)
+    fast = fit(probabilities, label)
+    np.testing.assert_allclose(fast.constants()["intercepts"], plain.constants()["intercepts"], rtol=1e-9)
+    with exact_products(enabled=True):
+        assert fit(probabilities, label) == plain

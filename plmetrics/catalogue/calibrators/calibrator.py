@@ -1,13 +1,14 @@
 """Base of calibrators: parameters fitted to rows, and the expression with them.
 
-Logistic regressions go by Newton's method, over whole arrays. Their sums are made by one thread: products of a library
-may add in an order that depends on how many there are.
+Logistic regressions go by Newton's method, over whole arrays. Their slopes are sums made by one thread: products of a
+library may add in an order that depends on how many there are. So are curvatures in reproducible runs (`are_exact`).
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,6 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plmetrics.catalogue.binary.probability import FLOAT_EPSILON
+from plmetrics.core.exact_sums import are_exact
 from plmetrics.core.special import expit
 
 Numbers = NDArray[np.float64]
@@ -23,6 +25,7 @@ _STEPS = 100
 _HALVINGS = 40
 _LAST_STEPS = 2
 _FIRST_ROWS = 20_000
+_MANY = 200
 _NEAR = 1e-12
 """Newton's decrement, twice the fall of the mean log loss that is left, below which full steps double the digits."""
 
@@ -162,7 +165,7 @@ def newton(
     coefficients, near = start, 0
     for _ in range(_STEPS):
         slope, curvature = derivatives(coefficients)
-        step: Numbers = np.asarray(np.linalg.lstsq(curvature, slope, rcond=1e-14)[0], dtype=np.float64)
+        step = _newton_step(curvature, slope)
         near += float(slope @ step) <= _NEAR
         if near == 0:
             step = _falling(coefficients, step, loss)
@@ -170,6 +173,16 @@ def newton(
         if near == _LAST_STEPS:
             return coefficients
     return None
+
+
+def _newton_step(curvature: Numbers, slope: Numbers) -> Numbers:
+    """Solution of least squares; of many parameters by Cholesky's factors, as their singular values take seconds."""
+    if len(slope) > _MANY and not are_exact():
+        from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+        with suppress(LinAlgError):
+            return np.asarray(cho_solve(cho_factor(curvature), slope), dtype=np.float64)
+    return np.asarray(np.linalg.lstsq(curvature, slope, rcond=1e-14)[0], dtype=np.float64)
 
 
 def _start(design: Numbers, target: Numbers, mass: Numbers) -> Numbers:

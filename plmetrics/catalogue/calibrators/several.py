@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from plmetrics.catalogue.calibrators.calibrator import NoFit, clip_expression, clip_scores, newton
 from plmetrics.catalogue.calibrators.score_curves import Isotonic
+from plmetrics.core.exact_sums import are_exact
 from plmetrics.core.ops import Codes
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 Numbers = NDArray[np.float64]
 
 _ROWS_AT_ONCE = 50_000
+_SMALL_PRODUCT = 1e8
+"""Multiplications: for so few the threads of a library cost more than they bring."""
 
 
 class ClassCalibrator(ABC):
@@ -139,8 +142,8 @@ class VectorScaling(ClassCalibrator):
             away[rows, label] -= 1.0
             slope = np.einsum("n,np,np->p", mass, away[:, of_class], features)
             weighed = chance[:, of_class] * features
-            curvature = np.where(same, np.einsum("np,n,nq->pq", features, mass, weighed), 0.0)
-            return slope, curvature - np.einsum("np,n,nq->pq", weighed, mass, weighed)
+            curvature = np.where(same, _gram(features, mass, weighed), 0.0)
+            return slope, curvature - _gram(weighed, mass, weighed)
 
         start = np.concatenate([np.ones(number), np.zeros(number - 1)])
         optimum = _most_likely(start, scores, derivatives, label, mass, "slopes and intercepts")
@@ -246,11 +249,18 @@ def _multinomial_curvature(mass: Numbers, chance: Numbers, features: Numbers) ->
     """The curvature of the log loss of several classes, summed over rows."""
     classes, size = chance.shape[1], features.shape[1]
     weighed = (chance[:, :, None] * features[:, None, :]).reshape(len(mass), -1)
-    diagonal = np.einsum("n,nk,nf,ng->kfg", mass, chance, features, features)
-    blocks = np.zeros((classes, size, classes, size))
-    blocks[np.arange(classes), :, np.arange(classes), :] = diagonal
-    curvature: Numbers = blocks.reshape(classes * size, -1) - np.einsum("np,n,nq->pq", weighed, mass, weighed)
-    return curvature
+    blocks = -_gram(weighed, mass, weighed).reshape(classes, size, classes, size)
+    for number in range(classes):
+        blocks[number, :, number] += _gram(features, mass * chance[:, number], features)
+    return blocks.reshape(classes * size, -1)
+
+
+def _gram(left: Numbers, mass: Numbers, right: Numbers) -> Numbers:
+    """Sums over rows of the products of two columns each, times a mass."""
+    if are_exact() or left.size * right.shape[1] < _SMALL_PRODUCT:
+        return np.einsum("np,n,nq->pq", left, mass, right)
+    product: Numbers = (left * mass[:, None]).T @ right
+    return product
 
 
 @dataclass(frozen=True, slots=True)

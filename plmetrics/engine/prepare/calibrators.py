@@ -15,6 +15,7 @@ from plmetrics.catalogue.calibrators import CALIBRATORS
 from plmetrics.catalogue.calibrators.calibrator import Calibrator, NoFit
 from plmetrics.catalogue.calibrators.score_curves import MAX_KNOTS, Isotonic, Platt, Temperature
 from plmetrics.core.errors import ConfigError, DataError, Problem
+from plmetrics.core.exact_sums import exact_products
 from plmetrics.core.rowsql import compile_row
 from plmetrics.engine.bad_rows import bad_values
 from plmetrics.engine.inquiry import Question, constant_question, gather
@@ -108,9 +109,10 @@ def _fit_calibrators(view: TableView) -> Question[dict[str, dict[str, Any]]]:
         items = specs_of_condition.items()
         models = {name: path for path, spec in items for name in _sources(spec, view.roles)}
         rows = yield from _rows_to_fit(view, condition, models)
-        for path, spec in items:
-            for source in _sources(spec, view.roles):
-                fitted[spec.model_name(source)] = _fit_calibrator(view, spec, source, rows, path)
+        with exact_products(enabled=view.arithmetic.any_order):
+            for path, spec in items:
+                for source in _sources(spec, view.roles):
+                    fitted[spec.model_name(source)] = _fit_calibrator(view, spec, source, rows, path)
     return fitted
 
 
