@@ -3,6 +3,7 @@
 import numpy as np
 import polars as pl
 import pytest
+from scipy import stats
 
 import plmetrics as plm
 from plmetrics.engine.aggregate.aggregation import sum_plans
@@ -94,6 +95,28 @@ def test_a_scale_column() -> None:
         rows, task="regression", label="y", models="p", metrics=["mase(scale=scale)"]
     ).metrics
     assert found["value"].item() == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_scale_column_is_tested_as_the_mean_over_rows_that_it_is() -> None:
+    rows = table().with_columns(naive=pl.col("y") + 2.0 * (pl.col("day") % 3) - 1.7)
+    found = plm.evaluate(
+        rows,
+        task="regression",
+        label="y",
+        models={"model": "p", "naive": "naive"},
+        metrics=["mase(scale=scale)"],
+        compare={"baseline": "naive", "tests": ["paired_t", {"diebold_mariano": {"time": "day", "horizon": 2}}]},
+    ).comparisons
+    loss = [(rows[model] - rows["y"]).abs() / rows["scale"] for model in ("p", "naive")]
+    rows = rows.with_columns(loss=loss[0] - loss[1])
+    paired = found.filter(test="paired_t")["p_value"].item()
+    assert paired == pytest.approx(stats.ttest_1samp(rows["loss"].to_numpy(), 0.0).pvalue, rel=1e-9)
+    losses = rows.group_by("day").agg(pl.col("loss").mean()).sort("day")["loss"].to_numpy()
+    count, away = len(losses), losses - losses.mean()
+    variance = (away @ away + 2 * away[1:] @ away[:-1]) / count**2
+    statistic = losses.mean() / np.sqrt(variance * count / (count - 3 + 2 / count))
+    ordered = found.filter(pl.col("test").str.starts_with("diebold_mariano"))["p_value"].item()
+    assert ordered == pytest.approx(2 * stats.t.sf(abs(statistic), count - 1), rel=1e-9)
 
 
 def test_plans_stream() -> None:
