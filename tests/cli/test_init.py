@@ -242,6 +242,11 @@ def test_odd_names_are_quoted(invoke: Any, tmp_path: Path) -> None:
             (),
             ("--score",),
         ),
+        (
+            {"score_a": None, "score_b": None, "score": [f"{place / 7:.1f}%" for place in range(len(LABELS))]},
+            (),
+            ("column 'score' is called like a score, but holds texts: 0.0% to", "store it as numbers"),
+        ),
         ({}, ("--label", "lable"), ("column 'lable' is not in the data", "did you mean 'label'?")),
         ({}, ("--score", "score_c"), ("column 'score_c' is not in the data", "did you mean 'score_")),
         ({}, ("--score", "region"), ("column 'region' is of type String, but scores are numbers",)),

@@ -18,7 +18,7 @@ from plmetrics.table.checks import REPEATED_TIME, UNORDERED, Derivation, Require
 from plmetrics.table.prediction_columns import EVALUATED_LABEL, plain_column
 
 if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import IntervalForm, Mean, Undefined
+    from plmetrics.catalogue.metric import IntervalForm, Undefined
 
 _ROUNDING = 1e-13
 """Of the labels' size: what they vary less is rounding."""

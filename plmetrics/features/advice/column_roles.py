@@ -235,7 +235,13 @@ def _guess_scores(facts: Facts, label: str, named: Sequence[str]) -> tuple[tuple
     classes = class_columns(facts, label)
     if classes:
         return tuple(classes), "called like the values of the label"
-    others = [column for name, column in facts.items() if name != label and column.numeric]
+    rest = [column for name, column in facts.items() if name != label]
+    texts = [column for column in rest if column.kind == "texts" and is_score_name(column.name)]
+    if texts and not floats:
+        msg = f"column '{texts[0].name}' is called like a score, but holds texts: {texts[0].span}"
+        hint = "store it as numbers: without units, a % or words such as n/a"
+        raise AmbiguousRoles(Problem(msg, hint=hint))
+    others = [column for column in rest if column.numeric]
     msg = "no column is the score of a model for certain"
     raise question(msg, floats or others, "--score")
 
