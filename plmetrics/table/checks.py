@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plmetrics.core.errors import DataError, Problem
-from plmetrics.core.names import SuitePath, name_list, sql_name
+from plmetrics.core.names import SuitePath, data_text, name_list, sql_name
 from plmetrics.table.common_types import are_numbers
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ _OF_SCORES = {
 
 _BY_PROBLEM = {
     UNORDERED: UNORDERED_HINT,
-    REPEATED_TIME: "name the column that tells series apart (series=...), or keep one row a time",
+    REPEATED_TIME: "name the column that tells series apart (series=...), or keep one row a time, as of one horizon",
     "below 0": "if these are logits or logarithms of probabilities, give the exp of each",
     "none of the classes": (
         "name every class with classes:, correct the labels, or leave such rows out with data.missing: drop"
@@ -219,7 +219,7 @@ def data_error(findings: Sequence[Finding], *, rows: int, place: Callable[[int],
 def _problem(finding: Finding, rows: int, place: str) -> Problem:
     check = finding.check
     verb = "is" if finding.count == 1 else "are"
-    first = ", the first" if finding.value is None else f"; the first is {finding.value!r}"
+    first = ", the first" if finding.value is None else f"; the first is {data_text(finding.value)}"
     message = (
         f"column '{check.column}' ({check.role}): {finding.count:,} of {rows:,} values {verb} {check.problem}"
         f"{first} in {place} (counted from 0)"

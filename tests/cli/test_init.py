@@ -243,7 +243,11 @@ def test_odd_names_are_quoted(invoke: Any, tmp_path: Path) -> None:
             ("--score",),
         ),
         (
-            {"score_a": None, "score_b": None, "score": [f"{place / 7:.1f}%" for place in range(len(LABELS))]},
+            {
+                "score_a": None,
+                "score_b": None,
+                "score": [f"{place / 7:.1f}%" for place in range(len(LABELS))],
+            },
             (),
             ("column 'score' is called like a score, but holds texts: 0.0% to", "store it as numbers"),
         ),

@@ -105,7 +105,10 @@ def test_a_scale_column_is_tested_as_the_mean_over_rows_that_it_is() -> None:
         label="y",
         models={"model": "p", "naive": "naive"},
         metrics=["mase(scale=scale)"],
-        compare={"baseline": "naive", "tests": ["paired_t", {"diebold_mariano": {"time": "day", "horizon": 2}}]},
+        compare={
+            "baseline": "naive",
+            "tests": ["paired_t", {"diebold_mariano": {"time": "day", "horizon": 2}}],
+        },
     ).comparisons
     loss = [(rows[model] - rows["y"]).abs() / rows["scale"] for model in ("p", "naive")]
     rows = rows.with_columns(loss=loss[0] - loss[1])
@@ -157,6 +160,7 @@ def test_plans_stream() -> None:
             "51 of 51 values are no ISO date, and such texts are not in the order of time",
         ),
         ("mase(time=day)", plm.DataError, "41 of 51 values are the time of another row of a series"),
+        ("mase(time=date)", plm.DataError, "the first is 2026-01-"),
         ("mase(season=99999999999999999999, time=day)", plm.ConfigError, "from 1 to 1,000,000,000"),
     ],
 )
@@ -167,6 +171,7 @@ def test_what_is_wrong_is_said(metric: str, kind: type[Exception], words: str) -
     rows = rows.with_columns(
         text=pl.date(2026, 1, 30).dt.offset_by(pl.format("{}d", "day")).dt.strftime("%d.%m.%Y")
     )
+    rows = rows.with_columns(date=pl.date(2026, 1, 1 + pl.col("day")))
     with pytest.raises(kind) as error:
         plm.evaluate(rows, task="regression", label="y", models="p", metrics=[metric])
     assert words in str(error.value)
