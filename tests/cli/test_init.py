@@ -240,7 +240,7 @@ def test_odd_names_are_quoted(invoke: Any, tmp_path: Path) -> None:
         (
             {"score_a": None, "score_b": None, "first": LABELS * 0.5, "second": LABELS + 0.25},
             (),
-            ("--score",),
+            ("--score age or --score first, or both for two models",),
         ),
         (
             {
