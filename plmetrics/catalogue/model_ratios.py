@@ -21,10 +21,11 @@ TASKS = ("regression", "quantile")
 class Relative(DerivedMetric):
     """Ratio of a metric of two models on the same rows: m / m_to.
 
-    Slice by slice and replicate by replicate, so that its interval is of a paired ratio. Weighted as the metric is;
-    1 for the other model itself; undefined (`zero_denominator`) where the other model has 0, else with the status of
-    the two values. In formulas it makes the overall weighted average of forecasting competitions: `(relative(smape,
-    to=naive) + relative(mase(scale=naive_error), to=naive)) / 2`. Source: Makridakis et al. (2020).
+    Slice by slice and replicate by replicate, so that its interval is of a paired ratio. With `missing: drop_per_model`
+    each model has rows of its own: read it in slices that both have. Weighted as the metric is; 1 for the other model
+    itself; undefined (`zero_denominator`) where the other model has 0, else with the status of the two values. In
+    formulas it makes the overall weighted average of forecasting competitions: `(relative(smape, to=naive) +
+    relative(mase(scale=naive_error), to=naive)) / 2`. Source: Makridakis et al. (2020).
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y": [1.0, 2.0], "good": [1.5, 2.0], "naive": [0.0, 3.0]})

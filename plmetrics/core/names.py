@@ -203,6 +203,16 @@ def plain_text(value: object) -> str:
     return number_text(value) if isinstance(value, (int, float)) else str(value)
 
 
+def data_text(value: object) -> str:
+    """A value of the data in a sentence: texts in quotes, times and decimals as they are written.
+
+    >>> import datetime
+    >>> data_text("a"), data_text(0.5), data_text(datetime.date(2026, 3, 1))
+    ("'a'", '0.5', '2026-03-01')
+    """
+    return repr(value) if isinstance(value, str) else str(value)
+
+
 def number_duplicates(texts: Sequence[str], form: str = "{} ({})") -> list[str]:
     """Texts where those that occur several times have their number among them.
 

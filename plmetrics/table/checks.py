@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plmetrics.core.errors import DataError, Problem
-from plmetrics.core.names import SuitePath, name_list, sql_name
+from plmetrics.core.names import SuitePath, data_text, name_list, sql_name
 from plmetrics.table.common_types import are_numbers
 
 if TYPE_CHECKING:
@@ -178,9 +178,17 @@ _OF_LOGITS = {
     "probability": "; if these are logits, give their softmax: exp of each, with normalise: true",
 }
 
+_CENT = 100
+_POSITIVE = "name the class that counts as positive, positive: ..., or clean the column"
+_OF_SCORES = {
+    "label": "this looks like a score: name the column of what happened as the label",
+    "prediction": "this looks like a score: write {score: ...} in place of {prediction: ...}",
+}
+"""For shares where outcomes belong."""
+
 _BY_PROBLEM = {
     UNORDERED: UNORDERED_HINT,
-    REPEATED_TIME: "name the column that tells series apart (series=...), or keep one row a time",
+    REPEATED_TIME: "name the column that tells series apart (series=...), or keep one row a time, as of one horizon",
     "below 0": "if these are logits or logarithms of probabilities, give the exp of each",
     "none of the classes": (
         "name every class with classes:, correct the labels, or leave such rows out with data.missing: drop"
@@ -211,22 +219,26 @@ def data_error(findings: Sequence[Finding], *, rows: int, place: Callable[[int],
 def _problem(finding: Finding, rows: int, place: str) -> Problem:
     check = finding.check
     verb = "is" if finding.count == 1 else "are"
-    first = ", the first" if finding.value is None else f"; the first is {finding.value!r}"
+    first = ", the first" if finding.value is None else f"; the first is {data_text(finding.value)}"
     message = (
         f"column '{check.column}' ({check.role}): {finding.count:,} of {rows:,} values {verb} {check.problem}"
         f"{first} in {place} (counted from 0)"
     )
-    return Problem(message, check.path, _hints(check, finding.count / rows))
+    return Problem(message, check.path, _hints(check, finding.value, finding.count / rows))
 
 
-def _hints(check: Check, share: float) -> str:
+def _hints(check: Check, value: Any, share: float) -> str:
+    kind, number = check.role.partition(" ")[0], value if isinstance(value, float) else 0.0
     if check.role == "treatment":
         return "write 1 for treated rows and 0 for controls"
     if check.problem.startswith("outside"):
         hint = "give a probability column, or leave out the metrics that need one"
-        return hint + (_OF_LOGITS.get(check.role.partition(" ")[0], "") if share >= _MANY else "")
+        if share < _MANY:
+            return hint
+        per_cent = "; if per cent, divide by 100 in derive" if kind == "score" and 1 < number <= _CENT else ""
+        return hint + _OF_LOGITS.get(kind, "") + per_cent
     if check.problem == "neither 0 nor 1":
-        return "name the positive class with positive:, or clean the column"
+        return _OF_SCORES.get(kind, _POSITIVE) if share >= _MANY and 0 < number < 1 else _POSITIVE
     hints = (hint for start, hint in _BY_PROBLEM.items() if check.problem.startswith(start))
     return next(hints, "clean the column, or leave such rows out with data.missing: drop")
 

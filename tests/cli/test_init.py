@@ -240,7 +240,16 @@ def test_odd_names_are_quoted(invoke: Any, tmp_path: Path) -> None:
         (
             {"score_a": None, "score_b": None, "first": LABELS * 0.5, "second": LABELS + 0.25},
             (),
-            ("--score",),
+            ("--score age or --score first, or both for two models",),
+        ),
+        (
+            {
+                "score_a": None,
+                "score_b": None,
+                "score": [f"{place / 7:.1f}%" for place in range(len(LABELS))],
+            },
+            (),
+            ("column 'score' is called like a score, but holds texts: 0.0% to", "store it as numbers"),
         ),
         ({}, ("--label", "lable"), ("column 'lable' is not in the data", "did you mean 'label'?")),
         ({}, ("--score", "score_c"), ("column 'score_c' is not in the data", "did you mean 'score_")),

@@ -267,9 +267,10 @@ WRONG: list[tuple[Any, list[str], list[str]]] = [
     ({"m": {"quantiles": {0.1: "q_0.05"}}}, ["mae"], ["needs the quantile 0.5"]),
     ({"m": {"mean": "q_0.5"}}, ["mae"], ["mean and sd stand together"]),
     ({"m": {"mean": "q_0.5", "sd": "y"}}, ["wis"], ["wis needs quantiles"]),
-    ({"m": {"quantiles": {1.5: "q_0.5"}}}, ["wis"], ["less than 1"]),
-    ({"m": {"quantiles": "r_"}}, ["wis"], ["no column is 'r_' and a level"]),
-    ({"m": {"quantiles": "q_"}}, ["interval_coverage(level=0.8)"], ["needs the quantile 0.1"]),
+    ({"m": {"quantiles": {1.5: "q_0.5"}}}, ["wis"], ["between 0 and 1, not at 1.5"]),
+    ({"m": {"quantiles": {5: "q_0.05", 95: "q_0.95"}}}, ["wis"], ["not at 5", "write 0.05 for 5 per cent"]),
+    ({"m": {"quantiles": "r_"}}, ["wis"], ["no column is 'r_' and a level", '"quantiles": {"0.1": "COLUMN"']),
+    ({"m": {"quantiles": "q_"}}, ["interval_coverage(level=0.8)"], ["needs the quantile 0.1", "give the"]),
     (
         {"m": {"quantiles": {"0.5": "q_0.5", "0.50": "q_0.95"}}},
         ["wis"],

@@ -3,6 +3,7 @@
 import numpy as np
 import polars as pl
 import pytest
+from scipy import stats
 
 import plmetrics as plm
 from plmetrics.engine.aggregate.aggregation import sum_plans
@@ -96,6 +97,31 @@ def test_a_scale_column() -> None:
     assert found["value"].item() == pytest.approx(expected, rel=1e-12)
 
 
+def test_a_scale_column_is_tested_as_the_mean_over_rows_that_it_is() -> None:
+    rows = table().with_columns(naive=pl.col("y") + 2.0 * (pl.col("day") % 3) - 1.7)
+    found = plm.evaluate(
+        rows,
+        task="regression",
+        label="y",
+        models={"model": "p", "naive": "naive"},
+        metrics=["mase(scale=scale)"],
+        compare={
+            "baseline": "naive",
+            "tests": ["paired_t", {"diebold_mariano": {"time": "day", "horizon": 2}}],
+        },
+    ).comparisons
+    loss = [(rows[model] - rows["y"]).abs() / rows["scale"] for model in ("p", "naive")]
+    rows = rows.with_columns(loss=loss[0] - loss[1])
+    paired = found.filter(test="paired_t")["p_value"].item()
+    assert paired == pytest.approx(stats.ttest_1samp(rows["loss"].to_numpy(), 0.0).pvalue, rel=1e-9)
+    losses = rows.group_by("day").agg(pl.col("loss").mean()).sort("day")["loss"].to_numpy()
+    count, away = len(losses), losses - losses.mean()
+    variance = (away @ away + 2 * away[1:] @ away[:-1]) / count**2
+    statistic = losses.mean() / np.sqrt(variance * count / (count - 3 + 2 / count))
+    ordered = found.filter(pl.col("test").str.starts_with("diebold_mariano"))["p_value"].item()
+    assert ordered == pytest.approx(2 * stats.t.sf(abs(statistic), count - 1), rel=1e-9)
+
+
 def test_plans_stream() -> None:
     suite = suite_from_arguments(
         task="regression", label="y", models="p", metrics=["mase(time=day, series=shop)"], slices=["shop"]
@@ -134,6 +160,7 @@ def test_plans_stream() -> None:
             "51 of 51 values are no ISO date, and such texts are not in the order of time",
         ),
         ("mase(time=day)", plm.DataError, "41 of 51 values are the time of another row of a series"),
+        ("mase(time=date)", plm.DataError, "the first is 2026-01-"),
         ("mase(season=99999999999999999999, time=day)", plm.ConfigError, "from 1 to 1,000,000,000"),
     ],
 )
@@ -144,6 +171,7 @@ def test_what_is_wrong_is_said(metric: str, kind: type[Exception], words: str) -
     rows = rows.with_columns(
         text=pl.date(2026, 1, 30).dt.offset_by(pl.format("{}d", "day")).dt.strftime("%d.%m.%Y")
     )
+    rows = rows.with_columns(date=pl.date(2026, 1, 1 + pl.col("day")))
     with pytest.raises(kind) as error:
         plm.evaluate(rows, task="regression", label="y", models="p", metrics=[metric])
     assert words in str(error.value)

@@ -18,7 +18,7 @@ from plmetrics.table.checks import REPEATED_TIME, UNORDERED, Derivation, Require
 from plmetrics.table.prediction_columns import EVALUATED_LABEL, plain_column
 
 if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import Mean, Undefined
+    from plmetrics.catalogue.metric import IntervalForm, Undefined
 
 _ROUNDING = 1e-13
 """Of the labels' size: what they vary less is rounding."""
@@ -84,9 +84,9 @@ class MeanAbsoluteScaledError(ErrorMetric):
             raise ParameterError(msg)
 
     @property
-    def mean(self) -> Mean | None:
-        """With a scale of each row."""
-        return "rows" if self.scale is not None else None
+    def interval_form(self) -> IntervalForm | None:  # type: ignore[override]
+        """A mean over rows with a scale of each; else a ratio of two means."""
+        return "t" if self.scale is not None else None
 
     def columns(self) -> tuple[str, ...]:
         """Column of the scale, or of the time order."""

@@ -75,9 +75,10 @@ def dependence(suite: Suite) -> str | None:
 
 
 def dependence_of(test: ComparisonTest, suite: Suite) -> str | None:
-    """Reason for one test: DeLong's has a variance of dependent rows."""
+    """Reason for one test: DeLong's has a variance of dependent rows, and times that are units are means by then."""
     reason = dependence(suite)
-    return None if reason == "clustered" and test.test == "delong" else reason
+    of_units = test.test == "delong" or test.time == suite.columns.unit
+    return None if reason == "clustered" and of_units else reason
 
 
 def pair_column(model: str, baseline: str, metric: Metric, part: str) -> str:

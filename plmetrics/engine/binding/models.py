@@ -131,7 +131,7 @@ def _with_prefix(name: str, model: ModelColumns, suite: Suite, schema: pl.Schema
 def _check_parts(metrics: Sequence[Metric], models: Mapping[str, PredictionColumns]) -> None:
     """Check of every model's parts for the metrics' needs, late for columns named by a prefix."""
     problems = [
-        Problem(words, ("metrics", index))
+        Problem(words, ("metrics", index), "give the model such columns, or leave the metric out")
         for index, metric in enumerate(metrics)
         for name, model in models.items()
         if (words := lacks_column(metric, name, model.parts)) is not None
@@ -148,7 +148,9 @@ def _quantiles_with_prefix(name: str, prefix: str, schema: pl.Schema) -> dict[st
     path = ("models", name, "quantiles")
     if not levels:
         msg = f"no column is '{prefix}' and a level between 0 and 1 (quantiles of model '{name}')"
-        raise DataError(Problem(msg, path, did_you_mean(prefix, schema)))
+        raise DataError(
+            Problem(msg, path, "name a column of each level: quantiles: {0.1: COLUMN, 0.9: COLUMN}")
+        )
     for (level, column), (next_level, other) in pairwise(levels):
         if next_level - level <= SAME_LEVEL:
             msg = f"columns '{column}' and '{other}' have one level (quantiles of model '{name}')"

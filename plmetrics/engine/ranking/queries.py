@@ -17,6 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plmetrics.core.errors import AbsentDataError, DataError, Problem
+from plmetrics.core.names import data_text
 from plmetrics.core.ops import Array, Codes
 from plmetrics.engine.bad_rows import bad_values, no_rows_left
 from plmetrics.engine.memory.budget import passes_of_rows, passes_to_hold
@@ -246,7 +247,9 @@ def _refuse_partial(columns: Columns, frame: pl.DataFrame, without: pl.DataFrame
     both = queries.filter(queries.is_in(without.to_series().implode()))
     if len(both):
         name = columns.weight
-        msg = f"column '{name}' (weight) varies within a query: in query {both[0]!r} some rows have 0"
+        msg = (
+            f"column '{name}' (weight) varies within a query: in query {data_text(both[0])} some rows have 0"
+        )
         raise DataError(Problem(msg, ("columns", "weight"), "give all rows of a query the same weight"))
 
 

@@ -159,7 +159,8 @@ def question(message: str, candidates: Sequence[ColumnFacts], option: str) -> Am
     listed = name_list([column.name or _NAMELESS for column in candidates], _SHOWN)
     seen = "; ".join(f"{column.name or _NAMELESS} holds {column.words}" for column in candidates[:2])
     guesses = " or ".join(f"{option} {column.name or _NAMELESS}" for column in candidates[:2])
-    return AmbiguousRoles(Problem(f"{message}: {listed}", hint=f"name it: {guesses} ({seen})"))
+    both = ", or both for two models" if option == "--score" and len(candidates) > 1 else ""
+    return AmbiguousRoles(Problem(f"{message}: {listed}", hint=f"name it: {guesses}{both} ({seen})"))
 
 
 def explained_variance(sample: pl.DataFrame, column: str, scores: Sequence[str]) -> float:
@@ -235,9 +236,16 @@ def _guess_scores(facts: Facts, label: str, named: Sequence[str]) -> tuple[tuple
     classes = class_columns(facts, label)
     if classes:
         return tuple(classes), "called like the values of the label"
-    others = [column for name, column in facts.items() if name != label and column.numeric]
+    rest = [column for name, column in facts.items() if name != label]
+    texts = [column for column in rest if column.kind == "texts" and is_score_name(column.name)]
+    if texts and not floats:
+        msg = f"column '{texts[0].name}' is called like a score, but holds texts: {texts[0].span}"
+        hint = "store it as numbers: without units, a % or words such as n/a"
+        raise AmbiguousRoles(Problem(msg, hint=hint))
+    others = [column for column in rest if column.numeric]
+    likely = [column for column in others if not (_is_weight(column) or _is_unit(column))]
     msg = "no column is the score of a model for certain"
-    raise question(msg, floats or others, "--score")
+    raise question(msg, floats or likely or others, "--score")
 
 
 def class_columns(facts: Facts, label: str) -> list[str]:

@@ -52,7 +52,10 @@ def read_models(raw: Mapping[str, Any], task: str, findings: Findings) -> dict[s
             msg = f"a model is a column or a mapping such as {{score: p}}, not {message_text(spec)}"
             findings.add(msg, path, _ARRAYS if hasattr(spec, "__array__") else None)
             continue
-        model = findings.model(ModelColumns, _with_plain_keys(fields, task, path, findings), path)
+        fields = _with_plain_keys(fields, task, path, findings)
+        if not _levels_are_shares(fields.get("quantiles"), path, findings):
+            continue
+        model = findings.model(ModelColumns, fields, path)
         if model is not None and _one_kind(model, task, path, findings):
             out[name] = model
     return out if len(out) == len(value) else None
@@ -254,6 +257,16 @@ def repeated_columns(columns: Iterable[Any], path: SuitePath, add: Callable[...,
     for column, count in counts.items():
         if count > 1:
             add(f"column '{column}' stands there {count} times", path, "give each a column of its own")
+
+
+def _levels_are_shares(quantiles: Any, path: SuitePath, findings: Findings) -> bool:
+    """Whether all levels lie between 0 and 1; else notes the first that does not."""
+    levels = quantiles if isinstance(quantiles, Mapping) else ()
+    odd = [level for level in levels if isinstance(level, float) and not 0 < level < 1]
+    if odd:
+        msg = f"a level of quantiles lies between 0 and 1, not at {plain_text(odd[0])}"
+        findings.add(msg, (*path, "quantiles"), "write 0.05 for 5 per cent")
+    return not odd
 
 
 def _level(text: Any) -> Any:

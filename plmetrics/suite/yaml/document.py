@@ -22,7 +22,9 @@ MAX_BYTES = 1_000_000
 MAX_DEPTH = 50
 MAX_NODES = 50_000
 
-_TABLES = frozenset({".parquet", ".arrow", ".feather", ".ipc", ".gz", ".zst"})
+_TABLES = frozenset(
+    {".parquet", ".arrow", ".feather", ".ipc", ".gz", ".zst", ".csv", ".tsv", ".ndjson", ".jsonl"}
+)
 _INTEGER = re.compile(r"[-+]?[0-9]+")
 _BASED = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
@@ -84,6 +86,9 @@ def parse_document(file: Path) -> Document:
         raise ConfigError(Problem(f"{file}: this is a folder, not a suite")) from None
     except OSError as error:
         raise EnvironmentFault(Problem(f"{file}: cannot be read: {str(error.strerror).lower()}")) from error
+    if file.suffix in _TABLES:
+        hint = f"plmetrics init {file} writes a suite for it, plmetrics suggest {file} with reasons"
+        raise ConfigError(Problem(f"{file}: this is a table, not a suite", hint=hint))
     if len(raw) > MAX_BYTES:
         raise ConfigError(Problem(f"{file}: a suite may have {MAX_BYTES:,} bytes, this file has more"))
     try:
@@ -91,7 +96,7 @@ def parse_document(file: Path) -> Document:
     except UnicodeDecodeError as error:
         before = raw[: error.start]
         where = Location(str(file), before.count(b"\n") + 1, error.start - before.rfind(b"\n"))
-        raise ConfigError(Problem("this is not UTF-8 text", hint=_table_hint(file), where=where)) from error
+        raise ConfigError(Problem("this is not UTF-8 text", where=where)) from error
     return parse(text, str(file))
 
 
@@ -101,15 +106,6 @@ def _file_hint(file: Path) -> str | None:
     match = nearest(file.stem, {other.stem for other in others})
     name = next((other.name for other in others if other.stem == match), None)
     return None if name is None else f"did you mean '{name}'?"
-
-
-def _table_hint(file: Path) -> str | None:
-    """Hint for a table in place of a suite."""
-    if file.suffix not in _TABLES:
-        return None
-    return (
-        f"a table is no suite: plmetrics init {file} writes one for it, plmetrics suggest {file} with reasons"
-    )
 
 
 def parse(text: str, file: str) -> Document:

@@ -119,10 +119,13 @@ def test_losses_are_paired_row_by_row(metric: str) -> None:
         )
 
 
+@pytest.mark.parametrize("roles", [{}, {"unit": "day"}], ids=["rows", "units"])
 @pytest.mark.parametrize("horizon", [1, 3])
-def test_losses_of_a_day_are_averaged_before_they_are_put_in_order(horizon: int) -> None:
+def test_losses_of_a_day_are_averaged_before_they_are_put_in_order(
+    horizon: int, roles: dict[str, str]
+) -> None:
     test = {"diebold_mariano": {"time": "day", "horizon": horizon}}
-    found = compared([test], TABLE.sample(fraction=1.0, shuffle=True, seed=3))
+    found = compared([test], TABLE.sample(fraction=1.0, shuffle=True, seed=3), **roles)
     text = f"diebold_mariano(time=day{', horizon=3' if horizon == 3 else ''})"
     for piece, table in places():
         moved = losses(table, "b", "brier") - losses(table, "a", "brier")
