@@ -82,8 +82,12 @@ def test_an_interrupt_while_threads_are_limited_leaves_no_limit(monkeypatch: pyt
         return libraries
 
     monkeypatch.setattr(threads, "_libraries", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        parallel_map(abs, [1, 2])
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)  # which a process in the background lacks
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            parallel_map(abs, [1, 2])
+    finally:
+        signal.signal(signal.SIGINT, handler)
     time.sleep(0.5)
     assert product_threads() == before
     monkeypatch.undo()
