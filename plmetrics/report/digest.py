@@ -213,7 +213,7 @@ def _worst(summary: Summary) -> Grid:
     ]
     remark = caution(summary, metric)
     return Grid(
-        f"Worst slices by {metric}", ["slice", "model", "value", "overall", summary.counted], rows, remark
+        f"Worst slices by {metric}", ["slice", "model", "value", "overall", summary.row_word], rows, remark
     )
 
 

@@ -66,7 +66,7 @@ class Summary(ResultTables):
         return "outcome" if EXPERIMENT in self.others else "model"
 
     @property
-    def counted(self) -> str:
+    def row_word(self) -> str:
         """The word for what sizes of slices count: the rows of a ranking are those of its queries."""
         return "queries" if self.record.get("rows", {}).get("pairs_read") else "rows"
 

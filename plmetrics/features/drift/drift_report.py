@@ -43,7 +43,7 @@ def drift(summary: Summary, width: int) -> list[Text]:
     cells = [_cells(part, names, nulls=nulls) for part in parts[:_MOST_COLUMNS]]
     lines += table_or_stack(titles, cells, width)
     words = [f"and {plural(len(parts) - _MOST_COLUMNS, 'column')} more in drift.parquet"]
-    words = [*(words if len(parts) > _MOST_COLUMNS else []), *_untested(overall), *_slices(frame)]
+    words = [*(words if len(parts) > _MOST_COLUMNS else []), *_without_test(overall), *_slices(frame)]
     words += [_SAYS] if any(name.startswith("psi") for name in names) else []
     return lines + remarks(words, width)
 
@@ -79,7 +79,7 @@ def _shift_text(before: float | None, now: float | None) -> str:
     return "-" if before is None or now is None else f"{before:.1%} -> {now:.1%}"
 
 
-def _untested(overall: pl.DataFrame) -> list[str]:
+def _without_test(overall: pl.DataFrame) -> list[str]:
     """Reasons why tests of values have no p value, with their numbers."""
     without = overall.filter(pl.col("value").is_not_null(), ~pl.col("p_status").is_in(["ok", "no_test"]))
     absent = without.group_by("p_status", maintain_order=True).len()

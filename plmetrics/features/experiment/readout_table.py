@@ -22,7 +22,7 @@ from plmetrics.inference.comparisons.tests.arms import (
     rank_tests,
     welch_tests,
 )
-from plmetrics.inference.comparisons.tests.exact_shares import few_expected, with_exact_p
+from plmetrics.inference.comparisons.tests.exact_shares import rare_counts, with_exact_p
 from plmetrics.inference.comparisons.tests.power import (
     WelchPlan,
     detectable_proportion,
@@ -85,7 +85,7 @@ def _of_outcome(experiment: ExperimentSums, sums: ArmSums, plan: Plan) -> pl.Dat
     effect = cohen_effects(arm, control, plan.level)
     scale = _effect_scale(control, _outcome_value(plan.mixture, name, _outcome_value(plan.mde, name, None)))
     at_any_time = _always_valid(test, scale, plan.level)
-    rare = few_expected(arm, control) & (binary and not plan.sequential)
+    rare = rare_counts(arm, control) & (binary and not plan.sequential)
     at_once = with_exact_p(test, arm, control) if rare.any() else test
     read = _at_this_look(test, experiment, plan) or (at_any_time if plan.sequential else at_once)
     lift = _without_interval(lift_tests(*varying, plan.level, _limit(read, *varying)), constant)

@@ -66,7 +66,7 @@ def _fitting(
 ) -> list[Text]:
     """A table of as many metrics as fit beside each other, and others below it."""
     names = list(numbers)
-    sizes = Column(summary.counted, "right")
+    sizes = Column(summary.row_word, "right")
     columns = [Column("slice"), Column("model"), sizes, *map(Column, map(printable, names))]
     rows = [list(cells) for cells in zip(*first, *numbers.values(), strict=True)]
     lines = table(columns, rows, width)

@@ -112,7 +112,7 @@ def _lines(summary: Summary, rows: list[Row], width: int) -> list[Text]:
     cells = []
     for row, value in zip(rows, align([row_estimate(row) for row in rows]), strict=True):
         model = Text(printable(row["model"]))
-        size = Text(f"{count(row['n'])} {summary.counted}")
+        size = Text(f"{count(row['n'])} {summary.row_word}")
         cells.append([Text(printable(row["slice"])), model, value, _distance(row), size])
     titles = map(Column, ("slice", "model", "value", "to overall"))
     return table_or_stack([*titles, Column("", align="right", optional=True)], cells, width)

@@ -20,7 +20,7 @@ _FEW_EXPECTED = 5.0
 _ROUNDING = 1e-7
 
 
-def few_expected(a: Moments, b: Moments) -> NDArray[np.bool_]:
+def rare_counts(a: Moments, b: Moments) -> NDArray[np.bool_]:
     """Whether fewer than 5 hits or misses are expected of an arm, if both have the same share."""
     pooled = (a.mean * a.n + b.mean * b.n) / np.maximum(a.n + b.n, 1)
     smallest = np.minimum(a.n, b.n) * np.minimum(pooled, 1 - pooled)
@@ -31,7 +31,7 @@ def few_expected(a: Moments, b: Moments) -> NDArray[np.bool_]:
 def with_exact_p(test: TestOutcomes, a: Moments, b: Moments) -> TestOutcomes:
     """The test of shares with Fisher's two-sided p value in the places where few hits or misses are expected."""
     p_value = np.array(test.p_value)
-    for place in np.flatnonzero(few_expected(a, b)):
+    for place in np.flatnonzero(rare_counts(a, b)):
         sizes = int(a.n[place]), int(b.n[place])
         p_value[place] = fisher_p(
             round(a.mean[place] * sizes[0]), sizes[0], round(b.mean[place] * sizes[1]), sizes[1]
