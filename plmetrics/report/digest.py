@@ -212,7 +212,9 @@ def _worst(summary: Summary) -> Grid:
         for row in slices
     ]
     remark = caution(summary, metric)
-    return Grid(f"Worst slices by {metric}", ["slice", "model", "value", "overall", "rows"], rows, remark)
+    return Grid(
+        f"Worst slices by {metric}", ["slice", "model", "value", "overall", summary.row_word], rows, remark
+    )
 
 
 def _nonempty_columns(columns: Sequence[str], rows: list[list[str]]) -> tuple[list[str], list[list[str]]]:

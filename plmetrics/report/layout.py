@@ -66,16 +66,8 @@ def table(
     The first column may be narrower than its labels, down to `least` cells: a label that is too long then
     stands on a line of its own above the rest of its row; so do all of them where many would.
     """
+    columns, rows = fitting(columns, rows, width, least=least)
     widths = _natural_widths(columns, rows)
-    for i in reversed(range(1, len(columns))):
-        if columns[i].optional and least + _space(widths[1:]) > width - INDENT:
-            remaining = [k for k in range(len(columns)) if k != i]
-            return table(
-                [columns[k] for k in remaining],
-                [[row[k] for k in remaining] for row in rows],
-                width,
-                least=least,
-            )
     rest = _space(widths[1:])
     if min(widths[0], least) + rest > width - INDENT:
         return None
@@ -89,6 +81,19 @@ def table(
     for row in _labelled_once(rows) if above else rows:
         lines += _table_line(columns, row, widths, width)
     return lines
+
+
+def fitting(
+    columns: Sequence[Column], rows: Sequence[Sequence[Text]], width: int, *, least: int = INDENT
+) -> tuple[Sequence[Column], Sequence[Sequence[Text]]]:
+    """The columns and rows without the last optional columns that have no room."""
+    widths = _natural_widths(columns, rows)
+    for i in reversed(range(1, len(columns))):
+        if columns[i].optional and least + _space(widths[1:]) > width - INDENT:
+            remaining = [k for k in range(len(columns)) if k != i]
+            fewer = [[row[k] for k in remaining] for row in rows]
+            return fitting([columns[k] for k in remaining], fewer, width, least=least)
+    return columns, rows
 
 
 def table_or_stack(columns: Sequence[Column], rows: Sequence[Sequence[Text]], width: int) -> list[Text]:

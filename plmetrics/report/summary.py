@@ -66,6 +66,11 @@ class Summary(ResultTables):
         return "outcome" if EXPERIMENT in self.others else "model"
 
     @property
+    def row_word(self) -> str:
+        """The word for what sizes of slices count: the rows of a ranking are those of its queries."""
+        return "queries" if self.record.get("rows", {}).get("pairs_read") else "rows"
+
+    @property
     def subjects(self) -> str:
         """Title of parts about all models."""
         return f"{self.subject.capitalize()}s"

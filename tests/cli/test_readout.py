@@ -59,6 +59,16 @@ def test_a_note_of_one_of_several_arms_names_it(invoke: Any, tmp_path: Path) -> 
     assert "\nC, overall: the covariate takes" in out
 
 
+def test_missing_values_name_the_option_that_leaves_them_out(invoke: Any, tmp_path: Path) -> None:
+    path = str(tmp_path / "rows.parquet")
+    TABLE.with_columns(spent=pl.when(pl.col("user") > 0).then("spent")).write_parquet(path)
+    options = ("--arm", "variant", "--control", "A", "--outcome", "spent")
+    outcome = invoke("readout", path, *options)
+    assert outcome.code == 4
+    assert "--missing drop" in outcome.err
+    assert invoke("readout", path, *options, "--missing", "drop").code == 0
+
+
 @pytest.mark.parametrize("extra", [(), ("--unit", "user"), ("--mde", "0.1", "--no-ranks", "--level", "0.9")])
 def test_csv_and_json_hold_the_table(invoke: Any, data: str, extra: tuple[str, ...]) -> None:
     options: dict[str, Any] = {"unit": "user"} if "--unit" in extra else {}

@@ -99,11 +99,16 @@ def judged(rows: list[dict[str, Any]], _: Any) -> float:
     return sum(row["judged"] for row in rows[:3]) / 3
 
 
+def judged_of_retrieved(rows: list[dict[str, Any]], _: Any) -> float:
+    return fmean(row["judged"] for row in rows[:6])
+
+
 DEFINITIONS = {
     "bpref": bpref,
     "rbp(persistence=0.7, relevant_at=2)": rbp,
     "err(k=4, max_label=3)": err,
     "judged_at_k(k=3)": judged,
+    "judged_at_k(k=6, denominator=retrieved)": judged_of_retrieved,
 }
 
 

@@ -48,6 +48,14 @@ def test_a_board_in_place_of_columns(result: plm.Result, width: int) -> None:
     )
 
 
+@pytest.mark.parametrize("width", [70, 100, 130, 200])
+def test_metrics_without_room_are_counted(result: plm.Result, width: int) -> None:
+    text = render(summarise(result), width)
+    header, more = re.findall(r"^  .*log_loss  .*|^  \d metrics? more.*", text, re.MULTILINE)[:2]
+    metrics = {"selection_rate", "log_loss", "roc_auc", "brier", "recall", "precision", "f1", "accuracy"}
+    assert int(more.split()[0]) == 8 - len(metrics.intersection(header.split()))
+
+
 def test_differences_are_counted(result: plm.Result) -> None:
     text = render(summarise(result), 160)
     assert "Differences of models (49 comparisons" in text

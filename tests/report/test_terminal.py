@@ -108,6 +108,19 @@ def test_worst_slices_by_what_rises_with_the_prevalence(metrics: list[str], warn
         assert words in render(summarise(plm.evaluate(unlike, **call)), 100)
 
 
+def test_slices_of_rankings_are_of_queries() -> None:
+    rows = pl.DataFrame({"q": [0, 0, 0, 1, 1, 2, 2], "y": [0, 1, 0, 0, 1, 1, 0], "p": [3, 2, 1, 2, 1, 2, 1]})
+    rows = rows.with_columns(g=pl.col("q") // 2)
+    call: dict[str, Any] = {"task": "ranking", "label": "y", "query": "q", "models": "p", "slices": ["g"]}
+    result = plm.evaluate(rows, metrics=["mrr", "map"], **call)
+    text = render(summarise(result), 100, slices=["g"])
+    assert re.search(r"g=0 .* 2 queries$", text, re.MULTILINE)
+    assert re.search(r"slice +model +queries", text)
+    page = html_text(summarise(result))
+    assert page.count(">queries</th>") == 3
+    assert "| value | overall | queries |" in result.to_markdown()
+
+
 @pytest.mark.parametrize(("metric", "warned"), [("ece", True), ("ece(debias=true)", False), ("brier", False)])
 def test_slices_of_other_sizes_by_what_noise_makes_larger(metric: str, warned: bool) -> None:
     """Small slices of a calibrated model look worse by it: they are not shaded, and the list says why."""

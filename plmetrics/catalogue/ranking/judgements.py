@@ -103,8 +103,9 @@ class BinaryPreference(_JudgementMetric):
 class JudgedAtK(_JudgementMetric):
     """Share of judged rows in the first k ranks, averaged over queries; a query with fewer rows is divided by k, too.
 
-    Weighted by query; between 0 and 1; undefined (`no_rows`) without queries. Source: trec_eval's judged documents, as
-    Judged@k of MacAvaney, Macdonald and Ounis (2022).
+    With the denominator retrieved it is divided by the rows that are there, at most k, as ir-measures does. Weighted
+    by query; between 0 and 1; undefined (`no_rows`) without queries. Source: Judged@k of MacAvaney, Macdonald and
+    Ounis (2022).
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"q": [1] * 4, "y": [0, 1, 0, 1], "p": [4, 3, 2, 1], "judged": [True, True, False, True]})
@@ -121,11 +122,19 @@ class JudgedAtK(_JudgementMetric):
     beware = "It says nothing of quality: it says how far the other numbers can be relied on."
     reference = "MacAvaney, Macdonald and Ounis (2022), Streamlining evaluation with ir-measures, ECIR"
     k: int = top_parameter()
+    denominator: str = parameter(
+        "k",
+        doc="what the judged rows are divided by: k, or the rows retrieved in the first k",
+        options=("k", "retrieved"),
+    )
     judged: str = _judged_parameter()
     ties: str = ties_parameter()
 
     def per_query(self, ranked: RankedRows) -> Array:
-        return ranked.flagged_rows(self.judged, cut_of(self.k)) / self.k
+        judged = ranked.flagged_rows(self.judged, cut_of(self.k))
+        if self.denominator == "k":
+            return judged / self.k
+        return np.asarray(ops.ratio(judged, np.minimum(ranked.retrieved_rows, self.k), 0.0))
 
 
 @register

@@ -308,7 +308,7 @@ IR_MEASURES = Names(
             "Bpref": "bpref",
             "ERR": "err",
             "RBP": "rbp",
-            "Judged": "judged_at_k",
+            "Judged": "judged_at_k(denominator=retrieved)",
             "NumQ": "num_q",
             "NumRet": "num_ret",
             "NumRel": "num_rel",

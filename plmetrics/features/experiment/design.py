@@ -264,7 +264,7 @@ def _refuse_missing(arms: pl.DataFrame, experiment: Experiment) -> None:
         Problem(
             f"column '{column}' ({role}): {count:,} of {total:,} values are {kind}",
             (role,),
-            "missing='drop' leaves these rows out",
+            "missing='drop' leaves these rows out, as does --missing drop",
         )
         for (role, column, kind), count in counts.items()
         if count

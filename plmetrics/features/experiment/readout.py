@@ -44,7 +44,8 @@ def readout(
 ) -> pl.DataFrame:
     """Compare the arms of an experiment with its control, for every outcome and slice.
 
-    Outcomes of 0 and 1 are compared by `two_proportion_z`, others by `welch_t`, and with a unit all of them by
+    Outcomes of 0 and 1 are compared by `two_proportion_z` (p is that of Fisher's exact test where fewer than 5 hits or
+    misses of an arm are expected), others by `welch_t`, and with a unit all of them by
     `clustered_t`: the mean is a ratio of sums over units, its variance that of the delta method, so that rows of one
     unit need not be independent. The interval is that of the test. Slices come from the same pass over the table.
 

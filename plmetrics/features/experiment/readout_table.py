@@ -22,6 +22,7 @@ from plmetrics.inference.comparisons.tests.arms import (
     rank_tests,
     welch_tests,
 )
+from plmetrics.inference.comparisons.tests.exact_shares import rare_counts, with_exact_p
 from plmetrics.inference.comparisons.tests.power import (
     WelchPlan,
     detectable_proportion,
@@ -39,6 +40,7 @@ _FEW_UNITS = 30
 _UNEVEN = 0.9
 """Part of the units that as many of equal size are worth, below which a note says so."""
 _SMALL_EFFECT = 0.1
+_EXACT = "p is that of Fisher's exact test: few hits or misses are expected"
 _ALIKE = 1e-12
 """By what part of their mean values differ through rounding alone."""
 
@@ -83,7 +85,9 @@ def _of_outcome(experiment: ExperimentSums, sums: ArmSums, plan: Plan) -> pl.Dat
     effect = cohen_effects(arm, control, plan.level)
     scale = _effect_scale(control, _outcome_value(plan.mixture, name, _outcome_value(plan.mde, name, None)))
     at_any_time = _always_valid(test, scale, plan.level)
-    read = _at_this_look(test, experiment, plan) or (at_any_time if plan.sequential else test)
+    rare = rare_counts(arm, control) & (binary and not plan.sequential)
+    at_once = with_exact_p(test, arm, control) if rare.any() else test
+    read = _at_this_look(test, experiment, plan) or (at_any_time if plan.sequential else at_once)
     lift = _without_interval(lift_tests(*varying, plan.level, _limit(read, *varying)), constant)
     read = _without_interval(read, constant)
     columns: dict[str, Any] = {
@@ -115,7 +119,7 @@ def _of_outcome(experiment: ExperimentSums, sums: ArmSums, plan: Plan) -> pl.Dat
             experiment, *varying, _outcome_value(plan.mde, name, None), binary=binary, plan=plan
         ),
         "status": _status(sums, test, plan),
-        "note": _notes(experiment, sums, plan, _vague(lift) & ~constant),
+        "note": _notes(experiment, sums, plan, _vague(lift) & ~constant, rare),
     }
     return _to_frame(columns, len(n))
 
@@ -301,8 +305,8 @@ def _power_columns(
     }
 
 
-def _notes(experiment: ExperimentSums, sums: ArmSums, plan: Plan, vague: Any) -> list[str | None]:
-    """Notes of each line: few units, units of several arms, strata, the gain by a covariate, and a `vague` lift."""
+def _notes(experiment: ExperimentSums, sums: ArmSums, plan: Plan, vague: Any, rare: Any) -> list[str | None]:
+    """Notes of each line: few units, units of several arms, strata, a covariate's gain, a `vague` lift, `rare` hits."""
     arms = len(experiment.arms) - 1
     sizes, freedom = (
         np.minimum(*(_flat(values, part, arms) for part in (slice(1, None), slice(0, 1))))
@@ -327,6 +331,7 @@ def _notes(experiment: ExperimentSums, sums: ArmSums, plan: Plan, vague: Any) ->
         [without if flag else None for flag in lost],
         [_gain(share) if flag else None for share, flag in zip(explained, adjusted, strict=True)],
         ["no interval of the lift: the control's mean may be 0" if flag else None for flag in vague],
+        [_EXACT if flag else None for flag in rare],
     )
     return ["; ".join(filter(None, texts)) or None for texts in zip(*columns, strict=True)]
 

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from plmetrics.core.names import printable
 from plmetrics.inference.comparisons.readings import READINGS
-from plmetrics.report.layout import Column, align, heading, join_blocks, remarks, table_or_stack
+from plmetrics.report.layout import Column, align, fitting, heading, join_blocks, remarks, table_or_stack
 from plmetrics.report.leaderboard import leaderboard, primary_metric
 from plmetrics.report.numbers import ValueText, comparison_estimate, plural, row_estimate
 from plmetrics.report.sections.differences import (
@@ -44,15 +44,17 @@ def ranking(summary: Summary, width: int) -> list[Text]:
     ordered = board["model"].to_list()
     shown = [metric, *(label for label in labels if label != metric)][:METRICS]
     lines = heading(f"{summary.subjects} by {printable(metric)}", width=width)
-    lines += _board(summary, board.head(SHOWN), shown, values, width)
+    columns, cells = fitting(*_board(summary, board.head(SHOWN), shown, values), width)
+    lines += table_or_stack(columns, cells, width)
+    missing = len(labels) - 1 - sum(column.optional for column in columns)
     words = []
     if len(ordered) > SHOWN:
         last = printable(ordered[-1])
         words.append(
             f"and {plural(len(ordered) - SHOWN, summary.subject)} more in metrics.parquet, {last} the last"
         )
-    if len(labels) > len(shown):
-        words.append(f"{plural(len(labels) - len(shown), 'metric')} more in metrics.parquet")
+    if missing:
+        words.append(f"{plural(missing, 'metric')} more in metrics.parquet")
     return lines + remarks(words, width)
 
 
@@ -61,9 +63,8 @@ def _board(
     board: pl.DataFrame,
     metrics: list[str],
     values: Mapping[tuple[str, str], ValueText],
-    width: int,
-) -> list[Text]:
-    """The table of models; metrics behind the first are left out where they have no room."""
+) -> tuple[list[Column], list[list[Text]]]:
+    """Columns and rows of the table of models; metrics behind the first are optional."""
     models, absent = board["model"].to_list(), ValueText("")
     ranks = [Text("-" if rank is None else str(rank)) for rank in board["rank"]]
     first, *others = [align([values.get((metric, model), absent) for model in models]) for metric in metrics]
@@ -76,7 +77,7 @@ def _board(
         columns.append(Column(f"to {printable(baseline)}"))
         cells.append([against.get(model, Text()) for model in models])
     columns += [Column(printable(metric), optional=True) for metric in metrics[1:]]
-    return table_or_stack(columns, list(map(list, zip(*cells, *others, strict=True))), width)
+    return columns, list(map(list, zip(*cells, *others, strict=True)))
 
 
 def _against(comparisons: pl.DataFrame, metric: str) -> tuple[str | None, Mapping[str, Text]]:

@@ -55,20 +55,23 @@ def _slice_set(summary: Summary, name: str, width: int) -> list[Text]:
     numbers = {
         metric: align([values.get((*place, metric), ValueText("")) for place in shown]) for metric in metrics
     }
-    lines = heading(f"Slices of {printable(name)}", width=width) + _fitting(first, numbers, width)
+    lines = heading(f"Slices of {printable(name)}", width=width) + _fitting(summary, first, numbers, width)
     if len(places) > MOST:
         lines += remarks([f"and {plural(len(places) - MOST, 'row')} more in metrics.parquet"], width)
     return lines
 
 
-def _fitting(first: list[list[Text]], numbers: Mapping[str, list[Text]], width: int) -> list[Text]:
+def _fitting(
+    summary: Summary, first: list[list[Text]], numbers: Mapping[str, list[Text]], width: int
+) -> list[Text]:
     """A table of as many metrics as fit beside each other, and others below it."""
     names = list(numbers)
-    columns = [Column("slice"), Column("model"), Column("rows", "right"), *map(Column, map(printable, names))]
+    sizes = Column(summary.row_word, "right")
+    columns = [Column("slice"), Column("model"), sizes, *map(Column, map(printable, names))]
     rows = [list(cells) for cells in zip(*first, *numbers.values(), strict=True)]
     lines = table(columns, rows, width)
     if lines is not None or len(names) == 1:
         return lines or table_or_stack(columns, rows, width)
     half = (len(names) + 1) // 2
     parts = ({name: numbers[name] for name in part} for part in (names[:half], names[half:]))
-    return join_blocks([_fitting(first, part, width) for part in parts])
+    return join_blocks([_fitting(summary, first, part, width) for part in parts])

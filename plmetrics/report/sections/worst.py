@@ -38,7 +38,7 @@ def worst(summary: Summary, width: int) -> list[Text]:
         remark += " by one standard error, SE, or more"
     return [
         *heading(f"Worst slices by {printable(metric)}", remark, width),
-        *_lines(rows, width),
+        *_lines(summary, rows, width),
         *remarks(filter(None, [caution(summary, metric)]), width),
     ]
 
@@ -108,13 +108,12 @@ def worst_slices(
     return sorted(worst.rows(named=True), key=lambda row: sets[row["slice_set"]])
 
 
-def _lines(rows: list[Row], width: int) -> list[Text]:
+def _lines(summary: Summary, rows: list[Row], width: int) -> list[Text]:
     cells = []
     for row, value in zip(rows, align([row_estimate(row) for row in rows]), strict=True):
         model = Text(printable(row["model"]))
-        cells.append(
-            [Text(printable(row["slice"])), model, value, _distance(row), Text(f"{count(row['n'])} rows")]
-        )
+        size = Text(f"{count(row['n'])} {summary.row_word}")
+        cells.append([Text(printable(row["slice"])), model, value, _distance(row), size])
     titles = map(Column, ("slice", "model", "value", "to overall"))
     return table_or_stack([*titles, Column("", align="right", optional=True)], cells, width)
 

@@ -271,13 +271,42 @@ def test_an_arm_without_a_spread_has_that_of_both() -> None:
     half = stats.norm.ppf(0.975) * error
     assert row["std_error"] == pytest.approx(error)
     assert (row["lower"], row["upper"]) == pytest.approx((-share - half, -share + half))
-    assert row["p_value"] == pytest.approx(proportions_ztest([0, HITS], [FEW, MANY])[1])
+    assert row["p_value"] == pytest.approx(stats.fisher_exact([[0, FEW], [HITS, MANY - HITS]])[1])
     amount = readout(nobody_bought("amount", 7.5), "amount").row(0, named=True)
     own = (np.arange(MANY) < HITS).var(ddof=1) * 7.5**2
     assert amount["std_error"] == pytest.approx(np.sqrt(both * 7.5**2 / FEW + own / MANY))
     assert amount["cohen_d"] == pytest.approx(
         plm.tests.cohen_d(np.zeros(FEW), (np.arange(MANY) < HITS) * 7.5).estimate
     )
+
+
+@pytest.mark.parametrize(
+    ("arm", "control", "is_exact"),
+    [
+        ((1, 1), (0, 500), True),
+        ((2, 15), (0, 500), True),
+        ((3, 3000), (9, 30), True),
+        ((490, 500), (19, 20), True),
+        ((4, 300), (5, 300), True),
+        ((3, 12), (500, 1000), False),
+        ((5, 300), (5, 300), False),
+    ],
+)
+def test_few_expected_hits_have_the_p_value_of_fisher(
+    arm: tuple[int, int], control: tuple[int, int], is_exact: bool
+) -> None:
+    """Of 2 of 15 beside 0 of 500 the p value of z was below 1e-15, with an interval that held 0."""
+    (hits, size), (others, rest) = arm, control
+    bought = np.r_[np.arange(size) < hits, np.arange(rest) < others]
+    frame = pl.DataFrame({"variant": ["B"] * size + ["A"] * rest, "bought": bought})
+    row = readout(frame, "bought", shares={"A": rest, "B": size}).row(0, named=True)
+    expected = (
+        stats.fisher_exact([[hits, size - hits], [others, rest - others]])[1]
+        if is_exact
+        else proportions_ztest([hits, others], [size, rest])[1]
+    )
+    assert row["p_value"] == pytest.approx(expected)
+    assert ("Fisher" in (row["note"] or "")) == is_exact
 
 
 def test_everybody_bought_mirrors_nobody() -> None:

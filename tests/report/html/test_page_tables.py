@@ -211,6 +211,10 @@ def test_a_page_of_an_experiment_names_outcomes_and_the_sample_ratio() -> None:
     shown = rows[1][columns.index("difference [90% interval]")]
     assert float(shown[1]["data-value"] or "") == table["difference"][1]
     assert "[" in shown[0]
+    classes = {name: facts.get("class") for name, facts in head}
+    assert classes["units"] == classes["mean"] == classes["p adjusted"] == "number"
+    assert classes["slice"] is None
+    assert rows[0][columns.index("note")][1]["class"] == "long"
 
 
 def test_a_slice_of_two_sets_is_named_with_its_set_and_is_the_worst_once() -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.core.errors import Problem
-from plmetrics.report.charts.comparisons.gate_limits import gate_limits
+from plmetrics.report.charts.comparisons.gate_limits import gate_limits, shade_words
 from plmetrics.report.charts.figure import Figure
 from plmetrics.report.charts.panels import column_of_panels
 from plmetrics.report.charts.selection import NothingToDraw, Selection
@@ -57,8 +57,7 @@ def draw(selection: Selection) -> Figure:
     title = "Differences" if several else f"Differences to {against}"
     notes = omission(len(rows) - len(shown), "difference", "comparisons")
     chart = column_of_panels(panels)
-    limited = any(gate_limits(selection.summary, part) for part in shown.partition_by("metric"))
-    legend = (difference_legend(selection, difference_rows(shown)), "shaded: fails a gate" if limited else "")
+    legend = (difference_legend(selection, difference_rows(shown)), shade_words(selection.summary, shown))
     return Figure(
         add_heading(chart, title, ("; ".join(filter(None, legend)), *notes)),
         shown.select(rows.columns),

@@ -9,6 +9,7 @@ import polars as pl
 
 from plmetrics.core.names import number_text
 from plmetrics.report.charts.grammar import Chart, base
+from plmetrics.report.charts.texts import short
 from plmetrics.report.charts.theme import LIGHT
 
 if TYPE_CHECKING:
@@ -40,17 +41,31 @@ def limits_of(gates: pl.DataFrame) -> list[Limit]:
     return list(dict.fromkeys(limits))
 
 
+_MOST_NAMES = 3
+_COMPARED = ("metric", "class", "model", "baseline", "slice_set")
+
+
 def gate_limits(summary: Summary, differences: pl.DataFrame) -> list[Limit]:
-    """The limits of gates on differences of a metric, those of its rows' models, baselines and slices."""
-    first = differences.row(0, named=True)
-    rows = summary.gates.filter(
-        pl.col("metric") == first["metric"],
-        pl.col("model").is_in(differences["model"].to_list()),
-        pl.col("slice_set").is_in(differences["slice_set"].unique().to_list()),
-        pl.col("baseline").is_in(differences["baseline"].unique().to_list()),
-        pl.col("scale") == "difference",
+    """The limits of gates on differences, those of its rows' metric, class, models, baselines and slices."""
+    gates = summary.gates.filter(pl.col("scale") == "difference")
+    return limits_of(gates.join(differences, on=_COMPARED, how="semi", nulls_equal=True))
+
+
+def shade_words(summary: Summary, differences: pl.DataFrame) -> str:
+    """Legend of the zones of gates, with the models that are judged if others stand beside them; empty without any."""
+    gates = summary.gates.filter(pl.col("scale") == "difference")
+    limited = differences.join(gates, on=_COMPARED, how="semi", nulls_equal=True)
+    if limited.is_empty():
+        return ""
+    beside = differences.join(limited, on=("metric", "class"), how="semi", nulls_equal=True)
+    judged = limited.select("model", "baseline").unique(maintain_order=True).rows()
+    if beside.height == limited.height:
+        return "shaded: fails a gate"
+    names = ", ".join(
+        f"{short(model, 14)} to {short(baseline, 12)}" for model, baseline in judged[:_MOST_NAMES]
     )
-    return limits_of(rows)
+    more = f" and {len(judged) - _MOST_NAMES} more" if len(judged) > _MOST_NAMES else ""
+    return f"shaded: fails a gate, which judges {names}{more} alone"
 
 
 def zone(limit: Limit, domain: tuple[float, float], opacity: float = 0.13, **line_style: Any) -> list[Chart]:

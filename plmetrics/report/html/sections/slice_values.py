@@ -72,7 +72,7 @@ def _worst(summary: Summary) -> list[Block]:
     ]
     if not cells:
         return []
-    columns = ["slice", "model", metric, "to overall", "rows"]
+    columns = ["slice", "model", metric, "to overall", summary.row_word]
     notes = [*footnotes.lines, *filter(None, [caution(summary, metric)])]
     return [Table(f"Worst slices by {metric}", columns, cells, notes)]
 
@@ -111,7 +111,7 @@ def _shaded_table(summary: Summary, frame: pl.DataFrame, model: str) -> Table:
     if len(sizes) > len(shown):
         slices_words = plural(len(sizes), "slice")
         notes.append(f"the {len(shown)} largest of {slices_words}; the others are in the table metrics")
-    columns = ["slice", "rows", *metrics]
+    columns = ["slice", summary.row_word, *metrics]
     return Table(words(f"Slices by metrics: {model}").text, columns, rows, [*notes, *footnotes.lines])
 
 

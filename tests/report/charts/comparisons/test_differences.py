@@ -71,6 +71,27 @@ def test_the_limit_of_a_gate_bounds_a_shaded_zone(marks):
     assert [round(start + slope * mark.x, 4) for mark in limits] == [-0.03]
 
 
+def test_the_zone_of_a_gate_on_one_model_names_it():
+    frame = pl.DataFrame(
+        {"y": [1, 0] * 20, "p": [0.9, 0.2, 0.4, 0.4] * 10, "q": [0.8, 0.3] * 20, "r": [0.4] * 40}
+    )
+    gate = {"metric": "accuracy", "against": "first", "no_worse_than": 0.1}
+    legends = []
+    for judged in ({"model": "second"}, {}):
+        result = plm.evaluate(
+            frame,
+            label="y",
+            models={"first": "p", "second": "q", "third": "r"},
+            metrics=["accuracy", "brier"],
+            compare="first",
+            gates=[gate | judged],
+        )
+        legends.append(" ".join(texts_of(marks_of(result.plot.differences()), "title-subtitle")))
+    assert "shaded: fails a gate, which judges second to first alone" in legends[0]
+    assert "shaded: fails a gate" in legends[1]
+    assert "alone" not in legends[1]
+
+
 def test_differences_in_slices_are_sorted(gated):
     figure = gated.plot.differences("roc_auc", slice_set="age")
     values = figure.frame["difference"].to_list()
