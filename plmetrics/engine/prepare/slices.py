@@ -265,8 +265,7 @@ def list_slices(view: TableView, looked_up: Mapping[str, pl.DataFrame]) -> Slice
     values: dict[str, list[pl.Series]] = {}
     warnings: list[str] = []
     for name in _fold_columns(view.sets):
-        every = looked_up.get(_key_plan_name(name))
-        if every is not None:
+        if (every := looked_up.get(_key_plan_name(name))) is not None:
             values[name] = [every.to_series()]
     covered = _covering_sets(view.sets)
     for number, part in enumerate(view.sets):
