@@ -209,8 +209,12 @@ class Suite(Strict):
         of = slice_set.rpartition("|")[2]
         if slice_set.startswith(f"{WITHIN}|"):
             return ()
+        metrics = (metric for metric in self.metrics if not is_across_slices(metric))
+        if of == "overall":
+            return tuple(metrics)
+        chosen = self.metric_slices
         return tuple(
-            metric for metric in self.metrics if not is_across_slices(metric) and of in self.sets_of(metric)
+            metric for metric in metrics if of in self.slices and of in chosen.get(metric.text, self.slices)
         )
 
     def sets_of(self, metric: Metric) -> tuple[str, ...]:

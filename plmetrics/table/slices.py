@@ -312,10 +312,13 @@ class Cube:
         """Mask of the cells of a predicate."""
         if self._lists_cells:
             return np.append(self._listing[key.column].to_numpy(), [False])[cells]
-        place = self.columns.index(key.column)
-        after = math.prod(part.size for part in self.codes[place + 1 :])
-        true: NDArray[np.bool_] = cells // after % self.codes[place].size == 1
+        true: NDArray[np.bool_] = self._digit(self.columns.index(key.column), cells) == 1
         return true
+
+    def _digit(self, place: int, cells: Codes) -> Codes:
+        """Code of one key in each cell."""
+        after = math.prod(part.size for part in self.codes[place + 1 :])
+        return cells // after % self.codes[place].size
 
     def _codes_of(self, slices: Slices, cells: Codes) -> Codes:
         """As `slice_codes`, of all rows."""
@@ -327,7 +330,7 @@ class Cube:
             return self._listed_codes(slices)[cells]
         set_cells = self._set_cells(slices, slices.values)
         position = np.argsort(set_cells, kind="stable")
-        if self.cells <= max(LOOKUP_CELLS, 4 * len(cells)):
+        if self.cells <= len(cells):
             table = self._find(set_cells, position, self._project(slices, np.arange(self.cells)))
             return table[cells]
         return self._find(set_cells, position, self._project(slices, cells))
@@ -336,8 +339,7 @@ class Cube:
         """Number of the one tag of each cell among the slices, -1 for none."""
         (place,) = self._members(slices)
         code_of_tags = np.append(self.codes[place].tags.numbers_among(slices.values.to_series()), -1)
-        after = math.prod(part.size for part in self.codes[place + 1 :])
-        return code_of_tags[(np.arange(self.cells) // after) % self.codes[place].size]
+        return code_of_tags[self._digit(place, np.arange(self.cells))]
 
     def _listed_codes(self, slices: Slices) -> Codes:
         keys = slices.values.columns
@@ -358,12 +360,7 @@ class Cube:
         return [names.index(key.column) for key in slices.slice_set.keys]
 
     def _project(self, slices: Slices, cells: Codes) -> Codes:
-        digits: list[Codes] = []
-        for part in reversed(self.codes):
-            digits.append(cells % part.size)
-            cells = cells // part.size
-        digits.reverse()
-        return self._number(slices, [digits[index] for index in self._members(slices)])
+        return self._number(slices, [self._digit(place, cells) for place in self._members(slices)])
 
     def _set_cells(self, slices: Slices, values: pl.DataFrame) -> Codes:
         parts = [self.codes[index] for index in self._members(slices)]

@@ -22,9 +22,9 @@ def predicate(text: str, schema: pl.Schema, path: tuple[str | int, ...], where: 
     """A row predicate, checked on zero rows of the source."""
     row = compile_row(text)
     _require_columns(row.columns, schema, path, where)
-    empty = pl.LazyFrame(schema=schema)
-    _check_types(empty.select(row.expr.alias("holds")), text, row.columns, schema, path)
-    if empty.select(row.expr.alias("holds")).collect_schema()["holds"] != pl.Boolean:
+    holds = _zero_rows(row.columns, schema).select(row.expr.alias("holds"))
+    _check_types(holds, text, row.columns, schema, path)
+    if holds.collect_schema()["holds"] != pl.Boolean:
         raise ConfigError(Problem(not_a_condition(text), path))
     return row.expr
 
@@ -48,7 +48,7 @@ def derived_columns(derived: Mapping[SuitePath, str], source: Source) -> Source:
             check_column_names([name], path)
             row = compile_row(text)
             _require_columns(row.columns, source.schema, path, f"derived column '{name}'")
-            value = pl.LazyFrame(schema=source.schema).select(row.expr.alias("value"))
+            value = _zero_rows(row.columns, source.schema).select(row.expr.alias("value"))
             _check_types(value, text, row.columns, source.schema, path)
             source = source.with_column(name, row.expr, value.collect_schema()["value"])
     collected.settle()
@@ -70,6 +70,11 @@ def derivable_columns(expressions: Mapping[SuitePath, str], table: Source) -> So
     return derived_columns(derivable, table)
 
 
+def _zero_rows(columns: tuple[str, ...], schema: pl.Schema) -> pl.LazyFrame:
+    """Zero rows of the columns of an expression alone: tables may have hundreds of others."""
+    return pl.LazyFrame(schema={column: schema[column] for column in columns})
+
+
 def _check_types(
     value: pl.LazyFrame, text: str, columns: tuple[str, ...], schema: pl.Schema, path: tuple[str | int, ...]
 ) -> None:
@@ -84,12 +89,12 @@ def _check_types(
 
 def check_expressions(metric: Metric, schema: pl.Schema) -> None:
     """Check the row expressions of a metric on zero rows of the source."""
-    empty = pl.LazyFrame(schema=schema)
     for path, text in metric.row_expressions().items():
         row = compile_row(text, dict.fromkeys(ROLES, pl.lit(0.0)))
         _require_columns(row.columns, schema, path, f"metric '{metric.name}'")
         expression = row.measure if path[-1] not in {"where", "null_share"} else row.expr
-        _check_types(empty.select(expression.alias("value")), text, row.columns, schema, path)
+        value = _zero_rows(row.columns, schema).select(expression.alias("value"))
+        _check_types(value, text, row.columns, schema, path)
 
 
 def _require_columns(

@@ -242,9 +242,10 @@ def _covering_sets(sets: Sequence[SliceSet]) -> dict[int, int]:
     return covered
 
 
-def _values(number: int, sets: Sequence[SliceSet], tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame | None:
+def _values(
+    number: int, sets: Sequence[SliceSet], covered: Mapping[int, int], tables: Mapping[str, pl.DataFrame]
+) -> pl.DataFrame | None:
     """The values of a set's keys, as they were found or as those of a wider set tell them."""
-    covered = _covering_sets(sets)
     wider = number
     while wider in covered:
         wider = covered[wider]
@@ -264,11 +265,11 @@ def list_slices(view: TableView, looked_up: Mapping[str, pl.DataFrame]) -> Slice
     values: dict[str, list[pl.Series]] = {}
     warnings: list[str] = []
     for name in _fold_columns(view.sets):
-        every = looked_up.get(_key_plan_name(name))
-        if every is not None:
+        if (every := looked_up.get(_key_plan_name(name))) is not None:
             values[name] = [every.to_series()]
+    covered = _covering_sets(view.sets)
     for number, part in enumerate(view.sets):
-        here = _values(number, view.sets, looked_up)
+        here = _values(number, view.sets, covered, looked_up)
         if here is not None:
             if part.exclude and not part.is_tagged and here.height > OCCURRING:
                 raise _exclusion_error(" x ".join(key.label for key in part.keys))

@@ -51,7 +51,7 @@ def choose_thresholds(
         table = _selection(view, condition)
         warnings += yield from _optimism(view, condition, rules_of_condition)
         for model, name in product(request.models, classes):
-            points = yield from _candidates(table, view, model, name)
+            points = yield from _candidates(table, view, model, name, checked=name != classes[0])
             warnings += _of_one_class(points, rules_of_condition, name)
             for rule in rules_of_condition:
                 key = rule.text if name is None else class_threshold(rule.text, name)
@@ -89,13 +89,15 @@ def _selection(view: TableView, condition: str | None) -> PredictionTable:
     return prediction_table(rows, view.schema, roles)
 
 
-def _rows_to_choose_on(table: PredictionTable, model: str, of_class: str | None) -> pl.LazyFrame:
-    """Score, class and weight of a model's rows."""
+def _rows_to_choose_on(
+    table: PredictionTable, model: str, of_class: str | None, *, checked: bool
+) -> pl.LazyFrame:
+    """Score, class and weight of a model's rows; and whether these are sound, unless that is checked."""
     frame = table.frame
     roles = table.roles
     if roles.per_model:
         frame = frame.filter(pl.col(valid_column(model)))
-    sound = [pl.col(VALID)] if roles.missing == "error" else []
+    sound = [] if checked or roles.missing != "error" else [pl.col(VALID)]
     name = roles.weight_of(model)
     weight = [] if name is None else [pl.col(name).alias(WEIGHT)]
     score, label = _score_and_label(table, model, of_class)
@@ -103,10 +105,10 @@ def _rows_to_choose_on(table: PredictionTable, model: str, of_class: str | None)
 
 
 def _candidates(
-    table: PredictionTable, view: TableView, model: str, of_class: str | None
+    table: PredictionTable, view: TableView, model: str, of_class: str | None, *, checked: bool
 ) -> Question[View | None]:
     """The confusion table at each distinct score of a model, and one above them all; None while there are no labels."""
-    plan = _rows_to_choose_on(table, model, of_class)
+    plan = _rows_to_choose_on(table, model, of_class, checked=checked)
     yield from refuse_to_hold(view, plan, NUMBERS_IN_HAND, "choosing a threshold", "metrics")
     (rows,) = yield [view.arithmetic.sort(plan, "score")]
     if VALID in rows.columns:

@@ -166,7 +166,8 @@ def _resampling(plan: RunPlan, sizes: Sizes) -> Iterator[Work]:
     slices = sum(map(len, plan.slices))
     weights = replicates * sizes.blocks
     yield Work("intervals", "weights", weights)
-    sums = sum(len(part) * _columns(plan, plan.cube_of(part)) for part in plan.slices)
+    columns = [sum(len(sums.collect_schema()) for sums in of_cube) for of_cube in sum_plans(plan)]
+    sums = sum(len(part) * columns[plan.cube_of(part)] for part in plan.slices)
     yield Work("intervals", "products of sums", weights * sums)
     yield Work("intervals", "values of replicates", replicates * slices * models * len(request.leaves))
     if not needs_rows(plan):
@@ -180,10 +181,6 @@ def _resampling(plan: RunPlan, sizes: Sizes) -> Iterator[Work]:
             yield Work(
                 "order", f"{of} of rows, replicates", replicates * sizes.rows * number * len(plan.slices)
             )
-
-
-def _columns(run_plan: RunPlan, cube: int) -> int:
-    return sum(len(plan.collect_schema()) for plan in sum_plans(run_plan)[cube])
 
 
 @dataclass(frozen=True, slots=True)

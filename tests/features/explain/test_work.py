@@ -7,6 +7,8 @@ import polars as pl
 import pytest
 
 from plmetrics.engine.binding.bind import bind
+from plmetrics.engine.run_plan import RunPlan
+from plmetrics.features.explain import work
 from plmetrics.features.explain.explanation import Explanation, explain
 from plmetrics.features.explain.work import Work, costs, expected_time
 from plmetrics.suite.arguments import suite_from_arguments
@@ -120,3 +122,23 @@ def test_what_was_not_measured_is_named(files: dict[str, str]) -> None:
     plan = explained(files["parquet"], compare={"baseline": "one", "tests": ["delong"]}, metrics=["roc_auc"])
     assert plan.time is not None
     assert plan.time.omissions == ("delong",)
+
+
+def test_columns_of_sums_are_counted_as_often_for_many_slice_sets(
+    files: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[int] = []
+    read = work.sum_plans
+
+    def counted(plan: RunPlan) -> list[list[pl.LazyFrame]]:
+        calls[-1] += 1
+        return read(plan)
+
+    monkeypatch.setattr(work, "sum_plans", counted)
+    for sets in (3, 12):
+        calls.append(0)
+        slices = {f"g{number}": {"where": f"u > {number}"} for number in range(sets)}
+        plan = explained(files["parquet"], slices=slices, uncertainty={"replicates": 50})
+        assert number(plan, "products of sums") > 0
+    few, many = calls
+    assert few == many > 0
