@@ -82,7 +82,9 @@ def test_an_interrupt_while_threads_are_limited_leaves_no_limit(monkeypatch: pyt
         return libraries
 
     monkeypatch.setattr(threads, "_libraries", interrupted)
-    handler = signal.signal(signal.SIGINT, signal.default_int_handler)  # which a process in the background lacks
+    handler = signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # which a process in the background lacks
     try:
         with pytest.raises(KeyboardInterrupt):
             parallel_map(abs, [1, 2])

@@ -257,9 +257,10 @@ def _multinomial_curvature(mass: Numbers, chance: Numbers, features: Numbers) ->
 
 def _gram(left: Numbers, mass: Numbers, right: Numbers) -> Numbers:
     """Sums over rows of the products of two columns each, times a mass."""
-    if are_exact() or left.size * right.shape[1] < _SMALL_PRODUCT:
-        return np.einsum("np,n,nq->pq", left, mass, right)
-    product: Numbers = (left * mass[:, None]).T @ right
+    alone = are_exact() or left.size * right.shape[1] < _SMALL_PRODUCT
+    product: Numbers = (
+        np.einsum("np,n,nq->pq", left, mass, right) if alone else (left * mass[:, None]).T @ right
+    )
     return product
 
 

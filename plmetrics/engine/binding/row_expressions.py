@@ -71,8 +71,8 @@ def derivable_columns(expressions: Mapping[SuitePath, str], table: Source) -> So
 
 
 def _zero_rows(columns: tuple[str, ...], schema: pl.Schema) -> pl.LazyFrame:
-    """Zero rows of the columns of an expression alone: tables may have hundreds of others."""
-    return pl.LazyFrame(schema={column: schema[column] for column in columns})
+    """Zero rows of the columns of an expression alone, at least one: tables may have hundreds of others."""
+    return pl.LazyFrame(schema={column: schema[column] for column in columns or schema.names()[:1]})
 
 
 def _check_types(

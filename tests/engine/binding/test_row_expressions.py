@@ -36,3 +36,10 @@ def test_checks_do_not_grow_with_the_other_columns(reader: str, monkeypatch: pyt
         assert result.metrics["value"].is_between(0, 1).all()
     few, many = sizes
     assert few == many > 0
+
+
+def test_expressions_may_read_roles_alone_or_nothing() -> None:
+    rows = {"y": [0, 1, 1], "p": [0.2, 0.7, 0.4]}
+    asked = [{"name": "base", "mean": "label = 1"}, {"name": "one", "mean": "1 > 0"}]
+    result = plm.evaluate(rows, label="y", models={"m": "p"}, derive={"k": "1"}, slices=["k"], metrics=asked)
+    assert result.metrics.filter(slice="k=1")["value"].to_list() == pytest.approx([2 / 3, 1.0])
