@@ -197,10 +197,10 @@ def normalise_probabilities(parts: Iterable[pl.Expr], steps: ColumnSteps) -> lis
     ]
 
 
-def with_made_parts(raw: pl.LazyFrame, models: Mapping[str, PredictionColumns]) -> pl.LazyFrame:
-    """Raw rows with the canonical columns of the parts that are made, and what these read."""
-    made = [_steps_of_parts(*each) for each in models.items() if each[1].normalise or each[1].derivations]
-    for steps in zip_longest(*made, fillvalue={}):
+def with_part_columns(raw: pl.LazyFrame, models: Mapping[str, PredictionColumns]) -> pl.LazyFrame:
+    """Raw rows with the canonical columns of derived and normalised parts, and the columns that these read."""
+    parts = [_steps_of_parts(*each) for each in models.items() if each[1].normalise or each[1].derivations]
+    for steps in zip_longest(*parts, fillvalue={}):
         raw = raw.with_columns(**{name: value for step in steps for name, value in step.items()})
     return raw
 

@@ -51,7 +51,7 @@ from plmetrics.table.prediction_columns import (
     score_column,
     sound_parts,
     weight_column,
-    with_made_parts,
+    with_part_columns,
 )
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def prediction_table(raw: pl.LazyFrame, schema: pl.Schema, roles: RoleColumns) -
     checks = _checks(roles)
     masks = _weight_masks(roles)
     rows = raw if masks else _weighted_rows(raw, roles)
-    frame = with_made_parts(rows, roles.models).select(**columns)
+    frame = with_part_columns(rows, roles.models).select(**columns)
     if roles.weight is not None and not masks:
         frame = frame.filter((pl.col(WEIGHT) != 0) | pl.col(WEIGHT).is_null())
     weight = pl.col(WEIGHT) if roles.weight is not None else None
@@ -133,8 +133,8 @@ def unchecked_table(
     checks = _checks(roles)
     rows = raw if _weight_masks(roles) else _weighted_rows(raw, roles)
     columns = _casts(schema, roles)
-    made = with_made_parts(rows, roles.models)
-    return made.select(*dict.fromkeys(keep), **columns).with_columns(
+    every = with_part_columns(rows, roles.models)
+    return every.select(*dict.fromkeys(keep), **columns).with_columns(
         check.bad.fill_null(value=False).alias(check.column_name) for check in checks
     )
 

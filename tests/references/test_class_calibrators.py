@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 import plmetrics as plm
 from plmetrics.catalogue.calibrators.several import CLASS_CALIBRATORS
 from plmetrics.core.exact_sums import exact_products
-from plmetrics.table.prediction_columns import ColumnSteps, PredictionColumns, part_column, with_made_parts
+from plmetrics.table.prediction_columns import ColumnSteps, PredictionColumns, part_column, with_part_columns
 
 CLASSES = list("abc")
 EPSILON = np.finfo(float).eps
@@ -183,7 +183,7 @@ def made(classes: int, method: str) -> pl.LazyFrame:
     columns = {f"proba|{number}": f"p{number}" for number in range(classes)}
     raw = pl.LazyFrame({name: [1.0 + number, 2.0] for number, name in enumerate(columns.values())})
     if method == "normalise":
-        return with_made_parts(raw, {"m": PredictionColumns(columns, normalise=True)})
+        return with_part_columns(raw, {"m": PredictionColumns(columns, normalise=True)})
     raw, steps = raw.select(pl.all() / sum(range(1, classes + 1))), ColumnSteps("m")
     same = {"scores": [0.0, 1.0], "rates": [0.0, 1.0], "knots": 2}
     constants = {
@@ -194,7 +194,7 @@ def made(classes: int, method: str) -> pl.LazyFrame:
     calibrator = CLASS_CALIBRATORS[method].read(constants[method])
     parts = calibrator.calibrate([pl.col(name) for name in columns.values()], steps)
     derived = dict(zip(columns, parts, strict=True))
-    return with_made_parts(raw, {"m": PredictionColumns(columns, derived, steps=steps.steps)})
+    return with_part_columns(raw, {"m": PredictionColumns(columns, derived, steps=steps.steps)})
 
 
 @pytest.mark.parametrize("method", ["normalise", "temperature", "vector", "isotonic"])
