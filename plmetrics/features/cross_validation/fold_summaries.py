@@ -109,6 +109,11 @@ def along_curve(values: pl.DataFrame, pooled: pl.DataFrame, *, folded: bool) -> 
     )
 
 
+def of_totals(metrics: Sequence[Metric]) -> pl.Expr:
+    """Mask of the rows of metrics that add up over rows, such as costs: `@metric` is their number."""
+    return pl.col("@metric").is_in([number for number, metric in enumerate(metrics) if metric.additive])
+
+
 def with_intervals(
     summary: pl.DataFrame, values: pl.DataFrame, level: float, metrics: Sequence[Metric], *, sizes: bool
 ) -> pl.DataFrame:
@@ -134,8 +139,7 @@ def with_intervals(
     joined = left_join(summary, spread, GROUP)
     error = pl.col("@sd") * (1 / pl.col("@folds") + pl.col("@share")).sqrt()
     degrees = (joined["@folds"].fill_null(1) - 1).clip(lower_bound=1).to_numpy()
-    totals = [number for number, metric in enumerate(metrics) if metric.additive]
-    asked = ~(pl.col("split") == "train").fill_null(value=False) & ~pl.col("@metric").is_in(totals)
+    asked = ~(pl.col("split") == "train").fill_null(value=False) & ~of_totals(metrics)
     reasons = {
         "not_requested": ~asked,
         "undefined_value": pl.col("value").is_null(),

@@ -34,6 +34,7 @@ from plmetrics.features.cross_validation.fold_summaries import (
     by_repeat,
     choices,
     nested_rows,
+    of_totals,
     selection_optimism,
     with_intervals,
     words,
@@ -202,9 +203,7 @@ class Folds:
         """Values of folds comparable between parts of different sizes."""
         if self.values is None:
             return None
-        computed = self.analysis.suite.metrics_and_subjects
-        totals = [number for number, metric in enumerate(computed) if metric.additive]
-        return self.values.filter(~pl.col("@metric").is_in(totals))
+        return self.values.filter(~of_totals(self.analysis.suite.metrics_and_subjects))
 
     def _outer_values(self, values: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
         metric = deciding(self.analysis.suite.metrics, self.spec)

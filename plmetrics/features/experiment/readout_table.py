@@ -86,7 +86,7 @@ def _of_outcome(experiment: ExperimentSums, sums: ArmSums, plan: Plan) -> pl.Dat
     scale = _effect_scale(control, _outcome_value(plan.mixture, name, _outcome_value(plan.mde, name, None)))
     at_any_time = _always_valid(test, scale, plan.level)
     rare = rare_counts(arm, control) & (binary and not plan.sequential)
-    at_once = with_exact_p(test, arm, control) if rare.any() else test
+    at_once = with_exact_p(test, arm, control, rare)
     read = _at_this_look(test, experiment, plan) or (at_any_time if plan.sequential else at_once)
     lift = _without_interval(lift_tests(*varying, plan.level, _limit(read, *varying)), constant)
     read = _without_interval(read, constant)

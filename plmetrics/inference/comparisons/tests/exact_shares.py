@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from plmetrics.core.ops import Array
-from plmetrics.core.special import gammaln
+from plmetrics.states.combinatorics import log_choose
 
 if TYPE_CHECKING:
     from plmetrics.inference.comparisons.tests.arms import Moments
@@ -28,10 +27,10 @@ def rare_counts(a: Moments, b: Moments) -> NDArray[np.bool_]:
     return few
 
 
-def with_exact_p(test: TestOutcomes, a: Moments, b: Moments) -> TestOutcomes:
+def with_exact_p(test: TestOutcomes, a: Moments, b: Moments, rare: NDArray[np.bool_]) -> TestOutcomes:
     """The test of shares with Fisher's two-sided p value in the places where few hits or misses are expected."""
     p_value = np.array(test.p_value)
-    for place in np.flatnonzero(rare_counts(a, b)):
+    for place in np.flatnonzero(rare):
         sizes = int(a.n[place]), int(b.n[place])
         p_value[place] = fisher_p(
             round(a.mean[place] * sizes[0]), sizes[0], round(b.mean[place] * sizes[1]), sizes[1]
@@ -47,14 +46,7 @@ def fisher_p(hits_a: int, n_a: int, hits_b: int, n_b: int) -> float:
     """
     hits = hits_a + hits_b
     counts = np.arange(max(0, hits - n_b), min(hits, n_a) + 1, dtype=np.float64)
-    chances = (
-        _log_choose(n_a, counts) + _log_choose(n_b, hits - counts) - _log_choose(n_a + n_b, np.array(hits))
-    )
+    chances = log_choose(n_a, counts) + log_choose(n_b, hits - counts) - log_choose(n_a + n_b, hits)
     chances = np.exp(chances - chances.max())
     observed = chances[hits_a - int(counts[0])]
     return float(chances[chances <= observed * (1 + _ROUNDING)].sum() / chances.sum())
-
-
-def _log_choose(total: int, part: Array) -> Array:
-    ways: Array = gammaln(total + 1.0) - gammaln(part + 1.0) - gammaln(total - part + 1.0)
-    return ways
