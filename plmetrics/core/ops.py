@@ -50,6 +50,11 @@ class Counts(np.ndarray):
         out.running = running
         return out
 
+    def total(self) -> Array:
+        """Sum along the last axis: the last running total, which must be known."""
+        assert self.running is not None
+        return self.running[..., -1] if self.shape[-1] else np.zeros(self.shape[:-1], dtype=self.dtype)
+
     def cumulative(self, *, descending: bool = False) -> Array | None:
         """The running total, each point included; None where it is not known, as in a part of them."""
         if self.running is None or not descending:
@@ -280,7 +285,21 @@ def total(x: Operand) -> Operand:
     """Sum along the points."""
     if isinstance(x, pl.Expr):
         return x.sum()
+    if isinstance(x, Counts) and x.running is not None:
+        return x.total()
     return x.total() if isinstance(x, Along) else np.sum(x, axis=-1)
+
+
+def dot(x: Operand, y: Operand) -> Operand:
+    """Sum of products along the points.
+
+    Of arrays whose points lie apart in memory one point is added after another either way: without the products' array.
+
+    >>> dot(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
+    np.float64(11.0)
+    """
+    apart = isinstance(x, np.ndarray) and isinstance(y, np.ndarray) and x.strides[-1] != x.itemsize
+    return np.einsum("...i,...i->...", x, y) if apart else total(x * y)
 
 
 def largest(x: Operand) -> Operand:

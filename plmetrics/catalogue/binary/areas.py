@@ -104,7 +104,7 @@ class RocHullAuc(BothClasses, OnCurve):
         """Won pairs over all pairs, once shares of positives never fall along the score."""
         positive, negative = _class_totals(state)
         below = ops.cumulative(negative)
-        won = ops.total(positive * (below - negative / 2.0))
+        won = ops.dot(positive, below - negative / 2.0)
         return ops.ratio(won, ops.total(positive) * ops.total(negative))
 
     def bound(self, state: Any) -> Any:
@@ -279,8 +279,8 @@ class InterpolatedAveragePrecision(PrecisionRecallArea):
     def _mean(self, state: Any, points: RunningTotals, precision: Any) -> Any:
         best = ops.running_largest(precision)
         if not isinstance(self.points, int):
-            return ops.ratio(ops.total(state.positive * best), ops.total(state.positive))
+            return ops.ratio(ops.dot(state.positive, best), ops.total(state.positive))
         steps = self.points - 1
         recall = ops.ratio(points.hits, ops.broadcast(ops.largest(points.hits), points.hits), otherwise=0.0)
         reached = ops.where(points.calls > 0, ops.floor((recall + _TIE) * steps) + 1.0, 0.0)
-        return ops.total((reached - ops.above(reached, 0.0)) * best) / self.points
+        return ops.dot(reached - ops.above(reached, 0.0), best) / self.points

@@ -40,8 +40,8 @@ class RocArea(BothClasses):
     @staticmethod
     def _area(state: Any) -> Any:
         below = ops.cumulative(state.negative)
-        won = ops.total(state.positive * (below - state.negative / 2.0))
-        return ops.ratio(won, ops.total(state.positive * ops.broadcast(ops.final(below), below)))
+        won = ops.dot(state.positive, below - state.negative / 2.0)
+        return ops.ratio(won, ops.dot(state.positive, ops.broadcast(ops.final(below), below)))
 
     @staticmethod
     def _area_bound(state: Any) -> Any:
@@ -240,7 +240,7 @@ class AveragePrecision(Positives):
         hits = ops.cumulative(state.positive, descending=True)
         calls = hits + ops.cumulative(state.negative, descending=True)
         precision = ops.ratio(hits, calls, otherwise=0.0)
-        return ops.ratio(ops.total(state.positive * precision), state.positives)
+        return ops.ratio(ops.dot(state.positive, precision), state.positives)
 
     def bound(self, state: Any) -> Any:
         """Distance to the better of the best and the worst order within every bin.

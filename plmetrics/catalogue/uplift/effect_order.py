@@ -234,8 +234,8 @@ class UpliftAtTop(OfOrder):
         shares = dict(zip(ARM_NAMES, state.memo(self, self._shares), strict=True))
         return [
             ops.ratio(
-                ops.total(getattr(state, f"{arm}_outcome") * shares[arm]),
-                ops.total(getattr(state, arm) * shares[arm]),
+                ops.dot(getattr(state, f"{arm}_outcome"), shares[arm]),
+                ops.dot(getattr(state, arm), shares[arm]),
             )
             for arm in arms
         ]
@@ -249,7 +249,7 @@ class UpliftAtTop(OfOrder):
         """Also fewer rows than k, and an arm without rows in the top."""
         total = ops.smaller(state.treated_weight, state.control_weight) if self._by_arm else state.weight
         treated, control = state.memo(self, self._shares)
-        empty = (ops.total(state.treated * treated) == 0) | (ops.total(state.control * control) == 0)
+        empty = (ops.dot(state.treated, treated) == 0) | (ops.dot(state.control, control) == 0)
         short = self._size(total) > total * (1 + _TIE)
         return [*super().undefined(state), ("too_few_rows", short), ("empty_arm", empty)]
 
