@@ -32,6 +32,7 @@ def pytest_sessionstart() -> None:
 
 def pytest_collection_finish() -> None:
     gc.freeze()
+    gc.set_threshold(100_000, *gc.get_threshold()[1:])
     gc.enable()
 
 

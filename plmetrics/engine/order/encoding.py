@@ -189,10 +189,13 @@ class Encoder:
             column = column.fill_null(0.0).fill_nan(0.0)
         score = column_array(column)
         place = np.empty(frame.height, dtype=np.uint16)
-        for some in few_rows(frame):
+
+        def of_rows(some: slice) -> None:
             locator.locate(score[some], locator.keys(score[some]), place[some])
             place[some] *= 2
             place[some] += positive[some]
+
+        parallel_map(of_rows, few_rows(frame))
         for rows, some in zip(pieces, few_rows(frame), strict=True):
             rows.place[name] = in_order(place, order, some)
             if members is not None:
