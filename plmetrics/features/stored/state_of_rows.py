@@ -51,8 +51,8 @@ def state_of_rows(
     """The head and the table of a state.
 
     `earlier` is a state whose constants are taken. With another condition `where` than the suite's, states of other
-    rows add. A part of the rows may be empty: all of it is dropped, and counts where dropped rows do. Parts, and what has the
-    constants of others, may lack positives.
+    rows add. A part of the rows may be empty: all of it is dropped, and counts where dropped rows do. Parts, and
+    what has the constants of others, may lack positives.
 
     Raises:
         ConfigError: the suite asks for what needs the rows, or is another than that of the constants.
@@ -96,7 +96,7 @@ def _state(
 
 
 def _of_types(source: Source, head: Head) -> Source:
-    """Table whose columns of slices and units have the types of an earlier state, where one table would give them these.
+    """Table whose columns of slices and units have the types of an earlier state, as in one table.
 
     A column of nulls alone has no type, and whole numbers may be stored in fewer bits.
     """
