@@ -258,7 +258,9 @@ def run_facts(plan: RunPlan, aggregated: Aggregates) -> TableFacts:
 def _no_positives(plan: RunPlan, sums: Sequence[SumsState]) -> list[str]:
     suite = plan.request.suite
     state = sums[0].columns
-    counted = [state[f"{prefix}positives"] for prefix in plan.populations().values() if suite.positive is not None]
+    counted = [
+        state[f"{prefix}positives"] for prefix in plan.populations().values() if suite.positive is not None
+    ]
     if not counted or any(values.any() for values in counted):
         return []
     from plmetrics.engine.bad_rows import label_values, labels_text

@@ -15,9 +15,7 @@ if TYPE_CHECKING:
 
 _PARSE = r"could not parse `(?P<value>.*?)` as dtype `(?P<dtype>\w+)` at column '(?P<column>[^']*)'"
 _MISMATCH = r"mismatch for column (?P<column>.*?): incoming: (?P<found>.*?) != target: (?P<dtype>[^,]+)"
-_CAST = (
-    r"conversion from `\w+` to `(?P<dtype>[^`]+)` failed in column '(?P<column>[^']*)'.*?: \[(?P<value>[^\]]*)"
-)
+_CAST = r"conversion from `\w+` to `(?P<dtype>[^`]+)` failed in column '(?P<column>[^']*)'.*?: \[(?P<value>[^\]]*)"
 _DAMAGED = (
     r"^parquet: |File out of specification|out-of-spec|^view index out of bounds"
     r"|unexpected end of file|incomplete frame|corrupt deflate|[Dd]ata corruption|LZ4 error"

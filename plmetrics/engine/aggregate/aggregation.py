@@ -108,7 +108,11 @@ def sum_bins(plan: RunPlan) -> Question[BinSums | None]:
 
 
 def sum_cubes(
-    plan: RunPlan, *, digested: bool = False, sums: Sequence[pl.DataFrame] | None = None, is_part: bool = False
+    plan: RunPlan,
+    *,
+    digested: bool = False,
+    sums: Sequence[pl.DataFrame] | None = None,
+    is_part: bool = False,
 ) -> Question[tuple[list[pl.DataFrame], pl.DataFrame | None]]:
     """The scan: the sums of each cube by the values of its keys, and the rows for ordered metrics.
 

@@ -88,7 +88,9 @@ def note_counts(frame: pl.DataFrame, most: int) -> list[str]:
     for note, times in frame["note"].drop_nulls().value_counts(sort=True).rows():
         form = note if _NAMES in note else _NUMBER.sub("#", note)
         alike.setdefault(form, []).append((note, times))
-    counts = [(_joint([note for note, _ in notes]), sum(times for _, times in notes)) for notes in alike.values()]
+    counts = [
+        (_joint([note for note, _ in notes]), sum(times for _, times in notes)) for notes in alike.values()
+    ]
     counts.sort(key=lambda each: (-each[1], each[0]))
     texts = [f"{note} ({plural(times, 'value')})" for note, times in counts[:most]]
     if len(counts) > most:

@@ -439,7 +439,9 @@ def test_a_column_of_one_growing_file(nights: Nights) -> None:
 
 
 @pytest.mark.parametrize("queried", [False, True])
-def test_texts_of_a_file_or_query_are_times_where_such_a_column_is_derived(nights: Nights, queried: bool) -> None:
+def test_texts_of_a_file_or_query_are_times_where_such_a_column_is_derived(
+    nights: Nights, queried: bool
+) -> None:
     """A csv file, as SQLite, has no type for times."""
     days = [rows(number).with_columns(at=pl.lit(f"{day(number)} 23:30")) for number in range(3)]
     table = pl.concat([*days, days[0].head(1).with_columns(at=pl.lit("?"), region=pl.lit("n"))])
@@ -457,7 +459,9 @@ def test_texts_of_a_file_or_query_are_times_where_such_a_column_is_derived(night
     nights.write_suite(**asked, interval={"column": "time"}, derive={"time": "TRY_CAST(at AS TIMESTAMP)"})
     for number in range(3):
         result = nights.run(number)
-        expected = plm.evaluate(days[number].filter(region="n"), label="y", models=["old", "new"], metrics=["brier"])
+        expected = plm.evaluate(
+            days[number].filter(region="n"), label="y", models=["old", "new"], metrics=["brier"]
+        )
         assert_frame_equal(result.metrics.select(expected.metrics.columns), expected.metrics)
         assert "1 row has no time in column 'time': of no interval, in no result" in result.warnings
     assert references(nights.run(2)) == [day(1)]

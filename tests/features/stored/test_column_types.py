@@ -62,16 +62,27 @@ def test_days_add_as_their_files_would_in_one_table(
 
 
 @pytest.mark.parametrize("cast", [{"g": pl.String()}, {"g": pl.Float64()}, {"u": pl.String()}])
-def test_other_types_are_refused_before_rows_are_counted(table: pl.DataFrame, cast: dict[str, pl.DataType]) -> None:
+def test_other_types_are_refused_before_rows_are_counted(
+    table: pl.DataFrame, cast: dict[str, pl.DataType]
+) -> None:
     start = plm.state(table, **ASKED)
     (name,) = cast
-    with pytest.raises(plm.ConfigError, match=f"column '{name}' is of type Int64 in .* and {cast[name]} in these rows"):
+    with pytest.raises(
+        plm.ConfigError, match=f"column '{name}' is of type Int64 in .* and {cast[name]} in these rows"
+    ):
         plm.state(table.cast(cast), constants=start, **ASKED)  # type: ignore[arg-type]
 
 
 def test_a_night_of_another_type_has_a_result_that_windows_pass_over(nights: Nights) -> None:
-    nights.write_suite(gates=None, compare={"run": {"window": "7d"}}, keep={"states": "99d"}, uncertainty=True)
-    regions: list[pl.Expr] = [pl.col("region"), pl.lit(None), pl.lit(7), pl.col("region").cast(pl.Categorical)]
+    nights.write_suite(
+        gates=None, compare={"run": {"window": "7d"}}, keep={"states": "99d"}, uncertainty=True
+    )
+    regions: list[pl.Expr] = [
+        pl.col("region"),
+        pl.lit(None),
+        pl.lit(7),
+        pl.col("region").cast(pl.Categorical),
+    ]
     results = []
     for number, region in enumerate(regions):
         nights.write(number, rows(number).with_columns(region=region))
@@ -89,7 +100,12 @@ def test_files_without_a_positive_are_units_and_states(tmp_path: Path) -> None:
     table = pl.DataFrame({"y": ["ok", "late", "ok"] * 30, "p": np.linspace(0.1, 0.4, 90), "u": range(90)})
     table[:60].write_parquet(tmp_path / "0.parquet")
     table[60:].with_columns(y=pl.Series(["fraud", "ok", "late"] * 10)).write_parquet(tmp_path / "1.parquet")
-    asked: dict[str, Any] = {"label": "y", "positive": "fraud", "models": {"m": "p"}, "metrics": ["brier", "recall"]}
+    asked: dict[str, Any] = {
+        "label": "y",
+        "positive": "fraud",
+        "models": {"m": "p"},
+        "metrics": ["brier", "recall"],
+    }
     one = plm.evaluate(str(tmp_path), **asked)
     assert_frame_equal(plm.evaluate(str(tmp_path), on="inline", **asked).metrics, one.metrics)
     start = plm.state(tmp_path / "1.parquet", **asked)
