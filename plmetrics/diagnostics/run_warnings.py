@@ -256,8 +256,7 @@ def run_facts(plan: RunPlan, aggregated: Aggregates) -> TableFacts:
 
 
 def _no_positives(plan: RunPlan, sums: Sequence[SumsState]) -> list[str]:
-    suite = plan.request.suite
-    state = sums[0].columns
+    suite, state = plan.request.suite, sums[0].columns
     counted = [
         state[f"{prefix}positives"] for prefix in plan.populations().values() if suite.positive is not None
     ]

@@ -92,7 +92,7 @@ def aggregate(
         DataError: rows failed a check, and the suite says that is an error.
         PlmetricsError: rows in do not equal rows used and dropped: a bug.
     """
-    asked = gather(sum_cubes(plan, digested=digested, sums=sums), sum_bins(plan), counting)
+    asked = gather(sum_cubes(plan, digested=digested, sums=sums or ()), sum_bins(plan), counting)
     (frames, rows), bins, counted = answer(asked, separate=separates_scans(plan.view))
     result = collect_aggregates(plan, frames, rows, bins)
     return replace(result, digests=_digests(plan, frames[0])) if digested else result, counted
@@ -108,11 +108,7 @@ def sum_bins(plan: RunPlan) -> Question[BinSums | None]:
 
 
 def sum_cubes(
-    plan: RunPlan,
-    *,
-    digested: bool = False,
-    sums: Sequence[pl.DataFrame] | None = None,
-    is_part: bool = False,
+    plan: RunPlan, *, digested: bool = False, sums: Sequence[pl.DataFrame] = (), is_part: bool = False
 ) -> Question[tuple[list[pl.DataFrame], pl.DataFrame | None]]:
     """The scan: the sums of each cube by the values of its keys, and the rows for ordered metrics.
 
@@ -123,7 +119,7 @@ def sum_cubes(
     """
     rows: pl.DataFrame | None = None
     early = plan.slice_sums
-    if sums is not None:
+    if sums:
         frames = list(sums)
     elif early is not None and early.frame is not None:
         frames = [early.frame]
