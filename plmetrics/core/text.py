@@ -4,7 +4,7 @@
     pair      := name "=" value
     value     := number | true | false | word | quoted text | nested call
 
-Ranks may stand behind an @: `ndcg@10`, and `ndcg@[5, 10]` for two metrics (see `at_ranks`).
+Ranks may stand behind an @: `ndcg@10`, also nested, and `ndcg@[5, 10]` for two metrics (see `at_ranks`).
 Only nested calls, such as the `max(f1)` in `precision(threshold=max(f1))`, may have values without a name.
 Python's `ast` does not read this language: it refuses words such as `in`, takes `1_000` and escapes, and knows no
 position of what is wrong.
@@ -32,7 +32,7 @@ _TOKEN = re.compile(
     (?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w.]))
     |(?P<word>[^\W\d]\w*(?:-\w+)*)
     |(?P<quoted>'[^']*'|"[^"]*")
-    |(?P<sign>[(),=])
+    |(?P<sign>[(),=@])
     )""",
     re.VERBOSE,
 )
@@ -106,7 +106,8 @@ def parse_call(text: str, *, unnamed: bool = False) -> Call:
         parser.fail("a metric's name", hint=_EXAMPLE)
     parameters, arguments = parser.arguments(depth=0)
     if not parser.at_end:
-        parser.fail("the end", hint=_ONE_EACH if re.fullmatch(r"[\w\s]+", text) else None)
+        hints = {r"[\w\s]+": _ONE_EACH, ".*@.*": _EXAMPLE}
+        parser.fail("the end", hint=next((hints[form] for form in hints if re.fullmatch(form, text)), None))
     if arguments and not unnamed:
         refuse_nameless(name, arguments[0], text)
     return Call(name, parameters, tuple(arguments))
@@ -245,7 +246,7 @@ class _Parser:
         word = self.take("word")
         if word is None:
             self.fail("a value", hint=_EXAMPLE)
-        if not self.at_end and self._tokens[self._next][1] == "(":
+        if not self.at_end and self._tokens[self._next][1] in {"(", "@"}:
             return self._inner_call(word, depth + 1)
         return {"true": True, "false": False}.get(word, word)
 
@@ -253,8 +254,14 @@ class _Parser:
         if depth > MAX_DEPTH:
             msg = f"{self._text[:40]!r}... is nested too deeply"
             raise TextError(msg)
+        ranks: dict[str, Value] = {}
+        if self.take("sign", "@") is not None:
+            ranks["k"] = self._value(depth)
         parameters, arguments = self.arguments(depth)
-        return Call(name, parameters, arguments)
+        if ranks and "k" in parameters:
+            msg = f"parameter 'k' is given twice in {self._text!r}"
+            raise TextError(msg)
+        return Call(name, ranks | parameters, arguments)
 
     def _number(self, text: str) -> float:
         if re.fullmatch(r"[+-]?\d+", text):

@@ -47,7 +47,6 @@ def run_warnings(plan: RunPlan, aggregated: Aggregates, metrics: pl.DataFrame) -
         *_hidden_columns(plan.request.view),
         *_left_out_labels(plan.view),
         *_alike_classes(plan.view),
-        *_no_positives(plan, aggregated.sums),
         *_unreached_thresholds(plan, aggregated.sums),
         *state_warnings(plan, aggregated, metrics),
     ]
@@ -57,6 +56,7 @@ def state_warnings(plan: RunPlan, aggregated: Aggregates, metrics: pl.DataFrame)
     """Warnings by the sums of a run and its table `metrics`, also of stored states."""
     suite, facts = plan.request.suite, run_facts(plan, aggregated)
     return [
+        *_no_positives(plan, aggregated.sums),
         *_of_gates(suite),
         *_far_weights(plan, aggregated.sums),
         *misleading_metrics(suite, facts, _short_queries(plan, aggregated.sums, facts)),
@@ -256,8 +256,7 @@ def run_facts(plan: RunPlan, aggregated: Aggregates) -> TableFacts:
 
 
 def _no_positives(plan: RunPlan, sums: Sequence[SumsState]) -> list[str]:
-    suite = plan.request.suite
-    state = sums[0].columns
+    suite, state = plan.request.suite, sums[0].columns
     counted = [
         state[f"{prefix}positives"] for prefix in plan.populations().values() if suite.positive is not None
     ]
@@ -266,10 +265,11 @@ def _no_positives(plan: RunPlan, sums: Sequence[SumsState]) -> list[str]:
     from plmetrics.engine.bad_rows import label_values, labels_text
 
     labels = label_values(plan.view)
-    if not labels or suite.positive in labels:
+    has_labels = labels or any(state[name].any() for name in state if name.endswith("negatives"))
+    if suite.positive in labels or not has_labels:
         return []
-    column, values = suite.columns.label, labels_text(labels)
-    return [f"no row is positive: column '{column}' holds {values}, but positive is {suite.positive!r}"]
+    held = f"holds {labels_text(labels)}, but positive is" if labels else "nowhere holds"
+    return [f"no row is positive: column '{suite.columns.label}' {held} {suite.positive!r}"]
 
 
 def _unreached_thresholds(plan: RunPlan, sums: Sequence[SumsState]) -> list[str]:

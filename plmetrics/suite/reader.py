@@ -98,9 +98,9 @@ def suite_from_mapping(
 
         fields["derive"] = read_derive(raw["derive"], findings)
     fields["uncertainty"] = _uncertainty(raw.get("uncertainty"), findings)
-    fields |= _optional(raw, findings)
+    fields |= _optional(raw, reader, findings)
     fields["gates"] = _gates(raw.get("gates"), reader, findings)
-    fields["curves"] = _curves(raw.get("curves"), findings)
+    fields["curves"] = _curves(raw.get("curves"), reader, findings)
     fields["memory"] = _memory(raw.get("memory"), findings)
     fields["sections"] = _sections(raw, reader, findings)
     fields["output"] = findings.model(Output, _section(raw, "output"), ("output",), _OUTPUT_FORM)
@@ -140,13 +140,13 @@ def _slices(value: Any, findings: Findings) -> dict[str, SliceSet] | None:
     return read_slices(value, findings)
 
 
-def _optional(raw: Mapping[str, Any], findings: Findings) -> dict[str, Any]:
+def _optional(raw: Mapping[str, Any], reader: MetricReader, findings: Findings) -> dict[str, Any]:
     """Sections with rarely needed modules: comparisons, messages, calibration and the baseline."""
     fields: dict[str, Any] = {"compare": None, "calibrate": (), "baseline": False}
     if raw.get("compare") is not None:
         from plmetrics.suite.sections.compare import read_compare
 
-        fields["compare"] = read_compare(raw["compare"], findings)
+        fields["compare"] = read_compare(raw["compare"], reader.result_text, findings)
     if raw.get("notify") is not None:
         from plmetrics.suite.sections.output import read_notify
 
@@ -332,14 +332,14 @@ def _four_fifths(fields: dict[str, Any], path: SuitePath, reader: MetricReader, 
     return metric is not None
 
 
-def _curves(value: Any, findings: Findings) -> tuple[Curve | None, ...]:
+def _curves(value: Any, reader: MetricReader, findings: Findings) -> tuple[Curve | None, ...]:
     """Curves in their places, None for an invalid one."""
     if not _list(value, "curves", findings, "write curves: [roc, reliability]"):
         return ()
-    return tuple(_curve(spec, ("curves", index), findings) for index, spec in enumerate(value))
+    return tuple(_curve(spec, ("curves", index), reader, findings) for index, spec in enumerate(value))
 
 
-def _curve(spec: Any, path: SuitePath, findings: Findings) -> Curve | None:
+def _curve(spec: Any, path: SuitePath, reader: MetricReader, findings: Findings) -> Curve | None:
     fields = {"curve": spec} if isinstance(spec, str) else spec
     if not isinstance(fields, Mapping):
         findings.add(f"a curve is a name such as roc, or a mapping, not {message_text(spec)}", path)
@@ -350,6 +350,8 @@ def _curve(spec: Any, path: SuitePath, findings: Findings) -> Curve | None:
         place = path if isinstance(spec, str) else (*path, "curve")
         findings.add(f"unknown curve '{name}'", place, did_you_mean(name, curves, limit=len(curves)))
         return None
+    if isinstance(fields.get("metric"), str):
+        fields = {**fields, "metric": reader.result_text(fields["metric"])}
     return findings.model(Curve, fields, path)
 
 

@@ -15,9 +15,7 @@ if TYPE_CHECKING:
 
 _PARSE = r"could not parse `(?P<value>.*?)` as dtype `(?P<dtype>\w+)` at column '(?P<column>[^']*)'"
 _MISMATCH = r"mismatch for column (?P<column>.*?): incoming: (?P<found>.*?) != target: (?P<dtype>[^,]+)"
-_CAST = (
-    r"conversion from `\w+` to `(?P<dtype>\w+)` failed in column '(?P<column>[^']*)'.*?: \[(?P<value>[^\]]*)"
-)
+_CAST = r"conversion from `\w+` to `(?P<dtype>[^`]+)` failed in column '(?P<column>[^']*)'.*?: \[(?P<value>[^\]]*)"
 _DAMAGED = (
     r"^parquet: |File out of specification|out-of-spec|^view index out of bounds"
     r"|unexpected end of file|incomplete frame|corrupt deflate|[Dd]ata corruption|LZ4 error"
@@ -77,6 +75,8 @@ _WORDS = {
     "Float64": "a number",
     "Boolean": "true or false",
     "enum": "true or false",
+    "date": "a date",
+    "datetime[μs]": "a time",
 }
 _LONGEST = 60
 _STAGED = re.compile(r"^@+\w+\|")
@@ -117,7 +117,7 @@ def _fields(match: re.Match[str]) -> dict[str, str]:
 def _fault(message: str, hint: str, text: str, source: Source) -> DataError:
     files = [file for file in source.files if file.path in text]
     files = files or list(source.files)
-    if not files:
+    if not files or source.kind == "query":
         return DataError(Problem(message, hint=hint))
     return DataError(Problem(f"{_place(files)}: {message}", hint=hint))
 

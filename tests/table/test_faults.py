@@ -67,6 +67,8 @@ def test_rows_of_a_csv_file(root, text, words):
         ("s", "x", "DOUBLE", "column 's': a CAST to a number fails for \"x\"\n"),
         ("@column|s", "x", "DOUBLE", "column 's': a CAST to a number fails for \"x\"\n"),
         ("s", "x", "BOOLEAN", "column 's': a CAST to true or false fails for \"x\"\n"),
+        ("s", "31.1.2026", "DATE", "column 's': a CAST to a date fails for \"31.1.2026\"\n"),
+        ("s", "31.1.2026", "TIMESTAMP", "column 's': a CAST to a time fails for \"31.1.2026\"\n"),
         ("s", "x" * 5000, "INT", 'fails for "' + "x" * 56 + "...\n"),
     ],
 )

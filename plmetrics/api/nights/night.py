@@ -238,15 +238,23 @@ class IntervalEvaluation(Evaluation):
         return load(self.home / self.current.run / RECORD)
 
     def _open(self) -> Source:
-        """Table, with only the folders of the interval listed; a database sends its rows alone."""
-        suite = self.loaded.suite
+        """Table, with only the folders of the interval listed; a database sends its rows alone.
+
+        The column that says when rows are of may be a derived one.
+        """
+        suite, column = self.loaded.suite, self.section.column
         condition = partition_condition(self.section, self.interval)
-        if suite.data.database is not None and self.section.column is not None:
+        if suite.data.database is not None and column is not None and column not in suite.derive:
             sample = table_of(suite, suite.data.rows, self.loaded.folder, rows=False)
             condition = or_no_time(self.section, rows_condition(self.section, self.interval, sample.schema))
         where = suite.data.where if condition is None else conjunction(suite.data.where, condition)
         opened = suite.with_where(where)
-        return table_of(opened, opened.data.rows, self.loaded.folder)
+        table = table_of(opened, opened.data.rows, self.loaded.folder)
+        if column not in suite.derive:
+            return table
+        from plmetrics.engine.binding.row_expressions import derived_columns
+
+        return derived_columns(suite.expressions, table)
 
     def _earlier(self, files: Sequence[RecordedFile]) -> EarlierIntervals:
         suite = self.loaded.suite

@@ -92,7 +92,7 @@ def aggregate(
         DataError: rows failed a check, and the suite says that is an error.
         PlmetricsError: rows in do not equal rows used and dropped: a bug.
     """
-    asked = gather(sum_cubes(plan, digested=digested, sums=sums), sum_bins(plan), counting)
+    asked = gather(sum_cubes(plan, digested=digested, sums=sums or ()), sum_bins(plan), counting)
     (frames, rows), bins, counted = answer(asked, separate=separates_scans(plan.view))
     result = collect_aggregates(plan, frames, rows, bins)
     return replace(result, digests=_digests(plan, frames[0])) if digested else result, counted
@@ -108,18 +108,18 @@ def sum_bins(plan: RunPlan) -> Question[BinSums | None]:
 
 
 def sum_cubes(
-    plan: RunPlan, *, digested: bool = False, sums: Sequence[pl.DataFrame] | None = None
+    plan: RunPlan, *, digested: bool = False, sums: Sequence[pl.DataFrame] = (), is_part: bool = False
 ) -> Question[tuple[list[pl.DataFrame], pl.DataFrame | None]]:
     """The scan: the sums of each cube by the values of its keys, and the rows for ordered metrics.
 
-    Moments that lose digits about the centres of the run are added about others.
+    Moments that lose digits about the centres of the run are added about others. A part of the rows may lack positives.
 
     Raises:
         DataError: rows failed a check, and the suite says that is an error.
     """
     rows: pl.DataFrame | None = None
     early = plan.slice_sums
-    if sums is not None:
+    if sums:
         frames = list(sums)
     elif early is not None and early.frame is not None:
         frames = [early.frame]
@@ -132,7 +132,7 @@ def sum_cubes(
             frames, rows = counted_rows(plan, rows)
     rows = None if rows is None else plan.request.arithmetic.rows(rows)
     refuse_bad(plan, frames[0])
-    if plan.request.suite.positive is not None:
+    if plan.request.suite.positive is not None and not is_part:
         from plmetrics.engine.bad_rows import refuse_absent_positive
 
         refuse_absent_positive(plan.view, frames[0])

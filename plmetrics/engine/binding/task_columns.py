@@ -65,7 +65,7 @@ def _refuse_row_metrics(metrics: Sequence[Metric]) -> None:
     others = [metric.text for metric in metrics if not isinstance(metric.needs, Queries)]
     if others:
         msg = f"{others[0]} is made from rows, and what a ranking adds up are queries"
-        hint = "leave it out; metrics may be made from other metrics: {name: ..., formula: ...}"
+        hint = "leave it out, or make it of other metrics, as {name: ..., formula: ...}"
         raise ConfigError(Problem(msg, ("metrics",), hint))
 
 

@@ -10,7 +10,7 @@ import polars as pl
 
 from plmetrics.core.durations import as_utc
 from plmetrics.core.errors import ConfigError, DataError, Problem
-from plmetrics.core.names import did_you_mean, quoted_name
+from plmetrics.core.names import did_you_mean, quoted_name, sql_name
 from plmetrics.core.results import LABELLED
 from plmetrics.core.rowsql import compile_row
 from plmetrics.engine.faults import reading
@@ -137,6 +137,8 @@ def _of_type(section: IntervalSection, interval: Interval, name: str, dtype: pl.
         return _between(column, *(_timestamp(moment.astimezone(zone)) for moment in ends))
     path = ("interval", "partition" if section.partition is not None else "column")
     hint = "write the table with dates or times there"
+    if dtype == pl.String:
+        hint = f"derive a column of times from it, CAST({sql_name(name)} AS TIMESTAMP), and name that one"
     if section.partition is not None:
         hint = "say what its values look like: format: '%Y%m%d'"
     raise DataError(Problem(f"column '{name}' holds neither dates nor times, but {dtype}", path, hint))

@@ -109,7 +109,7 @@ def state_of_interval(
     their file is damaged, or all such files are gone, they are those of the last state that was made with them; where
     none is left, new ones are made: there is nothing that the state must add to. Both are warnings. `redact` takes out
     of a head what is not to be written. Where the rows are `labelled`, others may share constants that are chosen by
-    labels.
+    labels. Where columns are of other types than those of the constants, the state stands alone, with a warning.
     """
     asked = state_suite(suite)
     identity = fingerprint(asked)
@@ -134,7 +134,12 @@ def state_of_interval(
             if create(file, first.content):
                 return replace(first, warnings=tuple(words))
         shared = stored_state(file)
-    return replace(counted(shared), warnings=tuple(words))
+    try:
+        state = counted(shared)
+    except NotAdding as error:
+        words.append(f"the state of this interval does not add to others: {error.problems[0].message}")
+        state = counted(None)
+    return replace(state, warnings=tuple(words))
 
 
 def _state_of(file: Place, identity: str) -> StateReference | None:

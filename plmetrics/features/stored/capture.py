@@ -111,7 +111,7 @@ def _head_of_run(plan: RunPlan) -> dict[str, Any]:
         "sets": tuple(tuple(part.columns) for part in plan.view.sets),
         "blocks": None if uncertainty is None else uncertainty.blocks,
         "modulus": None if plan.blocks is None else plan.blocks.modulus,
-        "typed": _typed_columns(bound),
+        "typed": typed_columns(bound),
         "text_units": _text_units(bound),
         "by_row": plan.request.unit_rows and names_rows(bound.suite),
     }
@@ -126,7 +126,7 @@ def rows_of(plan: RunPlan) -> TableView:
     return bound.with_keys(pinned_keys(bound.roles.keys, keys, bound.schema))
 
 
-def _typed_columns(bound: TableView) -> tuple[str, ...]:
+def typed_columns(bound: TableView) -> tuple[str, ...]:
     """Columns with one required type in additive states: units, and those of slices."""
     labels = [key.label for key in bound.roles.keys if key.kind != "predicate"]
     units = [name for name in (unit_column(bound.suite),) if name is not None]

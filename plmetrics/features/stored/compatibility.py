@@ -156,12 +156,21 @@ def _unit_type(head: Head) -> pl.DataType:
 
 def _check_types(first: StateReference, other: StateReference) -> None:
     """The columns of slices must be of one type, and a unit of one."""
-    if first.head.schema == other.head.schema:
-        return
-    left, right = frame_of(first.head.schema).schema, frame_of(other.head.schema).schema
-    for name in dict.fromkeys([*first.head.typed, *other.head.typed]):
-        if left.get(name) != right.get(name):
-            msg = f"column '{name}' is of type {left.get(name)} in {first.place} and {right.get(name)} in {other.place}"
+    if first.head.schema != other.head.schema:
+        schema = frame_of(other.head.schema).schema
+        check_types(first, schema, other.head.typed, other.place)
+
+
+def check_types(first: StateReference, schema: pl.Schema, typed: Sequence[str], place: str) -> None:
+    """Check the types of further rows, those of `place`, against those of a state.
+
+    Raises:
+        NotAdding: a column of slices or the unit is of another type.
+    """
+    of_first = frame_of(first.head.schema).schema
+    for name in dict.fromkeys([*first.head.typed, *typed]):
+        if of_first.get(name) != schema.get(name):
+            msg = f"column '{name}' is of type {of_first.get(name)} in {first.place} and {schema.get(name)} in {place}"
             raise NotAdding(Problem(msg, hint=_ONE_TYPE))
 
 

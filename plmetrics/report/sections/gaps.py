@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
 _NAMED = 3
 _NOTES = 5
+_NAMES = "classes left out: "
+"""What stands before names, which may be numbers."""
+_NUMBER = re.compile(r"(?<![\w=.,'\"-])\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]\d+)?(?![\w'\"])")
 
 
 def gaps(summary: Summary, width: int) -> list[Text]:
@@ -76,12 +80,35 @@ def reason_counts(frame: pl.DataFrame, reason: str) -> Iterator[tuple[str, int, 
 
 
 def note_counts(frame: pl.DataFrame, most: int) -> list[str]:
-    """The most frequent notes, each with the number of its values, and how many more there are."""
-    notes = frame["note"].drop_nulls().value_counts(sort=True).sort("count", "note", descending=[True, False])
-    texts = [f"{note} ({plural(times, 'value')})" for note, times in notes.head(most).rows()]
-    if notes.height > most:
-        texts.append(f"and {plural(notes.height - most, 'more note')} in metrics.parquet")
+    """The most frequent notes, each with the number of its values, and how many more there are.
+
+    Notes that differ in numbers alone are one, with the smallest and the largest of these.
+    """
+    alike: dict[str, list[tuple[str, int]]] = {}
+    for note, times in frame["note"].drop_nulls().value_counts(sort=True).rows():
+        form = note if _NAMES in note else _NUMBER.sub("#", note)
+        alike.setdefault(form, []).append((note, times))
+    counts = [
+        (_joint([note for note, _ in notes]), sum(times for _, times in notes)) for notes in alike.values()
+    ]
+    counts.sort(key=lambda each: (-each[1], each[0]))
+    texts = [f"{note} ({plural(times, 'value')})" for note, times in counts[:most]]
+    if len(counts) > most:
+        texts.append(f"and {plural(len(counts) - most, 'more note')} in metrics.parquet")
     return texts
+
+
+def _joint(notes: list[str]) -> str:
+    """One note for several that differ in numbers alone."""
+    if len(notes) == 1:
+        return notes[0]
+
+    def span(numbers: tuple[str, ...]) -> str:
+        least, largest = (end(numbers, key=lambda text: float(text.replace(",", ""))) for end in (min, max))
+        return least if least == largest else f"{least} to {largest}"
+
+    spans = map(span, zip(*(_NUMBER.findall(note) for note in notes), strict=True))
+    return _NUMBER.sub(lambda _: next(spans), notes[0])
 
 
 def _notes(frame: pl.DataFrame, width: int) -> list[Text]:

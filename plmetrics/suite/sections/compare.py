@@ -195,8 +195,8 @@ def tests_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
     return {"anyOf": [single, {"type": "array", "items": single}]}
 
 
-def read_compare(value: Any, findings: Findings) -> Compare | None:
-    """The section; None where there is none, or where it is wrong."""
+def read_compare(value: Any, metric_text: Callable[[str], str], findings: Findings) -> Compare | None:
+    """The section; None where there is none, or where it is wrong. `metric_text` gives texts as results have them."""
     if value is None:
         return None
     if not isinstance(value, (str, Mapping)):
@@ -207,7 +207,11 @@ def read_compare(value: Any, findings: Findings) -> Compare | None:
     fields = {"baseline": value} if isinstance(value, str) else dict(value)
     if fields.get("tests") is not None:
         fields["tests"] = read_tests(fields["tests"], findings)
-    return findings.model(Compare, {key: item for key, item in fields.items() if item is not None}, _PATH)
+    section = findings.model(Compare, {key: item for key, item in fields.items() if item is not None}, _PATH)
+    if section is None or not section.decompose:
+        return section
+    named = {name: tuple(map(metric_text, texts)) for name, texts in section.decompose.items()}
+    return section.model_copy(update={"decompose": named})
 
 
 def with_result(fields: Any) -> Any:

@@ -155,6 +155,16 @@ class MetricReader:
             self._findings.add(str(error), (*path, *_parameter_place(value, error.parameter)))
         return None
 
+    def result_text(self, text: str) -> str:
+        """Text of a metric as results have it; of what is none the text itself."""
+        if text in self._definitions:
+            return text
+        try:
+            metric = self._of_text(text, ())
+        except (TextError, RuleError, registry.UnknownMetricError, ParameterError):
+            return text
+        return text if metric is None else metric.text
+
     def _of_text(self, text: str, path: SuitePath) -> Metric | None:
         """The metric of a text: of thousands of gates most name the same."""
         if text not in self._of_texts:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -435,6 +436,38 @@ def test_a_column_of_one_growing_file(nights: Nights) -> None:
         assert_frame_equal(result.metrics.select(alone.metrics.columns), alone.metrics)
     assert references(nights.run(2)) == [day(1)]
     assert json.loads((nights.home / "latest.json").read_bytes())["status"] == "complete"
+
+
+@pytest.mark.parametrize("queried", [False, True])
+def test_texts_of_a_file_or_query_are_times_where_such_a_column_is_derived(
+    nights: Nights, queried: bool
+) -> None:
+    """A csv file, as SQLite, has no type for times."""
+    days = [rows(number).with_columns(at=pl.lit(f"{day(number)} 23:30")) for number in range(3)]
+    table = pl.concat([*days, days[0].head(1).with_columns(at=pl.lit("?"), region=pl.lit("n"))])
+    data: dict[str, Any] = {"path": "log.csv", "where": "region = 'n'"}
+    if queried:
+        data = {"database": "sqlite:///log.db", "query": "SELECT * FROM log", "where": "region = 'n'"}
+        with sqlite3.connect(nights.folder / "log.db") as connection:
+            connection.execute("CREATE TABLE log (y, old, new, region, at)")
+            connection.executemany("INSERT INTO log VALUES (?, ?, ?, ?, ?)", table.rows())
+    else:
+        table.write_csv(nights.folder / "log.csv")
+    asked: dict[str, Any] = {**FILES, "data": data, "compare": {"run": "previous"}}
+    nights.write_suite(**asked, interval={"column": "at"})
+    assert nights.exit_code(0) == 4
+    nights.write_suite(**asked, interval={"column": "time"}, derive={"time": "TRY_CAST(at AS TIMESTAMP)"})
+    for number in range(3):
+        result = nights.run(number)
+        expected = plm.evaluate(
+            days[number].filter(region="n"), label="y", models=["old", "new"], metrics=["brier"]
+        )
+        assert_frame_equal(result.metrics.select(expected.metrics.columns), expected.metrics)
+        assert "1 row has no time in column 'time': of no interval, in no result" in result.warnings
+    assert references(nights.run(2)) == [day(1)]
+    nights.write_suite(**asked, interval={"column": "time"}, derive={"time": "CAST(at AS TIMESTAMP)"})
+    with pytest.raises(plm.DataError, match=r"column 'at': a CAST to a time fails for \"\?\""):
+        nights.run(2)
 
 
 @pytest.mark.slow

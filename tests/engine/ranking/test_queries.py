@@ -128,6 +128,26 @@ def test_ranks_behind_an_at(frame: pl.DataFrame) -> None:
     assert found.metrics["metric"].to_list() == ["ndcg(k=2)", "ndcg(k=4)", "map(k=1)"]
 
 
+def test_sections_and_metrics_name_a_metric_as_the_list_does(frame: pl.DataFrame) -> None:
+    frame = frame.with_columns(kind=pl.col("q").cast(pl.String).str.slice(-1))
+    found = evaluate(
+        frame,
+        models=["a", "b"],
+        metrics=["nDCG@2", "disparity(by=kind, metric=ndcg_cut_2)", "disparity(P@2, by=kind)"],
+        slices={"kind": "kind"},
+        curves=[{"curve": "query_differences", "metric": "ndcg@2"}],
+        compare={"baseline": "a", "decompose": {"kind": ["ndcg_cut_2"]}},
+    )
+    assert found.suite.compare is not None
+    assert found.suite.compare.decompose == {"kind": ("ndcg(k=2)",)}
+    assert [curve.metric for curve in found.suite.curves] == ["ndcg(k=2)"]
+    assert found.metrics["metric"].unique(maintain_order=True).to_list()[:3] == [
+        "ndcg(k=2)",
+        "disparity(ndcg(k=2), by=kind)",
+        "disparity(precision_at_k(k=2), by=kind)",
+    ]
+
+
 def test_metrics_of_rankings_in_formulas(frame: pl.DataFrame) -> None:
     formula = {"name": "mixed", "formula": "0.5 * map + ndcg@2 - mrr(k=3)"}
     found = evaluate(frame, models="a", metrics=[formula, "map", "ndcg@2", "mrr@3"]).metrics["value"]
@@ -233,6 +253,7 @@ def test_labels_below_0_are_no_gain_but_may_be_irrelevant(frame: pl.DataFrame) -
         ({"metrics": ["map(ties=document)"]}, ["map(ties=document) orders ties by document"]),
         ({"metrics": ["ndcg@0"]}, ["k must be all, or a whole number of at least 1, not 0"]),
         ({"metrics": ["ndcg@2(k=3)"]}, ["'k' is given twice"]),
+        ({"metrics": ["disparity(ndcg@2(k=3), by=q)"]}, ["'k' is given twice"]),
         ({"metrics": ["precision_at_k"]}, ["parameter 'k' is missing"]),
         ({"metrics": [{"name": "own", "mean": "score"}]}, ["own is made from rows"]),
         ({"gates": [{"metric": "ndcg@[1, 2]", "at_least": 1}]}, ["stands for 2 metrics, and one is needed"]),
