@@ -129,3 +129,24 @@ def test_numpy_that_is_told_to_raise_errors_changes_nothing():
         strict = plm.evaluate(frame, **options)
     assert strict.metrics.equals(plain.metrics)
     assert strict.drift.equals(plain.drift)
+
+
+def test_an_unknown_argument_is_told_with_the_nearest():
+    for argument, hint in {"model": "models", "uncertanty": "uncertainty", "lable": "label"}.items():
+        with pytest.raises(plm.ConfigError, match=rf"unknown argument '{argument}'\n.*did you mean '{hint}'"):
+            plm.evaluate(RARE, **{argument: "y"})
+        with pytest.raises(plm.ConfigError, match=f"did you mean '{hint}'"):
+            plm.state(RARE, **{argument: "y"})
+
+
+def test_a_message_in_words_of_python_holds_the_first_problems_and_their_number():
+    with pytest.raises(plm.ConfigError) as caught:
+        plm.evaluate(RARE, label="y", models="p", metrics=[f"unknown_{place}" for place in range(80)])
+    assert len(caught.value.problems) == 80
+    assert str(caught.value).endswith("\n... and 30 more")
+
+
+def test_results_are_equal_to_themselves_alone_and_are_keys():
+    first, second = (plm.evaluate(RARE, label="y", models="p", metrics=["roc_auc"]) for _ in range(2))
+    assert first != second
+    assert {first: 1, second: 2}[second] == 2
