@@ -23,6 +23,9 @@ GAP = 2
 WIDEST = 160
 _NUMBER = r"[-+<]?\d[\d,]*(\.\d+)?(e[-+]?\d+)?%?"
 _BARE = re.compile(rf"{_NUMBER}( to {_NUMBER})?")
+_PLAIN = frozenset({"", "value", "difference"})
+"""Titles of what a table is about: such a number needs none beside it."""
+
 HEADING = "bold"
 FAINT = "dim"
 
@@ -111,7 +114,7 @@ def table_or_stack(columns: Sequence[Column], rows: Sequence[Sequence[Text]], wi
 
 
 def _with_title(column: Column, cell: Text) -> Text:
-    bare = column.title and _BARE.fullmatch(cell.plain.strip())
+    bare = column.title not in _PLAIN and _BARE.fullmatch(cell.plain.strip())
     return Text(f"{column.title} ", FAINT).append_text(_strip(cell)) if bare else cell
 
 
