@@ -106,7 +106,9 @@ class Findings:
             alternatives = " or ".join(dict.fromkeys(words))
             message = f"{name} must be {alternatives}, not {message_text(inputs[place])}"
             hint = hints[place] or _quotes(words, inputs[place]) or _nearest(words, inputs[place])
-            hint = hint or (NAMED_ARRAYS if "a text" in words and hasattr(inputs[place], "__array__") else None)
+            hint = hint or (
+                NAMED_ARRAYS if "a text" in words and hasattr(inputs[place], "__array__") else None
+            )
             self.add(message, (*path, *place), hint)
 
 

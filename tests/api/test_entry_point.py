@@ -170,7 +170,10 @@ TASKS = {
 @pytest.mark.filterwarnings("ignore::plmetrics.PlmetricsWarning")
 def test_results_of_all_tasks_can_be_pickled_and_copied(task):
     rng = np.random.default_rng(3)
-    columns = {name: rng.integers(0, 2, 80) for name in ("y", "t")} | {"s": rng.random(80), "pa": rng.random(80)}
+    columns = {name: rng.integers(0, 2, 80) for name in ("y", "t")} | {
+        "s": rng.random(80),
+        "pa": rng.random(80),
+    }
     frame = pl.DataFrame(columns | {"c": rng.choice(["a", "b"], 80), "q": np.arange(80) // 5})
     frame = frame.with_columns(pb=1 - pl.col("pa"))
     result = plm.evaluate(frame, task=task, uncertainty={"replicates": 20}, **TASKS[task])

@@ -70,7 +70,10 @@ def test_nan_of_pandas_is_null_and_of_numpy_is_not() -> None:
         (pd.Series([1]), "Series holds values without names"),
         (pa.array([1]), "Int64Array holds values without names"),
         ({"y": [1, 0], "A": np.zeros((2, 2))}, r"column 'A' is an array of shape \(2, 2\)"),
-        ({"y": [1, 0], "A": np.zeros((2, 1))}, r"column 'A' is an array of .*\n.* a name: {'A': array\[:, 0\]}"),
+        (
+            {"y": [1, 0], "A": np.zeros((2, 1))},
+            r"column 'A' is an array of .*\n.* a name: {'A': array\[:, 0\]}",
+        ),
         ({"y": [1, 0], "A": 0.5}, "column 'A' is not an array or a list of values, but of type float"),
         (
             {"y": [1, 0], "A": np.array(0.5)},

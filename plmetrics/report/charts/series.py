@@ -190,7 +190,10 @@ def _names(keys: Sequence[Keys]) -> tuple[str, ...]:
     vary = [len({key[part] for key in keys}) > 1 for part in range(3)]
     among = [[str(key[part]) for key in keys] for part in range(3)]
     return _distinct(
-        [", ".join(_name(key[part], among[part]) for part in range(3) if vary[part] and key[part]) for key in keys]
+        [
+            ", ".join(_name(key[part], among[part]) for part in range(3) if vary[part] and key[part])
+            for key in keys
+        ]
     )
 
 

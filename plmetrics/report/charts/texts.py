@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
-from os.path import commonprefix
 
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _ILLEGAL = re.compile(
@@ -46,11 +45,17 @@ def short(text: str, most: int = 28, among: Iterable[str] = ()) -> str:
     alike = [other for other in map(clean, among) if other != text and _without_middle(other, most) == cut]
     if not alike:
         return cut
-    first, *_, last = sorted(len(commonprefix([text, other])) for other in [*alike, *alike])
+    places = [_first_difference(text, other) for other in alike]
+    first, last = min(places), max(places)
     place = first if last - first < most // 2 else last
     begin = max(min(place - most // 4, len(text) - most + 1), 0)
     end = begin + most - 2
     return f"…{text[begin:]}" if end >= len(text) - 1 else f"…{text[begin:end]}…"
+
+
+def _first_difference(text: str, other: str) -> int:
+    pairs = enumerate(zip(text, other, strict=False))
+    return next((place for place, (one, two) in pairs if one != two), min(len(text), len(other)))
 
 
 def _without_middle(text: str, most: int) -> str:

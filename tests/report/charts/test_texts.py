@@ -77,4 +77,6 @@ def test_names_that_differ_in_their_middle_are_cut_apart(head, tail, middles, mo
     cut = [short(name, most, names) for name in names]
     assert len(set(cut)) == len(names)
     assert all(len(text) <= most for text in cut)
-    assert all(text.strip("…") in name or text == short(name, most) for text, name in zip(cut, names, strict=True))
+    assert all(
+        text.strip("…") in name or text == short(name, most) for text, name in zip(cut, names, strict=True)
+    )

@@ -42,7 +42,8 @@ def draw(selection: Selection) -> Figure:
     vary = [len({key[place] for key in keys}) > 1 for place in range(2)]
     among = [name for key in keys for name in key]
     names = [
-        ", ".join(in_line(short(key[place], among=among)) for place in range(2) if vary[place]) for key in keys
+        ", ".join(in_line(short(key[place], among=among)) for place in range(2) if vary[place])
+        for key in keys
     ]
     charts = [
         _largest(part, MOST_CONFUSIONS, name) if many else _matrix(part, name)

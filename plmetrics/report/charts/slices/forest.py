@@ -182,9 +182,9 @@ def _finding(title: str, drawn: pl.DataFrame, tests: pl.DataFrame, better: str) 
     """Summary in words: the value of all rows, and the worse slices of a metric with a better side."""
     whole = drawn.filter(look="overall")
     words = [f"{title}."]
-    names = whole["model"]
+    every = whole["model"]
     words += [
-        f"All rows of {short(row['model'], among=names)}: {row['c1']}." for row in whole.iter_rows(named=True)
+        f"All rows of {short(row['model'], among=every)}: {row['c1']}." for row in whole.iter_rows(named=True)
     ]
     worse, slices = drawn.filter(look="worse"), drawn.filter(pl.col("look") != "overall")
     models = drawn["model"].n_unique()
@@ -192,7 +192,7 @@ def _finding(title: str, drawn: pl.DataFrame, tests: pl.DataFrame, better: str) 
     if better and not tests.is_empty():
         names = first_facts(
             [
-                f"{short(row['model'], among=names) + ', ' if several else ''}{short(row['slice'], 60)}: {row['c1']}"
+                f"{short(row['model'], among=every) + ', ' if several else ''}{short(row['slice'], 60)}: {row['c1']}"
                 for row in worse.iter_rows(named=True)
             ]
         )

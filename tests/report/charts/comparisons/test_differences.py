@@ -157,7 +157,12 @@ def test_the_description_has_the_digits_of_each_metric():
     truth = rng.normal(1e6, 1e5, 200)
     rows = {"y": truth, "a": truth + rng.normal(0, 1e5, 200), "b": truth + rng.normal(0, 2e5, 200)}
     result = plm.evaluate(
-        rows, task="regression", label="y", models=["a", "b"], metrics=["r2", "pearson", "mae"], compare="a",
+        rows,
+        task="regression",
+        label="y",
+        models=["a", "b"],
+        metrics=["r2", "pearson", "mae"],
+        compare="a",
         uncertainty={"replicates": 50},
     )
     alone = [result.plot.differences(metric).description for metric in ("r2", "pearson", "mae")]

@@ -275,7 +275,9 @@ def test_few_calls_are_grey(result, frame):
 def test_classes_without_a_value_each_are_named_without_a_metric():
     rng = np.random.default_rng(4)
     scores = rng.dirichlet([1, 1, 1], 120)
-    rows = {"y": rng.choice(list("abc"), 120)} | {f"p{label}": scores[:, place] for place, label in enumerate("abc")}
+    rows = {"y": rng.choice(list("abc"), 120)} | {
+        f"p{label}": scores[:, place] for place, label in enumerate("abc")
+    }
     models = {"m": {"proba": {label: f"p{label}" for label in "abc"}}}
     result = plm.evaluate(
         rows, task="multiclass", label="y", models=models, metrics=["roc_auc"], curves=["roc"]

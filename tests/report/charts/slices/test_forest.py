@@ -228,7 +228,9 @@ def test_without_a_metric_it_is_that_of_the_worst_slices():
 def test_panels_of_long_names_tell_their_models_apart():
     rng = np.random.default_rng(5)
     names = [f"gradient boosted trees of the {number} season, all features" for number in (1, 2)]
-    rows = {"y": rng.integers(0, 2, 90), "g": rng.choice(["a", "b"], 90)} | {name: rng.random(90) for name in names}
+    rows = {"y": rng.integers(0, 2, 90), "g": rng.choice(["a", "b"], 90)} | {
+        name: rng.random(90) for name in names
+    }
     figure = plm.evaluate(rows, label="y", models=names, metrics=["recall"], slices=["g"]).plot.forest()
     assert len({text for text in texts_of(marks_of(figure)) if "season" in text}) == 2
     assert figure.description.count("the 1 season") == figure.description.count("the 2 season") == 1
