@@ -101,6 +101,8 @@ def _plain(value: Any, argument: str) -> Any:
     """
     if isinstance(value, Mapping):
         return {key: _plain(item, argument) for key, item in value.items()}
+    if isinstance(value, np.floating):
+        return float(str(value))  # The digits that were meant: 0.9, not those of the nearest float32
     listed = argument in _VALUES
     if listed and type(value) in {list, tuple}:
         return type(value)(_plain(item, argument) for item in value)

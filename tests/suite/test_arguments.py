@@ -148,6 +148,7 @@ def test_problems_name_the_argument(arguments: dict[str, Any], path: tuple[Any, 
             {"gates": [{"metric": "accuracy", "at_least": 0.5}]},
         ),
         ({"uncertainty": {"replicates": np.int64(20)}}, {"uncertainty": {"replicates": 20}}),
+        ({"uncertainty": {"level": np.float32(0.9)}}, {"uncertainty": {"level": 0.9}}),
         ({"uncertainty": {}, "seed": np.int32(3)}, {"uncertainty": {"seed": 3}}),
     ],
 )
