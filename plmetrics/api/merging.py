@@ -195,7 +195,7 @@ def _all_states(states: Sequence[object]) -> Iterator[State | Path]:
         elif isinstance(item, (str, Path)):
             yield from state_files([Path(item)])
         else:
-            msg = f"a state is a plm.State, a file or a folder of such files, not {type(item).__name__}"
+            msg = f"a state is a plm.State, a file or a folder of such files, not a {type(item).__name__}"
             raise ConfigError(
                 Problem(
                     msg, hint="several are written one after another: plm.merge(a, b), plm.merge(*states)"
