@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from plmetrics.table.storage.places import Place
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Result(ResultTables):
     """Result of an evaluation: tidy tables and a verdict.
 

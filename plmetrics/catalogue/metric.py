@@ -15,6 +15,7 @@ from plmetrics.catalogue.needs import Family, Kind, Need, Parts, Points, Reads, 
 from plmetrics.catalogue.parameters import (
     PARAMETER_TYPES,
     ParameterError,
+    ParameterHolder,
     ThresholdRule,
     normalise,
     parameter_text,
@@ -52,7 +53,7 @@ class Facts:
 
 
 @dataclass(frozen=True)
-class Metric:
+class Metric(ParameterHolder):
     """A named estimator with parameters. Two metrics are the same when their canonical texts are.
 
     A subclass sets the class facts, declares its parameters as dataclass fields in the order of the catalogue page, and
@@ -180,8 +181,7 @@ class Metric:
 
     def lacks(self, parts: tuple[str, ...]) -> str | None:
         """Missing input in a model with these parts, as a noun; None if none."""
-        hard = self.task == "binary" and parts == ("prediction",)
-        return "a score" if hard and self.needs_score else None
+        return "a score" if self.task == "binary" and parts == ("prediction",) and self.needs_score else None
 
     def derivations(self, label: str) -> Mapping[str, Derivation]:  # noqa: ARG002
         """Columns over several raw rows, by their names in its row expressions; `label` is the label's column."""

@@ -7,6 +7,7 @@ import math
 import numbers
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.core.names import number_text
@@ -55,6 +56,17 @@ class ThresholdRule:
                 nothing positive; with `threshold`, and the totals `positives negatives weight n`.
         """
         raise NotImplementedError
+
+
+class ParameterHolder:
+    """Object of parameters: its content for pickle lacks cached properties, as the reader computes its own."""
+
+    def __getstate__(self) -> dict[str, object]:
+        return {
+            name: value
+            for name, value in vars(self).items()
+            if not isinstance(getattr(type(self), name, None), cached_property)
+        }
 
 
 PARAMETER_TYPES: dict[str, type] = {

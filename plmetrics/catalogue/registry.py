@@ -83,7 +83,7 @@ def register_for(tasks: Iterable[str], metric: type[Metric], **facts: Any) -> No
 
 def _pickle_content(metric: Metric) -> tuple[Any, ...]:
     """Content for pickle: the classes of several tasks share one name in their module."""
-    return _blank, (metric.task, metric.name), metric.__dict__
+    return _blank, (metric.task, metric.name), metric.__getstate__()
 
 
 def _blank(task: str, name: str) -> Metric:

@@ -66,6 +66,11 @@ def further_problems(problems: Sequence[Problem]) -> list[str]:
     return [f"... and {further:,} more"] if further > 0 else []
 
 
+def message_of(problems: Sequence[Problem]) -> str:
+    """Message of an error: the texts of its first problems, one below the other, and the number of the others."""
+    return "\n".join([*map(str, problems[:SHOWN_PROBLEMS]), *further_problems(problems)])
+
+
 class PlmetricsError(Exception):
     """Root of all errors raised by plmetrics on purpose.
 
@@ -80,9 +85,7 @@ class PlmetricsError(Exception):
         if isinstance(problems, str):
             problems = Problem(problems)
         self.problems: tuple[Problem, ...] = (problems,) if isinstance(problems, Problem) else tuple(problems)
-        super().__init__(
-            "\n".join([*map(str, self.problems[:SHOWN_PROBLEMS]), *further_problems(self.problems)])
-        )
+        super().__init__(message_of(self.problems))
 
     def _render_traceback_(self) -> list[str]:
         """Lines for IPython: the remedy, without our own frames; of a bug everything."""

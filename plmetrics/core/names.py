@@ -46,13 +46,16 @@ def is_word_in(name: str, text: str) -> bool:
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:
-    """Nearest known name, or None.
+    """Nearest known name in any case of letters, or None.
 
     >>> nearest("roc_acu", ["roc_auc", "recall"])
     'roc_auc'
+    >>> nearest("sex=male", ["sex=Female", "sex=Male"])
+    'sex=Male'
     """
-    matches = difflib.get_close_matches(str(name).lower(), sorted(names), n=1, cutoff=0.6)
-    return matches[0] if matches else None
+    folded = {other.lower(): other for other in sorted(names)}
+    matches = difflib.get_close_matches(str(name).lower(), folded, n=1, cutoff=0.6)
+    return folded[matches[0]] if matches else None
 
 
 def name_list(names: Sequence[str], limit: int = 10) -> str:

@@ -188,7 +188,7 @@ def first_rows(metrics: pl.DataFrame, *further: str) -> pl.DataFrame:
     return metrics.filter(identity.rle_id().is_first_distinct())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ResultTables:
     """The tables of a result, all of them, with all their columns, also without rows.
 

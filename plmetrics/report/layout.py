@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,11 @@ if TYPE_CHECKING:
 INDENT = 2
 GAP = 2
 WIDEST = 160
+_NUMBER = r"[-+<]?\d[\d,]*(\.\d+)?(e[-+]?\d+)?%?"
+_BARE = re.compile(rf"{_NUMBER}( to {_NUMBER})?")
+_PLAIN = frozenset({"", "value", "difference"})
+"""Titles of what a table is about: such a number needs none beside it."""
+
 HEADING = "bold"
 FAINT = "dim"
 
@@ -97,14 +103,19 @@ def fitting(
 
 
 def table_or_stack(columns: Sequence[Column], rows: Sequence[Sequence[Text]], width: int) -> list[Text]:
-    """The table, or each label with the other cells of its rows below it."""
+    """The table, or each label with the other cells of its rows below it, bare numbers behind their column's title."""
     lines = table(columns, rows, width)
     if lines is not None:
         return lines
     lines = []
     for label, *cells in _labelled_once(rows):
-        lines += stack(label, cells, width)
+        lines += stack(label, map(_with_title, columns[1:], cells), width)
     return lines
+
+
+def _with_title(column: Column, cell: Text) -> Text:
+    bare = column.title not in _PLAIN and _BARE.fullmatch(cell.plain.strip())
+    return Text(f"{column.title} ", FAINT).append_text(_strip(cell)) if bare else cell
 
 
 def table_in_parts(columns: Sequence[Column], rows: Sequence[Sequence[Text]], width: int) -> list[Text]:

@@ -28,6 +28,9 @@ _SUITE = tuple(key for key in SUITE_KEYS if key not in _SECTIONS)
 _VALUES = ("positive", "classes", "metrics", "slices", "gates", "curves", "min_rows", "max_slices", "seed")
 """Arguments of values, not of columns or tables."""
 
+_NAMES = ("metrics", "slices", "gates", "curves")
+"""Those that name columns or metrics."""
+
 _HEADING = re.compile(r"(\w+: |)(.*)", re.DOTALL)
 _KNOWN = (*_ROLES, *_DATA, *_SUITE, *FEATURES, "compare", "uncertainty", "seed")
 
@@ -45,11 +48,7 @@ def suite_from_arguments(data: object = None, **arguments: Unpack[Arguments]) ->
         raise ConfigError(
             [Problem(f"unknown argument '{key}'", (), did_you_mean(key, _KNOWN)) for key in unknown]
         )
-    entries: dict[str, object] = {
-        key: _plain(value) if key in _VALUES else value
-        for key, value in arguments.items()
-        if value is not None
-    }
+    entries = {key: _plain(value, key) for key, value in arguments.items() if value is not None}
     raw: dict[str, object] = {
         "columns": _select(entries, _ROLES),
         "data": _select(entries, _DATA),
@@ -65,8 +64,11 @@ def suite_from_arguments(data: object = None, **arguments: Unpack[Arguments]) ->
 
         raw["compare"] = with_result(entries["compare"])
     uncertainty = {} if entries.get("uncertainty") is True else entries.get("uncertainty")
+    seed = entries.get("seed", 0)
+    if uncertainty is None and type(seed) is not int:
+        uncertainty = {}  # So that the seed is refused, among all problems
     if isinstance(uncertainty, Mapping):
-        uncertainty = {"seed": arguments.get("seed", 0), **uncertainty}
+        uncertainty = {"seed": seed, **uncertainty}
     return suite_from_mapping(raw | {"uncertainty": uncertainty})
 
 
@@ -92,14 +94,22 @@ def python_warnings(texts: Sequence[str]) -> tuple[str, ...]:
     return tuple(f"{part[1]}{python_text(part[2])}" for part in parts if part)
 
 
-def _plain(value: Any) -> Any:
-    """Values of NumPy, pandas and Polars, such as the classes of an estimator, as those of Python."""
+def _plain(value: Any, argument: str) -> Any:
+    """Values of NumPy, pandas and Polars, such as the classes of an estimator, as those of Python.
+
+    Tables stay as they are; so does a Series where names are due: its values are hardly what was meant.
+    """
     if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return type(value)(map(_plain, value)) if type(value) in {list, tuple} else value
-    array = np.asarray(value) if hasattr(value, "__array__") else None
-    return value if array is None or array.dtype.kind not in "biufUO" else array.tolist()
+        return {key: _plain(item, argument) for key, item in value.items()}
+    if isinstance(value, np.floating):
+        return float(str(value))  # The digits that were meant: 0.9, not those of the nearest float32
+    listed = argument in _VALUES
+    if listed and type(value) in {list, tuple}:
+        return type(value)(_plain(item, argument) for item in value)
+    named = argument in _NAMES and type(value).__name__ == "Series"
+    arrays = hasattr(value, "__array__") and listed and not named
+    array = np.asarray(value) if arrays or isinstance(value, np.generic) else None
+    return value if array is None or array.ndim > 1 or array.dtype.kind not in "biufUO" else array.tolist()
 
 
 def _select(arguments: Mapping[str, object], names: tuple[str, ...]) -> dict[str, object]:

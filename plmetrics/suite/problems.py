@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 AnyModel = TypeVar("AnyModel", bound=BaseModel)
 
+NAMED_ARRAYS = "give the array a name in the table, a dict of arrays, and write that name here"
+"""Hint where an array stands in place of a column's name."""
+
 
 class Findings:
     """Problems found so far."""
@@ -92,7 +95,8 @@ class Findings:
                     did_you_mean(key, _kind_at(kind, place[:-1]).model_fields),
                 )
             elif error["type"] == "missing":
-                self.add(f"'{key}' is missing", (*path, *place))
+                hint = "name its column: columns: {label: y}" if key == "label" else None
+                self.add(f"'{key}' is missing", (*path, *place), hint)
             else:
                 expected.setdefault(place, []).append(_expectation(error))
                 inputs[place] = error["input"]
@@ -102,6 +106,9 @@ class Findings:
             alternatives = " or ".join(dict.fromkeys(words))
             message = f"{name} must be {alternatives}, not {message_text(inputs[place])}"
             hint = hints[place] or _quotes(words, inputs[place]) or _nearest(words, inputs[place])
+            hint = hint or (
+                NAMED_ARRAYS if "a text" in words and hasattr(inputs[place], "__array__") else None
+            )
             self.add(message, (*path, *place), hint)
 
 
@@ -237,6 +244,9 @@ def message_text(value: Any) -> str:
     """A value as it stands in a message, cut where it is long."""
     if value is None or isinstance(value, bool):
         return "nothing" if value is None else str(value).lower()
+    if hasattr(value, "__array__") or hasattr(value, "collect_schema"):
+        kind = type(value).__name__
+        return "an array" if kind == "ndarray" else f"a {kind}"
     text = repr(list(value) if isinstance(value, tuple) else value)
     return text if len(text) <= 60 else f"{text[:57]}..."
 

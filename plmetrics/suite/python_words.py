@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
-from plmetrics.core.errors import PlmetricsError, Problem
+from plmetrics.core.errors import PlmetricsError, Problem, message_of
 from plmetrics.suite import keywords, python_types, section_keywords
 from plmetrics.suite.yaml.document import parse, scalar
 
@@ -25,12 +25,14 @@ _FLOW = re.compile(r"(?:\b(\w+): )?(?=[{\[])")
 _SCALAR = r"""\b({}): ("[^"]*"|'[^']*'|\.\.\.|[\w.-]*\w)"""
 _PLACEHOLDER = re.compile(r"[A-Z_]+|\.\.\.")
 _CLOSING = {"{": "}", "[": "]"}
+_PYTHON = re.compile(r"""\{["']""")
+"""Beginning of a mapping with names of variables, as calls of Python have it."""
 
 
 def in_python_words(error: PlmetricsError) -> None:
     """Translate the problems of an error in place."""
     error.problems = tuple(map(_problem, error.problems))
-    error.args = ("\n".join(map(str, error.problems)),)
+    error.args = (message_of(error.problems),)
 
 
 def python_text(text: str, path: SuitePath = ()) -> str:
@@ -49,7 +51,7 @@ def python_text(text: str, path: SuitePath = ()) -> str:
 def _problem(problem: Problem) -> Problem:
     path = problem.path
     hint = problem.hint and python_text(problem.hint, path)
-    flat = path[1:] if path[:1] in {(name,) for name in _FLAT} and len(path) > 1 else path
+    flat = path[1:] if path[:1] == ("columns",) or (path[:1] == ("data",) and len(path) > 1) else path
     flat = ("data",) if path == ("data", "path") else flat
     return replace(problem, message=python_text(problem.message, path), hint=hint, path=flat)
 
@@ -90,8 +92,11 @@ def _value(text: str, *, keyed: bool) -> object:
     """Value of a mapping or list in YAML; None for other text, or for Python without a key before it."""
     try:
         value: object = ast.literal_eval(text)
-    except (SyntaxError, ValueError):
+    except SyntaxError:
         pass
+    except ValueError:
+        if _PYTHON.match(text):
+            return None
     else:
         return value if keyed else None
     try:

@@ -44,6 +44,8 @@ def as_frame(data: object) -> pl.DataFrame | pl.LazyFrame | None:
         return as_frame(data.to_native())
     if isinstance(data, Mapping):
         return _from_columns(data) if data and set(data) != {"trec"} else None
+    if isinstance(data, np.ndarray) and data.dtype.names:
+        return _from_columns({name: data[name] for name in data.dtype.names})
     return _from_library(data, kinds)
 
 
@@ -107,7 +109,7 @@ def _from_columns(columns: Mapping[Any, Any]) -> pl.DataFrame:
             raise ConfigError(Problem(msg, ("data",), _AS_TABLE))
         single = isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Sized)
         if single or getattr(values, "ndim", 1) == 0:
-            msg = f"column '{name}' is not an array or a list of values, but a {kind_name(values)}"
+            msg = f"column '{name}' is not an array or a list of values, but of type {kind_name(values)}"
             raise ConfigError(Problem(msg, ("data",), _AS_TABLE))
     lengths = {name: len(values) for name, values in columns.items()}
     if len(set(lengths.values())) > 1:
@@ -125,6 +127,8 @@ def _column(name: str, values: Any) -> pl.Series:
         if array.ndim != 1:
             msg = f"column '{name}' is an array of shape {array.shape}, not one value a row"
             hint = "give each column of it a name: {'A_0': scores[:, 0], 'A_1': scores[:, 1]}"
+            if array.shape[1:] == (1,):
+                hint = f"give its column a name: {{'{name}': array[:, 0]}}"
             raise ConfigError(Problem(msg, ("data",), hint))
         if isinstance(array, np.ma.MaskedArray) and array.dtype != object:
             whole = _column(name, array.data)

@@ -1,6 +1,8 @@
 """What is no error but probably not meant is issued as Python's warnings, and stands in the result."""
 
+import copy
 import json
+import pickle
 import warnings
 
 import numpy as np
@@ -129,3 +131,53 @@ def test_numpy_that_is_told_to_raise_errors_changes_nothing():
         strict = plm.evaluate(frame, **options)
     assert strict.metrics.equals(plain.metrics)
     assert strict.drift.equals(plain.drift)
+
+
+def test_an_unknown_argument_is_told_with_the_nearest():
+    for argument, hint in {"model": "models", "uncertanty": "uncertainty", "lable": "label"}.items():
+        with pytest.raises(plm.ConfigError, match=rf"unknown argument '{argument}'\n.*did you mean '{hint}'"):
+            plm.evaluate(RARE, **{argument: "y"})
+        with pytest.raises(plm.ConfigError, match=f"did you mean '{hint}'"):
+            plm.state(RARE, **{argument: "y"})
+
+
+def test_a_message_in_words_of_python_holds_the_first_problems_and_their_number():
+    with pytest.raises(plm.ConfigError) as caught:
+        plm.evaluate(RARE, label="y", models="p", metrics=[f"unknown_{place}" for place in range(80)])
+    assert len(caught.value.problems) == 80
+    assert str(caught.value).endswith("\n... and 30 more")
+
+
+def test_results_are_equal_to_themselves_alone_and_are_keys():
+    first, second = (plm.evaluate(RARE, label="y", models="p", metrics=["roc_auc"]) for _ in range(2))
+    assert first != second
+    assert {first: 1, second: 2}[second] == 2
+
+
+TASKS = {
+    "binary": {"label": "y", "models": "s"},
+    "multiclass": {"label": "c", "models": {"m": {"proba": {"a": "pa", "b": "pb"}}}},
+    "multilabel": {"label": {"a": "y", "b": "t"}, "models": {"m": {"proba": {"a": "pa", "b": "pb"}}}},
+    "regression": {"label": "s", "models": "pa"},
+    "quantile": {"label": "s", "models": {"m": {"quantiles": {0.1: "pa", 0.9: "pb"}}}},
+    "ranking": {"label": "y", "models": "s", "query": "q"},
+    "uplift": {"label": "y", "models": "s", "treatment": "t"},
+    "experiment": {"experiment": {"arm": "c", "control": "a", "outcomes": ["y", "s"]}},
+}
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.filterwarnings("ignore::plmetrics.PlmetricsWarning")
+def test_results_of_all_tasks_can_be_pickled_and_copied(task):
+    rng = np.random.default_rng(3)
+    columns = {name: rng.integers(0, 2, 80) for name in ("y", "t")} | {
+        "s": rng.random(80),
+        "pa": rng.random(80),
+    }
+    frame = pl.DataFrame(columns | {"c": rng.choice(["a", "b"], 80), "q": np.arange(80) // 5})
+    frame = frame.with_columns(pb=1 - pl.col("pa"))
+    result = plm.evaluate(frame, task=task, uncertainty={"replicates": 20}, **TASKS[task])
+    for other in (pickle.loads(pickle.dumps(result)), copy.deepcopy(result)):
+        assert other.suite == result.suite
+        assert other.metrics.equals(result.metrics)
+        assert repr(other) == repr(result)

@@ -143,3 +143,15 @@ def test_a_process_prints_one_object(folder: Path, schema: Any) -> None:
 def test_other_formats_print_nothing_where_they_fail(invoke: Any, folder: Path) -> None:
     assert invoke("run", "wrong.yaml", "--format", "csv").out == ""
     assert invoke("run", "wrong.yaml", "--unknown").out == ""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_a_full_disk_behind_a_stream_is_told_on_the_other_one(folder: Path) -> None:
+    command = [sys.executable, "-m", "plmetrics", "run", "suite.yaml", *JSON]
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        no_result = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        no_words = subprocess.run(command, stdout=subprocess.PIPE, stderr=full, text=True, check=False)
+    assert (no_result.returncode, no_words.returncode) == (6, 0)
+    assert "no space left on device" in no_result.stderr
+    assert "Traceback" not in no_result.stderr
+    assert json.loads(no_words.stdout)["verdict"] == "pass"

@@ -69,9 +69,9 @@ def test_optional_columns_go_first_then_the_table() -> None:
         "  recall_at_precision(pr",
         "  ecision=0.9)",
         "    0.931 [0.925, 0.937]",
-        "    1,234",
+        "    rows 1,234",
         "  ks",
-        "    0.7  12",
+        "    0.7  rows 12",
     ]
 
 
@@ -123,3 +123,12 @@ def test_what_does_not_fit_beside_stands_below_its_own_title(width: int) -> None
         for start, name in starts:
             values[line[2], name] = line[start:].split()[0]
     assert values == {(label, name): f"{label}{name[-1]}" for label in "ab" for name in names}
+
+
+def test_bare_numbers_below_their_label_have_the_title_of_their_column() -> None:
+    columns = [Column("metric"), Column("model"), Column("sd", "right"), Column("range", "right")]
+    columns += [Column("rows", "right"), Column("", "right"), Column("value")]
+    cells = ["accuracy", "a", "0.02343", "0.67 to 0.75", "1,620 (91.6%)", "12", "0.7"]
+    lines = plain(table_or_stack(columns, [[Text(cell) for cell in cells]], 30))
+    words = "accuracy a sd 0.02343 range 0.67 to 0.75 1,620 (91.6%) 12 0.7"
+    assert " ".join(" ".join(lines).split()) == words

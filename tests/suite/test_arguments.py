@@ -147,6 +147,9 @@ def test_problems_name_the_argument(arguments: dict[str, Any], path: tuple[Any, 
             {"gates": [{"metric": "accuracy", "at_least": np.float32(0.5)}]},
             {"gates": [{"metric": "accuracy", "at_least": 0.5}]},
         ),
+        ({"uncertainty": {"replicates": np.int64(20)}}, {"uncertainty": {"replicates": 20}}),
+        ({"uncertainty": {"level": np.float32(0.9)}}, {"uncertainty": {"level": 0.9}}),
+        ({"uncertainty": {}, "seed": np.int32(3)}, {"uncertainty": {"seed": 3}}),
     ],
 )
 def test_values_of_arrays_are_plain_ones(arguments: dict[str, Any], plain: dict[str, Any]) -> None:
@@ -253,3 +256,19 @@ def test_a_key_that_is_no_text_is_an_unknown_one() -> None:
         suite_from_arguments(
             "table.parquet", task="multiclass", label="y", models=models, metrics=["accuracy"]
         )
+
+
+@pytest.mark.parametrize("kind", [pl.Series, pd.Series, pl.DataFrame, pd.DataFrame])
+@pytest.mark.parametrize("argument", ["label", "weight", "where", "models", "slices", "metrics", "curves"])
+def test_a_table_or_column_in_place_of_names_is_one_problem_in_one_line(argument: str, kind: Any) -> None:
+    value = kind({"x": range(200)}) if "Frame" in kind.__name__ else kind(range(200))
+    (problem,) = problems(**{"label": "y", "models": "p", argument: value})
+    assert problem.path == (argument,)
+    assert problem.message.endswith(f", not a {kind.__name__}")
+
+
+@pytest.mark.parametrize("seed", ["7", 1.5, True])
+def test_a_seed_is_checked_also_without_intervals(seed: Any) -> None:
+    for options in ({}, {"uncertainty": True}):
+        (problem,) = problems(seed=seed, **options)
+        assert problem.message.startswith("seed must be a whole number")

@@ -21,7 +21,7 @@ DOORS: list[tuple[dict[str, Any], str, str]] = [
     (
         {"task": "ranking", "label": "y", "where": "y >= 0"},
         "columns: task 'ranking' needs columns.query\n    name its column: columns: {query: ...}",
-        "columns: task 'ranking' needs query\n    name its column: query=...",
+        "task 'ranking' needs query\n    name its column: query=...",
     ),
     (
         {"models": {"m": {"mean": "p"}}, "task": "quantile"},

@@ -32,6 +32,7 @@ FORMS = {
     "series": {"y": [1, 0, 1, 0], "A": pd.Series(SCORES, index=[7, 7, 7, 7]), "g": ROWS["g"]},
     "objects": {"y": (1, 0, 1, 0), "A": pa.array(SCORES), "g": np.array(TEXTS, dtype=object)},
     "buffers": {"y": pd.Series([1, 0, 1, 0]), "A": array.array("d", SCORES), "g": pd.Series(TEXTS)},
+    "records": np.rec.fromarrays([[1, 0, 1, 0], SCORES, np.array(TEXTS, dtype=object)], names="y,A,g"),
     "stream": Stream(),
     "batches": pa.RecordBatchReader.from_batches(ROWS.to_arrow().schema, ROWS.to_arrow().to_batches()),
     "narwhals": nw.from_native(ROWS),
@@ -69,12 +70,16 @@ def test_nan_of_pandas_is_null_and_of_numpy_is_not() -> None:
         (pd.Series([1]), "Series holds values without names"),
         (pa.array([1]), "Int64Array holds values without names"),
         ({"y": [1, 0], "A": np.zeros((2, 2))}, r"column 'A' is an array of shape \(2, 2\)"),
-        ({"y": [1, 0], "A": 0.5}, "column 'A' is not an array or a list of values, but a float"),
+        (
+            {"y": [1, 0], "A": np.zeros((2, 1))},
+            r"column 'A' is an array of .*\n.* a name: {'A': array\[:, 0\]}",
+        ),
+        ({"y": [1, 0], "A": 0.5}, "column 'A' is not an array or a list of values, but of type float"),
         (
             {"y": [1, 0], "A": np.array(0.5)},
-            "column 'A' is not an array or a list of values, but a numpy.ndarray",
+            "column 'A' is not an array or a list of values, but of type numpy.ndarray",
         ),
-        ({"y": [1, 0], "A": "scores"}, "column 'A' is not an array or a list of values, but a str"),
+        ({"y": [1, 0], "A": "scores"}, "column 'A' is not an array or a list of values, but of type str"),
         ({0: [1, 0]}, "names of columns are texts, not 0"),
     ],
 )

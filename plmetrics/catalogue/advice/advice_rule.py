@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from math import sqrt
@@ -205,7 +206,7 @@ class AdviceRule:
 
     def explanation(self, facts: TableFacts) -> str:
         """The reason, with the figures."""
-        return self.reason.format(**facts.texts())
+        return re.sub(r"(?<![\d.,])1 (row|value)s\b", r"1 \1", self.reason.format(**facts.texts()))
 
     def caution(self, facts: TableFacts) -> str:
         """The reason, and the companions to read beside a metric."""

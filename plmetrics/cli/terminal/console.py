@@ -41,8 +41,8 @@ def write_result(text: str) -> None:
 
 
 def say(text: str) -> None:
-    """Write a line to stderr."""
-    with suppress(BrokenPipeError):
+    """Write a line to stderr; a closed pipe or a full disk behind it costs no result."""
+    with suppress(OSError):
         encoding = sys.stderr.encoding or "utf-8"
         sys.stderr.write(f"{text}\n".encode(encoding, "backslashreplace").decode(encoding))
         sys.stderr.flush()

@@ -7,7 +7,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
@@ -89,7 +89,8 @@ def guard(*, debug: bool = False, json: bool = False, exits: ExitPolicy | None =
             for warning in failure.warnings:
                 say(f"warning: {warning}")
             if json:
-                write_result(failure_json(failure))
+                with suppress(OSError):  # A full disk behind stdout: stderr has said so
+                    write_result(failure_json(failure))
             raise typer.Exit(failure.exit_code) from None
 
 

@@ -75,7 +75,8 @@ class ColumnFacts:
     @property
     def words(self) -> str:
         """The column in a few words."""
-        return f"{self.distinct:,} {self.kind}, {self.span}"
+        kind = self.kind.removesuffix("s") if self.distinct == 1 else self.kind
+        return f"{self.distinct:,} {kind}, {self.span}"
 
 
 def column_facts(rows: pl.LazyFrame, columns: Iterable[str], *, exact: bool) -> dict[str, ColumnFacts]:

@@ -13,7 +13,7 @@ from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.report.charts.rendering import RENDERER
 from plmetrics.report.charts.svg import add_description
 from plmetrics.report.charts.theme import DARK, LIGHT, Theme, configuration
-from plmetrics.runs.files import environment_faults, write_atomic
+from plmetrics.runs.files import environment_faults, path_argument, write_atomic
 
 if TYPE_CHECKING:
     import polars as pl
@@ -83,10 +83,10 @@ class Figure:
         """Write an .svg, .png, .html or .json (Vega-Lite) file.
 
         Raises:
-            ConfigError: the path ends otherwise.
+            ConfigError: the path ends otherwise, or is none.
             EnvironmentFault: the extra `report` is absent, or the chart or the file was refused.
         """
-        path = Path(path)
+        path = Path(path_argument(path, "path"))
         match path.suffix.lower():
             case ".svg":
                 content = self.svg(theme).encode()

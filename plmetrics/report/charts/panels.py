@@ -141,8 +141,9 @@ def _groups(series: Series, *, alone: bool) -> list[tuple[str, list[int]]]:
     crowded = any(len(numbers) > MOST_SERIES for numbers in groups.values())
     if alone or len(vary) == 1 or crowded:
         return [(name, [number]) for number, name in enumerate(series.names)]
+    names = [str(part) for group in groups for part in group]
     return [
-        (", ".join(in_line(short(str(part))) for part in group if part), numbers)
+        (", ".join(in_line(short(str(part), among=names)) for part in group if part), numbers)
         for group, numbers in groups.items()
     ]
 
@@ -153,8 +154,10 @@ def _part(series: Series, numbers: list[int]) -> Series:
         return _without_labels(series.part(numbers, lambda _: ""))
     vary = [part for part in range(3) if len({series.keys[number][part] for number in numbers}) > 1]
 
+    names = [str(series.keys[number][part]) for number in numbers for part in vary]
+
     def naming(key: Keys) -> str:
-        return ", ".join(in_line(short(str(key[part]), 20)) for part in vary if key[part])
+        return ", ".join(in_line(short(str(key[part]), 20, names)) for part in vary if key[part])
 
     return series.part(numbers, naming)
 

@@ -10,6 +10,7 @@ import polars as pl
 
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.core.names import did_you_mean
+from plmetrics.report.leaderboard import primary_metric
 
 if TYPE_CHECKING:
     from plmetrics.report.summary import Summary
@@ -60,13 +61,14 @@ class Selection:
         return table.filter(pl.col("model").is_in([*models, ""]))
 
     def metric_rows(self, table: pl.DataFrame, *metrics: str) -> pl.DataFrame:
-        """Rows of a table of the requested metric, or else of the first available one of these."""
+        """Rows of a table of the requested metric, or else of the first of these, of the primary one, or of any."""
         there = table["metric"].unique(maintain_order=True).to_list()
         if self.metric is not None:
             metric = next((text for text in there if text.split("(")[0] == self.metric), self.metric)
             check_names("metric", [metric], table["metric"])
             return table.filter(metric=metric)
-        first = next((metric for metric in metrics if metric in there), there[0] if there else None)
+        usual = [*metrics, primary_metric(self.summary)]
+        first = next((metric for metric in usual if metric in there), there[0] if there else None)
         return table.filter(metric=first)
 
     def curve(self, name: str) -> pl.DataFrame:

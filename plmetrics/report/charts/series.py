@@ -149,7 +149,11 @@ def by_model(points: pl.DataFrame) -> tuple[dict[tuple[str, str], pl.DataFrame],
 
 def model_names(keys: Iterable[tuple[str, str]]) -> list[str]:
     """Names of models, with their slices where these are not all rows."""
-    return [short(model) if text == "all" else f"{short(model)}, {short(text)}" for model, text in keys]
+    models, texts = zip(*keys, strict=True) if (keys := list(keys)) else ((), ())
+    return [
+        short(model, among=models) + ("" if text == "all" else f", {short(text, among=texts)}")
+        for model, text in keys
+    ]
 
 
 def every_point(series: Series, points: pl.DataFrame) -> pl.DataFrame:
@@ -184,8 +188,12 @@ def _thin_points(points: pl.DataFrame, most: int, *, by_threshold: bool) -> pl.D
 def _names(keys: Sequence[Keys]) -> tuple[str, ...]:
     """Distinguishing names of series, numbered where cut texts are the same."""
     vary = [len({key[part] for key in keys}) > 1 for part in range(3)]
+    among = [[str(key[part]) for key in keys] for part in range(3)]
     return _distinct(
-        [", ".join(_name(key[part]) for part in range(3) if vary[part] and key[part]) for key in keys]
+        [
+            ", ".join(_name(key[part], among[part]) for part in range(3) if vary[part] and key[part])
+            for key in keys
+        ]
     )
 
 
@@ -198,8 +206,8 @@ def _distinct(texts: Sequence[str]) -> tuple[str, ...]:
     return tuple(text.strip() for text in number_duplicates([text.strip() for text in texts]))
 
 
-def _name(text: object) -> str:
-    return in_line(short(str(text)))
+def _name(text: object, among: Iterable[str] = ()) -> str:
+    return in_line(short(str(text), among=among))
 
 
 def _common(keys: Sequence[Keys]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _ILLEGAL = re.compile(
@@ -28,17 +28,39 @@ def clean(text: str) -> str:
     return _BLANKS.sub(" ", _ILLEGAL.sub(REPLACEMENT, text))
 
 
-def short(text: str, most: int = 28) -> str:
+def short(text: str, most: int = 28, among: Iterable[str] = ()) -> str:
     """Clean text, cut in the middle if it is too long, so that names with one beginning stay apart.
+
+    Where another one `among` is the same when it is cut, the part is left in which the two differ.
 
     >>> short("a very long name of a product", 13)
     'a very…roduct'
+    >>> short("a very long name of a product", 13, ["a very long name of a product", "a very long case of a product"])
+    '…ng name of …'
     """
     text = clean(text)
-    if len(text) > most:
-        tail = (most - 1) // 2
-        text = f"{text[: most - 1 - tail]}…{text[-tail:]}"
-    return text
+    if len(text) <= most:
+        return text
+    cut = _without_middle(text, most)
+    alike = [other for other in map(clean, among) if other != text and _without_middle(other, most) == cut]
+    if not alike:
+        return cut
+    places = [_first_difference(text, other) for other in alike]
+    first, last = min(places), max(places)
+    place = first if last - first < most // 2 else last
+    begin = max(min(place - most // 4, len(text) - most + 1), 0)
+    end = begin + most - 2
+    return f"…{text[begin:]}" if end >= len(text) - 1 else f"…{text[begin:end]}…"
+
+
+def _first_difference(text: str, other: str) -> int:
+    pairs = enumerate(zip(text, other, strict=False))
+    return next((place for place, (one, two) in pairs if one != two), min(len(text), len(other)))
+
+
+def _without_middle(text: str, most: int) -> str:
+    tail = (most - 1) // 2
+    return text if len(text) <= most else f"{text[: most - 1 - tail]}…{text[-tail:]}"
 
 
 def in_line(text: str) -> str:

@@ -114,9 +114,10 @@ def findings(
 
 
 def finding(title: str, metric: str, series: Series, selection: Selection) -> str:
-    """Description of a curve: the metric's value of each series."""
+    """Description of a curve: the metric's value of each series, or their names where none has one."""
     values = [" ".join(label.split()) for label in series.labels if label]
     has_metric = selection.summary.metrics.filter(pl.col("metric") == metric).height > 0
+    has_metric &= len(series.names) < 2 or series.labels != series.names
     if not values:
         return f"{title}. {series.frame.height} points."
     return f"{title}. {metric if has_metric else 'Series'}: {'; '.join(values)}."

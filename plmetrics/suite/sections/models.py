@@ -7,15 +7,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from plmetrics.core.names import SuitePath, plain_text
-from plmetrics.suite.problems import Findings, check_expression, is_label, message_text
+from plmetrics.suite.problems import NAMED_ARRAYS, Findings, check_expression, is_label, message_text
 from plmetrics.suite.sections.basics import ModelColumns
 from plmetrics.suite.sections.section import is_name_list
 from plmetrics.suite.tasks import CLASS_TASKS, PREDICTION_KINDS, PREDICTS
 
 _NAMED = str.maketrans({"/": "÷", "\\": " ", "|": "¦", **dict.fromkeys(map(chr, range(32)), " ")})
 """Replacement of characters that names may not have, in a column named after its expression."""
-
-_ARRAYS = "give the array a name in the table, a dict of arrays, and write that name here"
 
 
 def read_models(raw: Mapping[str, Any], task: str, findings: Findings) -> dict[str, ModelColumns] | None:
@@ -50,7 +48,7 @@ def read_models(raw: Mapping[str, Any], task: str, findings: Findings) -> dict[s
         fields = {_only_column(task): spec} if isinstance(spec, str) else spec
         if not isinstance(fields, Mapping):
             msg = f"a model is a column or a mapping such as {{score: p}}, not {message_text(spec)}"
-            findings.add(msg, path, _ARRAYS if hasattr(spec, "__array__") else None)
+            findings.add(msg, path, NAMED_ARRAYS if hasattr(spec, "__array__") else None)
             continue
         fields = _with_plain_keys(fields, task, path, findings)
         if not _levels_are_shares(fields.get("quantiles"), path, findings):
@@ -224,7 +222,7 @@ def _is_list_of_columns(value: Sequence[Any], findings: Findings) -> bool:
             hint = "write models: {name: score column}, without a list"
             findings.add(f"a list of models has columns, not {message_text(name)}", path, hint)
         elif hasattr(name, "__array__"):
-            findings.add("a list of models has columns, not arrays", path, _ARRAYS)
+            findings.add("a list of models has columns, not arrays", path, NAMED_ARRAYS)
         elif name in value[:place]:
             findings.add(f"{message_text(name)} stands in models twice", path, "leave one of them out")
     return len(findings.problems) == before

@@ -64,3 +64,19 @@ def test_lines_are_no_wider_than_they_may_be(text, most):
     lines = wrap_words(text, most)
     assert " ".join(lines) == text
     assert all(width(line, 11.5) <= most or " " not in line for line in lines)
+
+
+@given(
+    st.text("ab ", min_size=20, max_size=60),
+    st.text("ab ", min_size=20, max_size=60),
+    st.lists(st.text("xyz", min_size=1, max_size=3), min_size=2, max_size=6, unique=True),
+    st.integers(12, 40),
+)
+def test_names_that_differ_in_their_middle_are_cut_apart(head, tail, middles, most):
+    names = [f"{head}{middle:_<3}{tail}" for middle in middles]
+    cut = [short(name, most, names) for name in names]
+    assert len(set(cut)) == len(names)
+    assert all(len(text) <= most for text in cut)
+    assert all(
+        text.strip("…") in name or text == short(name, most) for text, name in zip(cut, names, strict=True)
+    )

@@ -68,7 +68,7 @@ def draw_panel(
 ) -> Chart:
     """Values of models with their intervals over control band, levels and limits, broken where there is no value."""
     models = rows["model"].unique(maintain_order=True).to_list()
-    labels = [in_line(short(model)) if len(models) > 1 else "" for model in models]
+    labels = [in_line(short(model, among=models)) if len(models) > 1 else "" for model in models]
     points = _points(rows, shown, zone, dict(zip(models, labels, strict=True)))
     layers = [*_control(points, x, y), *_levels(points, x, y), *_limits(limits, x, y), *_bars(points, x, y)]
     layers += _lines(points, x, y, labels, (width, height), legend=legend)

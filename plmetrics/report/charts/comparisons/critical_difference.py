@@ -100,7 +100,7 @@ def _panel(ranks: pl.DataFrame, groups: Sequence[tuple[int, int]], limit: float)
     """The critical difference on top, a row a model, and a bar a group."""
     models = ranks.select(
         x="rank",
-        t=pl.Series([short(model, 30) for model in ranks["model"]], dtype=pl.String),
+        t=pl.Series([short(model, 30, ranks["model"]) for model in ranks["model"]], dtype=pl.String),
         c1=pl.Series([f"{rank:.2f}" for rank in ranks["rank"]], dtype=pl.String),
         look=pl.lit("plain"),
     )
@@ -139,7 +139,7 @@ def _omnibus(comparisons: pl.DataFrame, metric: str, slice_set: str) -> str:
 
 def _finding(title: str, ranks: pl.DataFrame, groups: Sequence[tuple[int, int]]) -> str:
     """Summary in words: mean ranks, and the groups without a significant difference."""
-    names = [short(model) for model in ranks["model"]]
+    names = [short(model, among=ranks["model"]) for model in ranks["model"]]
     order = ", ".join(f"{name} {rank:.2f}" for name, rank in zip(names, ranks["rank"], strict=True))
     joined = "; ".join(", ".join(names[first : last + 1]) for first, last in groups)
     return f"{title}. {order}. " + (f"Not told apart: {joined}." if joined else "All are told apart.")

@@ -92,8 +92,11 @@ def _panel(
     """Header with the metric, a row a model, and words for the better side of 0."""
     first = part.row(0, named=True)
     name = short(first["metric"], 60) + (f" [{short(first['class'])}]" if first["class"] else "")
+    models = [*part["model"], *part["baseline"]]
     names = [
-        f"{short(row['model'], 14)} to {short(row['baseline'], 12)}" if several else short(row["model"], 30)
+        f"{short(row['model'], 14, models)} to {short(row['baseline'], 12, models)}"
+        if several
+        else short(row["model"], 30, models)
         for row in part.rows(named=True)
     ]
     rows = difference_rows(part.with_columns(t=pl.Series(names, dtype=pl.String)))

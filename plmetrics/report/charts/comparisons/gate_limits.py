@@ -61,8 +61,10 @@ def shade_words(summary: Summary, differences: pl.DataFrame) -> str:
     judged = limited.select("model", "baseline").unique(maintain_order=True).rows()
     if beside.height == limited.height:
         return "shaded: fails a gate"
+    models = [name for pair in judged for name in pair]
     names = ", ".join(
-        f"{short(model, 14)} to {short(baseline, 12)}" for model, baseline in judged[:_MOST_NAMES]
+        f"{short(model, 14, models)} to {short(baseline, 12, models)}"
+        for model, baseline in judged[:_MOST_NAMES]
     )
     more = f" and {len(judged) - _MOST_NAMES} more" if len(judged) > _MOST_NAMES else ""
     return f"shaded: fails a gate, which judges {names}{more} alone"

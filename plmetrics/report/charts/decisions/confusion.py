@@ -40,7 +40,11 @@ def draw(selection: Selection) -> Figure:
     many = cells["true"].n_unique() > MOST_CLASSES
     keys = [(part["model"][0], part["slice"][0]) for part in shown]
     vary = [len({key[place] for key in keys}) > 1 for place in range(2)]
-    names = [", ".join(in_line(short(key[place])) for place in range(2) if vary[place]) for key in keys]
+    among = [name for key in keys for name in key]
+    names = [
+        ", ".join(in_line(short(key[place], among=among)) for place in range(2) if vary[place])
+        for key in keys
+    ]
     charts = [
         _largest(part, MOST_CONFUSIONS, name) if many else _matrix(part, name)
         for part, name in zip(shown, names, strict=True)

@@ -28,13 +28,16 @@ def estimate_texts(
 ) -> list[str]:
     """Value of each row with its interval, or the reason for its absence.
 
-    All have the decimals that most of them deserve, and more where their interval is narrower.
+    All of a metric have the decimals that most of them deserve, and more where their interval is narrower.
     """
     plain = [_text(row, column, signed=signed) for row in rows]
-    decimals = [_decimals(text) for text in plain if _is_plain(text)]
-    usual = median_high(decimals) if decimals else 0
+    decimals: dict[object, list[int]] = {}
+    for row, text in zip(rows, plain, strict=True):
+        decimals.setdefault(row.get("metric"), []).extend([_decimals(text)] if _is_plain(text) else [])
+    usual = {metric: median_high(found) if found else 0 for metric, found in decimals.items()}
     return [
-        minus(_pad(row, text, column, usual, signed=signed)) for row, text in zip(rows, plain, strict=True)
+        minus(_pad(row, text, column, usual[row.get("metric")], signed=signed))
+        for row, text in zip(rows, plain, strict=True)
     ]
 
 

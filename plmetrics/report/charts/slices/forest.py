@@ -110,7 +110,7 @@ def _chart(selection: Selection, metric: str, shown: Sequence[str], parts: Seque
     intervals = any(part["lower"].is_not_null().any() for part in parts)
     level = f"{level_words(selection)} interval"
     name, better = short(metric, 40), direction_words(selection, metric)
-    headings = [short(model, 24) if len(shown) > 1 else "" for model in shown]
+    headings = [short(model, 24, shown) if len(shown) > 1 else "" for model in shown]
     panels = []
     for heading, rows in zip(headings, parts, strict=True):
         whole = rows.filter(look="overall")
@@ -182,14 +182,17 @@ def _finding(title: str, drawn: pl.DataFrame, tests: pl.DataFrame, better: str) 
     """Summary in words: the value of all rows, and the worse slices of a metric with a better side."""
     whole = drawn.filter(look="overall")
     words = [f"{title}."]
-    words += [f"All rows of {short(row['model'])}: {row['c1']}." for row in whole.iter_rows(named=True)]
+    every = whole["model"]
+    words += [
+        f"All rows of {short(row['model'], among=every)}: {row['c1']}." for row in whole.iter_rows(named=True)
+    ]
     worse, slices = drawn.filter(look="worse"), drawn.filter(pl.col("look") != "overall")
     models = drawn["model"].n_unique()
     several = models > 1
     if better and not tests.is_empty():
         names = first_facts(
             [
-                f"{short(row['model']) + ', ' if several else ''}{short(row['slice'], 60)}: {row['c1']}"
+                f"{short(row['model'], among=every) + ', ' if several else ''}{short(row['slice'], 60)}: {row['c1']}"
                 for row in worse.iter_rows(named=True)
             ]
         )

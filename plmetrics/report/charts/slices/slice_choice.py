@@ -94,7 +94,8 @@ def with_slice_labels(slices: pl.DataFrame) -> pl.DataFrame:
     columns = pl.col("slice_values").list.eval(pl.element().struct.field("column")).list.join(", ")
     same_columns = columns.n_unique().over("slice_set") == 1
     shorter = slices.select("slice", "slice_values", alike=same_columns).rows()
-    texts = [_fitting(_values(values) if same else text) for text, values, same in shorter]
+    whole = [_values(values) if same else text for text, values, same in shorter]
+    texts = [_fitting(text, whole) for text in whole]
     named = slices.with_columns(t=pl.Series(_cut_texts_apart(texts), dtype=pl.String))
     return with_classes(named) if "class" in slices.columns else named
 
@@ -110,12 +111,12 @@ def _values(values: Iterable[dict[str, Any]]) -> str:
     return ", ".join(_value(pair["value"]) for pair in values)
 
 
-def _fitting(text: str) -> str:
+def _fitting(text: str, among: Sequence[str]) -> str:
     """Text cut in the middle to the width of names, so that no two are confused by a common start."""
     letters = MOST_LETTERS
     while letters > 3 and width(short(text, letters)) > ROOM:
         letters -= 1
-    return short(text, letters)
+    return short(text, letters, among)
 
 
 def _value(text: str | None) -> str:

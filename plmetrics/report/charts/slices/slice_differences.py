@@ -113,7 +113,7 @@ def difference_columns(selection: Selection, rows: pl.DataFrame) -> list[Texts]:
 
 
 def _chart(selection: Selection, metric: str, shown: Sequence[str], parts: Sequence[pl.DataFrame]) -> Any:
-    headings = [short(model, 24) if len(shown) > 1 else "" for model in shown]
+    headings = [short(model, 24, shown) if len(shown) > 1 else "" for model in shown]
     panels = [SlicePanel(rows, heading, 0.0) for heading, rows in zip(headings, parts, strict=True)]
     texts = [
         Texts("c0", "n", 52, common=len({tuple(part["c0"]) for part in parts}) == 1),
@@ -151,9 +151,10 @@ def difference_finding(title: str, rows: pl.DataFrame) -> str:
     """Summary in words: the numbers of better, worse and unclear ones, and the first of them."""
     counts = rows["reading"].replace("", None).drop_nulls().value_counts(sort=True).rows()
     words = ", ".join(f"{number} {word}" for word, number in counts)
+    models = rows["model"].unique()
     named = difference_rows(rows.sort(pl.col("reading").ne_missing("worse"), maintain_order=True))
     facts = [
-        f"{short(row['model'])}, {short(row['metric'])}"
+        f"{short(row['model'], among=models)}, {short(row['metric'])}"
         + ("" if row["slice"] == "all" else f", {short(row['slice'])}")
         + f": {row['c1']}"
         for row in named.iter_rows(named=True)

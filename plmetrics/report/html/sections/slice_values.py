@@ -37,7 +37,7 @@ Place = tuple[str, str, str]
 
 
 def slices(summary: Summary, gallery: Gallery) -> PageSection:
-    """The worst slices, a chart of all by the first metric, and a shaded table a model."""
+    """The worst slices, a chart of all by the same metric, and a shaded table a model."""
     frame = summary.metrics.filter(
         pl.col("slice_set") != "overall", pl.col("slice") != "all", pl.col("class").is_null()
     )

@@ -150,3 +150,21 @@ def test_columns_are_named_where_the_first_metric_has_no_value():
     texts = texts_of(marks_of(figure))
     assert {"difference [95% interval]", "p", "adjusted p", "reading"} <= set(texts)
     assert "hollow grey: fewer than 30 rows" in figure.svg()
+
+
+def test_the_description_has_the_digits_of_each_metric():
+    rng = np.random.default_rng(2)
+    truth = rng.normal(1e6, 1e5, 200)
+    rows = {"y": truth, "a": truth + rng.normal(0, 1e5, 200), "b": truth + rng.normal(0, 2e5, 200)}
+    result = plm.evaluate(
+        rows,
+        task="regression",
+        label="y",
+        models=["a", "b"],
+        metrics=["r2", "pearson", "mae"],
+        compare="a",
+        uncertainty={"replicates": 50},
+    )
+    alone = [result.plot.differences(metric).description for metric in ("r2", "pearson", "mae")]
+    together = result.plot.differences().description
+    assert all(text.split(" b, ")[1].rstrip(".") in together for text in alone)

@@ -270,3 +270,16 @@ def test_few_calls_are_grey(result, frame):
     assert float(width[1]) * per_x == pytest.approx(hits[4] / hits[-1], abs=0.6 * per_x)
     assert x + per_x * grey.x == pytest.approx(0, abs=2 * per_x)
     assert "grey: fewer than 5 calls" in texts_of(marks, "title-subtitle")[0]
+
+
+def test_classes_without_a_value_each_are_named_without_a_metric():
+    rng = np.random.default_rng(4)
+    scores = rng.dirichlet([1, 1, 1], 120)
+    rows = {"y": rng.choice(list("abc"), 120)} | {
+        f"p{label}": scores[:, place] for place, label in enumerate("abc")
+    }
+    models = {"m": {"proba": {label: f"p{label}" for label in "abc"}}}
+    result = plm.evaluate(
+        rows, task="multiclass", label="y", models=models, metrics=["roc_auc"], curves=["roc"]
+    )
+    assert result.plot.roc().description == "ROC curve: m. Series: a; b; c."

@@ -215,3 +215,22 @@ def test_worse_slices_of_several_models_are_named_with_their_model():
     description = result.plot.forest().description
     assert "Worse in 2 of 6 values, 3 slices by 2 models: a, g=x: " in description
     assert "; b, g=x: " in description
+
+
+def test_without_a_metric_it_is_that_of_the_worst_slices():
+    rng = np.random.default_rng(5)
+    rows = {"y": rng.integers(0, 2, 200), "p": rng.random(200), "g": rng.choice(["a", "b"], 200)}
+    result = plm.evaluate(rows, label="y", models="p", metrics=["prevalence", "tp", "recall"], slices=["g"])
+    assert result.plot.forest().frame["metric"].unique().to_list() == ["recall"]
+    assert result.plot.forest("prevalence").frame["metric"].unique().to_list() == ["prevalence"]
+
+
+def test_panels_of_long_names_tell_their_models_apart():
+    rng = np.random.default_rng(5)
+    names = [f"gradient boosted trees of the {number} season, all features" for number in (1, 2)]
+    rows = {"y": rng.integers(0, 2, 90), "g": rng.choice(["a", "b"], 90)} | {
+        name: rng.random(90) for name in names
+    }
+    figure = plm.evaluate(rows, label="y", models=names, metrics=["recall"], slices=["g"]).plot.forest()
+    assert len({text for text in texts_of(marks_of(figure)) if "season" in text}) == 2
+    assert figure.description.count("the 1 season") == figure.description.count("the 2 season") == 1
