@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from operator import attrgetter
@@ -266,7 +266,7 @@ class Metric:
     @property
     def differentiable(self) -> bool:
         """Whether it is a smooth function of the weights of rows, with a variance from influences."""
-        return self.smooth and self.value_kind.is_smooth and all(part.differentiable for part in self.parts())
+        return all(part.smooth and part.value_kind.is_smooth for part in composition(self))
 
     @property
     def definition(self) -> Any:
@@ -391,10 +391,23 @@ def fact_of(path: str) -> Any:
 
 
 def leaves(metric: Metric) -> tuple[Metric, ...]:
-    """Metrics of a state family among a metric's parts: itself, if it is not made from others."""
-    classes = [members for _, members in metric.per_class() if members is not metric]
-    if classes:
-        return tuple(leaf for members in classes for leaf in leaves(members))
-    if not isinstance(metric.needs, Parts):
-        return (metric,)
-    return tuple(leaf for part in metric.parts() for leaf in leaves(part))
+    """Metrics of a state family among a metric's parts, each once: itself, if it is not made from others."""
+    made = (member for member in composition(metric) if not _members(member))
+    return tuple(member for member in made if not isinstance(member.needs, Parts))
+
+
+def composition(metric: Metric) -> Iterator[Metric]:
+    """A metric and its parts down to those of a state family, each once, depth first."""
+    seen, pending = set(), [metric]
+    while pending:
+        member = pending.pop()
+        if member.text not in seen:
+            seen.add(member.text)
+            yield member
+            pending += reversed(_members(member))
+
+
+def _members(metric: Metric) -> tuple[Metric, ...]:
+    """Metrics that one is made from: those of its classes, or its parts."""
+    classes = tuple(members for _, members in metric.per_class() if members is not metric)
+    return classes or (metric.parts() if isinstance(metric.needs, Parts) else ())
