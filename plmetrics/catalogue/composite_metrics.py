@@ -86,7 +86,8 @@ class Formula(Custom, DerivedMetric):
         return bool(totals) and degree(self.sql, totals) > 0
 
     def with_facts(self, facts: Facts) -> Metric:
-        known: dict[Facts, Metric] = self.__dict__.setdefault("specialised", {})  # it may stand in many others
+        # Once, since it may stand in many others.
+        known: dict[Facts, Metric] = self.__dict__.setdefault("specialised", {})
         if facts not in known:
             operands = tuple((name, metric.with_facts(facts)) for name, metric in self.operands)
             known[facts] = replace(self, operands=operands)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.catalogue.composite_metrics import AcrossSlices, is_across_slices, is_derived
-from plmetrics.catalogue.metric import TOTAL, Metric, composition, leaves
+from plmetrics.catalogue.metric import TOTAL, composition, leaves
 from plmetrics.catalogue.needs import Queries
 from plmetrics.core.names import SuitePath, did_you_mean
 from plmetrics.suite.problems import Findings, absent, lacks_column
