@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from operator import attrgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -385,29 +384,17 @@ class Metric:
 PARAMETER_TYPES["Metric"] = Metric
 
 
-def fact_of(path: str) -> Any:
-    """A fact delegated to another metric by the path of the attribute: `inner.range`."""
-    return property(attrgetter(path))
-
-
 def leaves(metric: Metric) -> tuple[Metric, ...]:
     """Metrics of a state family among a metric's parts, each once: itself, if it is not made from others."""
-    made = (member for member in composition(metric) if not _members(member))
-    return tuple(member for member in made if not isinstance(member.needs, Parts))
+    simple = (member for member in composition(metric) if not isinstance(member.needs, Parts))
+    return tuple(member for member in simple if all(inner is member for _, inner in member.per_class()))
 
 
 def composition(metric: Metric) -> Iterator[Metric]:
     """A metric and its parts down to those of a state family, each once, depth first."""
     seen, pending = set(), [metric]
     while pending:
-        member = pending.pop()
-        if member.text not in seen:
+        if (member := pending.pop()).text not in seen:
             seen.add(member.text)
             yield member
-            pending += reversed(_members(member))
-
-
-def _members(metric: Metric) -> tuple[Metric, ...]:
-    """Metrics that one is made from: those of its classes, or its parts."""
-    classes = tuple(members for _, members in metric.per_class() if members is not metric)
-    return classes or (metric.parts() if isinstance(metric.needs, Parts) else ())
+            pending += reversed([m for _, m in member.per_class() if m is not member] or member.parts())
