@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, ClassVar, TypeGuard
 
 import numpy as np
@@ -76,7 +77,7 @@ class Formula(Custom, DerivedMetric):
     def parts(self) -> tuple[Metric, ...]:
         return tuple(metric for _, metric in self.operands)
 
-    @property
+    @cached_property
     def additive(self) -> bool:  # type: ignore[override]
         """Whether it grows with the rows, as costs of errors do and a quotient of two totals does not."""
         totals = frozenset(name for name, metric in self.operands if metric.additive)
@@ -84,9 +85,16 @@ class Formula(Custom, DerivedMetric):
 
         return bool(totals) and degree(self.sql, totals) > 0
 
+    @cached_property
+    def _by_facts(self) -> dict[Facts, Metric]:
+        return {}
+
     def with_facts(self, facts: Facts) -> Metric:
-        operands = tuple((name, metric.with_facts(facts)) for name, metric in self.operands)
-        return replace(self, operands=operands)
+        """The formula of a suite's facts, made once: it may stand in many others."""
+        if facts not in self._by_facts:
+            operands = tuple((name, metric.with_facts(facts)) for name, metric in self.operands)
+            self._by_facts[facts] = replace(self, operands=operands)
+        return self._by_facts[facts]
 
     def combined_status(self, value: Any, statuses: Sequence[Any]) -> Any:
         """Status of a derived metric; a slice with too few rows has no value, whatever the formula gives."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from operator import attrgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -266,7 +265,7 @@ class Metric(ParameterHolder):
     @property
     def differentiable(self) -> bool:
         """Whether it is a smooth function of the weights of rows, with a variance from influences."""
-        return self.smooth and self.value_kind.is_smooth and all(part.differentiable for part in self.parts())
+        return all(part.smooth and part.value_kind.is_smooth for part in composition(self))
 
     @property
     def definition(self) -> Any:
@@ -385,16 +384,17 @@ class Metric(ParameterHolder):
 PARAMETER_TYPES["Metric"] = Metric
 
 
-def fact_of(path: str) -> Any:
-    """A fact delegated to another metric by the path of the attribute: `inner.range`."""
-    return property(attrgetter(path))
-
-
 def leaves(metric: Metric) -> tuple[Metric, ...]:
-    """Metrics of a state family among a metric's parts: itself, if it is not made from others."""
-    classes = [members for _, members in metric.per_class() if members is not metric]
-    if classes:
-        return tuple(leaf for members in classes for leaf in leaves(members))
-    if not isinstance(metric.needs, Parts):
-        return (metric,)
-    return tuple(leaf for part in metric.parts() for leaf in leaves(part))
+    """Metrics of a state family among a metric's parts, each once: itself, if it is not made from others."""
+    simple = (member for member in composition(metric) if not isinstance(member.needs, Parts))
+    return tuple(member for member in simple if all(inner is member for _, inner in member.per_class()))
+
+
+def composition(metric: Metric) -> Iterator[Metric]:
+    """A metric and its parts down to those of a state family, each once, depth first."""
+    seen, pending = set(), [metric]
+    while pending:
+        if (member := pending.pop()).text not in seen:
+            seen.add(member.text)
+            yield member
+            pending += reversed([m for _, m in member.per_class() if m is not member] or member.parts())

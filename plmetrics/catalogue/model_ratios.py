@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from plmetrics.catalogue.composite_metrics import AcrossSlices, DerivedMetric
-from plmetrics.catalogue.metric import Metric, fact_of
-from plmetrics.catalogue.parameters import ParameterError, parameter
+from plmetrics.catalogue.parameters import ParameterError, fact_of, parameter
 from plmetrics.catalogue.registry import register_for
 from plmetrics.core import ops
+
+if TYPE_CHECKING:
+    from plmetrics.catalogue.metric import Metric
 
 TASKS = ("regression", "quantile")
 

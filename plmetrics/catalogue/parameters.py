@@ -8,6 +8,7 @@ import numbers
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.core.names import number_text
@@ -190,3 +191,8 @@ def bins_parameter(default: int, doc: str, least: int = 1) -> Any:
     """The number of bins or groups of a metric: each takes memory in every slice and block."""
     domain = f"a whole number from {least} to {MOST_BINS:,}"
     return parameter(default, doc=doc, check=lambda value: least <= value <= MOST_BINS, domain=domain)
+
+
+def fact_of(path: str) -> Any:
+    """A fact delegated to another metric by the path of the attribute: `inner.range`."""
+    return property(attrgetter(path))

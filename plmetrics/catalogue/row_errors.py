@@ -12,8 +12,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plmetrics.catalogue.bases import member_of
-from plmetrics.catalogue.metric import Direction, Metric, Undefined, fact_of
+from plmetrics.catalogue.metric import Direction, Metric, Undefined
 from plmetrics.catalogue.needs import Sums
+from plmetrics.catalogue.parameters import fact_of
 from plmetrics.catalogue.variation import moment, square
 from plmetrics.core import ops
 from plmetrics.states.sums import Atom, Rows, RowValue, View, as_tuple

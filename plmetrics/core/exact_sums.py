@@ -123,12 +123,13 @@ def exact_columns(frame: pl.DataFrame, exponents: Mapping[str, int]) -> Iterator
 
     The numbers of rows are in its column `n` or `rows`. A sum without whole numbers is the total as it is.
     """
-    counted = next((name for name in ("rows", "n") if name in frame.columns), None)
+    names = frozenset(frame.columns)
+    counted = next((name for name in ("rows", "n") if name in names), None)
     for column in frame:
         name = column.name
         if name.startswith((FIXED, LEFT)):
             continue
-        if counted is not None and f"{FIXED}{name}" in frame.columns:
+        if counted is not None and f"{FIXED}{name}" in names:
             ordinary, rows = (frame[key].to_numpy() for key in (name, counted))
             fixed, remainder = (frame[f"{kind}{name}"].fill_null(0).to_numpy() for kind in (FIXED, LEFT))
             total = exact_total(ordinary, fixed, remainder, exponents[name], rows)

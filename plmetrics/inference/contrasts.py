@@ -96,6 +96,7 @@ class Contrasts:
         self._same_order = pairs_of_one_order(analysis, overall)
         self._rows = comparison_rows([states.slices for states in analysis.sets])
         self._numbers = analysis.metric_numbers
+        self._turns = {pair: turn for turn, pair in enumerate(analysis.pairs)}
         compare = analysis.suite.compare
         self._compared = () if compare is None else compare.scales
         self._requested = pairs_by_scale(analysis.suite, analysis.pairs)
@@ -140,7 +141,7 @@ class Contrasts:
         nearer = self._nearer(sides, place.metric, other_rows=False)
         for step, (model, baseline) in enumerate(pairs):
             part_difference = entries_of(difference, slice(step * slices, (step + 1) * slices))
-            order = self._analysis.pairs.index((model, baseline)) * len(self._scales)
+            order = self._turns[model, baseline] * len(self._scales) + self._scales.index(scale)
             columns = self._columns(
                 "model", scale, (model, baseline), place, (part_difference, n[step], _kind(sides.model))
             )
@@ -150,12 +151,7 @@ class Contrasts:
             notes = np.where(part_difference.interval_status == UNEQUAL_NOISE, 3, notes)
             texts = _NOTES[np.where(n[step] > 0, notes, 0)]
             columns["note"] = with_omissions(texts, estimates[model].note, estimates[baseline].note)
-            where = (
-                order + self._scales.index(scale),
-                place.index,
-                self._numbers[place.metric.text],
-                place.number,
-            )
+            where = (order, place.index, self._numbers[place.metric.text], place.number)
             self._rows.add(where, part.mask, columns, part.first)
 
     def _ties(

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.catalogue.composite_metrics import AcrossSlices, is_across_slices, is_derived
-from plmetrics.catalogue.metric import TOTAL, Metric, leaves
-from plmetrics.catalogue.needs import Parts, Queries
+from plmetrics.catalogue.metric import TOTAL, composition, leaves
+from plmetrics.catalogue.needs import Queries
 from plmetrics.core.names import SuitePath, did_you_mean
 from plmetrics.suite.problems import Findings, absent, lacks_column
 from plmetrics.suite.sections.gates import SHARE_HINT, check_band, check_evidence, check_opponent, check_rule
@@ -234,21 +234,15 @@ def _metric_slices(fields: Mapping[str, Any], names: SuiteMentions, add: Add) ->
             _sets([metric.slice_set], (*metric.path, "over", "slice_set"), names, add)
         elif is_across_slices(metric):
             _by(metric.slice_set, ("metrics", index), fields, names, add)
-        _other_models(metric, index, names, add)
+        for other in dict.fromkeys(part.other_model for part in composition(metric) if is_derived(part)):
+            if other is not None and other not in names.models:
+                add(*absent(other, "models", ("metrics", index), names.models))
         if is_across_slices(metric):
             _levels(metric, index, fields, add)
             columns = fields.get("columns")
             if metric.reads_sizes and columns and (columns.weight or columns.unit) and not names.intervals:
                 msg = f"'{metric.text}' needs the effective number of units of each group"
                 add(msg, ("metrics", index), "add uncertainty: true, which counts them")
-
-
-def _other_models(metric: Metric, index: int, names: SuiteMentions, add: Add) -> None:
-    """Check that a metric over that of another model names one of the suite."""
-    if is_derived(metric) and metric.other_model is not None and metric.other_model not in names.models:
-        add(*absent(metric.other_model, "models", ("metrics", index), names.models))
-    for part in metric.parts() if isinstance(metric.needs, Parts) else ():
-        _other_models(part, index, names, add)
 
 
 def _levels(metric: AcrossSlices, index: int, fields: Mapping[str, Any], add: Add) -> None:

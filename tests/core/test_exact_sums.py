@@ -129,6 +129,26 @@ def test_columns_without_whole_numbers_stay_as_they_are():
     }  # fmt: skip
 
 
+def test_names_of_columns_are_listed_once_however_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    listed: list[int] = []
+    names = pl.DataFrame.columns
+
+    def counted(frame: pl.DataFrame) -> list[str]:
+        listed[-1] += 1
+        return names.fget(frame)
+
+    for columns in (5, 20):
+        sums = {f"a{number}": [1.5] for number in range(columns)}
+        exact = {f"{kind}{name}": [0] for kind in (FIXED, LEFT) for name in sums}
+        frame = pl.DataFrame({"n": [1], **sums, **exact})
+        listed.append(0)
+        with monkeypatch.context() as patch:
+            patch.setattr(pl.DataFrame, "columns", property(counted))
+            totals = dict(exact_columns(frame, dict.fromkeys(sums, 4)))
+        assert len(totals) == columns + 1
+    assert 0 < listed[0] == listed[1]
+
+
 def test_an_empty_state_has_no_totals():
     none = np.zeros(0, dtype=np.int64)
     assert len(exact_total(np.zeros(0), none, none, 0, none)) == 0

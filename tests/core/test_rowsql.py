@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import plmetrics as plm
-from plmetrics.core.rowsql import MAX_LENGTH, RowExpressionError, compile_row
+from plmetrics.core.rowsql import MAX_LENGTH, RowExpressionError, compile_row, compiler
 
 FRAME = pl.DataFrame(
     {
@@ -798,3 +798,18 @@ def test_a_constant_is_as_long_as_the_table(text: str, value: float) -> None:
     assert FRAME.lazy().select(held.sum()).collect().item() == value * FRAME.height
     sums = FRAME.lazy().group_by("flag").agg(held.sum().alias("sum"), pl.len()).collect()
     assert sums["sum"].to_list() == [value * rows for rows in sums["len"]]
+
+
+def test_a_text_is_parsed_once_however_often_it_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts: list[str] = []
+    parse = compiler.parse
+    monkeypatch.setattr(compiler, "parse", lambda text: texts.append(text) or parse(text))
+    compiler._tree.cache_clear()
+    rows = pl.DataFrame({"a": [1.0, 2.0], "b": [10.0, 20.0]})
+    for shift in range(3):
+        compiled = compile_row("a + b > 12", {"a": pl.lit(float(shift))}, lambda name: pl.col(name) + 1)
+        assert rows.select(compiled.expr).to_series().to_list() == [shift + 11 > 12, True]
+    assert texts == ["a + b > 12"]
+    for _ in range(2):
+        with pytest.raises(RowExpressionError, match="is missing at"):
+            compile_row("a +")

@@ -15,6 +15,7 @@ CASES: dict[str, dict[str, Any]] = {
     "the class called": {"metrics": ["accuracy"]},
     "divided by their sum": {"metrics": ["log_loss"], **NORMALISED},
     "the first of them": {"metrics": ["top_k_accuracy(k=3)"]},
+    "added in their order": {"metrics": ["ranked_probability_score"]},
     **{
         method: {
             "metrics": ["log_loss"],

@@ -52,6 +52,22 @@ def test_values_are_those_of_their_definitions(weight: str | None) -> None:
         np.testing.assert_allclose(here, [rps, 3.0 * rps, near, exact, exact], rtol=1e-12)
 
 
+@pytest.mark.parametrize("classes", [33, 34, 60])
+def test_many_classes_with_labels_that_come_later(classes: int) -> None:
+    draw = np.random.default_rng(classes)
+    label, chance = draw.integers(0, classes, 200), draw.dirichlet(np.ones(classes), 200)
+    late, weight = draw.random(200) < 0.2, draw.choice([0.5, 2.0], 200)
+    names = [f"{number:02d}" for number in range(classes)]
+    rows = pl.DataFrame({"y": [None if late[n] else names[label[n]] for n in range(200)], "w": weight})
+    rows = rows.with_columns(pl.Series(f"p_{name}", chance[:, number]) for number, name in enumerate(names))
+    options: Any = {"classes": names, "models": {"m": {"proba": "p_"}}, "labels": True, "weight": "w"}
+    found = plm.evaluate(rows, task="multiclass", label="y", metrics=["rps"], **options).metrics
+    step = (np.arange(classes) >= label[:, None]).astype(float)
+    each_row = ((chance.cumsum(axis=1) - step)[:, :-1] ** 2).sum(axis=1) / (classes - 1)
+    expected = np.average(each_row[~late], weights=weight[~late])
+    assert found["value"].item() == pytest.approx(expected, rel=1e-12)
+
+
 def test_intervals_are_those_of_means_and_shares() -> None:
     rows = table()
     found = plm.evaluate(

@@ -15,9 +15,9 @@ import numpy as np
 
 from plmetrics.catalogue.binary.counts import DecisionShare, Rate
 from plmetrics.catalogue.composite_metrics import AcrossSlices, Groups
-from plmetrics.catalogue.metric import Facts, Metric, Undefined, fact_of, leaves
+from plmetrics.catalogue.metric import Facts, Metric, Undefined, leaves
 from plmetrics.catalogue.needs import Kind, Sums
-from plmetrics.catalogue.parameters import ParameterError, ThresholdRule, parameter
+from plmetrics.catalogue.parameters import ParameterError, ThresholdRule, fact_of, parameter
 from plmetrics.core import ops
 from plmetrics.core.names import number_text
 from plmetrics.core.slice_texts import only_value, slice_place

@@ -11,9 +11,9 @@ import numpy as np
 import polars as pl
 
 from plmetrics.catalogue.bases import OfRates, Quotient
-from plmetrics.catalogue.metric import Facts, Metric, Undefined, fact_of
+from plmetrics.catalogue.metric import Facts, Metric, Undefined
 from plmetrics.catalogue.needs import OrderedRows, Sums
-from plmetrics.catalogue.parameters import parameter
+from plmetrics.catalogue.parameters import fact_of, parameter
 from plmetrics.core import ops
 from plmetrics.states.class_probabilities import class_probability, pair_probability, pooled_probabilities
 from plmetrics.states.sums import Atom, Rows, RowValue

@@ -17,12 +17,21 @@ from plmetrics.states.sums import Atom, Rows
 
 def _cumulative_squares(rows: Rows) -> pl.Expr:
     """Sum over all classes but the last of the squared distance of the two distributions up to there."""
+    chances = probabilities(rows)[:-1]
+    if len(chances) > _NESTED:
+        gaps = [chance - (rows.label == float(k)).cast(pl.Float64) for k, chance in enumerate(chances)]
+        complete = pl.sum_horizontal(gaps, ignore_nulls=False).is_not_null()
+        squares = pl.concat_arr(gaps).arr.eval(pl.element().cum_sum() ** 2).arr.sum()
+        return pl.when(complete).then(squares)
     total, below = pl.lit(0.0), pl.lit(0.0)
-    for number, probability in enumerate(probabilities(rows)[:-1]):
+    for number, probability in enumerate(chances):
         below = below + probability
         total = total + (below - (rows.label <= float(number)).cast(pl.Float64)) ** 2
     return total
 
+
+_NESTED = 32
+"""So many cumulative sums at most are written out, each with all before it; arrays of few are slower."""
 
 _SQUARES = Atom("ranked_probability", _cumulative_squares)
 

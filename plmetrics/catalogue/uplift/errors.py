@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from plmetrics.catalogue.metric import Direction, Undefined, fact_of
 from plmetrics.catalogue.needs import Sums
+from plmetrics.catalogue.parameters import fact_of
 from plmetrics.catalogue.uplift.propensity import (
     ARM_NAMES,
     CONTROL,
@@ -26,6 +26,7 @@ from plmetrics.states.sums import Atom, Rows
 if TYPE_CHECKING:
     import polars as pl
 
+    from plmetrics.catalogue.metric import Direction, Undefined
     from plmetrics.catalogue.uplift.propensity import ByPropensity
 
 _CLEAR = 1e6

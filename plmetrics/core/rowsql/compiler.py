@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -108,7 +109,7 @@ def row_expression(
         raise RowExpressionError(msg, hint="write a condition such as balance > 1000")
     builder = TermBuilder(_build, roles or {}, column or pl.col)
     try:
-        part = builder(parse(text))
+        part = builder(_tree(text))
     except RecursionError:
         raise _too_deep(None) from None
     return RowExpression(each_row(part.expr), tuple(builder.columns), part.kind, builder.tests_null)
@@ -126,6 +127,12 @@ def conjuncts(text: str) -> list[RowExpression]:
         built = builder(part)
         compiled.append(RowExpression(each_row(built.expr), tuple(builder.columns), built.kind))
     return compiled
+
+
+@lru_cache(maxsize=1024)
+def _tree(text: str) -> Node:
+    """The tree of a text that sums, checks and their plans compile again and again; it is only read."""
+    return parse(text)
 
 
 def parse(text: str) -> Node:

@@ -70,16 +70,15 @@ def _once(
     before = centres_of(plan.centres, moments_of_sums, frame)
     near = means(columns, before)
     at = {name: np.broadcast_to(center, where.shape) for name, center in before.at.items()}
-    centre_names = [name for name in at if name in names or f"{CENTRE}{name}" in frame.columns]
+    summed = frozenset(frame.columns)
+    centre_names = [name for name in at if name in names or f"{CENTRE}{name}" in summed]
     if all(np.array_equal(near[name][0][where], at[name][where]) for name in names):
         return None
     centres = {f"{CENTRE}{name}": near[name][0] if name in names else at[name] for name in centre_names}
     keys = [name for name in (*cube.columns, BLOCK) if name in frame.columns]
     marked = pl.DataFrame([*frame.select(keys), *(pl.Series(name, at) for name, at in centres.items())])
     sums = _moment_sums(plan, cube, marked.filter(pl.Series(where)), keys, redone)
-    aggregates = [
-        f"{kind}{name}" for kind in (FIXED, LEFT) for name in redone if f"{FIXED}{name}" in frame.columns
-    ]
+    aggregates = [f"{kind}{name}" for kind in (FIXED, LEFT) for name in redone if f"{FIXED}{name}" in summed]
     unmoved = pl.lit(pl.Series(~where))
     center = frame.with_columns(pl.when(unmoved).then(pl.col(name)).alias(name) for name in aggregates)
     center = center.with_columns(pl.Series(name, columns[name]) for name in redone)

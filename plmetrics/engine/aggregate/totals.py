@@ -201,11 +201,12 @@ def centres_of(
 ) -> Centres:
     """Centres of moments: of each entry if its sums have them, else those of the run."""
     at: dict[str, NDArray[np.float64] | float] = {}
+    summed = frozenset(frame.columns)
     for name in dict.fromkeys(name for moment in moments_of_sums.values() for name in moment.centres):
         model, key = name.split("|", 1)
         column = f"{CENTRE}{name}"
         shared = centres[model].get(key.removeprefix(SCORED), 0.0)
-        at[name] = frame[column].to_numpy() if column in frame.columns else shared
+        at[name] = frame[column].to_numpy() if column in summed else shared
     return Centres(at, moments_of_sums)
 
 
@@ -237,7 +238,8 @@ def count_columns(plan: RunPlan, sums: pl.DataFrame) -> list[str]:
     """Columns with the numbers of rows behind the metrics of some model."""
     populations = plan.populations(), plan.scored_populations(), plan.every_populations()
     prefixes = sorted({prefix for of_model in populations for prefix in of_model.values()})
-    return [f"{prefix}n" for prefix in prefixes if f"{prefix}n" in sums.columns]
+    names = frozenset(sums.columns)
+    return [f"{prefix}n" for prefix in prefixes if f"{prefix}n" in names]
 
 
 def row_count(columns: Container[str]) -> str:

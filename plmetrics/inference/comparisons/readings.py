@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import reduce
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -50,7 +49,7 @@ def with_readings(
         .otherwise(pl.col("metric").replace_strict(directions, default="none", return_dtype=pl.String))
     )
     difference, p = pl.col("difference") - _no_change(), pl.coalesce("p_adjusted", "p_value")
-    significant = _word(difference > 0, direction)
+    significant, margin = _word(difference > 0, direction), _widest_margin(comparisons, gates)
     word = (
         pl.when(difference.is_null() | p.is_null() | (pl.col("scale") == "statistic"))
         .then(None)
@@ -58,7 +57,7 @@ def with_readings(
         .then(pl.lit(EQUAL))
         .when(p < 1 - (DEFAULT_LEVEL if level is None else level))
         .then(significant)
-        .when(_within_margin(gates))
+        .when((pl.col("lower") - _no_change() > -margin) & (pl.col("upper") - _no_change() < margin))
         .then(pl.lit(EQUIVALENT))
         .otherwise(pl.lit(UNCLEAR))
     )
@@ -84,29 +83,33 @@ def _word(more: pl.Expr, direction: pl.Expr) -> pl.Expr:
     return first_word({BETTER: better, WORSE: worse, HIGHER: more}, LOWER)
 
 
-def _within_margin(gates: Sequence[Gate]) -> pl.Expr:
-    """Whether the whole interval lies within the margin of a gate on the row."""
-    return reduce(pl.Expr.or_, map(_within, gates), pl.lit(value=False)).fill_null(value=False)
+def _widest_margin(comparisons: pl.DataFrame, gates: Sequence[Gate]) -> pl.Expr:
+    """The widest margin of the gates on each row, null without one: a join for each kind of key they name."""
+    kinds: dict[tuple[str, ...], dict[tuple[str, ...], float]] = {}
+    for gate in gates:
+        if gate.no_worse_than is not None and gate.against is not None and gate.between is None:
+            for key in _keys(gate):
+                margins = kinds.setdefault(tuple(key), {})
+                texts = tuple(key.values())
+                margins[texts] = max(gate.no_worse_than, margins.get(texts, 0.0))
+    widest: list[pl.Series] = []
+    for columns, margins in kinds.items():
+        limits = pl.DataFrame([*margins], dict.fromkeys(columns, pl.String), orient="row")
+        limits = limits.with_columns(margin=pl.Series([*margins.values()], dtype=pl.Float64))
+        texts_of_rows = comparisons.select(pl.col(columns).cast(pl.String))
+        joined = texts_of_rows.join(limits, on=columns, how="left", maintain_order="left")
+        widest.append(joined["margin"])
+    return pl.max_horizontal(pl.lit(None, dtype=pl.Float64), *widest)
 
 
-def _within(gate: Gate) -> pl.Expr:
-    if gate.no_worse_than is None or gate.against is None or gate.between is not None:
-        return pl.lit(value=False)
+def _keys(gate: Gate) -> list[dict[str, str]]:
+    """Columns that name the rows of a gate, with their values; one mapping for each of its slice sets."""
     other = gate.opponent
-    rival = pl.lit(value=True) if other is not None else pl.col("baseline") == gate.rival
-    return pl.all_horizontal(
-        pl.col("metric") == gate.metric.text,
-        pl.col("contrast") == ("model" if other is None else other.contrast),
-        pl.col("scale") == gate.scale,
-        rival,
-        pl.lit(value=True) if gate.model is None else pl.col("model") == gate.model,
-        _in_slices(gate),
-        pl.col("lower") - _no_change() > -gate.no_worse_than,
-        pl.col("upper") - _no_change() < gate.no_worse_than,
-    )
-
-
-def _in_slices(gate: Gate) -> pl.Expr:
-    """Whether a row is of the slices of a gate."""
-    names = list(names_of(gate.slices))
-    return pl.lit(value=True) if "all" in names else pl.col("slice_set").is_in(names)
+    key = {"metric": gate.metric.text, "contrast": "model" if other is None else other.contrast}
+    key["scale"] = gate.scale
+    if other is None:
+        key["baseline"] = str(gate.rival)
+    if gate.model is not None:
+        key["model"] = gate.model
+    names = names_of(gate.slices)
+    return [key] if "all" in names else [key | {"slice_set": name} for name in names]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from plmetrics.catalogue import registry
 from plmetrics.catalogue.composite_metrics import is_across_slices
-from plmetrics.catalogue.metric import Metric
-from plmetrics.catalogue.needs import Parts
+from plmetrics.catalogue.metric import Metric, composition
 from plmetrics.catalogue.parameters import ParameterError, ThresholdRule, unnamed_parameter
 from plmetrics.catalogue.thresholds import RuleError, read_rule
 from plmetrics.core.names import SuitePath, did_you_mean
@@ -132,11 +131,10 @@ class MetricReader:
     def read(self, value: Any, path: SuitePath) -> Metric | None:
         """One metric; None, with the problem noted, if there is no such metric."""
         if isinstance(value, Metric):
-            stranger = next(
-                (part for part in _with_parts(value) if part.task != (self._task or value.task)), None
-            )
+            task = self._task or value.task
+            stranger = next((part for part in composition(value) if part.task != task), None)
             if stranger is not None:
-                msg = f"'{stranger.text}' is a metric of task '{stranger.task}', not of '{self._task or value.task}'"
+                msg = f"'{stranger.text}' is a metric of task '{stranger.task}', not of '{task}'"
                 self._findings.add(msg, path)
             elif type(value) not in registry.classes(value.task):
                 _check_class(value, path, self._findings)
@@ -262,14 +260,6 @@ class MetricReader:
         if rule.select_on is not None:
             self._is_selection(rule.select_on, path)
         return rule
-
-
-def _with_parts(metric: Metric) -> Iterator[Metric]:
-    """Metric and its parts."""
-    yield metric
-    if isinstance(metric.needs, Parts):
-        for part in metric.parts():
-            yield from _with_parts(part)
 
 
 def _check_class(metric: Metric, path: SuitePath, findings: Findings) -> None:

@@ -121,6 +121,38 @@ def test_equivalence_needs_a_margin_and_all_of_the_interval(changes: dict[str, A
     assert read(usual | changes, "higher", gates=suite.gates) == word
 
 
+def test_many_margins_make_no_longer_expression(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int] = []
+    with_columns = pl.DataFrame.with_columns
+
+    def measured(frame: pl.DataFrame, *arguments: Any, **named: Any) -> pl.DataFrame:
+        sizes[-1] += sum(str(expression).count("col(") for expression in named.values())
+        return with_columns(frame, *arguments, **named)
+
+    rows = [USUAL | {"model": f"m{n}", "lower": -0.01, "upper": 0.01, "p_adjusted": 0.5} for n in range(40)]
+    comparisons = pl.DataFrame([{name: row.get(name) for name in COMPARISONS_SCHEMA} for row in rows])
+    comparisons = comparisons.cast(dict(COMPARISONS_SCHEMA))
+    for gates in (2, 40):
+        suite = suite_from_mapping(
+            {
+                "columns": {"label": "y"},
+                "models": {"old": "o"} | {f"m{n}": f"p{n}" for n in range(40)},
+                "metrics": [{"name": "m", "mean": "score", "direction": "higher"}],
+                "compare": "old",
+                "gates": [
+                    {"metric": "m", "model": f"m{n}", "against": "old", "no_worse_than": 0.02 - n % 2 * 0.01}
+                    for n in range(gates)
+                ],
+            }
+        )
+        sizes.append(0)
+        with monkeypatch.context() as patch:
+            patch.setattr(pl.DataFrame, "with_columns", measured)
+            readings = with_readings(comparisons, {}, gates=suite.gates)["reading"].to_list()
+        assert readings == ["equivalent" if n < gates and n % 2 == 0 else "unclear" for n in range(40)]
+    assert 0 < sizes[0] == sizes[1]
+
+
 def frame() -> pl.DataFrame:
     noise = np.random.default_rng(5).normal(size=(4, 3000))
     truth = noise[0] > 0
