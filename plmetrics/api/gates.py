@@ -44,15 +44,14 @@ def band_values(gates: Sequence[Gate], runs: EarlierRuns) -> dict[BandKey, pl.Da
 
     `runs` takes note of those that count.
     """
-    judged = [(gate.within, gate) for gate in gates if gate.within is not None]
+    judged = dict.fromkeys((gate.within, gate.consecutive) for gate in gates if gate.within is not None)
     if not judged:
         return {}
     from plmetrics.gates.bands import values_of
 
-    metrics = tuple(dict.fromkeys(gate.subject.text for _, gate in judged))
     return {
-        (band, consecutive): values_of(runs.metrics_before(band, consecutive - 1), metrics)
-        for band, consecutive in dict.fromkeys((band, gate.consecutive) for band, gate in judged)
+        (band, consecutive): values_of(runs.values_before(band, consecutive - 1))
+        for band, consecutive in judged
     }
 
 

@@ -51,21 +51,22 @@ _ROW = ("@gate", *_PLACE)
 _UNDECIDED = "@undecided"
 
 
-def values_of(tables: Sequence[tuple[int, pl.DataFrame]], metrics: Sequence[str]) -> pl.DataFrame:
-    """The values of some metrics in the tables `metrics` of earlier intervals, the last interval first.
+def interval_values(table: pl.DataFrame, metrics: Sequence[str]) -> pl.DataFrame:
+    """The values of some metrics, by their texts, in the table `metrics` of an earlier interval."""
+    rows = first_rows(table.filter(pl.col("metric").is_in(metrics)))
+    columns = [pl.col(name).cast(kind) for name, kind in _SCHEMA.items() if name != _WEEKDAY]
+    return rows.select(columns).filter(pl.col("value").is_finite())
 
-    Args:
-        tables: each with the weekday of its interval, counted from that of the interval that is judged.
-        metrics: their texts.
+
+def values_of(intervals: Sequence[tuple[int, pl.DataFrame]]) -> pl.DataFrame:
+    """The values of earlier intervals, the last interval first.
+
+    Each comes with the weekday of its interval, counted from that of the interval that is judged.
     """
-    of_intervals = [
-        first_rows(table.filter(pl.col("metric").is_in(metrics)))
-        .with_columns(pl.lit(weekday, pl.Int64).alias(_WEEKDAY))
-        .select(pl.col(name).cast(kind) for name, kind in _SCHEMA.items())
-        for weekday, table in tables
-    ]
-    rows = pl.concat([pl.DataFrame(schema=_SCHEMA), *of_intervals])
-    return rows.filter(pl.col("value").is_finite())
+    values = [rows for _, rows in intervals]
+    weekdays = np.repeat([day for day, _ in intervals], [rows.height for rows in values]).astype(np.int64)
+    rows = pl.concat([pl.DataFrame(schema=_SCHEMA).drop(_WEEKDAY), *values])
+    return rows.with_columns(pl.Series(_WEEKDAY, weekdays))
 
 
 def with_bands(rows: pl.DataFrame, gate: Gate, band: Band, values: pl.DataFrame | None) -> pl.DataFrame:

@@ -11,7 +11,8 @@ import pytest
 import scipy.stats
 
 from plmetrics.core.results import GATES_SCHEMA, METRICS_SCHEMA
-from plmetrics.gates.bands import BAND_ENDS, history_of, values_of, with_bands
+from plmetrics.gates import bands
+from plmetrics.gates.bands import BAND_ENDS, history_of, interval_values, with_bands
 from plmetrics.gates.verdicts import Evidence, evaluate_gates
 from plmetrics.suite.sections.references import Band
 from tests.gates.conftest import METRICS
@@ -28,6 +29,11 @@ def of_night(value: float | None, weekday: int = 0, **columns: Any) -> tuple[int
     """The table `metrics` of an earlier interval."""
     usual = {"model": "a", "slice_set": "overall", "slice": "all", "metric": "score", "status": "ok"}
     return weekday, pl.DataFrame([usual | {"value": value} | columns], schema=METRICS_SCHEMA)
+
+
+def values_of(nights: Sequence[tuple[int, pl.DataFrame]], metrics: Sequence[str]) -> pl.DataFrame:
+    """The values of some metrics in the tables `metrics` of earlier intervals."""
+    return bands.values_of([(weekday, interval_values(table, metrics)) for weekday, table in nights])
 
 
 def judged(

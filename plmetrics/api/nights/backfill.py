@@ -7,7 +7,7 @@ import json
 import os
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,6 +30,8 @@ from plmetrics.runs.exit_policy import ExitPolicy
 from plmetrics.runs.failure import OK, failure_of
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from plmetrics.api.result import Result
     from plmetrics.features.nights.calendar import Interval
     from plmetrics.suite.model import Suite
@@ -174,6 +176,7 @@ class _Job:
     force: bool
     only_missing: bool
     exits: ExitPolicy
+    band_values: dict[tuple[str, str], pl.DataFrame] = field(default_factory=dict)
 
     def __call__(self, interval: Interval) -> IntervalOutcome:
         try:
@@ -182,7 +185,13 @@ class _Job:
             before = manifests.current(interval.key)
             options = RunOptions(exits=self.exits)
             evaluation = IntervalEvaluation(
-                loaded, directory, interval, options, force=self.force, for_data=self.only_missing
+                loaded,
+                directory,
+                interval,
+                options,
+                force=self.force,
+                for_data=self.only_missing,
+                band_values=self.band_values,
             )
             result = evaluate_night(evaluation)
         except Exception as error:  # also a fault of ours leaves other intervals as they are

@@ -98,7 +98,7 @@ class IntervalEvaluation(Evaluation):
     """Evaluation of the rows of one interval, with a manifest once its run folder is in sight.
 
     With `for_data` a result stays unless its files changed, labels are due, or it reads one of the `superseded` runs:
-    whatever became of the suite.
+    whatever became of the suite. Evaluations of a backfill share the `band_values` of earlier intervals.
     """
 
     def __init__(
@@ -111,6 +111,7 @@ class IntervalEvaluation(Evaluation):
         force: bool = False,
         for_data: bool = False,
         superseded: Collection[str] = (),
+        band_values: dict[tuple[str, str], pl.DataFrame] | None = None,
     ) -> None:
         super().__init__(loaded, directory / loaded.suite.name, options or RunOptions())
         self.interval = interval
@@ -122,6 +123,7 @@ class IntervalEvaluation(Evaluation):
         self._force = force
         self._for_data = for_data
         self._superseded = frozenset(superseded)
+        self._band_values = {} if band_values is None else band_values
         self._accepted: Acceptance | None = None
         self._state: bytes | None = None
         self._stamps: dict[str, str] = {}
@@ -265,6 +267,7 @@ class IntervalEvaluation(Evaluation):
             interval=self.interval,
             suite=suite,
             merge=merged_result,
+            band_values=self._band_values,
         )
 
     def _is_complete(self) -> bool:

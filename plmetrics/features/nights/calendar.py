@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
-from functools import cached_property
+from functools import cached_property, lru_cache
 from zoneinfo import ZoneInfo
 
 from plmetrics.core.durations import Duration, as_utc
@@ -87,6 +87,7 @@ class Calendar:
             raise ConfigError(Problem(msg, hint=f"this one begins at {self.text_of(interval.start)}"))
         return interval
 
+    @lru_cache(maxsize=1 << 14)  # noqa: B019  Calendars are few, and a year of intervals is walked for each of its days.
     def containing(self, moment: datetime) -> Interval:
         """Interval around a moment."""
         start = self._floor(moment)

@@ -15,8 +15,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from plmetrics.runs.documents import Shape, misfit
 from plmetrics.runs.files import (
@@ -115,16 +116,17 @@ class Manifest:
         moments = datetime.fromisoformat(self.start), datetime.fromisoformat(self.end)
         return moments == (interval.start, interval.end)
 
-    @classmethod
-    def read(cls, content: bytes, sequence: int) -> Self | None:
-        """A manifest from its file; None where it is none."""
+    @staticmethod
+    @lru_cache(maxsize=4096)
+    def read(content: bytes, sequence: int) -> Manifest | None:
+        """A manifest from its file, which many later intervals read again; None where it is none."""
         with suppress(ValueError, TypeError, KeyError, AttributeError, RecursionError):
             fields = json.loads(content)
             if misfit(fields, _SHAPE) is not None or not _names_one_folder(fields["run"], fields["files"]):
                 return None
             accepted = fields.pop("accepted")
-            known = {name: fields[name] for name in cls.__slots__ if name in fields}
-            manifest = cls(**known | {"sequence": sequence})
+            known = {name: fields[name] for name in Manifest.__slots__ if name in fields}
+            manifest = Manifest(**known | {"sequence": sequence})
             if datetime.fromisoformat(manifest.start) >= datetime.fromisoformat(manifest.end):
                 return None
             return replace(manifest, accepted=None if accepted is None else Acceptance(**accepted))
@@ -158,13 +160,14 @@ class Manifests:
 
     def current_of(self, keys: Sequence[str]) -> list[Manifest]:
         """Manifests in force of some intervals, in their order; of a bucket several are read at once."""
+        there = set(self.interval_keys())  # One listing tells which need none.
+        known = [key for key in keys if key in there]
         if isinstance(self.home, Path):
-            manifests = list(map(self.current, keys))
+            manifests = list(map(self.current, known))
         else:
             from plmetrics.table.storage.objects import at_once
 
-            there = set(self.interval_keys())  # One request tells which need none.
-            manifests = at_once(self.current, [key for key in keys if key in there])
+            manifests = at_once(self.current, known)
         return [manifest for manifest in manifests if manifest is not None]
 
     def latest_first(self, key: str) -> Iterator[Manifest]:

@@ -12,9 +12,10 @@ from plmetrics.core.durations import Duration
 from plmetrics.core.errors import DataError, EnvironmentFault, PlmetricsError, Problem
 from plmetrics.features.nights.interval_section import references
 from plmetrics.features.nights.manifests import Manifest, Manifests
+from plmetrics.gates.bands import interval_values
 from plmetrics.runs.history.comparability import misleading
 from plmetrics.runs.history.earlier_runs import EarlierRuns
-from plmetrics.runs.record import suite_content
+from plmetrics.runs.record import fingerprint, suite_content
 from plmetrics.suite.sections.references import Band, IntervalReference
 
 if TYPE_CHECKING:
@@ -37,13 +38,16 @@ _ANY, _ACCEPTED = "any", "accepted"
 class EarlierIntervals(EarlierRuns):
     """Earlier intervals, looked up by their names: the time of their evaluation has no meaning.
 
-    `suite` is what is asked of each, `merge` makes the result of states of a span of time.
+    `suite` is what is asked of each, `merge` makes the result of states of a span of time. `band_values` are those of
+    runs for control bands, by the suite's fingerprint and the run: each is read once for all bands, and for all
+    intervals that share them.
     """
 
     calendar: Calendar
     interval: Interval
     suite: Suite
     merge: Callable[[Sequence[StateReference], RecordedInterval, Suite], Outcome]
+    band_values: dict[tuple[str, str], pl.DataFrame] = field(default_factory=dict)
     manifests: Manifests = field(init=False)
     _taken: dict[str, list[Manifest]] = field(init=False, default_factory=dict)
     _keys: list[str] | None = field(init=False, default=None)
@@ -59,10 +63,13 @@ class EarlierIntervals(EarlierRuns):
         rejections: list[dict[str, str]] = []
         candidates = self._candidates(reference, rejections)
         most = None if reference.adds else 1
-        return self._read(key, candidates, _ANY if reference.run else choice, reader, rejections, most)
+        choice = _ANY if reference.run else choice
+        return self._read(
+            key, candidates, choice, lambda one: reader(self._stored_run(one.run)), rejections, most
+        )
 
-    def metrics_before(self, band: Band, skip: int) -> list[tuple[int, pl.DataFrame]]:
-        """The tables `metrics` of the accepted intervals of a band; see `EarlierRuns.metrics_before`."""
+    def values_before(self, band: Band, skip: int) -> list[tuple[int, pl.DataFrame]]:
+        """The values in the accepted intervals of a band; see `EarlierRuns.values_before`."""
         rejections: list[dict[str, str]] = []
         last = {manifest.run for manifest in islice(self._latest_first(), skip)}
         if band.window is None:
@@ -71,8 +78,23 @@ class EarlierIntervals(EarlierRuns):
             candidates = self._candidates(IntervalReference(window=band.window), rejections)
         older = (manifest for manifest in candidates if manifest.run not in last)
         key = f"gates.within ({band.span})" if skip == 0 else f"gates.within ({band.span}, {skip} left out)"
-        reader = metrics_reader(self.suite, self.calendar, self.interval)
-        return self._read(key, older, _ACCEPTED, reader, rejections, band.last)
+        return self._read(key, older, _ACCEPTED, self._band_reader(), rejections, band.last)
+
+    def _band_reader(self) -> Callable[[Manifest], tuple[int, pl.DataFrame]]:
+        """Reader of the weekday of an interval, counted from that of this one, and of its values for bands."""
+        values_of_run, identity = values_reader(self.suite), fingerprint(self.suite)
+
+        def weekday_of(moment: datetime) -> int:
+            return moment.astimezone(self.calendar.zone).weekday()
+
+        def read(manifest: Manifest) -> tuple[int, pl.DataFrame]:
+            key = identity, manifest.run
+            if key not in self.band_values:
+                self.band_values[key] = values_of_run(self._stored_run(manifest.run))
+            days = weekday_of(datetime.fromisoformat(manifest.start)) - weekday_of(self.interval.start)
+            return days % 7, self.band_values[key]
+
+        return read
 
     def candidates(self) -> list[object]:
         """Candidate results for references and gates, as far as manifests and sizes of files tell."""
@@ -99,7 +121,7 @@ class EarlierIntervals(EarlierRuns):
         key: str,
         candidates: Iterable[Manifest],
         choice: str,
-        reader: Callable[[StoredRun], T],
+        reader: Callable[[Manifest], T],
         rejections: list[dict[str, str]],
         most: int | None,
     ) -> list[T]:
@@ -114,7 +136,7 @@ class EarlierIntervals(EarlierRuns):
                 continue
             try:
                 self._check_files(candidate)
-                values.append(reader(self._run(candidate)))
+                values.append(reader(candidate))
             except EnvironmentFault:
                 raise  # What a store did not say may be there.
             except PlmetricsError as error:
@@ -186,7 +208,7 @@ class EarlierIntervals(EarlierRuns):
                 continue
             try:
                 self._check_files(manifest)
-                results.append(results_of(self._run(manifest)))
+                results.append(results_of(self._stored_run(manifest.run)))
             except DataError as error:
                 self.warn(_words([{"interval": manifest.interval, "reason": error.problems[0].message}]))
         return results
@@ -264,9 +286,6 @@ class EarlierIntervals(EarlierRuns):
         if reason is not None:
             raise DataError(reason)
 
-    def _run(self, manifest: Manifest) -> StoredRun:
-        return self._stored_run(manifest.run)
-
     def _stored_run(self, run: str) -> StoredRun:
         from plmetrics.runs.reading import StoredRun, read_record
 
@@ -321,25 +340,19 @@ def _words(unusable: Sequence[Mapping[str, str]]) -> list[str]:
     ]
 
 
-def metrics_reader(
-    suite: Suite, calendar: Calendar, interval: Interval
-) -> Callable[[StoredRun], tuple[int, pl.DataFrame]]:
-    """Reader of the weekday of a run's interval, counted from that of `interval`, and its table `metrics`.
+def values_reader(suite: Suite) -> Callable[[StoredRun], pl.DataFrame]:
+    """Reader of the values of a run for the control bands of a suite.
 
     Raises:
         DataError: the table cannot be read, or its values mean something else; so does what is returned.
     """
+    content = suite_content(suite)
+    metrics = tuple(dict.fromkeys(gate.subject.text for gate in suite.gates if gate.within is not None))
 
-    def weekday_of(moment: datetime) -> int:
-        return moment.astimezone(calendar.zone).weekday()
-
-    content, weekday = suite_content(suite), weekday_of(interval.start)
-
-    def read(run: StoredRun) -> tuple[int, pl.DataFrame]:
+    def read(run: StoredRun) -> pl.DataFrame:
         differences = misleading(run.record.get("suite", {}), content, suite.metrics)
         if differences:
             raise DataError(Problem(f"its values mean something else: {differences[0]}"))
-        start = datetime.fromisoformat(run.record["interval"]["start"])
-        return (weekday_of(start) - weekday) % 7, run.table("metrics")
+        return interval_values(run.table("metrics"), metrics)
 
     return read

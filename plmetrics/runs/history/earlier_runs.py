@@ -112,8 +112,8 @@ class EarlierRuns:
         self.warn(warnings)
         return results
 
-    def metrics_before(self, band: Band, skip: int) -> list[tuple[int, pl.DataFrame]]:  # noqa: ARG002
-        """The tables `metrics` of the accepted intervals of a band.
+    def values_before(self, band: Band, skip: int) -> list[tuple[int, pl.DataFrame]]:  # noqa: ARG002
+        """The values in the accepted intervals of a band, as `gates.bands.interval_values` gives them.
 
         Each comes with the weekday of its interval, counted from that of this one. Runs without intervals have none.
         `skip` is how many of the last intervals before this one are left out, whatever their verdicts.

@@ -12,6 +12,7 @@ from suites.nights import day, nights, rows
 import plmetrics as plm
 from plmetrics.api.nights import night
 from plmetrics.api.nights.backfill import backfill
+from plmetrics.runs.reading import StoredRun
 
 if TYPE_CHECKING:
     from suites.nights import Nights
@@ -94,3 +95,18 @@ def test_an_end_that_is_not_after_the_start_is_told(nights: Nights, end: int) ->
     nights.write_suite()
     with pytest.raises(plm.ConfigError, match=f"{day(end)} is not after {day(2)}"):
         backfill(nights.suite, day(2), day(end))
+
+
+def test_results_of_a_band_are_read_once(nights: Nights, monkeypatch: pytest.MonkeyPatch) -> None:
+    bands = [{"sd": 9, "last": 40}, {"sd": 9, "window": "30d", "season": "weekday"}]
+    nights.write_suite(gates=[{"metric": "roc_auc", "within": band} for band in bands])
+    reads: list[str] = []
+    read = StoredRun.table
+    monkeypatch.setattr(
+        StoredRun, "table", lambda run, name: reads.append(run.record["run_id"]) or read(run, name)
+    )
+    backfill(nights.suite, day(0), day(6))
+    assert sorted(reads) == sorted(nights.current(number).run for number in range(5))
+    reads.clear()
+    backfill(nights.suite, day(6), day(7))
+    assert sorted(reads) == sorted(nights.current(number).run for number in range(6))
