@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
+from plmetrics.core.results import Json
 from plmetrics.table.slice_keys import SliceKey, bin_index, only_bin, top_index
 from plmetrics.table.slices import plain_values
-
-if TYPE_CHECKING:
-    from plmetrics.core.results import Json
 
 
 def pinned_keys(
