@@ -107,11 +107,8 @@ def test_run_passes_its_options_on(invoke: Any, api_run: Any, result: Any, tmp_p
     assert keywords["set"]["name"] == "a=b"
 
 
-def test_text_ends_with_the_run_folder(
-    invoke: Any, api_run: Any, result: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    api_run(result("fail", tmp_path / "runs" / "nightly" / "x"))
+def test_text_ends_with_the_run_folder(invoke: Any, api_run: Any, result: Any, root: Path) -> None:
+    api_run(result("fail", root / "runs" / "nightly" / "x"))
     outcome = invoke("run", "a.yaml")
     assert outcome.out.startswith("FAIL  nightly: 1 fail\n")
     assert outcome.out.endswith("Run folder  runs/nightly/x\n")

@@ -30,9 +30,8 @@ gates: [{metric: brier, at_most: AT_MOST}]
 
 
 @pytest.fixture
-def suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def suite(root: Path) -> Path:
     """A suite, and the scores of two days."""
-    monkeypatch.chdir(tmp_path)
     Path("scores").mkdir()
     for day, label in ((1, [1, 0, 1, 0]), (2, [0, 0, 1, 1])):
         rows = {"y": label, "p": [0.9, 0.2, 0.4, 0.3], "region": ["north", "south", "north", "east"]}

@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 import numpy as np
+import pytest
 
 from plmetrics.report.charts.rendering import RENDERER
 
 if TYPE_CHECKING:
     from plmetrics.report.charts.figure import Figure
+
+pytest.importorskip("altair", reason="charts need the extra report")
+pytest.importorskip("vl_convert", reason="charts need the extra report")
 
 _PLACE = re.compile(r"translate\(([-\d.e]+),\s*([-\d.e]+)\)")
 

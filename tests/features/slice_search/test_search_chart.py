@@ -2,13 +2,9 @@
 
 import numpy as np
 import polars as pl
-import pytest
 from references.svg_marks import axis_scale, marks_of, texts_of
 
 import plmetrics as plm
-
-pytest.importorskip("altair", reason="charts need the extra report")
-pytest.importorskip("vl_convert", reason="charts need the extra report")
 
 
 def test_found_slices_stand_where_their_differences_are():

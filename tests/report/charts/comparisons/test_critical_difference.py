@@ -9,9 +9,6 @@ from scipy.stats import rankdata, studentized_range
 import plmetrics as plm
 from plmetrics.report.charts.comparisons.critical_difference import cliques
 
-pytest.importorskip("altair", reason="charts need the extra report")
-pytest.importorskip("vl_convert", reason="charts need the extra report")
-
 MODELS = ["a.b", "<i>", "third", "fourth"]
 
 

@@ -9,9 +9,6 @@ import plmetrics as plm
 from plmetrics.core.errors import ConfigError
 from plmetrics.report.numbers import p_value
 
-pytest.importorskip("altair", reason="charts need the extra report")
-pytest.importorskip("vl_convert", reason="charts need the extra report")
-
 
 @pytest.fixture(scope="module")
 def differences(gated):

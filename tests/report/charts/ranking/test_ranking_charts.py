@@ -11,9 +11,6 @@ from sklearn.metrics import average_precision_score, f1_score, roc_curve
 import plmetrics as plm
 from plmetrics.core.names import number_text
 
-pytest.importorskip("altair", reason="charts need the extra report")
-pytest.importorskip("vl_convert", reason="charts need the extra report")
-
 CURVES = ["roc", "pr", "gain", "lift", "cost"]
 MODELS = {"champion <b>": "p", "challenger a.b": "q"}
 BLUE, ORANGE = "#0072b2", "#d55e00"

@@ -10,9 +10,6 @@ from plmetrics.core.errors import ConfigError
 from plmetrics.report.charts.slices.rows import GUTTER
 from plmetrics.report.charts.texts import width
 
-pytest.importorskip("altair", reason="charts need the extra report")
-pytest.importorskip("vl_convert", reason="charts need the extra report")
-
 
 @pytest.fixture(scope="module")
 def forest(binary):

@@ -2,11 +2,7 @@
 
 import numpy as np
 import polars as pl
-import pytest
 from references.svg_marks import axis_scale, marks_of, texts_of
-
-pytest.importorskip("altair", reason="charts need the extra report")
-pytest.importorskip("vl_convert", reason="charts need the extra report")
 
 
 def test_slices_stand_where_their_differences_are(binary):

@@ -9,9 +9,6 @@ import plmetrics as plm
 from plmetrics.report.html.page import html_text
 from plmetrics.report.summary import summarise
 
-pytest.importorskip("altair", reason="charts need the extra report")
-pytest.importorskip("vl_convert", reason="charts need the extra report")
-
 RATES = {"a.b": 0.9, "<i>": 0.8, "c": 0.5, "few": 1.0}
 
 

@@ -9,9 +9,6 @@ from scipy.stats import norm
 import plmetrics as plm
 from plmetrics.report.charts.tasks.regression import SMALL_PANEL
 
-pytest.importorskip("altair", reason="charts need the extra report")
-pytest.importorskip("vl_convert", reason="charts need the extra report")
-
 CURVES = [
     *("residual_histogram", "residual_qq", "residual_prediction", "residual_quantiles"),
     *("conditional_label", "conditional_prediction", "conditional_recall"),
