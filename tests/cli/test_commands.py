@@ -1,13 +1,12 @@
-from __future__ import annotations
-
 import csv
 import io
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -15,9 +14,6 @@ import plmetrics
 from plmetrics.catalogue import registry
 from plmetrics.catalogue.advice.goals import GOALS
 from plmetrics.cli.app import _of_call, app
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 QUICKSTART = Path(__file__).parents[2] / "configs" / "quickstart.yaml"
 COMMANDS = (

@@ -1,22 +1,17 @@
 """`plmetrics state` and `plmetrics merge`, as they are typed."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 import pytest
+from cli.conftest import Invoke
 
 from plmetrics.runs.reading import open_run
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from cli.conftest import Invoke
 
 SUITE = """
 name: nightly

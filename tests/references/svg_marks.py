@@ -1,19 +1,15 @@
 """Marks read back from the SVG of a chart: where they stand, on the scale of the axes that are printed beside them."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
+from plmetrics.report.charts.figure import Figure
 from plmetrics.report.charts.rendering import RENDERER
-
-if TYPE_CHECKING:
-    from plmetrics.report.charts.figure import Figure
 
 pytest.importorskip("altair", reason="charts need the extra report")
 pytest.importorskip("vl_convert", reason="charts need the extra report")

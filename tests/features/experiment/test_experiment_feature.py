@@ -1,8 +1,7 @@
 """Experiments as suites: their table is that of the readout, and gates follow its intervals."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -14,9 +13,6 @@ from typer.testing import CliRunner
 import plmetrics as plm
 from plmetrics.cli.app import app
 from plmetrics.core.errors import PlmetricsWarning
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 RNG = np.random.default_rng(5)
 N = 2000
