@@ -95,3 +95,13 @@ def _value(text: str) -> float:
 def texts_of(marks: list[Mark], kind: str = "text") -> list[str]:
     """The texts of marks of a kind, in the order they are drawn."""
     return [mark.text for mark in marks if mark.kind == kind]
+
+
+def points_of(marks: list[Mark]) -> list[Mark]:
+    """The points of the data, without those of legends."""
+    return [mark for mark in marks if mark.kind == "symbol" and mark.attributes.get("opacity") == "1"]
+
+
+def lines_of(marks: list[Mark], color: str) -> list[Mark]:
+    """The lines of a color."""
+    return [mark for mark in marks if mark.kind == "line" and mark.attributes.get("stroke") == color]
