@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+
+import polars as pl
 
 from plmetrics.catalogue.bases import RowMean
+from plmetrics.catalogue.metric import Metric
 from plmetrics.catalogue.needs import OrderedRows, Quantiles, Queries, Sums
 from plmetrics.catalogue.registry import register_for
 from plmetrics.states.sums import Atom, Rows, as_tuple
 from plmetrics.table.prediction_columns import part_column
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from plmetrics.catalogue.metric import Metric
 
 LABELLED_ROWS = Atom("labelled", lambda rows: rows.label.is_not_null(), counts=True)
 

@@ -122,12 +122,12 @@ def exit_policy(fail_on: Sequence[str] | None, *, skip_if_empty: bool) -> ExitPo
 
     from plmetrics.runs.exit_policy import ExitPolicy, FailOn
 
-    known = {word: word for word in get_args(FailOn)}
+    allowed = {word: word for word in get_args(FailOn)}
     words = [word.strip() for text in fail_on or () for word in text.split(",")]
     for word in words:
-        if word not in known:
-            raise UsageError.unknown(word, known, "word of --fail-on")
-    return ExitPolicy(tuple(known[word] for word in dict.fromkeys(words)), skip_if_empty)
+        if word not in allowed:
+            raise UsageError.unknown(word, allowed, "word of --fail-on")
+    return ExitPolicy(tuple(allowed[word] for word in dict.fromkeys(words)), skip_if_empty)
 
 
 def check_slice_sets(sets: Sequence[str] | None, known: Sequence[str]) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core import ops
-from plmetrics.core.segments import Operand  # noqa: TC001 (dataclass field)
+from plmetrics.core.segments import Operand
 
 Array = NDArray[np.float64]
 

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import sqrt
-from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from plmetrics.core.names import number_text
 from plmetrics.core.ops import Array
 from plmetrics.engine.aggregate.aggregation import Aggregates, sliced_sums
 from plmetrics.engine.aggregate.row_plan import TREATED
+from plmetrics.engine.run_plan import RunPlan
 from plmetrics.table.prediction_columns import score_column
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from plmetrics.engine.run_plan import RunPlan
 
 APART = 0.1
 """Shares of treated rows, and means of scores in standard deviations, that are nearer are alike (Austin 2009)."""

@@ -13,16 +13,13 @@ with small expected number of positive counts estimated from survey data, Survey
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from plmetrics.core.ops import Array
 from plmetrics.core.special import betainc, betaincinv, ndtri, stdtrit
-
-if TYPE_CHECKING:
-    import polars as pl
 
 Index = NDArray[np.int64]
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +18,9 @@ from plmetrics.core.hashing import mix, mix_int, strides
 from plmetrics.core.ops import Array
 from plmetrics.core.special import ndtri
 from plmetrics.inference.comparisons.paired_bootstrap import without_spread
+from plmetrics.inference.estimate import Estimate
 from plmetrics.inference.intervals.spread import standard_error
 from plmetrics.inference.weights import TILT
-
-if TYPE_CHECKING:
-    from plmetrics.inference.estimate import Estimate
 
 Places = NDArray[np.int64]
 

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core.ops import Array, Codes
+from plmetrics.core.segments import Segments
 from plmetrics.states.scores.exact.sorted_rows import SlicedRows, SortedRows, group_order
-
-if TYPE_CHECKING:
-    from plmetrics.core.segments import Segments
-    from plmetrics.states.scores.sliced_scores import Binning
+from plmetrics.states.scores.sliced_scores import Binning
 
 ARMS = ("control", "treated", "control_outcome", "treated_outcome")
 """Names of the channels of two arms: weights, and sums of weight times outcome."""

@@ -197,8 +197,8 @@ class Suite(Strict):
         """Suite with metrics specialised by the facts of the run."""
         metrics = tuple(metric.with_facts(facts) for metric in self.metrics)
         judged = {gate.metric.text: gate.metric for gate in self.gates}
-        known = {text: metric.with_facts(facts) for text, metric in judged.items()}
-        gates = tuple(gate.of(known[gate.metric.text]) for gate in self.gates)
+        by_text = {text: metric.with_facts(facts) for text, metric in judged.items()}
+        gates = tuple(gate.of(by_text[gate.metric.text]) for gate in self.gates)
         return self.model_copy(update={"metrics": metrics, "gates": gates})
 
     def metrics_in(self, slice_set: str) -> tuple[Metric, ...]:
@@ -324,8 +324,8 @@ class Suite(Strict):
 
     def state_metrics(self, *slice_sets: str) -> tuple[Metric, ...]:
         """Metrics of a state family behind the results of some sets, and behind their errors, each once."""
-        known: dict[tuple[str, ...], tuple[Metric, ...]] = self.__dict__.setdefault("known_needs", {})
-        if slice_sets not in known:
+        by_sets: dict[tuple[str, ...], tuple[Metric, ...]] = self.__dict__.setdefault("known_needs", {})
+        if slice_sets not in by_sets:
             listed = (
                 member for name in slice_sets for m in self.metrics_in(name) for _, member in m.per_class()
             )
@@ -333,8 +333,8 @@ class Suite(Strict):
             valued = self.value_metrics(*slice_sets)
             samples = () if self.uncertainty is None else (mean for m in valued for mean, _ in m.samples)
             metrics = {metric.text: metric for metric in (*valued, *errors, *samples)}
-            known[slice_sets] = tuple(metrics.values())
-        return known[slice_sets]
+            by_sets[slice_sets] = tuple(metrics.values())
+        return by_sets[slice_sets]
 
     def value_metrics(self, *slice_sets: str) -> tuple[Metric, ...]:
         """Metrics of a state family behind values, without those of standard errors alone."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence, Sized
 from os import PathLike
 from typing import Protocol, Required, TypeAlias, TypedDict
 
-import polars as pl  # noqa: TC002 (hints are read from the keys)
+import polars as pl
 
 from plmetrics.catalogue.metric import Metric
 

@@ -8,14 +8,11 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING
 
 from plmetrics.core.errors import PlmetricsError, Problem, message_of
+from plmetrics.core.names import SuitePath
 from plmetrics.suite import keywords, python_types, section_keywords
 from plmetrics.suite.yaml.document import parse, scalar
-
-if TYPE_CHECKING:
-    from plmetrics.core.names import SuitePath
 
 _FLAT = ("columns", "data")
 """Sections of a suite whose keys are arguments by themselves."""

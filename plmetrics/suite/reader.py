@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import ValidationError
 
 from plmetrics.catalogue import registry
+from plmetrics.catalogue.metric import Metric
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.core.names import SUITE_NAMES, SuitePath, did_you_mean, is_suite_name, plain_text
 from plmetrics.features.registry import FEATURES, feature
@@ -22,12 +23,9 @@ from plmetrics.suite.sections.gates import Gate, read_margins, read_opponent
 from plmetrics.suite.sections.metrics import METRIC_DEFAULTS, MetricReader, is_torn, say_torn
 from plmetrics.suite.sections.models import read_models, with_model_columns
 from plmetrics.suite.sections.output import Output
+from plmetrics.suite.sections.section import Section, Strict
 from plmetrics.suite.sections.uncertainty import Uncertainty
 from plmetrics.suite.tasks import CURVES
-
-if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import Metric
-    from plmetrics.suite.sections.section import Section, Strict
 
 SUITE_KEYS = tuple(key for key in Suite.model_fields if key not in {"metric_slices", "sections"})
 _SECTIONS: Mapping[str, type[Strict]] = MappingProxyType(

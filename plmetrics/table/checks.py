@@ -151,8 +151,8 @@ def number_hint(name: str, role: str) -> str:
     """Way from a column of texts to numbers."""
     if role == "treatment":
         return f"derive a column that says who was treated, such as {sql_name(name)} = 'treated'"
-    made = f"derive TRY_CAST({sql_name(name)} AS DOUBLE)"
-    return f"store it as numbers; in csv n/a or 007 makes a whole column text: {made}"
+    derivation = f"derive TRY_CAST({sql_name(name)} AS DOUBLE)"
+    return f"store it as numbers; in csv n/a or 007 makes a whole column text: {derivation}"
 
 
 def require_numbers(needs: Iterable[Requirement], schema: pl.Schema) -> None:

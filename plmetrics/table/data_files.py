@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from plmetrics.core.errors import AbsentDataError, ConfigError, DataError, Problem
 from plmetrics.core.names import is_address
@@ -30,9 +31,6 @@ from plmetrics.table.formats.lakehouse import (
 from plmetrics.table.formats.reader import FileFormat, Reader
 from plmetrics.table.source import Source, schema_of
 from plmetrics.table.stamps import check_stamps
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @cache

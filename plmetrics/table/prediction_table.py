@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import polars as pl
 
 from plmetrics.core.errors import Collected, DataError
+from plmetrics.core.names import SuitePath
 from plmetrics.table.checks import (
     VALID,
     Check,
@@ -53,9 +53,6 @@ from plmetrics.table.prediction_columns import (
     weight_column,
     with_part_columns,
 )
-
-if TYPE_CHECKING:
-    from plmetrics.core.names import SuitePath
 
 
 @dataclass(frozen=True, slots=True)

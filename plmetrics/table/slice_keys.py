@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import zoneinfo
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Literal
 
@@ -52,6 +52,11 @@ class SliceKey:
     def waits(self) -> bool:
         """Whether its edges, or the values of a top, are still to be found in the data."""
         return self.kind == "quantiles" or (self.kind == "top" and self.values is None)
+
+    def in_bins(self, edges: tuple[Any, ...], dtype: pl.DataType) -> SliceKey:
+        """Key of the bins between edges of a column of this type."""
+        index = bin_index(self.expression, dtype, edges) if edges else only_bin(self.expression, dtype)
+        return replace(self, kind="bins", expression=index, edges=edges)
 
     def text(self, value: Any) -> str:
         """The value as it stands in the text of a slice."""

@@ -51,10 +51,9 @@ def test_the_command_line_prints_them_and_issues_none(suite, capsys):
     assert capsys.readouterr().err.count("warning: ") == 1
 
 
-def test_the_readout_of_an_experiment_issues_its_own(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_the_readout_of_an_experiment_issues_its_own(root):
     rows = "".join(f"{index % 2},{'A' if index % 3 else 'B'}\n" for index in range(900)).rstrip()
-    (tmp_path / "t.csv").write_text(f"bought,arm\n{rows}")
+    (root / "t.csv").write_text(f"bought,arm\n{rows}")
     with pytest.warns(plm.PlmetricsWarning) as caught:
         plm.readout("t.csv", outcome="bought", arm="arm", control="A")
     cut, ratio = (str(one.message) for one in caught)

@@ -33,8 +33,7 @@ def write(name: str, seed: int, rows: int = 2000) -> None:
     ("stage", "file"),
     [("prepare", "rows"), ("order", "rows"), ("search", "rows"), ("leakage", "train"), ("drift", "before")],
 )
-def test_no_table_of_two_versions(tmp_path, monkeypatch, stage, file):
-    monkeypatch.chdir(tmp_path)
+def test_no_table_of_two_versions(root, stage, file):
     for seed, name in enumerate(("rows", "train", "before")):
         write(f"{name}.parquet", seed)
     Path("suite.yaml").write_text(SUITE)

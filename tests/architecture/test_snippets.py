@@ -1,16 +1,14 @@
 """What README and documentation show is so: their suites run, their Python runs, their commands run."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 import yaml
@@ -21,9 +19,6 @@ import plmetrics as plm
 from plmetrics.cli.app import app
 from plmetrics.report.summary import summarise
 from plmetrics.report.terminal import render
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _NO_ERROR = "ignore::plmetrics.core.errors.PlmetricsWarning"
 _SCRIPTS = """

@@ -1,21 +1,17 @@
 """What a run makes Polars do: every collection, with the scans it makes of files and what in it does not stream."""
 
-from __future__ import annotations
-
 import re
 import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from types import FrameType
+from typing import Any
 from unittest import mock
 
 import polars as pl
 
 from plmetrics.features.explain.query_plans import fallbacks, scans
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from types import FrameType
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,12 @@
-from __future__ import annotations
-
 import csv
 import io
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -15,9 +14,6 @@ import plmetrics
 from plmetrics.catalogue import registry
 from plmetrics.catalogue.advice.goals import GOALS
 from plmetrics.cli.app import _of_call, app
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 QUICKSTART = Path(__file__).parents[2] / "configs" / "quickstart.yaml"
 COMMANDS = (
@@ -107,11 +103,8 @@ def test_run_passes_its_options_on(invoke: Any, api_run: Any, result: Any, tmp_p
     assert keywords["set"]["name"] == "a=b"
 
 
-def test_text_ends_with_the_run_folder(
-    invoke: Any, api_run: Any, result: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    api_run(result("fail", tmp_path / "runs" / "nightly" / "x"))
+def test_text_ends_with_the_run_folder(invoke: Any, api_run: Any, result: Any, root: Path) -> None:
+    api_run(result("fail", root / "runs" / "nightly" / "x"))
     outcome = invoke("run", "a.yaml")
     assert outcome.out.startswith("FAIL  nightly: 1 fail\n")
     assert outcome.out.endswith("Run folder  runs/nightly/x\n")

@@ -13,12 +13,11 @@ NIGHTLY = "metrics: [accuracy]\nuncertainty: true\n"
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
+def folder(root: Path) -> Path:
     pl.DataFrame({"y": [0, 1] * 10, "p": [0.25, 0.75] * 10}).write_ipc("t.arrow")
     for name, text in {"suite": SUITE, "common": COMMON, "nightly": NIGHTLY}.items():
         Path(f"{name}.yaml").write_text(text)
-    return tmp_path
+    return root
 
 
 def record() -> dict[str, Any]:

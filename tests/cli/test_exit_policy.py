@@ -21,14 +21,13 @@ slices: {g: [g]}
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
+def folder(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("DAY", "2026-03-01")
     Path("scores/day=2026-03-01").mkdir(parents=True)
     frame = pl.DataFrame({"y": [0, 1, 0, 0], "p": [0.1, 0.9, 0.2, 0.3], "g": ["a", "a", "b", "b"]})
     frame.write_parquet("scores/day=2026-03-01/x.parquet")
     Path("suite.yaml").write_text(SUITE, encoding="utf-8")
-    return tmp_path
+    return root
 
 
 def recorded(folder: Path) -> tuple[int, str]:

@@ -1,29 +1,22 @@
 """`plmetrics history` and the lines of reports: what they print is what the frame holds."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import polars as pl
 import pytest
+from click.testing import Result
 from polars.testing import assert_frame_equal
 from report.html.test_page import Page
-from suites.nights import day, nights, rows
+from suites.nights import Nights, day, nights, rows
 from typer.testing import CliRunner
 
 import plmetrics as plm
 from plmetrics.cli.app import app
 from plmetrics.report.html.page import html_text
 from plmetrics.report.summary import summarise
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from click.testing import Result
-    from suites.nights import Nights
 
 __all__ = ["nights"]
 

@@ -297,17 +297,16 @@ def test_a_file_is_not_replaced_without_force(invoke: Any, tmp_path: Path) -> No
 )
 def test_errors(
     invoke: Any,
-    tmp_path: Path,
+    root: Path,
     monkeypatch: pytest.MonkeyPatch,
     data: str,
     output: str | None,
     code: int,
     words: str,
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    write(table(), tmp_path, "parquet")
-    table().clear().write_parquet(tmp_path / "no_rows.parquet")
-    (tmp_path / "empty.csv").touch()
+    write(table(), root, "parquet")
+    table().clear().write_parquet(root / "no_rows.parquet")
+    (root / "empty.csv").touch()
     outcome = invoke("init", data, *(["-o", output] if output else []))
     assert (outcome.code, outcome.out) == (code, "")
     assert words in outcome.err

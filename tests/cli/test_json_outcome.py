@@ -34,15 +34,14 @@ def schema() -> dict[str, Any]:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
+def folder(root: Path) -> Path:
     pl.DataFrame({"y": [0, 1, 0, 1], "p": [0.1, 0.9, 0.8, 0.7]}).write_parquet("day.parquet")
     pl.DataFrame({"y": [0, 1], "p": [0.1, None]}).write_parquet("nulls.parquet")
     Path("suite.yaml").write_text(SUITE, encoding="utf-8")
     Path("wrong.yaml").write_text(SUITE.replace("roc_auc]", "roc_acu]"), encoding="utf-8")
     Path("strict.yaml").write_text(SUITE.replace("0.5", "0.99"), encoding="utf-8")
     Path("nulls.yaml").write_text(SUITE.replace("day", "nulls"), encoding="utf-8")
-    return tmp_path
+    return root
 
 
 def one_object(text: str, schema: dict[str, Any]) -> dict[str, Any]:

@@ -1,22 +1,17 @@
 """`plmetrics state` and `plmetrics merge`, as they are typed."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 import pytest
+from cli.conftest import Invoke
 
 from plmetrics.runs.reading import open_run
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from cli.conftest import Invoke
 
 SUITE = """
 name: nightly
@@ -30,9 +25,8 @@ gates: [{metric: brier, at_most: AT_MOST}]
 
 
 @pytest.fixture
-def suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def suite(root: Path) -> Path:
     """A suite, and the scores of two days."""
-    monkeypatch.chdir(tmp_path)
     Path("scores").mkdir()
     for day, label in ((1, [1, 0, 1, 0]), (2, [0, 0, 1, 1])):
         rows = {"y": label, "p": [0.9, 0.2, 0.4, 0.3], "region": ["north", "south", "north", "east"]}

@@ -90,7 +90,7 @@ def test_columns_whose_names_are_patterns_of_names(invoke: Any, tmp_path: Path) 
 )
 def test_suites_of_real_tables_run(
     invoke: Any,
-    tmp_path: Path,
+    root: Path,
     monkeypatch: pytest.MonkeyPatch,
     file: str,
     options: tuple[str, ...],
@@ -98,22 +98,18 @@ def test_suites_of_real_tables_run(
     included: set[str],
     excluded: set[str],
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / file).symlink_to(next(folder / file for folder in FOLDERS if (folder / file).exists()))
-    content = suggested(invoke, tmp_path, Path(file), *options)
+    (root / file).symlink_to(next(folder / file for folder in FOLDERS if (folder / file).exists()))
+    content = suggested(invoke, root, Path(file), *options)
     assert content["task"] == task
     assert included <= set(content["metrics"])
     assert not excluded & set(content["metrics"])
 
 
 @pytest.mark.parametrize("absolute", [True, False])
-def test_a_path_is_written_so_that_it_is_found(
-    invoke: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, absolute: bool
-) -> None:
+def test_a_path_is_written_so_that_it_is_found(invoke: Any, root: Path, absolute: bool) -> None:
     """An absolute one wherever the suite is put."""
-    monkeypatch.chdir(tmp_path)
-    TABLES["imbalanced"][1].write_parquet(tmp_path / "scores.parquet")
-    named = str(tmp_path / "scores.parquet") if absolute else "scores.parquet"
+    TABLES["imbalanced"][1].write_parquet(root / "scores.parquet")
+    named = str(root / "scores.parquet") if absolute else "scores.parquet"
     text = invoke("suggest", named).out
     assert yaml.safe_load(text)["data"]["path"] == named
     assert ("relative to this file" in text) != absolute
@@ -121,13 +117,10 @@ def test_a_path_is_written_so_that_it_is_found(
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", TABLES)
-def test_every_task_is_recognised_and_its_suite_runs(
-    invoke: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_every_task_is_recognised_and_its_suite_runs(invoke: Any, root: Path, name: str) -> None:
     task, frame = TABLES[name]
-    frame.write_parquet(tmp_path / "scores.parquet")
-    assert suggested(invoke, tmp_path, Path("scores.parquet"))["task"] == task
+    frame.write_parquet(root / "scores.parquet")
+    assert suggested(invoke, root, Path("scores.parquet"))["task"] == task
 
 
 def test_each_metric_has_its_reason_and_what_misleads_is_said(invoke: Any, tmp_path: Path) -> None:
@@ -140,14 +133,13 @@ def test_each_metric_has_its_reason_and_what_misleads_is_said(invoke: Any, tmp_p
     assert "# accuracy, error_rate and max_accuracy: calling every row the larger class scores 96.9 %" in text
 
 
-def test_costs(invoke: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_costs(invoke: Any, root: Path) -> None:
     TABLES["imbalanced"][1].write_parquet("scores.parquet")
-    content = suggested(invoke, tmp_path, Path("scores.parquet"), "--cost-fp", "1", "--cost-fn", "2500.75")
+    content = suggested(invoke, root, Path("scores.parquet"), "--cost-fp", "1", "--cost-fn", "2500.75")
     asked = "expected_cost(cost_fp=1, cost_fn=2500.75, threshold=optimal(cost_fp=1, cost_fn=2500.75))"
     assert asked in content["metrics"]
     TABLES["margins"][1].write_parquet("scores.parquet")
-    content = suggested(invoke, tmp_path, Path("scores.parquet"), "--cost-fp", "1", "--cost-fn", "5")
+    content = suggested(invoke, root, Path("scores.parquet"), "--cost-fp", "1", "--cost-fn", "5")
     asked = "expected_cost(cost_fp=1, cost_fn=5, threshold=min(expected_cost(cost_fp=1, cost_fn=5)))"
     assert asked in content["metrics"]
 

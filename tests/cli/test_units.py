@@ -12,10 +12,9 @@ FILES = 5
 
 
 @pytest.fixture(autouse=True)
-def suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def suite(root: Path) -> None:
     """A suite over some files, in the working directory."""
-    monkeypatch.chdir(tmp_path)
-    write_files(tmp_path / "scores", FILES)
+    write_files(root / "scores", FILES)
     content = {
         "data": {"path": "scores"},
         "columns": {"label": "y", "unit": "u"},

@@ -27,8 +27,7 @@ VALUES = {
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
+def folder(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, value in VALUES.items():
         monkeypatch.setenv(name, value)
     place = Path("scores") / CANARY
@@ -43,7 +42,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         }
     ).write_parquet(place / "x.parquet")
     Path("suite.yaml").write_text(SUITE, encoding="utf-8")
-    return tmp_path
+    return root
 
 
 def run(invoke: Any, *options: str) -> tuple[dict[str, Any], dict[str, Any]]:

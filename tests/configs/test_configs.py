@@ -1,9 +1,8 @@
 """The suites that the project ships run as they are, and give the numbers they promise."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -13,9 +12,6 @@ from polars.testing import assert_frame_equal
 
 import plmetrics as plm
 from plmetrics.suite.model import canonical
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 SUITES = sorted(CONFIGS.glob("*.yaml"))

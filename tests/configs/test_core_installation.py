@@ -1,7 +1,5 @@
 """Shipped suites run where nothing is installed but what plmetrics depends on, without its extras."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

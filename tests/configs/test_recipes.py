@@ -1,7 +1,5 @@
 """Every recipe is run: by its tool where that is installed, and its shell lines by a shell, with each exit code."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import py_compile
@@ -10,16 +8,14 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from configparser import RawConfigParser
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 import yaml
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 ROOT = Path(__file__).parents[2]
 RECIPES = ROOT / "configs" / "recipes"

@@ -1,24 +1,18 @@
 """Questions to the rows: what is asked together is collected together."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
 from plmetrics.engine.binding.bind import bind
-from plmetrics.engine.inquiry import Inquiry, answer, constant_question, frames_by_name, gather
+from plmetrics.engine.inquiry import Inquiry, Question, answer, constant_question, frames_by_name, gather
 from plmetrics.engine.prepare.preparation import prepare
 from plmetrics.features.explain.query_plans import scans
 from plmetrics.suite.arguments import suite_from_arguments
 from plmetrics.table.opening import open_source
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from plmetrics.engine.inquiry import Question
 
 ROWS = pl.LazyFrame({"x": [3, 1, 2]})
 

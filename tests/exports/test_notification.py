@@ -78,11 +78,10 @@ def server() -> Iterator[Server]:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: Server) -> Path:
-    monkeypatch.chdir(tmp_path)
+def folder(root: Path, monkeypatch: pytest.MonkeyPatch, server: Server) -> Path:
     monkeypatch.setenv("HOOK", f"{server.url}/{CANARY}")
     pl.DataFrame({"y": [0, 1, 0, 1], "p": [0.1, 0.9, 0.8, 0.7]}).write_parquet("day.parquet")
-    return tmp_path
+    return root
 
 
 def write(messages: str) -> None:

@@ -1,15 +1,11 @@
 """Fixtures of features: suites as texts, and the plans that a call runs."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import polars as pl
 import pytest
 from suites.loading import load, refuse
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = ["load", "plans_run", "refuse"]
 

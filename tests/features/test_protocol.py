@@ -25,12 +25,11 @@ SUITE: dict[str, Any] = {
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
+def folder(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setitem(FEATURES, "toy", "features.toy:ToyFeature")
     rows = {"y": [1, 0, 1, 0, 0, 1], "p": [0.9, 0.2, 0.4, 0.3, 0.6, 0.7], "g": ["a", "a", "a", "b", "b", "b"]}
     pl.DataFrame(rows).write_parquet("rows.parquet")
-    return tmp_path
+    return root
 
 
 def run(**sections: Any) -> plm.Result:

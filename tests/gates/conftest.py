@@ -1,8 +1,6 @@
 """Metrics, gates and result rows made by hand."""
 
-from __future__ import annotations
-
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import polars as pl
 import pytest
@@ -51,17 +49,15 @@ class Table:
         self.gates: list[Gate] = []
         self.uncertainty: Uncertainty | None = None
 
-    def gate(self, metric: str = "score", **keywords: Any) -> Table:
+    def gate(self, metric: str = "score", **keywords: Any) -> Self:
         self.gates.append(Gate(metric=METRICS[metric], **keywords))
         return self
 
-    def value(self, value: float | None, model: str = "a", **keywords: Any) -> Table:
+    def value(self, value: float | None, model: str = "a", **keywords: Any) -> Self:
         self.rows["metrics"].append({"model": model, "value": value} | self._row(keywords))
         return self
 
-    def difference(
-        self, value: float | None, model: str = "a", baseline: str = "b", **keywords: Any
-    ) -> Table:
+    def difference(self, value: float | None, model: str = "a", baseline: str = "b", **keywords: Any) -> Self:
         fixed = {"model": model, "baseline": baseline, "contrast": "model", "scale": "difference"}
         self.rows["comparisons"].append(fixed | {"difference": value} | self._row(keywords))
         return self

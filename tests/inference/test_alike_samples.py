@@ -1,7 +1,5 @@
 """Samples whose rows are all alike beside others that vary: none of 15 is no proof of a rate of 0."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

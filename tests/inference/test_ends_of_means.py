@@ -1,7 +1,5 @@
 """Means at an end of their range: all of the rows, or of those behind a cut, are alike there, which proves little."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

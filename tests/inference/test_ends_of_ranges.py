@@ -1,7 +1,5 @@
 """Shares and areas at an end of their range, held against those of other rows: tables where nothing differs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Smallest ratios of groups that are all alike: noise makes them too small, and intervals must know."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

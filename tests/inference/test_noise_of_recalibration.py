@@ -1,7 +1,5 @@
 """Isotonic recalibration fits noise: the parts of a score by it are above 0 where nothing is to be gained."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

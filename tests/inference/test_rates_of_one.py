@@ -1,7 +1,5 @@
 """Functions of rates of which one is 0 or 1: it has no spread in replicates, and is no certainty."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,18 +1,18 @@
 """Marks read back from the SVG of a chart: where they stand, on the scale of the axes that are printed beside them."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
+import pytest
 
+from plmetrics.report.charts.figure import Figure
 from plmetrics.report.charts.rendering import RENDERER
 
-if TYPE_CHECKING:
-    from plmetrics.report.charts.figure import Figure
+pytest.importorskip("altair", reason="charts need the extra report")
+pytest.importorskip("vl_convert", reason="charts need the extra report")
 
 _PLACE = re.compile(r"translate\(([-\d.e]+),\s*([-\d.e]+)\)")
 
@@ -95,3 +95,13 @@ def _value(text: str) -> float:
 def texts_of(marks: list[Mark], kind: str = "text") -> list[str]:
     """The texts of marks of a kind, in the order they are drawn."""
     return [mark.text for mark in marks if mark.kind == kind]
+
+
+def points_of(marks: list[Mark]) -> list[Mark]:
+    """The points of the data, without those of legends."""
+    return [mark for mark in marks if mark.kind == "symbol" and mark.attributes.get("opacity") == "1"]
+
+
+def lines_of(marks: list[Mark], color: str) -> list[Mark]:
+    """The lines of a color."""
+    return [mark for mark in marks if mark.kind == "line" and mark.attributes.get("stroke") == color]

@@ -1,9 +1,8 @@
 """Scores of forecasts against their definitions in plain Python, and against numbers that others published."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -11,9 +10,6 @@ import pytest
 from scipy import integrate, stats
 
 import plmetrics as plm
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 QUANTILES = {"m": {"quantiles": {level: f"q_{level}" for level in LEVELS}}}

@@ -1,10 +1,9 @@
 """Metrics of several classes against scikit-learn and against numbers that others published."""
 
-from __future__ import annotations
-
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -12,9 +11,6 @@ import pytest
 from sklearn import metrics as sk
 
 import plmetrics as plm
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 CLASSES = ["a", "b", "c", "d"]
 PROBA = {"m": {"proba": {name: f"p_{name}" for name in CLASSES}}}

@@ -1,12 +1,11 @@
 """Metrics of several classes a row, held against scikit-learn and SciPy."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import warnings
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -15,9 +14,6 @@ from scipy.stats import ks_2samp
 from sklearn import metrics as sk
 
 import plmetrics as plm
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 CLASSES = ["spam", "urgent", "bill", "other"]
 MODEL: dict[str, Any] = {"m": {"proba": "p_"}}

@@ -1,10 +1,9 @@
 """Ranking metrics of random tables against the definitions in plain Python, and against scikit-learn."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from math import ceil, exp, log, log2
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -12,9 +11,6 @@ import pytest
 from sklearn.metrics import dcg_score, ndcg_score
 
 import plmetrics as plm
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 ROLES: dict[str, Any] = {"task": "ranking", "label": "grade", "query": "topic", "document": "page"}
 

@@ -1,9 +1,9 @@
 """Thresholds that rules choose for each class of several a row, against a search over all of them."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -11,10 +11,6 @@ import pytest
 from sklearn import metrics as sk
 
 import plmetrics as plm
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 CLASSES = ["bill", "spam", "urgent"]
 ROLES: dict[str, Any] = {"task": "multilabel", "label": "y_", "models": {"m": {"proba": "p_"}}}

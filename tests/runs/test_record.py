@@ -27,14 +27,13 @@ gates: [{metric: roc_auc, at_least: 0.99, name: "good | <b>enough</b>"}]
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
+def folder(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PLACE", "canary-4711")
     Path("canary-4711").mkdir()
     frame = pl.DataFrame({"y": [0, 1, 0, 1], "p": [0.1, 0.9, 0.8, 0.7]})
     frame.write_parquet("canary-4711/day.parquet")
     Path("nightly.yaml").write_text(SUITE, encoding="utf-8")
-    return tmp_path
+    return root
 
 
 def git(*words: str) -> str:

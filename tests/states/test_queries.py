@@ -1,18 +1,13 @@
 """Numbers of queries against all orders of tied rows, one by one."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from itertools import permutations, product
 from math import log2
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 from plmetrics.states.queries import EVERY_RANK, QueryLabels, RankedRows, gains
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 Query = list[tuple[float | None, float]]
 """Score (None: not retrieved) and label of each row."""

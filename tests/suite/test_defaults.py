@@ -22,10 +22,9 @@ uncertainty:
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
+def folder(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PLACE", "scores")
-    return tmp_path
+    return root
 
 
 def load(suite: str, overrides: dict[str, Any] | None = None, **files: str) -> LoadedSuite:

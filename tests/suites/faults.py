@@ -1,19 +1,15 @@
 """Calls that change the disk, one of which fails or ends the process."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import os
 import shutil
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
-
-    from suites.nights import Nights
+from suites.nights import Nights
 
 CALLS = ("fsync", "link", "replace", "mkdir")
 """What a night changes the disk with: every write is synced before it is renamed or linked."""

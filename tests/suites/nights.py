@@ -1,11 +1,10 @@
 """A growing table of small days, and a suite that evaluates them one by one."""
 
-from __future__ import annotations
-
 import shutil
 from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -13,15 +12,10 @@ import pytest
 import yaml
 
 import plmetrics as plm
+from plmetrics.api.result import Result
 from plmetrics.core.errors import PlmetricsError
-from plmetrics.features.nights.manifests import Manifests
+from plmetrics.features.nights.manifests import Manifest, Manifests
 from plmetrics.runs.failure import failure_of, verdict_exit_code
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from plmetrics.api.result import Result
-    from plmetrics.features.nights.manifests import Manifest
 
 FIRST = date(2026, 3, 1)
 

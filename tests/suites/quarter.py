@@ -4,17 +4,12 @@ Labels come eight mornings after their night. Rows are made anew from seeds wher
 and for what is computed from them without the program.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import polars as pl
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FIRST = date(2026, 3, 9)
 """A Monday; the clocks of Berlin go forward in night 20."""

@@ -110,7 +110,7 @@ def backfill(
     if only_missing:
         manifests = Manifests(directory / loaded.suite.name)
         intervals = [interval for interval in intervals if _is_missing(manifests, interval)]
-    one = _Job(
+    job = _Job(
         Path(path),
         None if output is None else os.fspath(output),
         dict(set or {}),
@@ -120,7 +120,7 @@ def backfill(
     )
     outcomes: dict[str, IntervalOutcome] = {}
     independent = _are_independent(loaded.suite)
-    for outcome in _side_by_side(one, intervals, jobs) if independent else map(one, intervals):
+    for outcome in _side_by_side(job, intervals, jobs) if independent else map(job, intervals):
         outcomes[outcome.interval] = outcome
         if on_each is not None:
             on_each(outcome)
@@ -207,16 +207,16 @@ class _Job:
         return IntervalOutcome(interval.key, result.verdict, code, run, reason, existing=existing)
 
 
-def _side_by_side(one: _Job, intervals: list[Interval], jobs: int) -> Iterator[IntervalOutcome]:
+def _side_by_side(job: _Job, intervals: list[Interval], jobs: int) -> Iterator[IntervalOutcome]:
     """Independent intervals in parallel: the first one by itself, since it makes the constants of all states."""
     if jobs <= 1 or len(intervals) <= 1:
-        yield from map(one, intervals)
+        yield from map(job, intervals)
         return
     from plmetrics.runners.choice import runner_of
     from plmetrics.runners.protocol import Crash, RunnerTask
 
-    yield one(intervals[0])
-    tasks = [RunnerTask(interval.key, _text((one, interval))) for interval in intervals[1:]]
+    yield job(intervals[0])
+    tasks = [RunnerTask(interval.key, _text((job, interval))) for interval in intervals[1:]]
     with runner_of(f"processes:{jobs}") as runner:
         for item in runner.map(f"{__name__}:evaluate_text", tasks):
             if isinstance(item, Crash):
@@ -228,8 +228,8 @@ def _side_by_side(one: _Job, intervals: list[Interval], jobs: int) -> Iterator[I
 
 def evaluate_text(text: str) -> str:
     """Outcome of one interval, as the task of a runner: the text is that of the evaluation and the interval."""
-    one, interval = pickle.loads(base64.b64decode(text))
-    return json.dumps(asdict(one(interval)))
+    job, interval = pickle.loads(base64.b64decode(text))
+    return json.dumps(asdict(job(interval)))
 
 
 def _text(value: object) -> str:

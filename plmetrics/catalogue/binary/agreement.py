@@ -5,18 +5,16 @@ Every cell of the table is a sum of weights.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from plmetrics.catalogue.bases import BothClasses, OfRates, Quotient
 from plmetrics.catalogue.binary.counts import AtThreshold
+from plmetrics.catalogue.metric import Undefined
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
 from plmetrics.states.sums import View
-
-if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import Undefined
 
 
 def _sensitivity(state: Any) -> Any:

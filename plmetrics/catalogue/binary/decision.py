@@ -6,7 +6,7 @@ Every cell of the confusion table is a sum of weights.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from plmetrics.catalogue.bases import BOTH_CLASSES, BothClasses, Quotient
 from plmetrics.catalogue.binary.agreement import OfTable, OfTwoRates
@@ -18,12 +18,10 @@ from plmetrics.catalogue.binary.counts import (
     sum_of,
     threshold_parameter,
 )
+from plmetrics.catalogue.metric import Mean, Nonzero, Undefined
 from plmetrics.catalogue.parameters import ThresholdRule, nonnegative, parameter, share
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
-
-if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import Mean, Nonzero, Undefined
 
 _LIKELIHOOD = "Deeks and Altman (2004), Diagnostic tests 4: likelihood ratios, BMJ 329"
 

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from plmetrics.catalogue.bases import BothClasses
 from plmetrics.catalogue.binary.counts import INFINITY
 from plmetrics.catalogue.binary.probability import FLOAT_EPSILON
+from plmetrics.catalogue.metric import Undefined
 from plmetrics.catalogue.needs import Points
 from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
-
-if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import Undefined
 
 _COX = "Cox (1958), Two further applications of a model for binary regression, Biometrika 45(3/4)"
 _STEPS = 100

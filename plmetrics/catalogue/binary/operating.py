@@ -8,19 +8,17 @@ scores: what is called there is then the fraction of the bin that reaches the li
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from plmetrics.catalogue.bases import BOTH_CLASSES, Positives
 from plmetrics.catalogue.binary.areas import OnCurve, RunningTotals, running_totals
 from plmetrics.catalogue.metric import UNREACHABLE_ON_GRID, Undefined
+from plmetrics.catalogue.needs import Kind
 from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
-
-if TYPE_CHECKING:
-    from plmetrics.catalogue.needs import Kind
 
 _TIE = 1e-12
 _FAWCETT = "Fawcett (2006), An introduction to ROC analysis, Pattern Recognition Letters 27(8)"

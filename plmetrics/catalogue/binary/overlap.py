@@ -6,19 +6,17 @@ Every cell of the confusion table is a sum of weights.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from plmetrics.catalogue.bases import OfRates, Positives, Quotient
 from plmetrics.catalogue.binary.counts import AtThreshold, OfCells, threshold_parameter
+from plmetrics.catalogue.metric import Undefined
 from plmetrics.catalogue.parameters import ThresholdRule, parameter, squarable
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
 from plmetrics.states.sums import View
-
-if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import Undefined
 
 _RETRIEVAL = "van Rijsbergen (1979), Information Retrieval, 2nd edition, chapter 7"
 _F_CELLS = ("tp", "fp", "fn")

@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import log
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
+
+import polars as pl
 
 from plmetrics.catalogue.bases import RowMean
 from plmetrics.catalogue.binary.counts import INFINITY
+from plmetrics.catalogue.metric import Direction
 from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core.names import number_text
 from plmetrics.states.sums import Atom, Rows
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from plmetrics.catalogue.metric import Direction
 
 FLOAT_EPSILON = 2.220446049250313e-16
 GNEITING = (

@@ -8,16 +8,14 @@ be: a bin that is `tied`, of one score, leaves nothing open.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from plmetrics.catalogue.bases import BothClasses, Norm, Positives
+from plmetrics.catalogue.metric import Undefined
 from plmetrics.catalogue.needs import Kind, Points
 from plmetrics.catalogue.parameters import ParameterError, parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
-
-if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import Undefined
 
 _NEGLIGIBLE = 1e-300
 """Relative size below which a number cannot be divided by without overflow."""

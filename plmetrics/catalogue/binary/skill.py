@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from plmetrics.catalogue.binary.counts import INFINITY
 from plmetrics.catalogue.binary.probability import BRIER, GNEITING, clip_parameter, log_loss_atom
@@ -13,9 +13,7 @@ from plmetrics.catalogue.metric import Metric, Undefined
 from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
-
-if TYPE_CHECKING:
-    from plmetrics.states.sums import Atom
+from plmetrics.states.sums import Atom
 
 
 def class_shares(state: Any) -> tuple[Any, Any]:

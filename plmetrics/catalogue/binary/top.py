@@ -7,15 +7,13 @@ that is needed: the expected value under a random order of ties.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from plmetrics.catalogue.binary.areas import OnCurve, running_totals
+from plmetrics.catalogue.metric import Undefined
 from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
-
-if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import Undefined
 
 _RETRIEVAL = "Manning, Raghavan and Schuetze (2008), Introduction to Information Retrieval, chapter 8"
 _INFINITY = float("inf")

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import polars as pl
@@ -16,9 +16,7 @@ from plmetrics.catalogue.calibrators.calibrator import NoFit, clip_expression, c
 from plmetrics.catalogue.calibrators.score_curves import Isotonic
 from plmetrics.core.exact_sums import are_exact
 from plmetrics.core.ops import Codes
-
-if TYPE_CHECKING:
-    from plmetrics.table.prediction_columns import ColumnSteps
+from plmetrics.table.prediction_columns import ColumnSteps
 
 Numbers = NDArray[np.float64]
 

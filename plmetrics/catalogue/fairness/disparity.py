@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from plmetrics.catalogue.composite_metrics import AcrossSlices, Groups
 from plmetrics.catalogue.fairness.base import GroupComparison, MetricOfGroups
 from plmetrics.catalogue.fairness.shrinkage import is_rate, shrunken
 from plmetrics.catalogue.metric import TOTAL, Metric
+from plmetrics.catalogue.needs import Kind
 from plmetrics.catalogue.parameters import ParameterError, parameter
 from plmetrics.catalogue.registry import register_for
-
-if TYPE_CHECKING:
-    from plmetrics.catalogue.needs import Kind
 
 TASKS = ("binary", "multiclass", "multilabel", "regression", "quantile", "ranking", "uplift")
 

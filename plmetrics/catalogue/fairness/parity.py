@@ -7,7 +7,7 @@ of a table tell nothing new then, but ratios change: 0.98 / 0.99 is another numb
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from plmetrics.catalogue.binary.calibration import ExpectedCalibrationError
 from plmetrics.catalogue.binary.counts import SelectionRate, threshold_parameter
@@ -28,11 +28,9 @@ from plmetrics.catalogue.fairness.base import (
     RejectionRate,
     favourable_parameter,
 )
+from plmetrics.catalogue.metric import Direction, Metric
 from plmetrics.catalogue.parameters import ThresholdRule, parameter
 from plmetrics.catalogue.registry import register
-
-if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import Direction, Metric
 
 _INDEPENDENCE = "Dwork and others (2012), Fairness through awareness, ITCS"
 _SEPARATION = "Hardt, Price and Srebro (2016), Equality of opportunity in supervised learning, NeurIPS"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import polars as pl
 
 from plmetrics.catalogue.forecast.rows import CROSSING, INFINITY, MeanOfForecasts, quantile
 from plmetrics.catalogue.parameters import parameter, share
@@ -12,9 +13,6 @@ from plmetrics.catalogue.registry import register
 from plmetrics.catalogue.regression.errors import ABSOLUTE_ERROR, MEAN_ERROR
 from plmetrics.core.names import number_text
 from plmetrics.states.sums import Atom, Rows
-
-if TYPE_CHECKING:
-    import polars as pl
 
 _GNEITING = (
     "Gneiting and Raftery (2007), Strictly proper scoring rules, prediction, and estimation, JASA 102(477)"

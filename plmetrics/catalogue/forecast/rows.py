@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 
 from plmetrics.catalogue.bases import RowMean
+from plmetrics.catalogue.metric import Direction
 from plmetrics.core import ops
 from plmetrics.core.names import number_text
 from plmetrics.core.special import ndtri
 from plmetrics.states.sums import Atom, Rows
 from plmetrics.table.prediction_columns import SAME_LEVEL, levels_of, quantile_part
-
-if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import Direction
 
 INFINITY = float("inf")
 

@@ -8,22 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import polars as pl
 
 from plmetrics.catalogue.forecast.intervals import CentralInterval, IntervalCoverage
 from plmetrics.catalogue.forecast.rows import MeanOfForecasts, member_number, quantile
+from plmetrics.catalogue.metric import Direction, IntervalForm, Undefined
+from plmetrics.catalogue.needs import Kind
 from plmetrics.catalogue.parameters import bins_parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.catalogue.variation import variation
 from plmetrics.core import ops
 from plmetrics.core.special import chdtrc
 from plmetrics.states.sums import Atom, Rows
-
-if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import Direction, IntervalForm, Undefined
-    from plmetrics.catalogue.needs import Kind
 
 _PEARSON = (
     "Pearson (1900), On the criterion that a given system of deviations ... can be reasonably supposed to have arisen "

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+import polars as pl
 
 from plmetrics.catalogue.bases import OfRates
+from plmetrics.catalogue.metric import Direction, Undefined
 from plmetrics.catalogue.multiclass.base import MEASURES, Multiclass, class_atoms, hits_of, without_value
 from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
 from plmetrics.states.sums import Atom, Rows, View
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from plmetrics.catalogue.metric import Direction, Undefined
 
 
 class _Agreement(Multiclass):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,12 +17,10 @@ from plmetrics.catalogue.binary.calibration import (
     strategy_parameter,
 )
 from plmetrics.catalogue.composite_metrics import DerivedMetric
+from plmetrics.catalogue.metric import Metric, Noise
 from plmetrics.catalogue.multiclass.base import ClassScoreMetric, Multiclass, confidence, one_vs_rest
 from plmetrics.catalogue.parameters import bins_parameter
 from plmetrics.catalogue.registry import register
-
-if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import Metric, Noise
 
 
 @dataclass(frozen=True)

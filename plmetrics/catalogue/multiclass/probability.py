@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from plmetrics.catalogue.bases import RowMean
 from plmetrics.catalogue.binary.probability import GNEITING, clip_parameter, log_loss_atom
+from plmetrics.catalogue.metric import Undefined
 from plmetrics.catalogue.multiclass.base import INFINITY, Multiclass, actual
 from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
 from plmetrics.states.sums import Atom, Rows
-
-if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import Undefined
 
 
 class _MeanScore(RowMean, Multiclass):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from plmetrics.catalogue.binary.score_order import AveragePrecision as BinaryAve
 from plmetrics.catalogue.binary.score_order import KolmogorovSmirnov as BinaryKs
 from plmetrics.catalogue.binary.score_order import RocAuc as BinaryRocAuc
 from plmetrics.catalogue.composite_metrics import DerivedMetric
+from plmetrics.catalogue.metric import Direction, Metric
 from plmetrics.catalogue.multiclass.base import (
     ClassWeight,
     Multiclass,
@@ -23,12 +24,9 @@ from plmetrics.catalogue.multiclass.base import (
     undefined_parameter,
     without_value,
 )
+from plmetrics.catalogue.needs import Kind
 from plmetrics.catalogue.parameters import ParameterError, parameter
 from plmetrics.catalogue.registry import register
-
-if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import Direction, Metric
-    from plmetrics.catalogue.needs import Kind
 
 
 def _average_parameter() -> Any:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from plmetrics.catalogue.metric import Metric
 from plmetrics.catalogue.multiclass.base import (
     INFINITY,
     MEASURES,
@@ -16,9 +17,6 @@ from plmetrics.catalogue.multiclass.base import (
 from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.parameters import parameter, squarable
 from plmetrics.catalogue.registry import register
-
-if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import Metric
 
 _RETRIEVAL = "van Rijsbergen (1979), Information Retrieval, 2nd edition, chapter 7"
 

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from plmetrics.catalogue.binary.score_order import RocAuc as BinaryRocAuc
+from plmetrics.catalogue.metric import Metric
 from plmetrics.catalogue.multiclass import calibration, ranking
 from plmetrics.catalogue.multilabel.label_order import RowArea
 from plmetrics.catalogue.multilabel.label_rates import LabelSet
 from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
-
-if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import Metric
 
 
 def _average_parameter() -> Any:

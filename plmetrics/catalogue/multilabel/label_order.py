@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import log
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 
 from plmetrics.catalogue.bases import RowMean
 from plmetrics.catalogue.binary.probability import clip_parameter
+from plmetrics.catalogue.metric import Direction, Undefined
 from plmetrics.catalogue.multiclass.base import rows_without_value
 from plmetrics.catalogue.multiclass.probability import probabilities
 from plmetrics.catalogue.multilabel.label_rates import MINING, LabelSet, calls, threshold_parameter, truths
@@ -21,9 +22,6 @@ from plmetrics.catalogue.thresholds import threshold_text
 from plmetrics.core import ops
 from plmetrics.core.names import number_text
 from plmetrics.states.sums import Atom, Rows
-
-if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import Direction, Undefined
 
 _AT_ONCE = 1 << 18
 

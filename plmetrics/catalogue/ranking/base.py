@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+import polars as pl
 
 from plmetrics.catalogue.metric import Direction, Metric, Nonzero
 from plmetrics.catalogue.needs import Kind, Queries
@@ -14,9 +15,6 @@ from plmetrics.core import ops
 from plmetrics.core.ops import Array
 from plmetrics.states.queries import EVERY_RANK, QueryValue, RankedRows, query_column
 from plmetrics.states.sums import Atom, Rows
-
-if TYPE_CHECKING:
-    import polars as pl
 
 ALL = "all"
 TIES = ("average", "worst", "document")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -11,9 +11,7 @@ from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.ranking.base import QueryMetric, cut_of, cut_parameter, ties_parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core.ops import Array
-
-if TYPE_CHECKING:
-    from plmetrics.states.queries import RankedRows
+from plmetrics.states.queries import RankedRows
 
 _JARVELIN = "Jarvelin and Kekalainen (2002), Cumulated gain-based evaluation of IR techniques, ACM TOIS 20(4)"
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 
+from plmetrics.catalogue.metric import Direction
 from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.ranking.base import (
     MCSHERRY,
@@ -22,11 +23,8 @@ from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
 from plmetrics.core.errors import DataError, Problem
 from plmetrics.core.ops import Array
+from plmetrics.states.queries import RankedRows
 from plmetrics.table.checks import Requirement
-
-if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import Direction
-    from plmetrics.states.queries import RankedRows
 
 _BUCKLEY = "Buckley and Voorhees (2004), Retrieval evaluation with incomplete information, SIGIR"
 _MOFFAT = "Moffat and Zobel (2008), Rank-biased precision for measurement of retrieval effectiveness, ACM TOIS 27(1)"

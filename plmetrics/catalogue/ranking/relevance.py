@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
+from plmetrics.catalogue.metric import Direction
+from plmetrics.catalogue.needs import Kind
 from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.ranking.base import (
     MCSHERRY,
@@ -20,11 +22,7 @@ from plmetrics.catalogue.ranking.base import (
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
 from plmetrics.core.ops import Array
-
-if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import Direction
-    from plmetrics.catalogue.needs import Kind
-    from plmetrics.states.queries import RankedRows
+from plmetrics.states.queries import RankedRows
 
 _MANNING = "Manning, Raghavan and Schuetze (2008), Introduction to Information Retrieval, chapter 8"
 _VOORHEES = "Voorhees (1999), The TREC-8 question answering track report, TREC-8"

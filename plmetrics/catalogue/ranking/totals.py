@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
+from plmetrics.catalogue.metric import Direction
 from plmetrics.catalogue.ranking.base import QueryMetric, relevant_at_parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core.ops import Array
 from plmetrics.states.queries import EVERY_RANK, RankedRows
-
-if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import Direction
 
 _TREC = "trec_eval (NIST), https://github.com/usnistgov/trec_eval"
 _TFMA = "TensorFlow Model Analysis, QueryStatistics, https://github.com/tensorflow/model-analysis"

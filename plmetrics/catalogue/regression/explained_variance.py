@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from plmetrics.catalogue.metric import Metric, Undefined
 from plmetrics.catalogue.needs import Sums
@@ -22,9 +22,7 @@ from plmetrics.catalogue.regression.errors import (
 )
 from plmetrics.catalogue.variation import explained_share
 from plmetrics.core import ops
-
-if TYPE_CHECKING:
-    from plmetrics.states.sums import Atom, RowValue
+from plmetrics.states.sums import Atom, RowValue
 
 _KVALSETH = "Kvalseth (1985), Cautionary note about R2, The American Statistician 39(4)"
 _MURPHY = (

@@ -6,18 +6,16 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
+from plmetrics.catalogue.metric import Undefined
 from plmetrics.catalogue.parameters import parameter, positive, share
 from plmetrics.catalogue.registry import register
 from plmetrics.catalogue.regression.errors import MeanOverRows
 from plmetrics.core.names import number_text
 from plmetrics.states.sums import Atom, Rows
-
-if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import Undefined
 
 _TERMS = 14
 """Of the series of exp: more do not show where x is below 1/2."""

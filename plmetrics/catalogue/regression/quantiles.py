@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from plmetrics.catalogue.bases import Quantile
+from plmetrics.catalogue.metric import Direction
 from plmetrics.catalogue.needs import Quantiles
 from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.states.sums import RowValue
-
-if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import Direction
 
 _ABSOLUTE_ERROR = RowValue("absolute_error", lambda rows: rows.error.abs())
 

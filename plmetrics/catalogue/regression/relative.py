@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
+from plmetrics.catalogue.metric import Mean, Undefined
 from plmetrics.catalogue.parameters import ParameterError, parameter, positive
 from plmetrics.catalogue.registry import register
 from plmetrics.catalogue.regression.errors import ABSOLUTE_ERROR, ErrorMetric, MeanOverRows
 from plmetrics.core import ops
 from plmetrics.core.names import number_text
 from plmetrics.states.sums import Atom, Rows
-
-if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import Mean, Undefined
 
 _HYNDMAN = (
     "Hyndman and Koehler (2006), Another look at measures of forecast accuracy, Int. J. Forecasting 22(4)"

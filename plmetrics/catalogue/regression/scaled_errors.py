@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
 
+from plmetrics.catalogue.metric import IntervalForm, Undefined
 from plmetrics.catalogue.parameters import ParameterError, parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.catalogue.regression.errors import ABSOLUTE_ERROR, ErrorMetric
@@ -16,9 +17,6 @@ from plmetrics.core import ops
 from plmetrics.states.sums import Atom, Rows
 from plmetrics.table.checks import REPEATED_TIME, UNORDERED, Derivation, Requirement, absent, is_unordered
 from plmetrics.table.prediction_columns import EVALUATED_LABEL, plain_column
-
-if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import IntervalForm, Undefined
 
 _ROUNDING = 1e-13
 """Of the labels' size: what they vary less is rounding."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
+
+import polars as pl
 
 from plmetrics.catalogue.metric import Direction, Metric
 from plmetrics.catalogue.needs import Sums
@@ -13,9 +15,6 @@ from plmetrics.catalogue.uplift.propensity import ARMS, OUTCOME, ByPropensity, O
 from plmetrics.catalogue.variation import moment
 from plmetrics.core import ops
 from plmetrics.states.sums import Atom, Rows
-
-if TYPE_CHECKING:
-    import polars as pl
 
 Samples = tuple[tuple[Metric, float], ...]
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from plmetrics.catalogue.binary.top import top_parameter
+from plmetrics.catalogue.metric import Undefined
 from plmetrics.catalogue.needs import Points
 from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
@@ -17,9 +18,6 @@ from plmetrics.catalogue.uplift.arm_means import Samples, arm_means
 from plmetrics.catalogue.uplift.bin_bounds import TargetedTotals, area_bound, top_bound
 from plmetrics.catalogue.uplift.propensity import ARM_NAMES, OfArms
 from plmetrics.core import ops
-
-if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import Undefined
 
 _RADCLIFFE = (
     "Radcliffe (2007), Using control groups to target on predicted lift: building and assessing uplift models, "

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
 
+from plmetrics.catalogue.metric import Metric, Undefined
 from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
@@ -23,9 +24,6 @@ from plmetrics.catalogue.variation import explained_share
 from plmetrics.core import ops
 from plmetrics.states.sums import Atom, Distances, Rows, RowValue
 from plmetrics.table.checks import Requirement, is_no_number
-
-if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import Metric, Undefined
 
 _NEYMAN = "Neyman (1923), On the application of probability theory to agricultural experiments, section 9"
 _LUNCEFORD = (

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
+import polars as pl
+
+from plmetrics.catalogue.metric import Direction, Undefined
 from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.parameters import fact_of
 from plmetrics.catalogue.uplift.propensity import (
@@ -15,6 +18,7 @@ from plmetrics.catalogue.uplift.propensity import (
     INFINITY,
     OUTCOME,
     TREATED,
+    ByPropensity,
     OfArms,
     centred_moment,
     of_arm,
@@ -22,12 +26,6 @@ from plmetrics.catalogue.uplift.propensity import (
 from plmetrics.catalogue.variation import LEAST, alike_variance, is_lost, moment, square, variation
 from plmetrics.core import ops
 from plmetrics.states.sums import Atom, Rows
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from plmetrics.catalogue.metric import Direction, Undefined
-    from plmetrics.catalogue.uplift.propensity import ByPropensity
 
 _CLEAR = 1e6
 """A variance is clear that is so many times what may be hidden."""

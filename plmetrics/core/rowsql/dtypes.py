@@ -207,8 +207,8 @@ def number_like(_: pl.Expr, dtype: DataType, *, value: float, literal: pl.Expr) 
     if dtype not in {pl.Float32, pl.Float16}:
         return literal
     stored = pl.Series([float(value)]).cast(dtype).item()
-    held = math.isfinite(stored) and (isinstance(value, float) or stored == value)
-    return pl.lit(value, dtype=dtype) if held else literal.cast(pl.Float64)
+    fits = math.isfinite(stored) and (isinstance(value, float) or stored == value)
+    return pl.lit(value, dtype=dtype) if fits else literal.cast(pl.Float64)
 
 
 def _moment_like(column: pl.Expr, dtype: DataType, moment: date) -> pl.Expr:

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from operator import methodcaller
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TypeGuard
 
 import numpy as np
 import polars as pl
 
+from plmetrics.core.segments import Values
 from plmetrics.core.threads import add_at, parallel_map, steps
 from plmetrics.states.bin_sums import ROWS
-
-if TYPE_CHECKING:
-    from plmetrics.core.segments import Values
 
 PLACE = "@place"
 _STEP_ROWS = 1 << 18

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -16,11 +15,9 @@ from plmetrics.engine.aggregate.bin_tally import PLACE, BinTally
 from plmetrics.engine.aggregate.row_plan import BLOCK, cell_column
 from plmetrics.engine.aggregate.totals import CELL, summed_in, totals
 from plmetrics.engine.memory.budget import counting_room
+from plmetrics.engine.run_plan import RunPlan
 from plmetrics.engine.streaming import column_array
-
-if TYPE_CHECKING:
-    from plmetrics.engine.run_plan import RunPlan
-    from plmetrics.states.sums import Total
+from plmetrics.states.sums import Total
 
 _ROWS_AN_ENTRY = 16
 """With fewer rows for each cell and block a grouping is quicker."""

@@ -41,8 +41,7 @@ def totals(plan: RunPlan, metrics: Sequence[Metric]) -> list[Total]:
     """The sums and counts of some metrics, of every model, by name."""
     request, weight = plan.request, plan.table.weight
     apart, every = request.suite.per_model, request.counts_every_row
-    shared = pl.col(VALID) if every and not apart else None
-    valid = {model: pl.col(valid_column(model)) if apart else shared for model in request.models}
+    valid = _valid_rows(request)
     out: list[Total] = []
     rows = {model: plan.row_of(model) for model in request.models}
     for model in rows if apart else [request.models[0]]:
@@ -79,18 +78,15 @@ def totals(plan: RunPlan, metrics: Sequence[Metric]) -> list[Total]:
 
 def atom_totals(plan: RunPlan, metrics: Sequence[Metric], rows: Mapping[str, Rows]) -> Iterator[Total]:
     """The sums of the atoms of some metrics, on the rows of each model."""
-    request = plan.request
-    apart, every = request.suite.per_model, request.counts_every_row
-    shared = pl.col(VALID) if every and not apart else None
-    asking = [metric for metric in metrics if every and metric.every_row]
+    valid = _valid_rows(plan.request)
+    asking = [metric for metric in metrics if plan.request.counts_every_row and metric.every_row]
     checked = [metric for metric in metrics if metric not in asking]
     scored, positive = score_masks(plan.request), weight_masks(plan)
     of_scored = plan.scored_populations()
     for model, row in rows.items():
-        valid = pl.col(valid_column(model)) if apart else shared
         for population, members in by_population(plan, checked, model):
             of_all = population == of_scored.get(model)
-            mask, role = (scored[model], of_scored_rows(row)) if of_all else (valid, row)
+            mask, role = (scored[model], of_scored_rows(row)) if of_all else (valid[model], row)
             sums = atoms(members)
             masses = {atom.about.mass for atom in sums.values() if atom.about is not None}
             for atom in sums.values():
@@ -98,6 +94,13 @@ def atom_totals(plan: RunPlan, metrics: Sequence[Metric], rows: Mapping[str, Row
                     yield atom.total(sum_column(model, atom.key, population), role, row.weight, mask)
         for atom in atoms(asking).values():
             yield atom.total(f"{model}|{atom.key}", null_non_finite(row), row.weight, positive[model])
+
+
+def _valid_rows(request: Request) -> dict[str, pl.Expr | None]:
+    """Masks of the rows that each model is evaluated on; None where these are all that are scanned."""
+    if request.suite.per_model:
+        return {model: pl.col(valid_column(model)) for model in request.models}
+    return dict.fromkeys(request.models, pl.col(VALID) if request.counts_every_row else None)
 
 
 def by_population(plan: RunPlan, metrics: Sequence[Metric], model: str) -> Iterator[tuple[str, list[Metric]]]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from plmetrics.catalogue.composite_metrics import is_across_slices
-from plmetrics.catalogue.metric import Facts
+from plmetrics.catalogue.metric import Facts, Metric
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.core.names import SuitePath, did_you_mean
 from plmetrics.core.slice_texts import only_value, slice_place
@@ -15,7 +15,6 @@ from plmetrics.suite.sections.compare import APART, ON_RANKS
 from plmetrics.suite.sections.references import IntervalReference
 
 if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import Metric
     from plmetrics.suite.model import Suite
     from plmetrics.table.slices import Slices, SliceSet
 

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import polars as pl
 
 from plmetrics.catalogue.custom import ROLES
+from plmetrics.catalogue.metric import Metric
 from plmetrics.core.errors import Collected, ConfigError, DataError, Problem
 from plmetrics.core.names import SuitePath, did_you_mean, sql_name
 from plmetrics.core.rowsql import compile_row, not_a_condition
 from plmetrics.table.prediction_columns import require
 from plmetrics.table.source import Source, check_column_names
-
-if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import Metric
 
 
 def predicate(text: str, schema: pl.Schema, path: tuple[str | int, ...], where: str = "where") -> pl.Expr:

@@ -277,8 +277,8 @@ class GridCounts:
         return dict(zip(in_turn, parallel_map(counted, in_turn), strict=True))
 
     def _count_files(self, tallies: dict[GridPart, GridTally]) -> dict[GridPart, GridTally]:
-        every = [self.orderings[part.ordering] for part in tallies]
-        models = dict.fromkeys(name for one in every for name in (one.model, one.opponent) if name)
+        counted = [self.orderings[part.ordering] for part in tallies]
+        models = dict.fromkeys(name for one in counted for name in (one.model, one.opponent) if name)
         for frame in self._encoder.batches(list(models)):
             self._count_frame(frame, tallies)
         parallel_map(methodcaller("finish"), list(tallies.values()))

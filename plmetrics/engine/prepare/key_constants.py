@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
-from plmetrics.table.slice_keys import SliceKey, bin_index, only_bin, top_index
+from plmetrics.core.results import Json
+from plmetrics.table.slice_keys import SliceKey, top_index
 from plmetrics.table.slices import plain_values
-
-if TYPE_CHECKING:
-    from plmetrics.core.results import Json
 
 
 def pinned_keys(
@@ -25,9 +23,7 @@ def pinned_keys(
 def _key(key: SliceKey, content: Mapping[str, Any], schema: pl.Schema) -> SliceKey:
     dtype = schema[key.label]
     if content["kind"] == "bins":
-        edges = tuple(content["edges"])
-        index = bin_index(key.expression, dtype, edges) if edges else only_bin(key.expression, dtype)
-        return replace(key, kind="bins", expression=index, edges=edges)
+        return key.in_bins(tuple(content["edges"]), dtype)
     if isinstance(dtype, (pl.Categorical, pl.Enum)):
         dtype = pl.String()
     values, excluded = (_series(content[name], dtype) for name in ("edges", "excluded"))

@@ -49,8 +49,8 @@ def near_positive_labels(view: TableView) -> Question[list[str]]:
         value = pl.col(name).cast(pl.String)
         other = (value != positive) & (value.str.len_bytes() <= longest)
         plans[name] = view.raw.filter(other).group_by(value.alias("value")).len("rows").head(_MOST_VALUES)
-    found = yield from frames_by_name(plans)
-    return [text for name, frame in found.items() for text in _near(name, positive, frame)]
+    frames = yield from frames_by_name(plans)
+    return [text for name, frame in frames.items() for text in _near(name, positive, frame)]
 
 
 def _near(name: str, positive: str, frame: pl.DataFrame) -> Iterator[str]:

@@ -13,7 +13,7 @@ from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.core.quantiles import quantile_edges
 from plmetrics.engine.memory.budget import rows_that_fit
 from plmetrics.features.registry import features_of
-from plmetrics.table.slice_keys import SliceKey, bin_index, only_bin, refuse_name_of_rest, top_index
+from plmetrics.table.slice_keys import SliceKey, refuse_name_of_rest, top_index
 from plmetrics.table.slices import KeyCodes, Slices, SliceSet, drop_exclusions, order, plain_values
 
 if TYPE_CHECKING:
@@ -108,8 +108,7 @@ def _key_plan(key: SliceKey, view: TableView, table: PredictionTable, step: int)
 def _resolve(key: SliceKey, view: TableView, column_values: pl.DataFrame) -> SliceKey:
     if key.kind == "quantiles":
         edges, dtype = _quantile_edges(column_values, key), view.schema[key.label]
-        index = bin_index(key.expression, dtype, edges) if edges else only_bin(key.expression, dtype)
-        return replace(key, kind="bins", expression=index, edges=edges)
+        return key.in_bins(edges, dtype)
     values, excluded = _top_values(column_values, key, _top_exclusions(key, view.sets))
     number = top_index(key.expression, values, excluded)
     edges = tuple(plain_values(values, key.label))

@@ -9,18 +9,15 @@ name the outer fold. Configurations are those of the column, for each model by i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import polars as pl
 
+from plmetrics.catalogue.metric import Metric
 from plmetrics.core import special
 from plmetrics.core.results import first_word
 from plmetrics.features.cross_validation.fold_values import GROUP, IDENTITY
 from plmetrics.inference.comparisons.fold_tests import with_trained_rows
 from plmetrics.table.joins import left_join
-
-if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import Metric
 
 NO_FOLDS = "no_defined_folds"
 ONE_FOLD = "one_fold"

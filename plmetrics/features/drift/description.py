@@ -11,12 +11,11 @@ import polars as pl
 from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.core.names import SuitePath, name_list
 from plmetrics.features.drift.slice_counts import BLOCK
-from plmetrics.features.drift.windows import block_column
+from plmetrics.features.drift.windows import CurrentWindow, block_column
 from plmetrics.features.stored.grids import key_content
 
 if TYPE_CHECKING:
     from plmetrics.features.drift.subjects import Kind, Subject
-    from plmetrics.features.drift.windows import CurrentWindow
     from plmetrics.table.slice_keys import SliceKey
 
 _FROM_DATA = ("@quantiles|", "@top|")

@@ -20,7 +20,7 @@ from plmetrics.engine.prepare.slices import resolve_keys
 from plmetrics.features.drift.constant_grid import lower_edge
 from plmetrics.features.drift.counts import MOST_CATEGORIES
 from plmetrics.features.drift.description import ColumnDescription, Description
-from plmetrics.features.drift.subjects import in_bits
+from plmetrics.features.drift.subjects import Kind, in_bits
 from plmetrics.features.drift.windows import VALUE, CurrentWindow, current_window, key_type
 from plmetrics.states.state_format import CELL, number_cells
 from plmetrics.table.joins import left_join
@@ -28,7 +28,6 @@ from plmetrics.table.prediction_columns import WEIGHT
 
 if TYPE_CHECKING:
     from plmetrics.engine.request import TableView
-    from plmetrics.features.drift.subjects import Kind
 
 MOST_VALUES = 16_384
 """A column of numbers with more different values is counted by bin."""

@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import polars as pl
 
 from plmetrics.core.threads import processors
 from plmetrics.engine.aggregate.aggregation import needs_rows, sum_plans
@@ -25,17 +26,13 @@ from plmetrics.engine.order.encoding import BATCH_ROWS
 from plmetrics.engine.order.orderings import orderings, run_orderings
 from plmetrics.engine.prepare.slices import most_rows
 from plmetrics.engine.prepare.thresholds import NUMBERS_IN_HAND
+from plmetrics.engine.run_plan import RunPlan
 from plmetrics.features.explain.passes import count_sums
 from plmetrics.states.arms import ARMS
 from plmetrics.states.scores.coarse import DENSE_LIMIT, EXACT_REPLICATES, coarse_number
 from plmetrics.states.scores.grid.grid_tally import FINE_BINS
 from plmetrics.states.scores.sliced_scores import CLASSES
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from plmetrics.engine.run_plan import RunPlan
-    from plmetrics.table.prediction_columns import RoleColumns
+from plmetrics.table.prediction_columns import RoleColumns
 
 _NUMBER, _TEXT = 8, 16
 _FLOOR = 16_000_000

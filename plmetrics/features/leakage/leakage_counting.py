@@ -180,10 +180,10 @@ def _keys_together(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
     return keys
 
 
-def _counts_together(one: pl.DataFrame, other: pl.DataFrame) -> pl.DataFrame:
-    if one[_LAST].item() != other[_LAST].item():
+def _counts_together(earlier: pl.DataFrame, later: pl.DataFrame) -> pl.DataFrame:
+    if earlier[_LAST].item() != later[_LAST].item():
         raise _other_training()
-    both = pl.concat([one, other])
+    both = pl.concat([earlier, later])
     first = [pl.col("first").min()] if "first" in both.columns else []
     return both.select(pl.exclude(_LAST, "first").sum(), *first, pl.col(_LAST).first()).select(both.columns)
 

@@ -276,9 +276,9 @@ def _listed_column(name: str) -> str:
     return f"{_LISTED}{name}" if name.startswith("@") or name in {"n", "low", "high"} else name
 
 
-def join_passes(name: str, one: pl.DataFrame, other: pl.DataFrame) -> pl.DataFrame:
+def join_passes(name: str, earlier: pl.DataFrame, later: pl.DataFrame) -> pl.DataFrame:
     """Union of the findings of two passes: the number of rows, or the first of them by value."""
-    both = pl.concat([one, other])
+    both = pl.concat([earlier, later])
     return both.sort(both.columns).head(1) if name.endswith(EXAMPLE) else both.sum()
 
 

@@ -18,7 +18,7 @@ from plmetrics.engine.streaming import collected_frame
 from plmetrics.suite.sections.labels import Labels, label_status
 from plmetrics.table.data_files import list_data_files
 from plmetrics.table.files import Complaints
-from plmetrics.table.formats.hive import partition_pairs
+from plmetrics.table.formats.hive import Partitions, partition_pairs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from plmetrics.features.nights.calendar import Interval
     from plmetrics.features.nights.interval_section import IntervalSection
     from plmetrics.suite.sections.basics import Data
-    from plmetrics.table.formats.hive import Partitions
     from plmetrics.table.source import Source
 
 _HOURS = "%Y-%m-%dT%H"

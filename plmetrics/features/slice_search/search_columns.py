@@ -20,7 +20,7 @@ from plmetrics.engine.streaming import collected_frames
 from plmetrics.features.slice_search.search_section import FindSlices
 from plmetrics.table.common_types import is_opaque
 from plmetrics.table.prediction_columns import UNIT, WEIGHT, require
-from plmetrics.table.slice_keys import SliceKey, bin_index, place_in, refuse_name_of_rest
+from plmetrics.table.slice_keys import SliceKey, place_in, refuse_name_of_rest
 from plmetrics.table.slices import plain_values
 
 if TYPE_CHECKING:
@@ -222,7 +222,7 @@ def _coded_key(key: SliceKey, encoding: Encoding, dtype: pl.DataType) -> SliceKe
         edges = encoding.values
         if dtype.is_temporal():
             edges = tuple(pl.Series(edges, dtype=pl.Int64).cast(dtype).to_list())
-        return replace(key, kind="bins", edges=edges, expression=bin_index(key.expression, dtype, edges))
+        return key.in_bins(edges, dtype)
     values = _series(encoding.values, dtype)
     plain = plain_values(values, key.label)
     if encoding.other:

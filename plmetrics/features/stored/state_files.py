@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,8 +33,6 @@ from plmetrics.table.files import shown_path
 from plmetrics.table.formats.footer import FooterError, footer_rows, read_footer
 
 if TYPE_CHECKING:
-    from os import PathLike
-
     from plmetrics.table.storage.places import Place
 
 ENDING = ".state"

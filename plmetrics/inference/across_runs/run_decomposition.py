@@ -45,6 +45,8 @@ _NO_SHARES = (
     "a run did not keep this metric's denominators: those do whose own suite has compare.decompose for it"
 )
 _NEGLIGIBLE = 1e-12
+_SUFFIXES = ("|b", "")
+"""Of the columns of the earlier run, and of this one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,12 +124,14 @@ class _RunPair:
         """Its rows: three of each slice, then three of all together."""
         if self._subject.class_metric.mean != "rows" and not all(self._masses):
             return self._refusal("unknown_shares", _NO_SHARES)
-        wholes = list(self._wholes())
+        wholes = [
+            sample(self._overall, suffix, side) for suffix, side in zip(_SUFFIXES, self._sides, strict=True)
+        ]
         statuses = [side.status[0] for side in wholes if len(side.status)]
         lost = [status for status in statuses if status != "ok"]
         if lost or not statuses:
             return self._refusal(str(lost[0]) if lost else NOT_IN_RUN, None)
-        columns = zip(("|b", ""), self._sides, wholes, self._weights(), self._massless(), strict=True)
+        columns = zip(_SUFFIXES, self._sides, wholes, self._weights(), self._massless(), strict=True)
         before, after = (self._of(*of_run) for of_run in columns)
         before, after = before.with_spread(after), after.with_spread(before)
         within, mix = change_parts(before.shares, after.shares)
@@ -156,9 +160,8 @@ class _RunPair:
         texts = np.array([*self._slices["slice"].to_list(), REST], dtype=object)[occupied]
         pairs = [*self._slices["slice_values"].to_list(), []]
         names = [*np.repeat(texts, 3).tolist(), *["all"] * 3]
-        values = [pair for pair, listed in zip(pairs, occupied, strict=True) if listed for _ in PARTS] + [
-            []
-        ] * 3
+        values = [pair for pair, listed in zip(pairs, occupied, strict=True) if listed for _ in PARTS]
+        values += [[]] * 3
         countable = np.isfinite([before.units, after.units]).all()
         note = self._note if countable else f"{self._note}; {KNOWN}"
         rows = part_rows(self._about, names, values, [*PARTS] * (len(names) // 3), difference, note)
@@ -166,14 +169,10 @@ class _RunPair:
         lacking = is_incomplete(float(parts_together.sum()), first, second, size)
         return without_sums(rows, PARTS[:2]) if lacking else rows
 
-    def _wholes(self) -> Iterator[Sample]:
-        for suffix, side in zip(("|b", ""), self._sides, strict=True):
-            yield sample(self._overall, suffix, side)
-
     def _weights(self) -> list[Array]:
         """By run the denominator of each slice, 0 where a run has the slice without a value, and of all rows."""
         weights = []
-        for suffix, masses in zip(("|b", ""), self._masses, strict=True):
+        for suffix, masses in zip(_SUFFIXES, self._masses, strict=True):
             rows, total = (part[f"weight{suffix}"].fill_null(0.0) for part in (self._slices, self._overall))
             weight = np.append(rows.to_numpy(), float(total.sum()))
             if masses is not None and self._subject.class_metric.mean != "rows":
@@ -182,7 +181,7 @@ class _RunPair:
             weights.append(weight)
         unknown = [
             (weight[:-1] != 0) & self._slices[f"value{suffix}"].is_null().to_numpy()
-            for suffix, weight in zip(("|b", ""), weights, strict=True)
+            for suffix, weight in zip(_SUFFIXES, weights, strict=True)
         ]
         finite = np.append(~np.any(unknown, axis=0), True)
         return [np.where(finite, weight, 0.0) for weight in weights]
@@ -192,7 +191,7 @@ class _RunPair:
 
         Those with too few rows in a run are in the remainder.
         """
-        few = [self._slices[f"status{suffix}"].eq_missing("too_few_rows") for suffix in ("|b", "")]
+        few = [self._slices[f"status{suffix}"].eq_missing("too_few_rows") for suffix in _SUFFIXES]
         listed = self._slices.filter(~(few[0] | few[1]))["slice"].to_list()
         added = [{} if masses is None else masses.get("massless", {}) for masses in self._masses]
         return [sum(of_run.get(name, 0.0) for name in listed) for of_run in added]

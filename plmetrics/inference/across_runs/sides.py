@@ -316,29 +316,25 @@ class PairedRuns:
 
     def _sides(self, kind: Kind, part: slice) -> tuple[Estimate, Estimate]:
         """Both runs' estimates; of as many replicates as both have."""
-        sides = []
-        for (suffix, retained), places in zip(self._runs, (kind.current, kind.earlier), strict=True):
-            rows = self._both[kind.rows[part]]
-            retained_rows = retained.rows[places[part]]
-            groups = retained_rows["groups"].to_numpy() if retained_rows["groups"].null_count() == 0 else None
-            value = rows[f"value{suffix}"].cast(pl.Float64).fill_null(np.nan).to_numpy()
-            status = rows[f"status{suffix}"].to_numpy().astype(object)
-            replicates = as_replicates(retained_rows["replicates"])
-            blocks = retained_rows["blocks"].to_numpy()
-            sides.append((value, status, blocks, replicates, groups, _plausible(rows, suffix)))
-        least = min(len(side[3]) for side in sides)
+        rows = self._both[kind.rows[part]]
+        retained = [
+            run.rows[places[part]]
+            for (_, run), places in zip(self._runs, (kind.current, kind.earlier), strict=True)
+        ]
+        replicates = [as_replicates(stored["replicates"]) for stored in retained]
+        least = min(map(len, replicates))
         model, baseline = (
             Estimate(
-                value,
-                status,
-                blocks,
-                replicates[:least],
-                (blocks.astype(np.float64),),
+                _numbers(rows[f"value{suffix}"]),
+                rows[f"status{suffix}"].to_numpy().astype(object),
+                stored["blocks"].to_numpy(),
+                of_run[:least],
+                (stored["blocks"].to_numpy().astype(np.float64),),
                 kind=kind.kind,
-                groups=groups,
-                plausible=plausible,
+                groups=stored["groups"].to_numpy() if stored["groups"].null_count() == 0 else None,
+                plausible=_plausible(rows, suffix),
             )
-            for value, status, blocks, replicates, groups, plausible in sides
+            for (suffix, _), stored, of_run in zip(self._runs, retained, replicates, strict=True)
         )
         return model, baseline
 

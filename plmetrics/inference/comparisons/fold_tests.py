@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -14,10 +13,8 @@ from plmetrics.inference.comparisons.tests.outcome import TestOutcomes
 from plmetrics.inference.comparisons.tests.paired_t import five_by_two, t_tests
 from plmetrics.inference.comparisons.tests.wilcoxon import wilcoxon_tests
 from plmetrics.suite.sections.compare import POSTERIORS, by_fold
+from plmetrics.suite.sections.section import ComparisonTest
 from plmetrics.table.joins import inner_join, left_join
-
-if TYPE_CHECKING:
-    from plmetrics.suite.sections.section import ComparisonTest
 
 GROUP = ["slice_set", "slice", "metric"]
 _FOLD = ["repeat", "fold"]

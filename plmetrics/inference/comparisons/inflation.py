@@ -12,7 +12,7 @@ noise stays in it. Its replicates show that part, for they lie above the value b
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +21,8 @@ from plmetrics.catalogue.metric import Metric, leaves
 from plmetrics.catalogue.needs import Bins
 from plmetrics.core.ops import Array
 from plmetrics.inference.comparisons.paired_bootstrap import Difference, student_test
+from plmetrics.inference.estimate import Estimate
 from plmetrics.inference.intervals.spread import block_factor, standard_error
-
-if TYPE_CHECKING:
-    from plmetrics.inference.estimate import Estimate
 
 UNEQUAL_NOISE = "unequal_noise"
 """The status of an interval that is not made, because noise adds more to one side than to the other."""

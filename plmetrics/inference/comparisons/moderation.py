@@ -6,16 +6,13 @@ Values that happen to be small vary little as well, so that few blocks find them
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core.ops import Array
+from plmetrics.inference.estimate import Estimate
 from plmetrics.inference.intervals.spread import standard_error
-
-if TYPE_CHECKING:
-    from plmetrics.inference.estimate import Estimate
 
 _PRIOR_BLOCKS = 20
 """So many blocks the spread of the larger sample counts for."""

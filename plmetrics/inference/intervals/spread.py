@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core.ops import Array
-from plmetrics.inference.estimate import most_groups
+from plmetrics.inference.estimate import Estimate, ReplicateKind, most_groups
 from plmetrics.inference.intervals.closed_forms import wilson
 from plmetrics.inference.weights import TILT
-
-if TYPE_CHECKING:
-    from plmetrics.inference.estimate import Estimate, ReplicateKind
-
 
 DEGENERATE = "degenerate"
 """The status of an interval that is not made, because replicates do not show the spread of a value."""

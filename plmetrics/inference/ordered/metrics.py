@@ -190,16 +190,18 @@ def _by_bins(
     whole = not sliced.has_weights
     for first, last, counts in sliced.bin_counts(binning, 1 if weights is None else weights.shape[1]):
 
-        def of_few(step: tuple[int, int], first: int = first, counts: Array = counts) -> list[MetricValues]:
-            part = counts[step[0] - first : step[1] - first]
-            total = part.sum(axis=1)
-            replicate = None if weights is None else bin_view(drawn_bins(weights, part, whole=whole))
+        def on_slices(
+            step: tuple[int, int], first: int = first, counts: Array = counts
+        ) -> list[MetricValues]:
+            of_slices = counts[step[0] - first : step[1] - first]
+            total = of_slices.sum(axis=1)
+            replicate = None if weights is None else bin_view(drawn_bins(weights, of_slices, whole=whole))
             return [
                 _on_bins(metric, total, replicate if metric.value_kind.is_resampled else None)
                 for metric in metrics
             ]
 
-        for of_chunk in parallel_map(of_few, steps(first, last, SLICES_AT_ONCE)):
+        for of_chunk in parallel_map(on_slices, steps(first, last, SLICES_AT_ONCE)):
             for metric, values in zip(metrics, of_chunk, strict=True):
                 of_metrics[metric.text].append(values)
     return {text: end_to_end(parts) for text, parts in of_metrics.items()}

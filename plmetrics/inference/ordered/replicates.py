@@ -77,19 +77,18 @@ def coarse_replicates(
     resampled: list[Resampled] = []
     for first, last, counts in block_counts(sliced, weights.shape[1], dense=isinstance(weights, Nudges)):
 
-        def of_few(
+        def batch(
             step: tuple[int, int], first: int = first, counts: Array | RowCounts = counts
         ) -> _SliceBatch:
-            few, of_slices = slice(*step), counts[step[0] - first : step[1] - first]
-            of_bins = {name: of_fact[None, few] for name, of_fact in facts.items()}
-            few_values = {text: value[few] for text, value in values.items()}
-            return _SliceBatch.of(
-                metrics, few_values, drawing.total(of_slices), of_bins, drawing.shares(of_slices)
-            )
+            places, of_slices = slice(*step), counts[step[0] - first : step[1] - first]
+            of_bins = {name: of_fact[None, places] for name, of_fact in facts.items()}
+            of_points = {text: value[places] for text, value in values.items()}
+            total, shares = drawing.total(of_slices), drawing.shares(of_slices)
+            return _SliceBatch.of(metrics, of_points, total, of_bins, shares)
 
-        few_slices = steps(first, last, SLICES_AT_ONCE)
-        for low, high in steps(0, len(few_slices), _BATCHES_AT_ONCE * processors()):
-            resampled += _replicate_batches(metrics, parallel_map(of_few, few_slices[low:high]))
+        batch_steps = steps(first, last, SLICES_AT_ONCE)
+        for low, high in steps(0, len(batch_steps), _BATCHES_AT_ONCE * processors()):
+            resampled += _replicate_batches(metrics, parallel_map(batch, batch_steps[low:high]))
     replicates, deviations = _join(resampled, partial(np.concatenate, axis=1))
     if drawing.single is not None:
         for text, of_metric in replicates.items():

@@ -284,9 +284,13 @@ def reference(
 
 def note(x: float, y: float, text: str, *, align: str = "left", dx: float = 0, dy: float = 0) -> Chart:
     """A word in the panel."""
-    mark = base(pl.DataFrame({"x": [float(x)], "y": [float(y)], "t": [text]})).mark(
-        "text", align=align, dx=dx, dy=dy, color=LIGHT["mute"], fontSize=10.5, fontStyle="italic"
+    return _word(
+        x, y, text, align=align, dx=dx, dy=dy, color=LIGHT["mute"], fontSize=10.5, fontStyle="italic"
     )
+
+
+def _word(x: float, y: float, text: str, **style: Any) -> Chart:
+    mark = base(pl.DataFrame({"x": [float(x)], "y": [float(y)], "t": [text]})).mark("text", **style)
     return mark.encode(x="x:Q", y="y:Q", text="t:N")
 
 
@@ -318,10 +322,8 @@ def add_title(
 def point_label(x: float, y: float, text: str, side: Side, color: str = LIGHT["ink"], **style: Any) -> Chart:
     """A word on a side of a point."""
     align, dx, dy = side
-    mark = base(pl.DataFrame({"x": [float(x)], "y": [float(y)], "t": [text]})).mark(
-        "text", align=align, baseline="middle", dx=dx, dy=dy, color=color, **{"fontSize": 10.5, **style}
-    )
-    return mark.encode(x="x:Q", y="y:Q", text="t:N")
+    style = {"fontSize": 10.5, **style}
+    return _word(x, y, text, align=align, baseline="middle", dx=dx, dy=dy, color=color, **style)
 
 
 def remark(canvas: Canvas, places: Sequence[tuple[float, float]], text: str, sides: Sequence[Side]) -> Chart:

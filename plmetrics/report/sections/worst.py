@@ -71,8 +71,8 @@ def slice_error(whole: pl.Expr, level: float | None) -> pl.Expr:
     value, error = pl.col("value"), pl.col("std_error")
     reach = pl.when(value < whole).then(pl.col("upper") - value).otherwise(value - pl.col("lower"))
     holds = (pl.col("lower") <= whole) & (pl.col("upper") >= whole)
-    told = pl.when(holds).then(reach / float(ndtri((1 + (level or 0.95)) / 2)))
-    return pl.when(error > 0).then(pl.max_horizontal(error, told))
+    of_interval = pl.when(holds).then(reach / float(ndtri((1 + (level or 0.95)) / 2)))
+    return pl.when(error > 0).then(pl.max_horizontal(error, of_interval))
 
 
 def worst_slices(

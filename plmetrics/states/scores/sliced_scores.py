@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core.ops import Array
-
-if TYPE_CHECKING:
-    from plmetrics.core.segments import Segments
+from plmetrics.core.segments import Segments
 
 CLASSES = ("negative", "positive")
 """Names of the channels of two classes: weights."""

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from plmetrics.core.names import SuitePath
 from plmetrics.suite.problems import Findings, absent, check_predicate, message_text
 from plmetrics.suite.sections.basics import BASELINE, BY_FOLD, Calibrate, ModelColumns
-
-if TYPE_CHECKING:
-    from plmetrics.core.names import SuitePath
 
 _METHODS = {
     "binary": ("platt", "isotonic", "temperature", "beta"),

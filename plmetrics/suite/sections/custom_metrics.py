@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from plmetrics.catalogue import registry
 from plmetrics.catalogue.composite_metrics import OVER, Formula, OverSlices, is_across_slices
 from plmetrics.catalogue.custom import AGGREGATES, Custom, CustomQuantile, CustomRatio, parse_row_expression
+from plmetrics.catalogue.metric import Metric
+from plmetrics.core.names import SuitePath
 from plmetrics.core.rowsql import compile_row, not_a_condition
 from plmetrics.suite.problems import Findings, message_text, read_expression
-
-if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import Metric
-    from plmetrics.core.names import SuitePath
 
 KINDS = (*AGGREGATES, "quantile", "formula", "over")
 DEFINITION_KEYS = ("name", *KINDS, "where", "q", "direction", "slices")

@@ -5,20 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from plmetrics.catalogue import registry
 from plmetrics.catalogue.composite_metrics import is_across_slices
 from plmetrics.catalogue.metric import TOTAL, Metric
+from plmetrics.core.names import SuitePath
 from plmetrics.suite.problems import Findings, message_text
 from plmetrics.suite.sections.basics import Compare, ContrastScale, Correction, Finite, NamedMetric
 from plmetrics.suite.sections.references import Band  # noqa: TC001 (pydantic reads it)
 from plmetrics.suite.sections.section import MOST_ROWS, Column, SliceSelection, Strict
-
-if TYPE_CHECKING:
-    from plmetrics.core.names import SuitePath
 
 MARGINS = ("no_worse_than", "better_than")
 """Rules that follow the metric's direction, and may be given in percent of the other model's value."""

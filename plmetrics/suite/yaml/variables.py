@@ -62,7 +62,7 @@ class Expansion:
         return value
 
     def _text(self, text: str, path: SuitePath) -> str:
-        return _VARIABLE.sub(partial(self._one, path), text)
+        return _VARIABLE.sub(partial(self._variable, path), text)
 
     def _condition(self, text: str, path: SuitePath) -> str:
         from plmetrics.core.rowsql.literals import with_values
@@ -71,12 +71,12 @@ class Expansion:
         if unset:
             return self._text(text, path)
         try:
-            return with_values(text, _VARIABLE, partial(self._one, path))
+            return with_values(text, _VARIABLE, partial(self._variable, path))
         except RowExpressionError as error:
             self._problems.append(Problem(str(error), path, error.hint))
             return text
 
-    def _one(self, path: SuitePath, match: re.Match[str]) -> str:
+    def _variable(self, path: SuitePath, match: re.Match[str]) -> str:
         name = match[1]
         if name not in os.environ:
             message = f"the environment variable {name} is not set"

@@ -1,16 +1,9 @@
 """An acceptance holds for the rows and the failures that a person looked at."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
-from suites.nights import day, nights, rows
+from suites.nights import Nights, day, nights, rows
 
 from plmetrics.api.nights.acceptance import accept
-
-if TYPE_CHECKING:
-    from suites.nights import Nights
 
 __all__ = ["nights"]
 

@@ -1,21 +1,16 @@
 """Nights whose labels come later, or later than they are due."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 import pytest
-from suites.nights import day, nights, rows
+from suites.nights import Nights, day, nights, rows
 
 import plmetrics as plm
 from plmetrics.api.nights import night
 from plmetrics.api.nights.backfill import backfill
 from plmetrics.runs.reading import StoredRun
-
-if TYPE_CHECKING:
-    from suites.nights import Nights
 
 __all__ = ["nights"]
 

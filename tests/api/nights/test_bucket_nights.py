@@ -1,13 +1,11 @@
 """Nights whose run folders lie in a bucket: manifests by conditional writes, whatever the store does meanwhile."""
 
-from __future__ import annotations
-
 import io
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 import pytest
@@ -22,9 +20,7 @@ from plmetrics.features.nights.manifests import Manifests
 from plmetrics.features.nights.states import STATE
 from plmetrics.runs.files import place_of
 from plmetrics.table.storage import objects, stores
-
-if TYPE_CHECKING:
-    from plmetrics.table.storage.places import Place
+from plmetrics.table.storage.places import Place
 
 OUTPUT = f"s3://{BUCKET}/runs"
 

@@ -1,24 +1,18 @@
 """Removal of what no interval needs: nothing that a later one reads."""
 
-from __future__ import annotations
-
 import json
 import os
 import time
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
-from suites.nights import FILES, day, nights, rows
+from suites.nights import FILES, Nights, day, nights, rows
 
 import plmetrics as plm
 from plmetrics.api.nights.backfill import backfill
 from plmetrics.api.nights.collection import collect_garbage
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from suites.nights import Nights
 
 __all__ = ["nights"]
 

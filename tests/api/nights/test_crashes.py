@@ -1,7 +1,5 @@
 """Nights that end at any write, and processes side by side: the old result or the new one, and nothing lost."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import os
@@ -12,8 +10,10 @@ import subprocess
 import sys
 import time
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -26,10 +26,6 @@ import plmetrics as plm
 from plmetrics.api.nights.acceptance import accept
 from plmetrics.api.nights.collection import collect_garbage
 from plmetrics.core.errors import EnvironmentFault
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 __all__ = ["nights"]
 

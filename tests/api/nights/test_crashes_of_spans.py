@@ -1,7 +1,5 @@
 """Several nights in one command, and the results of a span, that end at any write: run again, nothing is amiss."""
 
-from __future__ import annotations
-
 import errno
 import os
 import shutil
@@ -9,9 +7,10 @@ import signal
 import subprocess
 import sys
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import polars as pl
 import pytest
@@ -23,9 +22,6 @@ from suites.nights import FILES, Nights, day, nights, rows
 import plmetrics as plm
 from plmetrics.api.nights.backfill import backfill
 from plmetrics.api.nights.collection import collect_garbage
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["nights"]
 
@@ -91,7 +87,7 @@ class Expected:
     files: set[str]
 
     @classmethod
-    def of(cls, whole: Nights) -> Expected:
+    def of(cls, whole: Nights) -> Self:
         before = values(whole)
         tidy(whole)
         assert_frame_equal(values(whole), before)

@@ -1,26 +1,20 @@
 """Which nights count as done: by their rows, their files and what they were compared with."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 from scipy.stats import ks_2samp
-from suites.nights import day, nights, rows
+from suites.nights import Nights, day, nights, rows
 
 import plmetrics as plm
 from plmetrics.api.nights.acceptance import accept
 from plmetrics.api.nights.backfill import backfill
 from plmetrics.runs.reading import StoredRun
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from suites.nights import Nights
 
 __all__ = ["nights"]
 

@@ -1,23 +1,17 @@
 """The history of a suite against a plain loop over its manifests and tables."""
 
-from __future__ import annotations
-
 import json
 import shutil
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
-from suites.nights import day, nights
+from suites.nights import Nights, day, nights
 
 import plmetrics as plm
 from plmetrics.api.nights.acceptance import accept
 from plmetrics.features.nights.interval_history import read_history
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from suites.nights import Nights
 
 __all__ = ["nights"]
 

@@ -1,13 +1,13 @@
 """Nights that are run again, that failed, and whose earlier results are damaged."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import sqlite3
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -16,13 +16,8 @@ from suites.nights import FILES, Nights, day, nights, rows
 
 import plmetrics as plm
 from plmetrics.api.nights.acceptance import accept
+from plmetrics.api.result import Result
 from plmetrics.features.nights.manifests import Manifest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from plmetrics.api.result import Result
 
 __all__ = ["nights"]
 

@@ -1,22 +1,17 @@
 """Windows of intervals: merged states are what one run over all their rows gives."""
 
-from __future__ import annotations
-
 import shutil
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 from sklearn.metrics import roc_auc_score
-from suites.nights import day, nights, rows
+from suites.nights import Nights, day, nights, rows
 
 import plmetrics as plm
 from plmetrics.api.nights.backfill import backfill
 from plmetrics.runs.failure import failure_of
-
-if TYPE_CHECKING:
-    from suites.nights import Nights
 
 __all__ = ["nights"]
 

@@ -1,9 +1,8 @@
 """Every name of scikit-learn that is taken as a metric gives the number of scikit-learn's function."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -13,9 +12,6 @@ from sklearn.datasets import load_iris
 
 import plmetrics as plm
 from plmetrics.catalogue.synonyms.scikit_learn import SCIKIT_LEARN
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 ROWS = 300
 OF_SCORES = {

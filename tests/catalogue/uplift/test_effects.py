@@ -1,7 +1,5 @@
 """What metrics of treatment effects refuse, leave undefined and note."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,16 +1,11 @@
 """The way of a night on the command line: run, retry, accept, roll up, collect."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-from suites.nights import day, nights
-
-if TYPE_CHECKING:
-    from suites.nights import Nights
+from suites.nights import Nights, day, nights
 
 __all__ = ["nights"]
 

@@ -1,20 +1,16 @@
 """Second moments of slices whatever the offsets between them, against NumPy's in extended precision."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
 import plmetrics as plm
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 LEVELS = (0.0, 1e0, 1e3, 1e6, 1e9, 1e12)
 METRICS = [

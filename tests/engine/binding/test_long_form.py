@@ -1,14 +1,10 @@
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
 import plmetrics as plm
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 LEVELS = (0.25, 0.5, 0.75)
 LABELS = {"a": 10.0, "b": 20.0, "c": 50.0}

@@ -1,8 +1,6 @@
 """Runs of treatment effects: columns that are read, constants, and rows that are left out."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -10,9 +8,6 @@ import pytest
 import plmetrics as plm
 from plmetrics.api.inspection import bound_suite
 from plmetrics.features.explain.explanation import explain
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SUITE = """
 name: effects

@@ -8,9 +8,6 @@ from scipy.stats import t
 
 import plmetrics as plm
 
-pytest.importorskip("altair", reason="charts need the extra report")
-pytest.importorskip("vl_convert", reason="charts need the extra report")
-
 
 @pytest.fixture(
     scope="module", params=[("train_size", [100, 200, 400, 800]), ("parameter", [1.0, 2.0, 3.0, 4.0])]

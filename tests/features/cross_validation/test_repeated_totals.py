@@ -1,8 +1,7 @@
 """Errors of repeated predictions are summed by the scan of the metrics."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -10,9 +9,6 @@ import pytest
 from architecture.watching import watched
 
 import plmetrics as plm
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 REPEATED: Any = {"repeated": {"m": ["p", "q"]}}
 

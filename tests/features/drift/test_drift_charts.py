@@ -3,12 +3,9 @@
 import numpy as np
 import polars as pl
 import pytest
-from references.svg_marks import axis_scale, marks_of, texts_of
+from references.svg_marks import axis_scale, marks_of, points_of, texts_of
 
 import plmetrics as plm
-
-pytest.importorskip("altair", reason="charts need the extra report")
-pytest.importorskip("vl_convert", reason="charts need the extra report")
 
 
 def rows(number: int, shift: float) -> pl.DataFrame:
@@ -40,7 +37,7 @@ def test_dots_are_the_measures_largest_first(result):
     marks = marks_of(figure)
     psi = result.drift.filter(measure="psi").sort("value", descending=True)
     dots = sorted(
-        (mark for mark in marks if mark.kind == "symbol" and mark.attributes.get("opacity") == "1"),
+        points_of(marks),
         key=lambda mark: mark.y,
     )
     start, slope = axis_scale(marks, number=0)

@@ -1,9 +1,8 @@
 """Histograms of drift: rows and shares of both windows against NumPy and plain counters."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -16,10 +15,6 @@ from plmetrics.core.results import DRIFT_HISTOGRAMS_SCHEMA
 from plmetrics.features.drift import counts as engine_drift
 from plmetrics.features.drift import histogram_table
 from plmetrics.features.drift.histogram_table import MOST_INTERVALS, round_edges
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 ARGUMENTS = {"label": "y", "models": {"m": "p"}, "metrics": ["accuracy"], "slices": {"region": "region"}}
 

@@ -1,8 +1,7 @@
 """The plans of a readout stream: nothing holds all rows."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -11,9 +10,6 @@ from polars.testing import assert_frame_equal
 
 import plmetrics as plm
 from plmetrics.features.explain.query_plans import fallbacks
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TABLE = pl.DataFrame(
     {

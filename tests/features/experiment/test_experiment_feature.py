@@ -1,8 +1,7 @@
 """Experiments as suites: their table is that of the readout, and gates follow its intervals."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -14,9 +13,6 @@ from typer.testing import CliRunner
 import plmetrics as plm
 from plmetrics.cli.app import app
 from plmetrics.core.errors import PlmetricsWarning
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 RNG = np.random.default_rng(5)
 N = 2000
@@ -247,19 +243,18 @@ def test_what_does_not_fit_is_refused(more: Any, options: Any, words: str) -> No
         plm.evaluate(VISITS, label="bought", models="age", experiment=PLAN)
 
 
-def test_an_experiment_leaves_a_run_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_an_experiment_leaves_a_run_folder(root: Path) -> None:
     VISITS.write_parquet("visits.parquet")
     gates = [{"outcome": "bought", "at_least": 0.3, "name": "more buyers"}]
     suite = {"task": "experiment", "data": {"path": "visits.parquet"}, "experiment": {**PLAN, "gates": gates}}
     suite["experiment"]["level"] = 0.9
-    (tmp_path / "checkout.yaml").write_text(yaml.safe_dump(suite))
+    (root / "checkout.yaml").write_text(yaml.safe_dump(suite))
     outcome = CliRunner().invoke(app, ["run", "checkout.yaml"])
     assert outcome.exit_code == 3, outcome.output
     assert "more buyers [B]" in outcome.output
     assert "1 gate)" in CliRunner().invoke(app, ["validate", "checkout.yaml"]).output
     assert "bought (two_proportion_z, 90% intervals)" in outcome.output
-    folder = next(path for path in (tmp_path / "runs" / "checkout").iterdir() if path.is_dir())
+    folder = next(path for path in (root / "runs" / "checkout").iterdir() if path.is_dir())
     assert pl.read_parquet(folder / "experiment.parquet").height == 3
     for command in (["report", str(folder)], ["history", "runs/checkout"], ["explain", "checkout.yaml"]):
         again = CliRunner().invoke(app, command)

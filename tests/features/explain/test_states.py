@@ -1,8 +1,7 @@
 """What is said of a state, beside the state that is then written."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -10,15 +9,10 @@ import pytest
 
 import plmetrics as plm
 from plmetrics.engine.binding.bind import bind
-from plmetrics.features.explain.explanation import explain
+from plmetrics.features.explain.explanation import StateSize, explain
 from plmetrics.suite.arguments import suite_from_arguments
 from plmetrics.suite.python_words import python_text
 from plmetrics.table.opening import open_source
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from plmetrics.features.explain.explanation import StateSize
 
 ASKED: dict[str, Any] = {
     "label": "y",

@@ -112,8 +112,7 @@ def test_ordered_metrics_of_states_are_those_of_labelled_rows() -> None:
     assert merged["n"].to_list() == exact["n"].to_list() == [day(1)["y"].count()] * 4
 
 
-def test_a_run_folder_has_the_table_and_reads_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_run_folder_has_the_table_and_reads_it(root: Path) -> None:
     day(1).write_parquet("rows.parquet")
     Path("suite.yaml").write_text(
         "data: {path: rows.parquet}\ncolumns: {label: y}\nmodels: {m: p}\nmetrics: [labelled, brier]\nlabels: true\n"

@@ -1,10 +1,9 @@
 """Control bands of a month of nights, by the command line's functions."""
 
-from __future__ import annotations
-
 import json
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -13,9 +12,6 @@ import pytest
 import plmetrics as plm
 from plmetrics.api.nights.acceptance import accept
 from plmetrics.api.nights.backfill import backfill
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FIRST = date(2026, 3, 1)
 SUITE = """

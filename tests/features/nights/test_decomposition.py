@@ -1,16 +1,12 @@
 """What moved between intervals, against NumPy over the rows of both."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 from suites.nights import Nights, day, rows
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def means_of(frame: pl.DataFrame) -> dict[str, tuple[float, float]]:

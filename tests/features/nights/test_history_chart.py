@@ -1,18 +1,13 @@
 """The chart of a history: its marks are the frame's values, its breaks the frame's gaps."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 import pytest
-from suites.nights import day, nights
+from suites.nights import Nights, day, nights
 
 import plmetrics as plm
-
-if TYPE_CHECKING:
-    from suites.nights import Nights
 
 __all__ = ["nights"]
 

@@ -1,7 +1,5 @@
 """Manifests: written once and in full, the highest number counts, and what is torn is passed over."""
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import json
@@ -9,7 +7,7 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -18,9 +16,6 @@ from plmetrics.core.errors import EnvironmentFault
 from plmetrics.features.nights.calendar import Calendar
 from plmetrics.features.nights.manifests import Acceptance, Manifest, Manifests
 from plmetrics.runs.files import create
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FIRST = Manifest(
     interval="2026-11-20",

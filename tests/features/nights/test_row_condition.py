@@ -1,28 +1,20 @@
 """The rows of an interval, against a filter over the moments that rows are of."""
 
-from __future__ import annotations
-
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from suites.loading import load, refuse
+from suites.loading import Refuse, load, refuse
 
 import plmetrics as plm
 from plmetrics.core.errors import DataError
 from plmetrics.features.nights.interval_section import IntervalSection
 from plmetrics.features.nights.row_condition import Maturity, conjunction, partition_condition, rows_condition
 from plmetrics.suite.sections.labels import Labels
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from suites.loading import Refuse
-
 
 __all__ = ["load", "refuse"]
 

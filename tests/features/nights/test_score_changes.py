@@ -1,9 +1,8 @@
 """What slices did to a change of the AUC between intervals, against scikit-learn on the rows of both."""
 
-from __future__ import annotations
-
 from itertools import permutations
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -18,9 +17,6 @@ from plmetrics.features.nights import score_changes
 from plmetrics.features.nights.states import STATE
 from plmetrics.report.summary import summarise
 from plmetrics.report.terminal import render
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 REGIONS = ["e", "n", "s"]
 COMPARE: dict[str, Any] = {"run": "previous", "decompose": {"region": ["roc_auc"]}}

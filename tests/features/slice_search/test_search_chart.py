@@ -2,13 +2,9 @@
 
 import numpy as np
 import polars as pl
-import pytest
-from references.svg_marks import axis_scale, marks_of, texts_of
+from references.svg_marks import axis_scale, marks_of, points_of, texts_of
 
 import plmetrics as plm
-
-pytest.importorskip("altair", reason="charts need the extra report")
-pytest.importorskip("vl_convert", reason="charts need the extra report")
 
 
 def test_found_slices_stand_where_their_differences_are():
@@ -23,7 +19,7 @@ def test_found_slices_stand_where_their_differences_are():
     assert figure.frame.filter("confirmed")["slice"].to_list() == ["region=<r>2.a"]
     marks = marks_of(figure)
     start, slope = axis_scale(marks)
-    dots = [mark for mark in marks if mark.kind == "symbol" and mark.attributes.get("opacity") == "1"]
+    dots = points_of(marks)
     read = np.array([start + slope * mark.x for mark in sorted(dots, key=lambda mark: mark.y)])
     assert np.abs(read - figure.frame["difference"].to_numpy()).max() < 0.5 * slope
     assert "region=<r>2.a" in texts_of(marks)

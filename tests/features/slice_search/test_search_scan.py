@@ -1,10 +1,9 @@
 """What a search for slices finds in its columns and rows: codes, groupings, and independence of order and files."""
 
-from __future__ import annotations
-
 from datetime import date, datetime
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -20,10 +19,6 @@ from plmetrics.features.slice_search.search_plan import column_groups, possible
 from plmetrics.features.slice_search.slice_selection import searched_slices
 from plmetrics.suite.arguments import suite_from_arguments
 from plmetrics.table.opening import open_source
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 SPEC: dict[str, Any] = {"columns": ["region", "device"], "metric": "log_loss", "min_rows": 50}
 

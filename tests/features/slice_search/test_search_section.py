@@ -1,8 +1,7 @@
 """The section `find_slices`: its short forms, and what is refused, with the line."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -10,9 +9,6 @@ from plmetrics.core.errors import ConfigError
 from plmetrics.features.slice_search.search_section import FindSlices
 from plmetrics.suite.arguments import suite_from_arguments
 from plmetrics.suite.schema import json_schema
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 SOME = "find_slices: {columns: [region, age], metric: log_loss, "
 

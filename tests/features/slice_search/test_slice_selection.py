@@ -1,9 +1,8 @@
 """The search for slices against loops over its definition, and in simulations with a known truth."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -17,9 +16,6 @@ from plmetrics.core.hashing import BLOCK_SALT, SEARCH_SALT, mix_int
 from plmetrics.features.slice_search.slice_selection import searched_slices
 from plmetrics.suite.arguments import suite_from_arguments
 from plmetrics.table.opening import open_source
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 Row = dict[str, Any]
 LEVEL, BLOCKS = 0.3, 10

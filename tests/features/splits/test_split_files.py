@@ -1,8 +1,6 @@
-from __future__ import annotations
-
 import os
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -10,9 +8,6 @@ from polars.testing import assert_frame_equal
 
 from plmetrics.core.errors import DataError
 from plmetrics.features.splits.split_files import write_split
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ARGUMENTS = {"folds": 2, "key": "id", "exact": False}
 

@@ -1,9 +1,8 @@
 """Sums of states add: those of two tables are the sums of both together, in any order and grouping."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -14,9 +13,6 @@ from plmetrics.features.stored.alignment import AlignedStates, MergedBlocks, Sta
 from plmetrics.features.stored.cube_sums import CubeSums, cube_sums
 from plmetrics.states.moments import CENTRE
 from plmetrics.states.state_format import BLOCK, CELL, Head, Part, SavedState
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 quick = settings(phases=(Phase.explicit, Phase.generate), max_examples=20)
 CELLS, KEYS, NAMES = 5, np.array([3, 4, 9, 11, 20, 21, 40], dtype=np.uint64), ["n", "weight", "m|tp"]

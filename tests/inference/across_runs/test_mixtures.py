@@ -1,12 +1,12 @@
 """Shapley and Owen values against enumeration of orders in Python, on games and on rows with scikit-learn."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from functools import cache
 from itertools import permutations, product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from conftest import THOROUGH
 from sklearn.metrics import average_precision_score, roc_auc_score
@@ -18,12 +18,6 @@ from plmetrics.inference.across_runs.mixtures import SlicedPair, bin_starts
 from plmetrics.inference.across_runs.owen import Coalitions, Steps
 from plmetrics.inference.across_runs.score_decomposition import ScoreChange, SlicedChange
 from plmetrics.suite.sections.uncertainty import Uncertainty
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import polars as pl
-
 
 Rows = tuple[np.ndarray, np.ndarray]
 """Labels and scores of a slice."""

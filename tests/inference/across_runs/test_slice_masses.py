@@ -1,7 +1,5 @@
 """What runs keep of slices whose denominator is 0, and what later runs read of it, against sums by hand."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

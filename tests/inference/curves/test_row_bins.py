@@ -1,8 +1,7 @@
 """Curves of labels and predictions from sums by bins: of all rows, of states that were merged, and of many rows."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -14,9 +13,6 @@ from sklearn.metrics import ndcg_score
 
 import plmetrics as plm
 from plmetrics.inference.curves.row_bins import even_ranks
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 RESIDUALS = [
     "residual_histogram",

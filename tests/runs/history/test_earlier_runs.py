@@ -119,17 +119,14 @@ def test_a_damaged_reference_is_passed_over_with_a_warning(tmp_path: Path) -> No
     assert len(said) == 2
 
 
-def test_a_damaged_run_is_said_once_whatever_path_leads_to_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_damaged_run_is_said_once_whatever_path_leads_to_it(root: Path) -> None:
     """The reference by its path as the suite has it, the history by that of the suite's own runs."""
-    monkeypatch.chdir(tmp_path)
     suite = Path("s.yaml")
     gates = [{"metric": "accuracy", "at_least": 0.1, "consecutive": 3}]
     suite.write_text(yaml.safe_dump(SUITE | {"compare": {"run": "runs/nightly"}, "gates": gates}))
     folders = []
     for right in (20, 19, 18):
-        write_day(tmp_path, right)
+        write_day(root, right)
         result = plm.run(suite)
         folders.append(result.folder)
         if right == 19:

@@ -1,6 +1,5 @@
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import polars as pl
 import pytest
@@ -10,9 +9,6 @@ from plmetrics.core.errors import ConfigError
 from plmetrics.suite.schema import json_schema
 from plmetrics.suite.sections.basics import Compare
 from plmetrics.suite.sections.section import TEST_PARAMETERS, ComparisonTest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 FRAME = pl.DataFrame(
     {

@@ -1,18 +1,12 @@
 """Suites are read alike with libyaml and without it."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 import yaml
 
-from plmetrics.core.errors import ConfigError
+from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.suite.yaml.document import Document, parse
-
-if TYPE_CHECKING:
-    from plmetrics.core.errors import Problem
 
 CONFIGS = Path(__file__).parents[3] / "configs"
 

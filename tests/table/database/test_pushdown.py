@@ -322,8 +322,7 @@ def test_a_run_with_a_condition(databases, kind):
     assert result.record["rows"] == plm.evaluate(frame, **asked).record["rows"]
 
 
-def test_a_night_reads_its_rows_and_those_without_a_time(databases, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_a_night_reads_its_rows_and_those_without_a_time(databases, root):
     query = f"SELECT t, p / 8 AS s, CAST(b AS INTEGER) AS y FROM {TABLE} WHERE n IS NOT NULL OR t IS NULL"
     suite = {
         "name": "night",

@@ -69,10 +69,9 @@ Folder.__abstractmethods__ = frozenset()
 
 
 @pytest.fixture
-def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Table:
-    monkeypatch.chdir(tmp_path)
+def table(root: Path) -> Table:
     arrow = ROWS.to_arrow()
-    made = Folder(tmp_path / "t").create_table(("space", "t"), arrow.schema)
+    made = Folder(root / "t").create_table(("space", "t"), arrow.schema)
     made.append(arrow)
     return made
 
@@ -138,9 +137,8 @@ def partitioned_table(folder):
     return made
 
 
-def test_a_partitioned_table(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    partitioned_table(tmp_path / "t")
+def test_a_partitioned_table(root):
+    partitioned_table(root / "t")
     source = open_source("t")
     assert len(source.files) == 3
     assert_frame_equal(source.frame.collect(), ROWS, check_row_order=False)
@@ -202,12 +200,11 @@ def test_an_earlier_snapshot_has_the_names_of_its_time(table):
     assert_frame_equal(source.frame.collect(), ROWS)
 
 
-def test_files_without_ids(tmp_path, monkeypatch):
+def test_files_without_ids(root):
     """Those of other programs, whose names the table's name mapping explains."""
-    monkeypatch.chdir(tmp_path)
-    made = Folder(tmp_path / "t").create_table(("space", "t"), ROWS.to_arrow().schema)
+    made = Folder(root / "t").create_table(("space", "t"), ROWS.to_arrow().schema)
     ROWS.write_parquet("other.parquet")
-    made.add_files([str(tmp_path / "other.parquet")])
+    made.add_files([str(root / "other.parquet")])
     with made.update_schema() as update:
         update.rename_column("s", "score")
     assert_frame_equal(open_source("t").frame.collect(), ROWS.rename({"s": "score"}))
@@ -225,25 +222,22 @@ def test_a_truncated_file(table):
     assert refused().startswith(f"{path.relative_to(Path.cwd())}: truncated or not a parquet file")
 
 
-def test_a_table_without_rows(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    Folder(tmp_path / "t").create_table(("space", "t"), ROWS.to_arrow().schema)
+def test_a_table_without_rows(root):
+    Folder(root / "t").create_table(("space", "t"), ROWS.to_arrow().schema)
     assert refused() == "t: an Iceberg table without rows"
 
 
 @pytest.mark.parametrize(
     "text", ["", "{}", "[1", json.dumps({"format-version": 2, "table-uuid": str(uuid.UUID(int=7))})]
 )
-def test_metadata_that_cannot_be_read(tmp_path, monkeypatch, text):
-    monkeypatch.chdir(tmp_path)
-    path = tmp_path / "t" / "metadata" / "v1.metadata.json"
+def test_metadata_that_cannot_be_read(root, text):
+    path = root / "t" / "metadata" / "v1.metadata.json"
     path.parent.mkdir(parents=True)
     path.write_text(text)
     assert refused().startswith("t/metadata/v1.metadata.json: an Iceberg table that cannot be read: ")
 
 
-def test_metadata_that_is_not_there(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_metadata_that_is_not_there(root):
     assert refused("t/metadata/v1.metadata.json") == "t/metadata/v1.metadata.json: no such file or folder"
 
 
@@ -307,9 +301,8 @@ def test_both_kinds_of_deletes_after_a_column_was_renamed(table):
     assert result.record["rows"]["read"] == 1
 
 
-def test_deletes_of_a_partition_are_of_its_files_alone(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    made = partitioned_table(tmp_path / "t")
+def test_deletes_of_a_partition_are_of_its_files_alone(root):
+    made = partitioned_table(root / "t")
     commit_deletes(made, pl.DataFrame({"y": [1]}), keys={"y": 1}, partition=Record("b"))
     assert open_source("t").frame.collect().sort("s").rows() == [(0, 0.1, "a"), (1, 0.9, None)]
 

@@ -19,10 +19,9 @@ def day(number: int) -> pl.DataFrame:
 
 
 @pytest.fixture
-def states(store, tmp_path, monkeypatch) -> list[plm.State]:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "scratch").mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "scratch"))
+def states(store, root, monkeypatch) -> list[plm.State]:
+    (root / "scratch").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(root / "scratch"))
     made = [plm.state(day(number), FOLDER, **OPTIONS) for number in (1, 2)]
     store.put("states/notes.txt", b"no state")
     store.put("states/older/x.state", b"no state, and not right below")
@@ -44,15 +43,14 @@ def test_states_of_a_bucket_merge(states, tmp_path):
     assert not list((tmp_path / "scratch").iterdir())
 
 
-def test_a_suite_writes_its_state_there(store, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_a_suite_writes_its_state_there(store, root):
     day(1).write_csv("day.csv")
     suite = {"name": "s", "data": {"path": "day.csv"}, "columns": {"label": "y"}, "models": {"p": "p"}}
     Path("s.yaml").write_text(json.dumps(suite | {"metrics": ["brier"]}))
     state = plm.state("s.yaml", f"{FOLDER}/day-1.state")
     assert state.path == f"{FOLDER}/day-1.state"
     assert plm.merge(state.path).metrics["n"].item() == 20
-    assert not list(tmp_path.glob("*s3*"))
+    assert not list(root.glob("*s3*"))
 
 
 def test_words_name_objects(states, store, monkeypatch):

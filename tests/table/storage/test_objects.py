@@ -234,8 +234,7 @@ def test_credentials(store, monkeypatch):
     assert SECRET not in str(caught.value)
 
 
-def test_nothing_that_is_written_holds_a_credential(store, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_nothing_that_is_written_holds_a_credential(store, root):
     suite = {
         "name": "remote",
         "data": {"path": fill(store)},
@@ -255,8 +254,7 @@ def test_nothing_that_is_written_holds_a_credential(store, tmp_path, monkeypatch
 
 
 @pytest.mark.slow
-def test_a_night_knows_objects_again_and_sees_what_a_lagging_listing_left_out(store, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_a_night_knows_objects_again_and_sees_what_a_lagging_listing_left_out(store, root):
     suite = {
         "name": "nightly",
         "data": {"path": fill(store)},

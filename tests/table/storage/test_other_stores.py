@@ -231,8 +231,7 @@ def test_a_fault_of_ours_is_no_fault_of_the_store(monkeypatch):
         open_source("s3://bucket/x.csv")
 
 
-def test_an_output_without_a_bucket(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_an_output_without_a_bucket(root):
     ROWS.write_parquet("rows.parquet")
     suite = {
         "data": {"path": "rows.parquet"},
@@ -244,4 +243,4 @@ def test_an_output_without_a_bucket(tmp_path, monkeypatch):
     for output in (Path("s3://"), "gs://", "az:/"):
         with pytest.raises(ConfigError, match=r"names no bucket or server\n    write (s3|gs|az)://NAME/"):
             plm.run("s.yaml", output=output)
-    assert not list(tmp_path.glob("*:"))
+    assert not list(root.glob("*:"))

@@ -98,8 +98,7 @@ def test_rows(url, kind):
     assert [(file.name, file.folder) for file in source.files] == [(f"a.{kind}", url)]
 
 
-def test_a_signature_is_nowhere(url, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_a_signature_is_nowhere(url, root, monkeypatch):
     suite = {"name": "web", "columns": {"label": "y"}, "models": {"p": "p"}, "metrics": ["recall"]}
     address = f"{url}/a.parquet?sig={SIGNATURE}"
     monkeypatch.setenv("ADDRESS", address)
@@ -110,7 +109,7 @@ def test_a_signature_is_nowhere(url, tmp_path, monkeypatch):
         files = [path for path in [*folder.rglob("*"), Path(f"{name}.plmstate")] if path.is_file()]
         assert files
         assert not [path for path in files if SIGNATURE.encode() in path.read_bytes()]
-    text = starter(address, tmp_path, "y")
+    text = starter(address, root, "y")
     assert SIGNATURE not in text
     assert 'path: "${URL}"' in text
     with pytest.raises(AbsentDataError) as caught:

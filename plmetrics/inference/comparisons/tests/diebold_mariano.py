@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,14 +13,12 @@ from plmetrics.inference.comparisons.tests.outcome import (
     NO_VARIANCE,
     TOO_FEW,
     TestOutcomes,
+    TestResult,
     as_pair,
     level_of,
     statuses,
     where,
 )
-
-if TYPE_CHECKING:
-    from plmetrics.inference.comparisons.tests.outcome import TestResult
 
 NEGATIVE = "negative_variance"
 _ROUNDING = 1e-24

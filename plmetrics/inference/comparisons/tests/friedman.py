@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import polars as pl
 
 from plmetrics.core.errors import ConfigError
 from plmetrics.core.ops import Array
@@ -21,9 +22,6 @@ from plmetrics.inference.comparisons.tests.outcome import (
     same_length,
 )
 from plmetrics.inference.comparisons.tests.wilcoxon import middle_ranks
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 @dataclass(frozen=True, slots=True, eq=False)

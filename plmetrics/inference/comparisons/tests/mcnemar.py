@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,15 +13,13 @@ from plmetrics.core.ops import Array, Texts
 from plmetrics.core.special import betainc, betaln, chdtrc, ndtr
 from plmetrics.inference.comparisons.tests.outcome import (
     TestOutcomes,
+    TestResult,
     labels,
     one_of,
     same_length,
     statuses,
     where,
 )
-
-if TYPE_CHECKING:
-    from plmetrics.inference.comparisons.tests.outcome import TestResult
 
 METHODS = ("exact", "chi2", "mid_p")
 ALTERNATIVES = ("two_sided", "greater")

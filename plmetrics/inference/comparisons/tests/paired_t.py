@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,15 +14,13 @@ from plmetrics.inference.comparisons.tests.outcome import (
     NO_VARIANCE,
     TOO_FEW,
     TestOutcomes,
+    TestResult,
     as_pair,
     level_of,
     positive,
     statuses,
     where,
 )
-
-if TYPE_CHECKING:
-    from plmetrics.inference.comparisons.tests.outcome import TestResult
 
 _DIETTERICH = 5
 _ROUNDING = 1e-12

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from plmetrics.core.ops import Array, Codes
 from plmetrics.core.special import ndtr
 from plmetrics.inference.comparisons.tests.outcome import (
     TestOutcomes,
+    TestResult,
     as_pair,
     one_of,
     order_within,
@@ -19,9 +20,6 @@ from plmetrics.inference.comparisons.tests.outcome import (
     run_starts,
     statuses,
 )
-
-if TYPE_CHECKING:
-    from plmetrics.inference.comparisons.tests.outcome import TestResult
 
 EXACT_UP_TO = 50
 ZEROS = ("drop", "pratt", "split")

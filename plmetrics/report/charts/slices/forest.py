@@ -10,7 +10,7 @@ import polars as pl
 from plmetrics.report.charts.figure import Figure
 from plmetrics.report.charts.marks import MOST_SERIES
 from plmetrics.report.charts.slices.estimate_texts import estimate_texts
-from plmetrics.report.charts.slices.panels import SlicePanel, Texts, side_by_side
+from plmetrics.report.charts.slices.panels import SlicePanel, Texts, headings, side_by_side, size_texts
 from plmetrics.report.charts.slices.readings import slice_tests
 from plmetrics.report.charts.slices.rows import add_heading, text_columns
 from plmetrics.report.charts.slices.slice_choice import (
@@ -110,15 +110,14 @@ def _chart(selection: Selection, metric: str, shown: Sequence[str], parts: Seque
     intervals = any(part["lower"].is_not_null().any() for part in parts)
     level = f"{level_words(selection)} interval"
     name, better = short(metric, 40), direction_words(selection, metric)
-    headings = [short(model, 24, shown) if len(shown) > 1 else "" for model in shown]
     panels = []
-    for heading, rows in zip(headings, parts, strict=True):
+    for heading, rows in zip(headings(shown), parts, strict=True):
         whole = rows.filter(look="overall")
         ends = whole.select("x", "lo", "hi").row(0) if whole.height == 1 else (None, None, None)
         band = None if ends[1] is None or ends[2] is None else (ends[1], ends[2])
         panels.append(SlicePanel(rows, heading, ends[0], band))
     texts = (
-        Texts("c0", "n", 52, common=len({tuple(part["c0"]) for part in parts}) == 1),
+        size_texts(parts),
         Texts("c1", f"value [{level}]" if intervals else "value", _room(parts), "left"),
     )
     one_unit = not any(one.unit_by_model for one in selection.summary.definitions if one.text == metric)

@@ -21,6 +21,7 @@ from plmetrics.report.charts.slices.rows import (
     sides,
     stack_rows,
 )
+from plmetrics.report.charts.texts import short
 
 _WIDTHS = {1: WIDTH, 2: 240, 3: 200, 4: 165, 5: 150}
 _SPACING = 20
@@ -46,6 +47,16 @@ class Texts:
     room: float
     align: str = "right"
     common: bool = False
+
+
+def headings(models: Sequence[str]) -> list[str]:
+    """Heading of each model's panel; none above a single one."""
+    return [short(model, 24, models) if len(models) > 1 else "" for model in models]
+
+
+def size_texts(parts: Sequence[pl.DataFrame]) -> Texts:
+    """The column of the sizes of slices, which panels have in common where these are the same."""
+    return Texts("c0", "n", 52, common=len({tuple(part["c0"]) for part in parts}) == 1)
 
 
 def side_by_side(

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
 
 from plmetrics.report.charts.grammar import (
+    Chart,
     base,
     channel,
     chart_title,
@@ -27,9 +28,6 @@ from plmetrics.report.charts.marks import axis, nice_ticks
 from plmetrics.report.charts.texts import width as text_width
 from plmetrics.report.charts.texts import wrap_words
 from plmetrics.report.charts.theme import LIGHT
-
-if TYPE_CHECKING:
-    from plmetrics.report.charts.grammar import Chart
 
 STEP = 18
 WIDTH = 330

@@ -12,7 +12,7 @@ from plmetrics.report.charts.figure import Figure
 from plmetrics.report.charts.marks import MOST_SERIES
 from plmetrics.report.charts.selection import NothingToDraw, Selection
 from plmetrics.report.charts.slices.estimate_texts import estimate_texts
-from plmetrics.report.charts.slices.panels import SlicePanel, Texts, side_by_side
+from plmetrics.report.charts.slices.panels import SlicePanel, Texts, headings, side_by_side, size_texts
 from plmetrics.report.charts.slices.readings import slice_contrasts
 from plmetrics.report.charts.slices.rows import add_heading, with_marks
 from plmetrics.report.charts.slices.slice_choice import (
@@ -113,10 +113,9 @@ def difference_columns(selection: Selection, rows: pl.DataFrame) -> list[Texts]:
 
 
 def _chart(selection: Selection, metric: str, shown: Sequence[str], parts: Sequence[pl.DataFrame]) -> Any:
-    headings = [short(model, 24, shown) if len(shown) > 1 else "" for model in shown]
-    panels = [SlicePanel(rows, heading, 0.0) for heading, rows in zip(headings, parts, strict=True)]
+    panels = [SlicePanel(rows, heading, 0.0) for heading, rows in zip(headings(shown), parts, strict=True)]
     texts = [
-        Texts("c0", "n", 52, common=len({tuple(part["c0"]) for part in parts}) == 1),
+        size_texts(parts),
         *_columns(difference_columns(selection, parts[0].filter(_ROWS)), len(parts)),
     ]
     name = f"difference of {short(metric, 40)}"

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import cached_property, partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core.ops import Array, Codes
+from plmetrics.core.segments import Segments
 from plmetrics.core.threads import parallel_map
 from plmetrics.states.scores.bin_lookup import FixedBins, Keys
 from plmetrics.states.scores.coarse import DENSE_LIMIT, coarse_edges, coarse_number
@@ -27,11 +28,7 @@ from plmetrics.states.scores.exact.sorted_rows import (
     group_order,
 )
 from plmetrics.states.scores.exact.sorting import sort_slices
-
-if TYPE_CHECKING:
-    from plmetrics.core.segments import Segments
-    from plmetrics.states.scores.sliced_scores import Binning
-
+from plmetrics.states.scores.sliced_scores import Binning
 
 _PIECE = 1 << 16
 _CLASS = np.uint64(1)

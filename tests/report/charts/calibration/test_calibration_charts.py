@@ -12,9 +12,6 @@ from scipy.stats import binomtest
 import plmetrics as plm
 from plmetrics.core.results import CURVES_SCHEMA
 
-pytest.importorskip("altair", reason="charts need the extra report")
-pytest.importorskip("vl_convert", reason="charts need the extra report")
-
 BLUE = "#0072b2"
 EDGES = np.linspace(0, 1, 21)
 

@@ -3,14 +3,11 @@
 import numpy as np
 import polars as pl
 import pytest
-from references.svg_marks import axis_scale, marks_of, texts_of
+from references.svg_marks import axis_scale, marks_of, points_of, texts_of
 from scipy.stats import rankdata, studentized_range
 
 import plmetrics as plm
 from plmetrics.report.charts.comparisons.critical_difference import cliques
-
-pytest.importorskip("altair", reason="charts need the extra report")
-pytest.importorskip("vl_convert", reason="charts need the extra report")
 
 MODELS = ["a.b", "<i>", "third", "fourth"]
 
@@ -45,7 +42,7 @@ def test_models_stand_at_the_mean_of_their_ranks(result):
     ranks = np.sort(rankdata(values.select(MODELS).to_numpy(), axis=1).mean(axis=0))
     marks = marks_of(figure)
     start, slope = axis_scale(marks)
-    dots = [mark for mark in marks if mark.kind == "symbol" and mark.attributes.get("opacity") == "1"]
+    dots = points_of(marks)
     read = [start + slope * mark.x for mark in sorted(dots, key=lambda mark: mark.y)]
     assert np.allclose(read, ranks, atol=0.5 * slope)
     assert {f"{rank:.2f}" for rank in ranks} <= set(texts_of(marks))

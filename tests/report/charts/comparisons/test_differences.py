@@ -3,14 +3,11 @@
 import numpy as np
 import polars as pl
 import pytest
-from references.svg_marks import axis_scale, marks_of, texts_of
+from references.svg_marks import axis_scale, marks_of, points_of, texts_of
 
 import plmetrics as plm
 from plmetrics.core.errors import ConfigError
 from plmetrics.report.numbers import p_value
-
-pytest.importorskip("altair", reason="charts need the extra report")
-pytest.importorskip("vl_convert", reason="charts need the extra report")
 
 
 @pytest.fixture(scope="module")
@@ -23,14 +20,10 @@ def marks(differences):
     return marks_of(differences)
 
 
-def points(marks):
-    return [mark for mark in marks if mark.kind == "symbol" and mark.attributes.get("opacity") == "1"]
-
-
 def test_each_metric_has_a_scale_of_its_own(gated, differences, marks):
     rows = gated.comparisons.filter(contrast="model", slice_set="overall")
     assert differences.frame.equals(rows.select(differences.frame.columns))
-    shown = sorted(points(marks), key=lambda mark: mark.y)
+    shown = sorted(points_of(marks), key=lambda mark: mark.y)
     assert len(shown) == rows.height == 4
     for number, (mark, difference) in enumerate(zip(shown, rows["difference"], strict=True)):
         start, slope = axis_scale(marks, number=number)
@@ -98,7 +91,7 @@ def test_differences_in_slices_are_sorted(gated):
     assert values == sorted(values, reverse=True)
     marks = marks_of(figure)
     start, slope = axis_scale(marks)
-    read = [start + slope * mark.x for mark in sorted(points(marks), key=lambda mark: mark.y)]
+    read = [start + slope * mark.x for mark in sorted(points_of(marks), key=lambda mark: mark.y)]
     assert np.abs(np.array(read) - figure.frame["difference"].to_numpy()).max() < 0.5 * slope
 
 

@@ -8,9 +8,6 @@ from sklearn.metrics import confusion_matrix
 
 import plmetrics as plm
 
-pytest.importorskip("altair", reason="charts need the extra report")
-pytest.importorskip("vl_convert", reason="charts need the extra report")
-
 
 def classes(number, rows=600):
     random = np.random.default_rng(number)

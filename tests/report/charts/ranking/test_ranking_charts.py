@@ -5,14 +5,11 @@ import re
 import numpy as np
 import polars as pl
 import pytest
-from references.svg_marks import axis_scale, marks_of, texts_of
+from references.svg_marks import axis_scale, lines_of, marks_of, texts_of
 from sklearn.metrics import average_precision_score, f1_score, roc_curve
 
 import plmetrics as plm
 from plmetrics.core.names import number_text
-
-pytest.importorskip("altair", reason="charts need the extra report")
-pytest.importorskip("vl_convert", reason="charts need the extra report")
 
 CURVES = ["roc", "pr", "gain", "lift", "cost"]
 MODELS = {"champion <b>": "p", "challenger a.b": "q"}
@@ -64,10 +61,6 @@ def values_of(marks, mark):
     return np.column_stack([x + per_x * places[:, 0], y + per_y * places[:, 1]])
 
 
-def lines(marks, color):
-    return [mark for mark in marks if mark.kind == "line" and mark.attributes.get("stroke") == color]
-
-
 def half_pixel(marks):
     return 0.6 * max(abs(axis_scale(marks)[1]), abs(axis_scale(marks, vertical=True)[1]))
 
@@ -78,7 +71,7 @@ def test_lines_go_through_the_points_of_the_table(result, chart):
     marks = marks_of(figure)
     for color, model in zip((BLUE, ORANGE), MODELS, strict=True):
         points = result.curves.filter(curve=chart, model=model, slice="all").select("x", "y").to_numpy()
-        (line,) = lines(marks, color)
+        (line,) = lines_of(marks, color)
         assert np.abs(values_of(marks, line) - points).max() < half_pixel(marks)
     assert figure.frame.equals(result.curves.filter(curve=chart, slice="all"))
 
@@ -86,7 +79,7 @@ def test_lines_go_through_the_points_of_the_table(result, chart):
 def test_the_roc_curve_is_that_of_scikit_learn(result, frame):
     marks = marks_of(result.plot.roc(models=["champion <b>"]))
     x, y, _ = roc_curve(frame["y"], frame["p"], drop_intermediate=False)
-    read = values_of(marks, lines(marks, BLUE)[0])
+    read = values_of(marks, lines_of(marks, BLUE)[0])
     assert np.abs(read - np.column_stack([x, y])).max() < half_pixel(marks)
 
 
@@ -95,7 +88,7 @@ def test_the_roc_curve_is_that_of_scikit_learn(result, frame):
 )
 def test_steps_of_precision_enclose_the_average_precision(result, frame, model, column, color):
     marks = marks_of(result.plot.pr())
-    (line,) = lines(marks, color)
+    (line,) = lines_of(marks, color)
     read = values_of(marks, line)
     area = float(np.sum(np.diff(read[:, 0]) * read[1:, 1]))
     assert area == pytest.approx(average_precision_score(frame["y"], frame[column]), abs=0.002)
@@ -171,7 +164,7 @@ def test_shares_by_threshold_are_those_of_the_rows(result, frame):
         "#cc79a7": np.array([part.height / frame.height for part in called]),
     }
     for color, shares in wanted.items():
-        (line,) = lines(marks, color)
+        (line,) = lines_of(marks, color)
         read = values_of(marks, line)
         corners = np.column_stack([at, shares])
         distance = np.abs(corners[:, None] - read[None]).max(axis=2).min(axis=1)
@@ -214,7 +207,7 @@ def test_lines_of_one_f1_are_drawn_when_asked_for(result):
 def test_models_and_slices_have_panels(result):
     marks = marks_of(result.plot.roc(slice_set="g"))
     assert [text for text in texts_of(marks, "title-text") if text.startswith("g=")] == ["g=a", "g=b"]
-    assert len(lines(marks, BLUE)) == len(lines(marks, ORANGE)) == 2
+    assert len(lines_of(marks, BLUE)) == len(lines_of(marks, ORANGE)) == 2
 
 
 def test_more_than_five_models_have_panels_and_more_than_twelve_are_counted():
@@ -223,7 +216,7 @@ def test_more_than_five_models_have_panels_and_more_than_twelve_are_counted():
     result = plm.evaluate(frame, label="y", models=models, metrics=["roc_auc"], curves=["roc"])
     figure = result.plot.roc()
     marks = marks_of(figure)
-    assert len(lines(marks, BLUE)) == 12
+    assert len(lines_of(marks, BLUE)) == 12
     assert (
         len([mark for mark in marks if mark.kind == "line" and mark.attributes.get("stroke") == "#9aa5b1"])
         == 144

@@ -3,15 +3,12 @@
 import numpy as np
 import polars as pl
 import pytest
-from references.svg_marks import axis_scale, marks_of, texts_of
+from references.svg_marks import axis_scale, marks_of, points_of, texts_of
 
 import plmetrics as plm
 from plmetrics.core.errors import ConfigError
 from plmetrics.report.charts.slices.rows import GUTTER
 from plmetrics.report.charts.texts import width
-
-pytest.importorskip("altair", reason="charts need the extra report")
-pytest.importorskip("vl_convert", reason="charts need the extra report")
 
 
 @pytest.fixture(scope="module")
@@ -24,13 +21,9 @@ def marks(forest):
     return marks_of(forest)
 
 
-def points(marks):
-    return [mark for mark in marks if mark.kind == "symbol" and mark.attributes.get("opacity") == "1"]
-
-
 def test_points_stand_where_the_table_says(forest, marks):
     start, slope = axis_scale(marks)
-    shown = sorted(points(marks), key=lambda mark: mark.y)
+    shown = sorted(points_of(marks), key=lambda mark: mark.y)
     defined = forest.frame.filter(pl.col("value").is_not_null())
     assert len(shown) == defined.height
     read = np.array([start + slope * mark.x for mark in shown])
@@ -102,7 +95,7 @@ def test_a_slice_is_orange_where_the_adjusted_test_says_worse(binary, forest, ma
     tests = binary.comparisons.filter(contrast="rest", metric="roc_auc", model="champion")
     worse = tests.filter(pl.col("p_adjusted") < 0.05, pl.col("difference") < 0)
     assert worse["slice"].to_list() == ["region=North"]
-    orange = [mark for mark in points(marks) if mark.attributes["fill"] == "#d55e00"]
+    orange = [mark for mark in points_of(marks) if mark.attributes["fill"] == "#d55e00"]
     assert len(orange) == 1
     assert "Worse in 1 of 14 slices: region=North" in forest.description
 
@@ -123,7 +116,7 @@ def test_no_slice_is_worse_in_a_metric_without_a_better_side():
 
 def test_totals_are_not_beside_their_sum(binary):
     figure = binary.plot.forest("tp", models=["champion"])
-    shown = points(marks_of(figure))
+    shown = points_of(marks_of(figure))
     assert len(shown) == figure.frame.height - 1
 
 
@@ -131,7 +124,7 @@ def test_models_stand_side_by_side(binary):
     figure = binary.plot.forest("log_loss", slice_set="age")
     marks = marks_of(figure)
     assert {"champion", "challenger <i>"} <= set(texts_of(marks))
-    assert len(points(marks)) == figure.frame.height == 10
+    assert len(points_of(marks)) == figure.frame.height == 10
 
 
 def test_of_many_slices_forty_are_shown():

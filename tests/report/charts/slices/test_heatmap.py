@@ -6,9 +6,6 @@ from references.svg_marks import marks_of, texts_of
 
 from plmetrics.report.charts.theme import LIGHT
 
-pytest.importorskip("altair", reason="charts need the extra report")
-pytest.importorskip("vl_convert", reason="charts need the extra report")
-
 
 @pytest.fixture(scope="module")
 def heatmap(binary):

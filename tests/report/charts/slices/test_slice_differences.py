@@ -2,11 +2,7 @@
 
 import numpy as np
 import polars as pl
-import pytest
-from references.svg_marks import axis_scale, marks_of, texts_of
-
-pytest.importorskip("altair", reason="charts need the extra report")
-pytest.importorskip("vl_convert", reason="charts need the extra report")
+from references.svg_marks import axis_scale, marks_of, points_of, texts_of
 
 
 def test_slices_stand_where_their_differences_are(binary):
@@ -16,7 +12,7 @@ def test_slices_stand_where_their_differences_are(binary):
     assert figure.frame.select(keys).sort("slice").equals(expected.select(keys).sort("slice"))
     marks = marks_of(figure)
     start, slope = axis_scale(marks)
-    shown = [mark for mark in marks if mark.kind == "symbol" and mark.attributes.get("opacity") == "1"]
+    shown = points_of(marks)
     read = [start + slope * mark.x for mark in sorted(shown, key=lambda mark: mark.y)]
     there = figure.frame["difference"].drop_nulls().to_numpy()
     assert np.abs(np.array(read) - there).max() < 0.5 * slope

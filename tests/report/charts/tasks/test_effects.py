@@ -7,9 +7,6 @@ from references.svg_marks import axis_scale, marks_of, texts_of
 
 import plmetrics as plm
 
-pytest.importorskip("altair", reason="charts need the extra report")
-pytest.importorskip("vl_convert", reason="charts need the extra report")
-
 
 @pytest.fixture(scope="module")
 def result():

@@ -3,14 +3,11 @@
 import numpy as np
 import polars as pl
 import pytest
-from references.svg_marks import axis_scale, marks_of, texts_of
+from references.svg_marks import axis_scale, marks_of, points_of, texts_of
 
 import plmetrics as plm
 from plmetrics.report.html.page import html_text
 from plmetrics.report.summary import summarise
-
-pytest.importorskip("altair", reason="charts need the extra report")
-pytest.importorskip("vl_convert", reason="charts need the extra report")
 
 RATES = {"a.b": 0.9, "<i>": 0.8, "c": 0.5, "few": 1.0}
 
@@ -49,7 +46,7 @@ def test_groups_stand_at_their_rates_and_the_small_one_is_hollow(result):
     figure = result.plot.fairness("disparity")
     marks = marks_of(figure)
     start, slope = axis_scale(marks)
-    dots = [mark for mark in marks if mark.kind == "symbol" and mark.attributes.get("opacity") == "1"]
+    dots = points_of(marks)
     read = sorted(start + slope * mark.x for mark in dots)
     assert np.allclose(read, sorted(RATES.values()), atol=0.5 * slope)
     hollow = [start + slope * mark.x for mark in dots if mark.attributes["fill"] == "#ffffff"]

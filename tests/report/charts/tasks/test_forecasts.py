@@ -9,9 +9,6 @@ from scipy.stats import norm
 import plmetrics as plm
 from plmetrics.report.charts.tasks.forecasts import pit_shape
 
-pytest.importorskip("altair", reason="charts need the extra report")
-pytest.importorskip("vl_convert", reason="charts need the extra report")
-
 RANDOM = np.random.default_rng(9)
 MEAN = RANDOM.normal(size=1500)
 LABEL = MEAN + RANDOM.normal(size=1500)

@@ -3,14 +3,11 @@
 import numpy as np
 import polars as pl
 import pytest
-from references.svg_marks import axis_scale, marks_of, texts_of
+from references.svg_marks import axis_scale, lines_of, marks_of, texts_of
 from scipy.stats import norm
 
 import plmetrics as plm
 from plmetrics.report.charts.tasks.regression import SMALL_PANEL
-
-pytest.importorskip("altair", reason="charts need the extra report")
-pytest.importorskip("vl_convert", reason="charts need the extra report")
 
 CURVES = [
     *("residual_histogram", "residual_qq", "residual_prediction", "residual_quantiles"),
@@ -39,10 +36,6 @@ def path(mark):
     return np.array([[float(number) for number in step.split(",")] for step in steps])
 
 
-def lines(marks, color):
-    return [mark for mark in marks if mark.kind == "line" and mark.attributes.get("stroke") == color]
-
-
 def test_mean_residuals_stand_at_their_predictions(result):
     figure = result.plot.residuals(models=["second a.b"])
     marks = marks_of(figure)
@@ -66,7 +59,7 @@ def test_quantiles_of_residuals_are_those_of_the_curve(result):
     figure = result.plot.residual_qq(models=["second a.b"])
     marks = marks_of(figure)
     (x, per_x), (y, per_y) = axis_scale(marks), axis_scale(marks, vertical=True)
-    drawn = lines(marks, "#0072b2")[0]
+    drawn = lines_of(marks, "#0072b2")[0]
     line = path(drawn) + np.array([drawn.x, drawn.y])
     read = np.column_stack([x + per_x * line[:, 0], y + per_y * line[:, 1]])
     assert len(read) == figure.frame.height <= 200
@@ -90,7 +83,7 @@ def test_bars_are_shares_and_what_lies_beyond_is_told(result):
 
 def test_two_models_have_outlines_on_the_same_bins(result):
     marks = marks_of(result.plot.residual_histogram())
-    assert len(lines(marks, "#0072b2")) == len(lines(marks, "#d55e00")) == 1
+    assert len(lines_of(marks, "#0072b2")) == len(lines_of(marks, "#d55e00")) == 1
     assert not [mark for mark in marks if mark.kind == "rect"]
 
 
@@ -117,7 +110,7 @@ def test_labels_far_beyond_the_predictions_stay_in_their_panel():
     figure = plm.evaluate(
         frame, task="regression", label="y", models="p", curves=["conditional_label", "conditional_recall"]
     ).plot.conditional()
-    drawn = path(lines(marks_of(figure), "#0072b2")[-1])[:, 0]
+    drawn = path(lines_of(marks_of(figure), "#0072b2")[-1])[:, 0]
     assert drawn.max() - drawn.min() <= SMALL_PANEL + 30
 
 

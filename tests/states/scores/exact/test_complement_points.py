@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+from states.scores.exact.rows_in_ranges import add_in_ranges, one_by_one, some
 
 import plmetrics as plm
 from plmetrics.core import pieces as in_pieces
@@ -11,9 +12,8 @@ from plmetrics.inference.ordered import metrics as finalising
 from plmetrics.inference.ordered.metrics import ordered_values
 from plmetrics.states.scores.exact import complement_points as module
 from plmetrics.states.scores.exact import ranges as in_points
-from plmetrics.states.scores.exact.class_rows import ByCell
 from plmetrics.states.scores.exact.complement_points import SetOrder
-from plmetrics.states.scores.exact.ranges import SlicedPoints, add_range
+from plmetrics.states.scores.exact.ranges import SlicedPoints
 from plmetrics.states.scores.exact.sorted_rows import SortedRows
 
 few = settings(phases=(Phase.explicit, Phase.generate))
@@ -39,29 +39,11 @@ tables = st.builds(
 )
 
 
-def some(values, index):
-    return None if values is None else values[index]
-
-
-def by_cell(score, cell, weight):
-    order = np.argsort(cell, kind="stable")
-    return ByCell(score[order], np.searchsorted(cell[order], np.arange(CELLS + 1)), some(weight, order))
-
-
 def in_ranges(table, code, edges):
     """The order of a set's rows that come in ranges of scores."""
-    score, positive, cell, weight = table
     held = SetOrder(SLICES, scores=True)
-    for low, high in zip([-np.inf, *edges], [*edges, np.inf], strict=True):
-        here = (score > low) & (score <= high)
-        both = (here & ~positive, here & positive)
-        classes = tuple(by_cell(score[of], cell[of], some(weight, of)) for of in both)
-        add_range([(held, classes, code)])
+    add_in_ranges([held], table, code, edges, CELLS)
     return held
-
-
-def one_by_one(function, items):
-    return [function(item) for item in items]
 
 
 @pytest.mark.exhaustive

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+from states.scores.exact.rows_in_ranges import add_in_ranges, by_cell, one_by_one, some
 
 import plmetrics as plm
 from plmetrics.core import ops
@@ -12,8 +13,7 @@ from plmetrics.inference.ordered import metrics as finalising
 from plmetrics.inference.ordered.metrics import ordered_values
 from plmetrics.states.scores.exact import class_rows as ascending
 from plmetrics.states.scores.exact import ranges as module
-from plmetrics.states.scores.exact.class_rows import ByCell
-from plmetrics.states.scores.exact.ranges import SetPoints, SlicedPoints, add_range
+from plmetrics.states.scores.exact.ranges import SetPoints, SlicedPoints
 from plmetrics.states.scores.exact.sorted_rows import SortedRows
 
 few = settings(phases=(Phase.explicit, Phase.generate))
@@ -52,32 +52,15 @@ tables = st.builds(
 )
 
 
-def some(values, index):
-    return None if values is None else values[index]
-
-
-def by_cell(score, cell, weight=None):
-    order = np.argsort(cell, kind="stable")
-    return ByCell(score[order], np.searchsorted(cell[order], np.arange(CELLS + 1)), some(weight, order))
-
-
 def in_ranges(table, code, edges):
     """The points of a table that comes in ranges of scores, and the same rows sorted."""
     score, positive, cell, weight = table
     held = [SetPoints(SLICES, scores=scores) for scores in (False, True)]
-    for low, high in zip([-np.inf, *edges], [*edges, np.inf], strict=True):
-        here = (score > low) & (score <= high)
-        both = (here & ~positive, here & positive)
-        classes = tuple(by_cell(score[of], cell[of], some(weight, of)) for of in both)
-        add_range([(part, classes, code) for part in held])
+    add_in_ranges(held, table, code, edges, CELLS)
     order = np.argsort(score, kind="stable")
     ordered = SortedRows(score[order], positive[order], some(weight, order), None)
     points = SlicedPoints(SLICES, *held, None, has_weights=weight is not None)
     return points, ordered.regroup(code[cell[order]], SLICES)
-
-
-def one_by_one(function, items):
-    return [function(item) for item in items]
 
 
 @pytest.mark.slow
@@ -129,7 +112,7 @@ def test_many_cells_in_any_order_are_brought_together(monkeypatch):
     rng = np.random.default_rng(2)
     score, cell = rng.random(200), rng.integers(0, CELLS, 200)
     cells = np.array([4, 0, 1, 5])
-    found, weight, outcome = by_cell(score, cell, 2 * score).of_cells(cells)
+    found, weight, outcome = by_cell(score, cell, CELLS, 2 * score).of_cells(cells)
     assert outcome is None
     assert sorted(found) == sorted(score[np.isin(cell, cells)])
     np.testing.assert_array_equal(weight, 2 * found)
