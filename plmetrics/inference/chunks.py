@@ -85,7 +85,9 @@ class Population:
     def _cuts(self, metric: Metric, model: str) -> tuple[float, Mapping[str, float]]:
         """Threshold of a model in place of the default one, if the metric reads it, and those of classes and rules."""
         expressions = metric.row_expressions().values()
-        reads = metric.fixed_threshold == DEFAULT_THRESHOLD or any("prediction" in sql.lower() for sql in expressions)
+        reads = metric.fixed_threshold == DEFAULT_THRESHOLD or any(
+            "prediction" in sql.lower() for sql in expressions
+        )
         own = self.thresholds.get(model, {}).get(number_text(DEFAULT_THRESHOLD), DEFAULT_THRESHOLD)
         return own if reads else DEFAULT_THRESHOLD, self.thresholds_by_class(metric, model)
 

@@ -385,7 +385,9 @@ def test_what_is_made_of_calls_differs_where_one_score_is_cut_at_two_thresholds(
         compare="a",
         uncertainty={"replicates": 40},
     )
-    values = {(row["model"], row["slice"], row["metric"]): row["value"] for row in found.metrics.rows(named=True)}
+    values = {
+        (row["model"], row["slice"], row["metric"]): row["value"] for row in found.metrics.rows(named=True)
+    }
     for row in found.comparisons.rows(named=True):
         a, b = (values[model, row["slice"], row["metric"]] for model in "ab")
         same = row["metric"] in {"brier", "recall(threshold=0.3)", "low"}
