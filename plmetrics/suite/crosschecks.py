@@ -291,9 +291,7 @@ def _hard_predictions(fields: Mapping[str, Any], add: Add) -> None:
         return
     for index, metric in enumerate(fields.get("metrics") or ()):
         needs_score = metric.needs_score or any(
-            leaf.needs_score
-            or leaf.chosen_threshold
-            or (binary and leaf.fixed_threshold not in {None, 0.5})
+            leaf.needs_score or leaf.chosen_threshold or (binary and leaf.fixed_threshold not in {None, 0.5})
             for leaf in leaves(metric)
         )
         if needs_score:

@@ -226,7 +226,7 @@ def absent(
 
 
 def lacks_column(metric: Metric, model: str, parts: tuple[str, ...]) -> str | None:
-    """Unmet need of a metric, or of what it is made from, in the prediction of a model, in words; None if all are met."""
+    """Need of a metric or its parts that the prediction of a model does not meet, in words; None if all are met."""
     lacking = _lacking(metric, parts)
     return None if lacking is None else f"{metric.text} needs {lacking}, which model '{model}' does not have"
 

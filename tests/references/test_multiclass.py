@@ -558,5 +558,7 @@ def test_logarithms_of_probabilities_are_not_normalised(metrics: list[str]) -> N
 def test_what_is_made_of_a_metric_needs_its_columns(metric: Any) -> None:
     rows = pl.DataFrame({"y": ["a", "b", "c"] * 4, "called": ["a", "b", "b"] * 4, "g": [1, 2] * 6})
     models = {"m": {"prediction": "called"}}
-    with pytest.raises(plm.ConfigError, match="needs a probability for each class, which model 'm' does not have"):
+    with pytest.raises(
+        plm.ConfigError, match="needs a probability for each class, which model 'm' does not have"
+    ):
         plm.evaluate(rows, task="multiclass", label="y", models=models, metrics=[metric], slices={"g": "g"})
