@@ -92,6 +92,7 @@ def _moments(score: pl.Series, weight: pl.Series | None, chosen: pl.Series) -> t
     if weight is None:
         return float(values.mean()), float(values.var()), float(len(values))
     masses = weight.filter(chosen).to_numpy()
+    masses = masses / masses.max()  # else squares of tiny weights are 0, and of huge ones infinite
     mass = float(masses.sum())
     mean = float(masses @ values) / mass
     return mean, float(masses @ (values - mean) ** 2) / mass, mass**2 / float(masses @ masses)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.catalogue.metric import leaves
 from plmetrics.catalogue.thresholds import threshold_classes, threshold_keys
 from plmetrics.core.names import number_text
 from plmetrics.core.ops import Array, Flags, Texts
@@ -76,6 +77,19 @@ class Population:
         start, thresholds = class_threshold(DEFAULT_THRESHOLD, ""), self.thresholds.get(model, {})
         keys = threshold_keys(metric)
         return {key: thresholds[key] for key in thresholds if key.startswith(start) or key in keys}
+
+    def calls_alike(self, metric: Metric, pair: tuple[str, str]) -> bool:
+        """Whether all that a metric is made from has the same thresholds for both models."""
+        return all(self._cuts(leaf, pair[0]) == self._cuts(leaf, pair[1]) for leaf in leaves(metric))
+
+    def _cuts(self, metric: Metric, model: str) -> tuple[float, Mapping[str, float]]:
+        """Threshold of a model in place of the default one, if the metric reads it, and those of classes and rules."""
+        expressions = metric.row_expressions().values()
+        reads = metric.fixed_threshold == DEFAULT_THRESHOLD or any(
+            "prediction" in sql.lower() for sql in expressions
+        )
+        own = self.thresholds.get(model, {}).get(number_text(DEFAULT_THRESHOLD), DEFAULT_THRESHOLD)
+        return own if reads else DEFAULT_THRESHOLD, self.thresholds_by_class(metric, model)
 
 
 def _threshold_in_place(metric: Metric, thresholds: Mapping[str, float]) -> float | None:

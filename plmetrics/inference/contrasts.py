@@ -163,7 +163,8 @@ class Contrasts:
         same: Flags,
     ) -> tuple[Flags, Flags]:
         """Masks of models that are equal, in what a metric reads of them, and of others that no row tells apart."""
-        equal = np.concatenate([part.equal[pair] & self._same_threshold(metric, pair) for pair in pairs])
+        alike = self._analysis.population.calls_alike
+        equal = np.concatenate([part.equal[pair] & alike(metric, pair) for pair in pairs])
         first, second = (side.by_definition for side in both)
         if first is not None and second is not None:
             equal |= first & second
@@ -173,15 +174,8 @@ class Contrasts:
         of_rates = metric.value_kind.end_form == "wilson" or both[0].tie is not None
         if not of_rates and not in_common.any():
             return equal, np.zeros_like(equal)
-        alike = same & ~equal & without_difference(*both)
-        return equal | (alike & in_common), alike & ~in_common & of_rates
-
-    def _same_threshold(self, metric: Metric, pair: tuple[str, str]) -> bool:
-        """Models with equal scores are equal only at the same threshold."""
-        population = self._analysis.population
-        first, second = (population.threshold(metric, model) for model in pair)
-        by_class = (population.thresholds_by_class(metric, model) for model in pair)
-        return first == second and next(by_class) == next(by_class)
+        still = same & ~equal & without_difference(*both)
+        return equal | (still & in_common), still & ~in_common & of_rates
 
     def slices(
         self,

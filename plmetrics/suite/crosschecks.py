@@ -284,11 +284,11 @@ def _hard_predictions(fields: Mapping[str, Any], add: Add) -> None:
     if not (binary or fields["task"] == "multilabel") or not hard:
         return
     for index, metric in enumerate(fields.get("metrics") or ()):
-        chooses_threshold = any(
-            leaf.chosen_threshold or (binary and leaf.fixed_threshold not in {None, 0.5})
+        needs_score = metric.needs_score or any(
+            leaf.needs_score or leaf.chosen_threshold or (binary and leaf.fixed_threshold not in {None, 0.5})
             for leaf in leaves(metric)
         )
-        if metric.needs_score or chooses_threshold:
+        if needs_score:
             msg = f"model '{hard[0]}' has only hard predictions, and {metric.text} needs a score"
             add(msg, ("metrics", index), "give the model a score column, or leave the metric out")
     for index, curve in _sound(fields["curves"]):

@@ -226,9 +226,14 @@ def absent(
 
 
 def lacks_column(metric: Metric, model: str, parts: tuple[str, ...]) -> str | None:
-    """Unmet need of a metric in the prediction of a model, in words; None if all are met."""
-    lacking = metric.lacks(parts)
+    """Need of a metric or its parts that the prediction of a model does not meet, in words; None if all are met."""
+    lacking = _lacking(metric, parts)
     return None if lacking is None else f"{metric.text} needs {lacking}, which model '{model}' does not have"
+
+
+def _lacking(metric: Metric, parts: tuple[str, ...]) -> str | None:
+    own = metric.lacks(parts)
+    return own or next(filter(None, (_lacking(part, parts) for part in metric.parts())), None)
 
 
 def frozen(value: Any) -> Any:

@@ -82,6 +82,11 @@ def test_the_distance_is_that_of_weighted_moments() -> None:
     )
     distance, _ = standardised_difference(pl.Series(SCORE), pl.Series(treated), pl.Series(weight))
     assert distance == pytest.approx((means[0] - means[1]) / np.sqrt(sum(spreads) / 2), rel=1e-12)
+    for factor in (1e-200, 1e200):  # whose squares are no numbers
+        extreme = standardised_difference(pl.Series(SCORE), pl.Series(treated), pl.Series(factor * weight))
+        assert extreme == pytest.approx(
+            standardised_difference(pl.Series(SCORE), pl.Series(treated), pl.Series(weight)), rel=1e-12
+        )
     nothing = standardised_difference(pl.Series([1.0, 1.0]), pl.Series([True, False]), None)
     assert nothing == (0.0, 0.0)
 

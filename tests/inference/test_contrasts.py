@@ -361,3 +361,58 @@ def test_a_norm_of_fewer_rows_is_not_tested_and_one_of_as_many_is() -> None:
     ]
     assert uneven.filter(metric="ece")["difference"].null_count() == 0
     assert sorted(even.select(read).unique().rows()) == [("brier", "ok", None), ("ece", "ok", None)]
+
+
+CALLED = [
+    {"name": "twice", "formula": "2 * recall"},
+    {"name": "called", "mean": "prediction"},
+    {"name": "over_g", "over": {"slice_set": "g", "metric": "recall", "agg": "mean"}},
+    "disparity(recall, by=g)",
+    "recall",
+]
+UNCALLED = ["brier", "recall(threshold=0.3)", {"name": "low", "mean": "score < 0.2"}]
+
+
+def test_what_is_made_of_calls_differs_where_one_score_is_cut_at_two_thresholds() -> None:
+    rng = np.random.default_rng(3)
+    rows = pl.DataFrame({"y": rng.integers(0, 2, 400), "p": rng.random(400), "g": rng.integers(0, 2, 400)})
+    found = plm.evaluate(
+        rows,
+        label="y",
+        models={"a": "p", "b": {"score": "p", "threshold": 0.7}},
+        metrics=[*CALLED, *UNCALLED],
+        slices={"g": "g"},
+        compare="a",
+        uncertainty={"replicates": 40},
+    )
+    values = {
+        (row["model"], row["slice"], row["metric"]): row["value"] for row in found.metrics.rows(named=True)
+    }
+    for row in found.comparisons.rows(named=True):
+        a, b = (values[model, row["slice"], row["metric"]] for model in "ab")
+        same = row["metric"] in {"brier", "recall(threshold=0.3)", "low"}
+        assert row["difference"] == b - a
+        assert (a == b) == same
+        assert (row["reading"] == "equal") == same
+
+
+def test_gaps_of_classes_by_a_rule_are_compared() -> None:
+    rng = np.random.default_rng(3)
+    rows = pl.DataFrame(
+        {f"{kind}_{name}": rng.random(200) for kind in "pq" for name in "ab"}
+        | {f"is_{name}": rng.integers(0, 2, 200) for name in "ab"}
+        | {"g": rng.integers(0, 2, 200)}
+    )
+    text = "disparity(precision(threshold=max(f1)), by=g)"
+    found = plm.evaluate(
+        rows,
+        task="multilabel",
+        label="is_",
+        models={"m": {"proba": "p_"}, "n": {"proba": "q_"}, "same": {"proba": "p_"}},
+        metrics=[text],
+        slices={"g": "g"},
+        compare="m",
+    )
+    values = dict(found.metrics.select("model", "value").iter_rows())
+    assert found.comparisons["difference"].to_list() == [values["n"] - values["m"], 0.0]
+    assert values["n"] != values["m"]

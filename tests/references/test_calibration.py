@@ -415,6 +415,13 @@ def test_discrimination_on_a_grid_is_within_its_bound(monkeypatch, text):
     assert evaluated(apart, [text], exact=False)["bound"].item() == pytest.approx(0.0, abs=1e-12)
 
 
+@pytest.mark.parametrize("seed", [15, 18])
+def test_the_bound_of_discrimination_is_not_negative_by_rounding(seed):
+    rng = np.random.default_rng(seed)
+    frame = pl.DataFrame({"y": rng.integers(0, 2, 60), "p": rng.random(60).round(2), "g": np.arange(60) % 20})
+    assert (evaluated(frame, ["corp_discrimination"], slices={"g": "g"}, exact=False)["bound"] >= 0).all()
+
+
 @pytest.mark.parametrize("text", ["kernel_ce", "calibration_slope", "corp_miscalibration", "hosmer_lemeshow"])
 def test_what_needs_the_rows_is_refused_on_a_grid(text):
     with pytest.raises(ConfigError, match="needs the sorted rows") as refused:

@@ -539,3 +539,22 @@ def test_logarithms_of_probabilities_are_not_normalised(metrics: list[str]) -> N
     assert dropped["n"].to_list() == [40] * len(metrics)
     assert dropped["value"].to_list() == pytest.approx(expected["value"].to_list(), rel=1e-12)
     assert "accuracy" not in metrics or dropped.filter(metric="accuracy")["value"].item() == 1.0
+
+
+@pytest.mark.parametrize(
+    "metric",
+    [
+        "log_loss",
+        {"name": "f", "formula": "1 - log_loss"},
+        {"name": "f", "formula": "1 / (accuracy + roc_auc)"},
+        {"name": "o", "over": {"slice_set": "g", "metric": "log_loss", "agg": "max"}},
+        "disparity(log_loss, by=g)",
+    ],
+)
+def test_what_is_made_of_a_metric_needs_its_columns(metric: Any) -> None:
+    rows = pl.DataFrame({"y": ["a", "b", "c"] * 4, "called": ["a", "b", "b"] * 4, "g": [1, 2] * 6})
+    models = {"m": {"prediction": "called"}}
+    with pytest.raises(
+        plm.ConfigError, match="needs a probability for each class, which model 'm' does not have"
+    ):
+        plm.evaluate(rows, task="multiclass", label="y", models=models, metrics=[metric], slices={"g": "g"})

@@ -146,7 +146,7 @@ class CorpDiscrimination(RecalibratedPart):
         best = self._resolution(
             _in_turn(nothing, state.positive), _in_turn(state.negative - with_positives, with_positives)
         )
-        return best - self.finalise(state)
+        return ops.larger(best - self.finalise(state), 0.0)
 
     def _resolution(self, positive: Any, negative: Any) -> Any:
         mass = positive + negative

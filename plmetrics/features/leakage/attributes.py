@@ -105,6 +105,10 @@ _SHARE = 4
 
 _CLASSES = frozenset({"binary", "multiclass"})
 _VALUE = "@value"
+_LARGEST = "largest|"
+_LEAST_SIZE, _MOST_SIZE = 1e-70, 1e70
+"""Products of squares of labels and numbers of this size are numbers of 64 bits."""
+
 _BY_MISSING = "by whether it is null: it has too many values to take each"
 
 About = dict[str, Any]
@@ -157,6 +161,8 @@ class AttributesCounting:
                 column.sums = sums
         screen = [part for column in attributes for part in column.screening()]
         by_label = labelled.group_by(LABEL).agg(pl.len().cast(pl.Int64).alias("n"))
+        if view.suite.task not in _CLASSES:
+            screen.append(pl.col(LABEL).abs().max().alias(f"{_LARGEST}{LABEL}"))
         counts, looked = yield [by_label, labelled.select(pl.len().cast(pl.Int64).alias("@n"), *screen)]
         facts = looked.row(0, named=True)
         room = working_memory(view.suite) // (_SHARE * _VALUE_BYTES)
@@ -164,8 +170,10 @@ class AttributesCounting:
 
     def count(self) -> Question[list[About]]:
         """Keywords of a finding about each column; of all without a strength where rows are too few."""
+        names = tuple(column.name for column in self.columns)
+        if (note := self._out_of_size(LABEL)) is not None:
+            return [{"columns": names, "note": note}]
         if self.others < LEAST_ROWS:
-            names = tuple(column.name for column in self.columns)
             which = "1 row has" if self.others == 1 else f"{self.others} rows have"
             note = (
                 f"not judged: {which} another label than the most frequent one, and {LEAST_ROWS} are needed"
@@ -184,9 +192,20 @@ class AttributesCounting:
                 strengths[name].append(_area(frame))
         out: list[About] = []
         for name, of_column in strengths.items():
+            if (unjudged := self._out_of_size(name)) is not None:
+                out.append({"columns": (name,), "note": unjudged})
+                continue
             strength, measure, note = max(of_column)
             out.append({"columns": (name,), "strength": strength, "measure": measure, "note": note})
         return out
+
+    def _out_of_size(self, name: str) -> str | None:
+        """Note on numbers whose squares are none."""
+        largest = self.facts.get(f"{_LARGEST}{name}") or 1.0
+        if _LEAST_SIZE < largest < _MOST_SIZE:
+            return None
+        which = "labels" if name == LABEL else "numbers"
+        return f"not judged: {which} of {largest:.0e} have no squares of 64 bits; multiply them by a constant (derive)"
 
     def _batches(self) -> Iterator[list[_Column]]:
         """The columns with an order, as many at a time as there is room for their values; one batch at least."""
@@ -231,6 +250,7 @@ class _Column:
             plain = pl.when(varies).then(pl.corr(self.finite, pl.col(LABEL)))
             line = plain if self.sums is None else self.sums.correlation(self.name, self.finite)
             aggregates += [line.alias(f"line|{self.name}"), self.finite.count().alias(f"finite|{self.name}")]
+            aggregates.append(self.finite.abs().max().alias(f"{_LARGEST}{self.name}"))
         return aggregates
 
     def by_value(self, facts: Mapping[str, Any]) -> bool:

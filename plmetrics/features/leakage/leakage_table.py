@@ -86,7 +86,7 @@ def leakage_gates(table: pl.DataFrame) -> pl.DataFrame:
 def _gate(rows: pl.DataFrame) -> dict[str, Any]:
     worst = rows.sort("observed", descending=True, nulls_last=True, maintain_order=True).row(0, named=True)
     sign = "<" if worst["check"] == "attributes" else "<="
-    failed = worst["verdict"] in _BAD
+    unjudged = "inconclusive" in rows["verdict"]
     return {
         "gate": f"leakage: {worst['check']}",
         "level": worst["level"],
@@ -96,7 +96,7 @@ def _gate(rows: pl.DataFrame) -> dict[str, Any]:
         "observed": worst["observed"],
         "at_most": worst["limit"],
         "rule": f"{sign} {number_text(worst['limit'])}",
-        "verdict": "fail" if failed else worst["verdict"],
+        "verdict": "fail" if worst["verdict"] in _BAD else "inconclusive" if unjudged else worst["verdict"],
         "status": "ok" if worst["observed"] is not None else _UNDEFINED.get(worst["check"], "no_rows"),
         "note": _note(rows, worst),
     }
@@ -112,8 +112,11 @@ def _note(rows: pl.DataFrame, worst: dict[str, Any]) -> str | None:
 
 
 def _attributes(rows: pl.DataFrame) -> str | None:
-    """Too predictive attributes, strongest first."""
+    """Too predictive attributes, strongest first; without any, those that were not judged."""
     bad = rows.filter(pl.col("verdict").is_in(_BAD)).sort("observed", descending=True, maintain_order=True)
+    unjudged = rows.filter(pl.col("verdict") == "inconclusive")["columns"].to_list()
+    if bad.is_empty() and unjudged:
+        return f"not judged: {name_list(unjudged, _NAMED)}"
     return name_list(bad["columns"].to_list(), _NAMED) or None
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plmetrics.core.ops import Array
+from plmetrics.core.ops import Array, Codes
 from plmetrics.inference.estimate import Estimate, ReplicateKind, most_groups
 from plmetrics.inference.intervals.closed_forms import wilson
 from plmetrics.inference.weights import TILT
@@ -87,7 +88,7 @@ def replicate_spread(
     number, width = _number_and_width(replicates)
     undefined = len(replicates) - number
     if kind == "bootstrap" and len(replicates) and not undefined.any():
-        deviation = _finite_deviation(replicates)
+        deviation = _in_range(lambda part, _: _finite_deviation(part), replicates)
     else:
         deviation = standard_error(replicates, kind, value, groups)
     constant = (number > 0) & ((width <= _ROUNDING[kind] * magnitude) | (deviation == 0))
@@ -143,6 +144,10 @@ def standard_error(
         assert value is not None
         slopes = replicates - value
     number = np.full(slopes.shape[1], len(slopes)) if groups is None else groups
+    return _in_range(lambda part, index: _error_of_slopes(part, number[index], kind), slopes)
+
+
+def _error_of_slopes(slopes: Array, number: NDArray[np.int64], kind: ReplicateKind) -> Array:
     count = np.maximum(number, 2).astype(np.float64)
     finite = np.isfinite(slopes)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -154,6 +159,24 @@ def standard_error(
 
 def standard_deviation(replicates: Array) -> Array:
     """Standard deviation (ddof 1) of the finite replicates of each slice; NaN below 2 of them."""
+    return _in_range(lambda part, _: _deviation(part), replicates)
+
+
+def _in_range(deviation: Callable[[Array, Codes], Array], replicates: Array) -> Array:
+    """Deviations of replicates, in units of their width where squares of them are 0 or infinite."""
+    found = deviation(replicates, np.arange(replicates.shape[1]))
+    extreme = np.flatnonzero((found == 0) | ~np.isfinite(found))
+    if len(extreme) == 0:
+        return found
+    number, width = _number_and_width(replicates[:, extreme])
+    some = (number > 1) & (width > 0) & (width < np.inf)
+    index, unit = extreme[some], width[some]
+    if len(index) > 0:
+        found[index] = unit * deviation(replicates[:, index] / unit, index)
+    return found
+
+
+def _deviation(replicates: Array) -> Array:
     if len(replicates) > 1 and is_finite(replicates):
         return _finite_deviation(replicates)
     finite = np.isfinite(replicates)

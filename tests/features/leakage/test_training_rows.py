@@ -565,3 +565,19 @@ def test_every_plan_streams(tmp_path: Any, task: str) -> None:
     plans += [column.order(frame) for column in columns]
     assert len(plans) > 8
     assert not [fallback for plan in plans for fallback in fallbacks(plan)]
+
+
+@pytest.mark.parametrize(
+    ("of_label", "of_x", "unjudged"), [(1e200, 1.0, "c, x"), (1e-200, 1.0, "c, x"), (1.0, 1e200, "x")]
+)
+@pytest.mark.parametrize("reproducible", [False, True])
+def test_numbers_without_squares_are_not_judged(
+    of_label: float, of_x: float, unjudged: str, *, reproducible: bool
+) -> None:
+    label = np.random.default_rng(1).normal(size=300)
+    rows = pl.DataFrame({"y": of_label * label, "p": label, "c": np.sign(label), "x": of_x * label})
+    asked = {"metrics": ["mae"], "leakage": {"attributes": ["c", "x"]}, "reproducible": reproducible}
+    found = plm.evaluate(rows, task="regression", label="y", models="p", **asked)
+    row = found.tables["leakage"].filter(pl.col("columns") == unjudged).row(0, named=True)
+    assert (row["verdict"], row["observed"], found.verdict) == ("inconclusive", None, "inconclusive")
+    assert "squares" in row["note"]

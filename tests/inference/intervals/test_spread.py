@@ -1,6 +1,8 @@
 import numpy as np
+import polars as pl
 import pytest
 
+import plmetrics as plm
 from plmetrics.inference.intervals.spread import replicate_spread
 
 
@@ -55,7 +57,7 @@ def test_infinity_and_overflow_do_not_warn() -> None:
     found = replicate_spread(np.array([[np.inf, 1e300], [np.inf, -1e300], [-np.inf, 1e300]]), np.ones(2))
     assert found.undefined.tolist() == [3, 0]
     assert np.isnan(found.std_error[0])
-    assert np.isinf(found.std_error[1])
+    assert found.std_error[1] == pytest.approx(1e300 * np.std([1, -1, 1], ddof=1))
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
@@ -71,3 +73,23 @@ def test_replicates_that_are_all_defined_are_described_as_if_one_more_were_not(
     assert other.undefined.tolist() == [1] * 7
     assert found.std_error == pytest.approx(other.std_error, rel=1e-12)
     assert found.constant.tolist() == other.constant.tolist() == [False] * 3 + [True] + [False] * 3
+
+
+@pytest.mark.parametrize("size", [1e300, 1e-200])
+@pytest.mark.parametrize("method", ["bootstrap", "jackknife", "analytic"])
+def test_intervals_of_values_whose_squares_are_no_numbers(size: float, method: str) -> None:
+    rng = np.random.default_rng(2)
+    label, score, other = rng.normal(size=(3, 300))
+    frames = []
+    for unit in (1.0, size):
+        rows = pl.DataFrame({"y": unit * label, "p": unit * score, "q": unit * other})
+        asked = {"metrics": ["mae", "mean_error"], "uncertainty": {"replicates": 30, "method": method}}
+        found = plm.evaluate(rows, task="regression", label="y", models=["p", "q"], compare="p", **asked)
+        columns = ["lower", "upper", "std_error"]
+        frames.append(
+            np.vstack(
+                [frame.select(columns).to_numpy() / unit for frame in (found.metrics, found.comparisons)]
+            )
+        )
+    assert np.isfinite(frames[0]).all()
+    np.testing.assert_allclose(frames[1], frames[0], rtol=1e-9)
