@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
+from plmetrics.catalogue.metric import Metric, composition
 from plmetrics.core.errors import Problem
 from plmetrics.core.names import SuitePath, did_you_mean, nearest, number_text
 from plmetrics.core.rowsql import RowExpressionError, compile_row, not_a_condition
 
 if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import Metric
     from plmetrics.core.rowsql.compiler import RowExpression
 
 AnyModel = TypeVar("AnyModel", bound=BaseModel)
@@ -227,13 +227,8 @@ def absent(
 
 def lacks_column(metric: Metric, model: str, parts: tuple[str, ...]) -> str | None:
     """Need of a metric or its parts that the prediction of a model does not meet, in words; None if all are met."""
-    lacking = _lacking(metric, parts)
+    lacking = next(filter(None, (part.lacks(parts) for part in composition(metric))), None)
     return None if lacking is None else f"{metric.text} needs {lacking}, which model '{model}' does not have"
-
-
-def _lacking(metric: Metric, parts: tuple[str, ...]) -> str | None:
-    own = metric.lacks(parts)
-    return own or next(filter(None, (_lacking(part, parts) for part in metric.parts())), None)
 
 
 def frozen(value: Any) -> Any:
