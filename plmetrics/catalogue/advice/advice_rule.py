@@ -157,7 +157,7 @@ def class_sizes(counts: NDArray[np.float64], weights: NDArray[np.float64]) -> di
 def score_ends(
     ends: Mapping[str, tuple[float, float]], own_threshold: Collection[str]
 ) -> dict[str, float | None]:
-    """Figures of scores, from the lowest and the highest of each model, and the models with a threshold of their own."""
+    """Figures of scores, from the lowest and the highest of each model; of thresholds those of models without one."""
     at_half = [pair for model, pair in ends.items() if model not in own_threshold]
     return {
         "score_low": min(low for low, _ in ends.values()),
