@@ -17,6 +17,7 @@ from plmetrics.catalogue.advice.advice_rule import (
     class_sizes,
     coefficient_of_variation,
     names_text,
+    score_ends,
 )
 from plmetrics.catalogue.advice.advice_rules import rules_for
 from plmetrics.catalogue.advice.table_survey import Layout, survey
@@ -26,7 +27,7 @@ from plmetrics.core.names import number_text
 from plmetrics.core.rowsql import compile_row
 from plmetrics.engine.streaming import SAMPLE_ROWS, sample
 from plmetrics.states.moments import about_common_centre
-from plmetrics.table.prediction_columns import PredictionColumns, score_column
+from plmetrics.table.prediction_columns import score_column
 
 if TYPE_CHECKING:
     from plmetrics.engine.aggregate.aggregation import Aggregates
@@ -158,7 +159,12 @@ def misleading_metrics(
     `short` are the shares of queries with at most so many rows, as a run counts them.
     """
     gated = {gate.metric.text: gate.metric for gate in suite.gates}.values()
-    facts = replace(facts, units=int(bool(suite.columns.unit)), weighted=int(bool(suite.columns.weight)))
+    facts = replace(
+        facts,
+        units=int(bool(suite.columns.unit)),
+        weighted=int(bool(suite.columns.weight)),
+        at_half=int(len(_own_threshold(suite)) < len(suite.models)),
+    )
     warnings = []
     for rule in rules_for(facts, "advise_against"):
         relied = rule.targets(suite.metrics)
@@ -243,7 +249,7 @@ def run_facts(plan: RunPlan, aggregated: Aggregates) -> TableFacts:
         masses = np.array([sums[f"{prefix}positives"], sums[f"{prefix}negatives"]])
         figures |= _class_sizes(masses, figures["rows"])
         figures["prevalence"] = float(masses[0] / masses.sum())
-        figures |= _scores(plan.view.roles.models, aggregated.rows)
+        figures |= _scores(plan.view, aggregated.rows)
     elif suite.task == "multiclass":
         figures |= _classes(model, sums, figures["rows"])
     elif suite.task == "regression":
@@ -295,36 +301,29 @@ def _unreached_thresholds(plan: RunPlan, sums: Sequence[SumsState]) -> list[str]
     return out
 
 
-def _scores(models: Mapping[str, PredictionColumns], rows: pl.DataFrame | None) -> dict[str, float]:
+def _own_threshold(suite: Suite) -> list[str]:
+    return [name for name, model in suite.models.items() if model.threshold is not None]
+
+
+def _scores(view: TableView, rows: pl.DataFrame | None) -> dict[str, float | None]:
     """The ends of the scores, where the run holds them anyway: of the models it was given."""
     if rows is None:
         return {}
-    score_columns = [
-        score_column(name)
-        for name, model in models.items()
+    ends = {
+        name: pair
+        for name, model in view.roles.models.items()
         if not model.derivations and "score" in model.columns and score_column(name) in rows.columns
-    ]
-    if not score_columns:
-        return {}
-    ends = [_ends(rows[name]) for name in score_columns]
-    lows, highs = [low for low, _ in ends if low is not None], [high for _, high in ends if high is not None]
-    if not lows:
-        return {}
-    return {
-        "score_low": min(lows),
-        "score_high": max(highs),
-        "top_score": min(highs),
-        "bottom_score": max(lows),
+        if (pair := _ends(rows[score_column(name)])) is not None
     }
+    return score_ends(ends, _own_threshold(view.suite)) if ends else {}
 
 
-def _ends(scores: pl.Series) -> tuple[float | None, float | None]:
-    """Lowest and highest finite score, with a scan only of scores with non-finite ends."""
+def _ends(scores: pl.Series) -> tuple[float, float] | None:
+    """Lowest and highest finite score, if there is one, with a scan only of scores with non-finite ends."""
     low, high = scores.min(), scores.max()
     if low is None or not (isfinite(low) and isfinite(high)):  # type: ignore[arg-type]
-        finite = scores.filter(scores.is_finite())
-        low, high = finite.min(), finite.max()
-    return low, high  # type: ignore[return-value]
+        low, high = (finite := scores.filter(scores.is_finite())).min(), finite.max()
+    return None if low is None else (low, high)  # type: ignore[return-value]
 
 
 def _classes(model: str, sums: Mapping[str, float], rows: int) -> dict[str, Any]:
@@ -391,6 +390,7 @@ def _facts(view: TableView) -> TableFacts | None:
         suite.columns.query,
         suite.columns.treatment,
         roles.classes,
+        own_threshold=_own_threshold(suite),
     )
     where = None if suite.data.where is None else compile_row(suite.data.where)
     rows = sample(view.source, [*layout.columns, *(() if where is None else where.columns)])

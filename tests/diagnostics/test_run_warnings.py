@@ -1,6 +1,8 @@
 """What a run finds out about its rows to warn of."""
 
+import json
 import math
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -17,13 +19,13 @@ from plmetrics.diagnostics.run_warnings import _ends
         ([0.5, -1.0, 2.0], (-1.0, 2.0)),
         ([0.5, None, math.nan, 0.25], (0.25, 0.5)),
         ([math.inf, 1.0, -math.inf, 3.0], (1.0, 3.0)),
-        ([math.nan, math.nan], (None, None)),
-        ([math.inf, None], (None, None)),
-        ([None], (None, None)),
-        ([], (None, None)),
+        ([math.nan, math.nan], None),
+        ([math.inf, None], None),
+        ([None], None),
+        ([], None),
     ],
 )
-def test_ends_of_scores_are_finite(scores: list[float | None], ends: tuple[float | None, ...]) -> None:
+def test_ends_of_scores_are_finite(scores: list[float | None], ends: tuple[float, float] | None) -> None:
     assert _ends(pl.Series(scores, dtype=pl.Float64)) == ends
 
 
@@ -118,6 +120,8 @@ def test_logits_are_told_what_to_write() -> None:
     ]
     (text,) = plm.evaluate(rows, label="y", models="percent", metrics=["roc_auc", "recall"]).warnings[:1]
     assert "0.5 is one threshold of many" in text
+    own = {"score": "percent", "threshold": 50}
+    assert plm.evaluate(rows, label="y", models={"m": own}, metrics=["roc_auc", "recall"]).warnings == ()
     with pytest.raises(
         plm.DataError, match="if these are logits or margins, name the column as the model's margin"
     ):
@@ -156,3 +160,25 @@ def test_a_model_without_rows_has_no_score_below_a_threshold() -> None:
     result = plm.evaluate(rows, label="y", models=["p", "q"], metrics=["f1"], missing="drop_per_model")
     assert result.metrics["status"].to_list() == ["ok", "no_rows"]
     assert not [words for words in result.warnings if "no score" in words]
+
+
+@pytest.mark.parametrize("how", ["run", "validate"])
+@pytest.mark.parametrize(
+    ("low", "high", "warned"), [(0.01, 0.02, 0), (None, 0.02, 0.1), (0.01, None, 0.2), (None, None, 0.1)]
+)
+def test_scores_that_end_below_a_half_are_no_news_of_models_with_thresholds_of_their_own(
+    tmp_path: Path, how: str, low: float | None, high: float | None, warned: float
+) -> None:
+    rows = pl.DataFrame({"y": [0, 1] * 50, "low": np.linspace(0, 0.1, 100), "high": np.linspace(0, 0.2, 100)})
+    models = {
+        name: {"score": name} | ({} if threshold is None else {"threshold": threshold})
+        for name, threshold in {"low": low, "high": high}.items()
+    }
+    rows.write_parquet(tmp_path / "rows.parquet")
+    suite = {"name": "s", "task": "binary", "data": {"path": "rows.parquet"}, "columns": {"label": "y"}}
+    (tmp_path / "s.yaml").write_text(
+        json.dumps({**suite, "models": models, "metrics": ["recall", "roc_auc"]})
+    )
+    found = plm.run(tmp_path / "s.yaml") if how == "run" else plm.validate(tmp_path / "s.yaml")
+    texts = [text for text in found.warnings if "threshold-unreached" in text]
+    assert [f"end at {warned}:" in text for text in texts] == ([True] if warned else [])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from math import sqrt
 from types import MappingProxyType
@@ -41,7 +41,8 @@ class TableFacts:
     (standard deviation over the absolute mean), `nearness` (smallest absolute value that is not 0, over the mean of
     absolute values), `decades` (power of ten from the lowest to the highest) and `tail` (share of its variation that
     one row in a hundred brings). `top_score` is the highest score of the model whose scores end first,
-    `bottom_score` the lowest of the one whose scores begin last, `values` the number of different scores of the
+    `bottom_score` the lowest of the one whose scores begin last, of models without a threshold of their own;
+    `at_half` is 0 where a suite has none of these. `values` the number of different scores of the
     model that has fewest. `levels` counts quantiles, `widest` is the level of the widest central interval, `median`
     is 1 where the middle quantile is there. `documents` and `relevant` are means per query, `grades` the different
     labels of a ranking, `treated` the share of treated rows. `called` is 1 where a model gives classes in place of
@@ -67,6 +68,7 @@ class TableFacts:
     score_high: float | None = None
     top_score: float | None = None
     bottom_score: float | None = None
+    at_half: int = 1
     values: int | None = None
     levels: int | None = None
     widest: float | None = None
@@ -150,6 +152,19 @@ def class_sizes(counts: NDArray[np.float64], weights: NDArray[np.float64]) -> di
         "classes": len(counts),
         "largest": float(weights.max() / mass) if mass else None,
         "smallest": int(counts.min()),
+    }
+
+
+def score_ends(
+    ends: Mapping[str, tuple[float, float]], own_threshold: Collection[str]
+) -> dict[str, float | None]:
+    """Figures of scores, from the lowest and the highest of each model; of thresholds those of models without one."""
+    at_half = [pair for model, pair in ends.items() if model not in own_threshold]
+    return {
+        "score_low": min(low for low, _ in ends.values()),
+        "score_high": max(high for _, high in ends.values()),
+        "top_score": min((high for _, high in at_half), default=None),
+        "bottom_score": max((low for low, _ in at_half), default=None),
     }
 
 

@@ -114,10 +114,10 @@ RULES: tuple[AdviceRule, ...] = (
         "the scores of a model end at {top_score}: at threshold 0.5 all its rows are called negative", "elkan"),
     _against("binary/threshold-passed", _AT_HALF, "bottom_score >= 0.5",
         "the scores of a model begin at {bottom_score}: at threshold 0.5 all its rows are called positive", "elkan"),
-    _against("binary/threshold-of-logits", _AT_HALF, "logits = 1",
+    _against("binary/threshold-of-logits", _AT_HALF, "logits = 1 and at_half = 1",
         "scores run from {score_low} to {score_high}, as logits do, which are 0 where probabilities are 0.5: write "
         "threshold=0, or name the column as the model's margin and calibrate it", "elkan"),
-    _against("binary/threshold-of-margins", _AT_HALF, "probabilities = 0 and logits = 0",
+    _against("binary/threshold-of-margins", _AT_HALF, "probabilities = 0 and logits = 0 and at_half = 1",
         "scores run from {score_low} to {score_high}, where 0.5 is one threshold of many: say which you mean", "elkan"),
     _against("binary/equal-errors", "accuracy f1 balanced_accuracy mcc", "cost_ratio >= 2",
         "one error costs {cost_ratio} times the other, and it counts them without that", "elkan", "expected_cost"),

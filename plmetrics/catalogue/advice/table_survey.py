@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +10,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plmetrics.catalogue.advice.advice_rule import TableFacts, class_sizes, coefficient_of_variation
+from plmetrics.catalogue.advice.advice_rule import (
+    TableFacts,
+    class_sizes,
+    coefficient_of_variation,
+    score_ends,
+)
 from plmetrics.table.prediction_columns import levels_of
 
 _TAIL_ROWS = 100
@@ -22,7 +27,7 @@ class Layout:
     """The columns of a table by role: `models` holds the column of each part of each model's prediction.
 
     `ends` are the lowest and the highest value of columns over all rows, which a sample may lack. `labels` are the
-    columns of 0 and 1 by class, where rows have several.
+    columns of 0 and 1 by class, where rows have several. `own_threshold` are the models with a threshold of their own.
     """
 
     task: str
@@ -36,6 +41,7 @@ class Layout:
     costs: tuple[float | None, float | None] = (None, None)
     ends: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
+    own_threshold: Collection[str] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -164,23 +170,22 @@ class _Sample:
 
     def of_scores(self) -> dict[str, Any]:
         """Ends and values of the models' numbers: scores, predictions or probabilities."""
-        columns = [
-            column
-            for model in self.layout.models.values()
+        columns = {
+            (name, part): column
+            for name, model in self.layout.models.items()
             for part, column in model.items()
             if part == "score" or part.startswith("proba|") or self.layout.task == "regression"
-        ]
+        }
         called = any("prediction" in model for model in self.layout.models.values())
-        ends = [pair for column in columns if (pair := self.ends(column)) is not None]
+        ends = {key: pair for key, column in columns.items() if (pair := self.ends(column)) is not None}
         if not ends:
             return {"called": 1} if called else {}
-        lows, highs = zip(*ends, strict=True)
-        figures: dict[str, Any] = {"score_low": min(lows), "score_high": max(highs)}
-        if self.layout.task in {"binary", "uplift"}:
-            figures |= {"top_score": min(highs), "bottom_score": max(lows)}
-            sizes = [values.n_unique() for column in columns if len(values := self.finite(column))]
-            figures["values"] = min(sizes, default=None)
-        return figures
+        if self.layout.task not in {"binary", "uplift"}:
+            lows, highs = zip(*ends.values(), strict=True)
+            return {"score_low": min(lows), "score_high": max(highs)}
+        by_model = {name: pair for (name, _), pair in ends.items()}
+        sizes = [values.n_unique() for column in columns.values() if len(values := self.finite(column))]
+        return {**score_ends(by_model, self.layout.own_threshold), "values": min(sizes, default=None)}
 
     def of_levels(self) -> dict[str, Any]:
         """Figures of the levels of quantiles."""

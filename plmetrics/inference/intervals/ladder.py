@@ -40,7 +40,7 @@ from plmetrics.inference.intervals.percentile import (
     percentile,
 )
 from plmetrics.inference.intervals.spread import DEGENERATE, Spread, replicate_spread
-from plmetrics.inference.intervals.student import IDENTITY, on_scale, scale_of, student
+from plmetrics.inference.intervals.student import IDENTITY, on_scale, scale_of, student, widening
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.needs import ValueKind
@@ -237,7 +237,8 @@ def _ends(
     if name == kind.end_form:
         return end_interval(value, estimate.sizes, kind, level)
     if name == "centred":
-        return centre(value, replicates, estimate.deviations, kind.bounds[0], level)
+        few = widening(estimate.blocks, level)
+        return centre(value, replicates, estimate.deviations, kind.bounds[0], level, few)
     if name == "t":
         return student(value, replicates, estimate.blocks, scale_of(kind.bounds), level)
     if name == "normal":

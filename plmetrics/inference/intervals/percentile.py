@@ -171,7 +171,12 @@ def acceleration(left_out: Array, value: Array, groups: NDArray[np.int64] | None
 
 
 def centred_interval(
-    value: Array, replicates: Array, deviations: Array | None, least: float, level: float
+    value: Array,
+    replicates: Array,
+    deviations: Array | None,
+    least: float,
+    level: float,
+    widening: Array | float = 1.0,
 ) -> tuple[Array, Array]:
     """Lower end value - c, not below `least`, with c a quantile of the deviations; upper end as `percentile`.
 
@@ -185,6 +190,7 @@ def centred_interval(
             each replicate from the value.
         least: the lower end of the metric's range.
         level: two-sided confidence level, such as 0.95.
+        widening: `[slice]`, by how much either end is farther from the value: replicates of few blocks vary too little.
 
     >>> sizes, away = np.full((99, 1), 0.3), np.linspace(0.002, 0.198, 99)[:, None]
     >>> lower, upper = centred_interval(np.array([0.25]), sizes, away, 0.0, 0.9)
@@ -199,13 +205,18 @@ def centred_interval(
     )
     (reach,) = quantiles(distances, (tail,))
     (upper,) = quantiles(replicates, (tail,))
-    lower = value - reach
+    lower, upper = value - widening * reach, upper + (widening - 1) * np.maximum(upper - value, 0.0)
     lower = np.where(lower - least <= _ROUNDING * np.abs(value), least, lower)
     return np.minimum(lower, upper), upper
 
 
 def centred_minimum(
-    value: Array, replicates: Array, deviations: Array | None, least: float, level: float
+    value: Array,
+    replicates: Array,
+    deviations: Array | None,
+    least: float,
+    level: float,
+    widening: Array | float = 1.0,
 ) -> tuple[Array, Array]:
     """Centred interval of a minimum of estimates, biased downwards by noise: upper end value + c.
 
@@ -215,18 +226,24 @@ def centred_minimum(
         deviations: `[replicate, slice]`, how far estimates fell; None for each replicate's distance from the value.
         least: the lower end of the metric's range.
         level: two-sided confidence level, such as 0.95.
+        widening: as of `centred_interval`.
 
     >>> smallest, away = np.full((99, 1), 0.7), np.linspace(0.002, 0.198, 99)[:, None]
     >>> lower, upper = centred_minimum(np.array([0.75]), smallest, away, 0.0, 0.9)
     >>> round(float(lower[0]), 3), round(float(upper[0]), 3)
     (0.7, 0.94)
     """
-    lower, upper = centred_interval(-value, -replicates, deviations, -np.inf, level)
+    lower, upper = centred_interval(-value, -replicates, deviations, -np.inf, level, widening)
     return np.maximum(-upper, least), -lower
 
 
 def centred_ratio(
-    value: Array, replicates: Array, deviations: Array | None, least: float, level: float
+    value: Array,
+    replicates: Array,
+    deviations: Array | None,
+    least: float,
+    level: float,
+    widening: Array | float = 1.0,
 ) -> tuple[Array, Array]:
     """Centred interval of a smallest ratio r of at most 1, its negative logarithm a size: 0 without a difference.
 
@@ -236,6 +253,7 @@ def centred_ratio(
         deviations: `[replicate, slice]`, in logarithms; None for the distance of each replicate from the value.
         least: the lower end of the metric's range.
         level: two-sided confidence level, such as 0.95.
+        widening: as of `centred_interval`, in logarithms.
 
     >>> ratios, away = np.full((99, 1), 0.7), np.linspace(0.002, 0.198, 99)[:, None]
     >>> lower, upper = centred_ratio(np.array([0.75]), ratios, away, 0.0, 0.9)
@@ -243,5 +261,5 @@ def centred_ratio(
     (0.7, 0.907)
     """
     size, sizes = (-np.log(np.maximum(part, _TINY)) for part in (value, replicates))
-    nearest, farthest = centred_interval(size, sizes, deviations, 0.0, level)
+    nearest, farthest = centred_interval(size, sizes, deviations, 0.0, level, widening)
     return np.maximum(np.exp(-farthest), least), np.exp(-nearest)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from plmetrics.core import ops
 from plmetrics.core.ops import Array
-from plmetrics.core.special import expit, logit, stdtrit
+from plmetrics.core.special import expit, logit, ndtri, stdtrit
 from plmetrics.inference.intervals.spread import block_factor, standard_deviation
 
 _FURTHEST = 20.0
@@ -52,6 +52,16 @@ _CENTRED_LOGIT = IntervalScale(
     lambda v: 2 / ((1 + v) * (1 - v)),
 )
 _BY_BOUNDS = {(0.0, 1.0): _LOGIT, (-1.0, 1.0): _CENTRED_LOGIT, (0.0, float("inf")): _LOG}
+
+
+def widening(blocks: NDArray[np.int64], level: float) -> Array:
+    """Ratio of the width of the interval of `student` to that of G blocks' normal replicates: t sqrt(G / (G - 1)) / z.
+
+    >>> widening(np.array([4, 100]), 0.95).round(3)
+    array([1.875, 1.017])
+    """
+    tail = (1 + level) / 2
+    return stdtrit(blocks - 1.0, tail) * block_factor(blocks) / ndtri(tail)
 
 
 def student(

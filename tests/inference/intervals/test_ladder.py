@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from plmetrics.catalogue.needs import ValueKind
 from plmetrics.inference.estimate import Estimate
@@ -188,15 +189,16 @@ def test_an_end_beyond_all_numbers_gives_no_interval() -> None:
 
 
 def test_norm_type_metrics_use_their_deviations() -> None:
-    made = found(one(0.3, deviations=np.linspace(0, 0.1, 1000)), "norm")
-    assert made.lower[0] == pytest.approx(0.3 - 0.1 * (0.975 * 1001 - 1) / 999)
-    assert made.upper[0] == pytest.approx(0.2 + 0.2 * (0.975 * 1001 - 1) / 999)
+    made = found(one(0.3, blocks=10, deviations=np.linspace(0, 0.1, 1000)), "norm")
+    wider = stats.t.ppf(0.975, 9) * (10 / 9) ** 0.5 / stats.norm.ppf(0.975)
+    assert made.lower[0] == pytest.approx(0.3 - wider * 0.1 * (0.975 * 1001 - 1) / 999)
+    assert made.upper[0] == pytest.approx(0.3 + wider * (0.2 + 0.2 * (0.975 * 1001 - 1) / 999 - 0.3))
 
 
 def test_a_gap_of_0_that_replicates_move_reaches_as_far_as_they_do() -> None:
     """As by shrinkage to a common rate, or less the noise; rounding is no move."""
     drawn = np.maximum(np.linspace(-0.2, 0.2, 1001), 0.0)
-    made = found(one(0.0, replicates=drawn), "norm", (0, INFINITY))
+    made = found(one(0.0, blocks=10**6, replicates=drawn), "norm", (0, INFINITY))
     assert said(made) == ("centred", "ok")
     assert (made.lower[0], made.upper[0]) == (0.0, pytest.approx(np.quantile(drawn, 0.975), rel=0.005))
     assert said(found(one(0.0, replicates=drawn * 1e-12), "norm", (0, INFINITY))) == (None, "degenerate")
