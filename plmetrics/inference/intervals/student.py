@@ -61,7 +61,8 @@ def widening(blocks: NDArray[np.int64], level: float) -> Array:
     array([1.875, 1.017])
     """
     tail = (1 + level) / 2
-    return stdtrit(blocks - 1.0, tail) * block_factor(blocks) / ndtri(tail)
+    widths: Array = stdtrit(blocks - 1.0, tail) * block_factor(blocks) / ndtri(tail)
+    return widths
 
 
 def student(
