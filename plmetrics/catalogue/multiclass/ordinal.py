@@ -15,6 +15,10 @@ from plmetrics.catalogue.registry import register
 from plmetrics.states.sums import Atom, Rows
 
 
+_NESTED = 32
+"""So many cumulative sums at most are written out, each with all before it; arrays of few are slower."""
+
+
 def _cumulative_squares(rows: Rows) -> pl.Expr:
     """Sum over all classes but the last of the squared distance of the two distributions up to there."""
     chances = probabilities(rows)[:-1]
@@ -29,9 +33,6 @@ def _cumulative_squares(rows: Rows) -> pl.Expr:
         total = total + (below - (rows.label <= float(number)).cast(pl.Float64)) ** 2
     return total
 
-
-_NESTED = 32
-"""So many cumulative sums at most are written out, each with all before it; arrays of few are slower."""
 
 _SQUARES = Atom("ranked_probability", _cumulative_squares)
 

@@ -82,7 +82,7 @@ def aggregate(
     counting: Question[Counted],
     *,
     digested: bool = False,
-    sums: Sequence[pl.DataFrame] | None = None,
+    sums: Sequence[pl.DataFrame] = (),
 ) -> tuple[Aggregates, Counted]:
     """Run the scan with the counts of features; `digested` asks for digests of the units.
 
@@ -92,7 +92,7 @@ def aggregate(
         DataError: rows failed a check, and the suite says that is an error.
         PlmetricsError: rows in do not equal rows used and dropped: a bug.
     """
-    asked = gather(sum_cubes(plan, digested=digested, sums=sums or ()), sum_bins(plan), counting)
+    asked = gather(sum_cubes(plan, digested=digested, sums=sums), sum_bins(plan), counting)
     (frames, rows), bins, counted = answer(asked, separate=separates_scans(plan.view))
     result = collect_aggregates(plan, frames, rows, bins)
     return replace(result, digests=_digests(plan, frames[0])) if digested else result, counted

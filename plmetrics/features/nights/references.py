@@ -64,9 +64,11 @@ class EarlierIntervals(EarlierRuns):
         candidates = self._candidates(reference, rejections)
         most = None if reference.adds else 1
         choice = _ANY if reference.run else choice
-        return self._read(
-            key, candidates, choice, lambda one: reader(self._stored_run(one.run)), rejections, most
-        )
+
+        def read(manifest: Manifest) -> T:
+            return reader(self._stored_run(manifest.run))
+
+        return self._read(key, candidates, choice, read, rejections, most)
 
     def values_before(self, band: Band, skip: int) -> list[tuple[int, pl.DataFrame]]:
         """The values in the accepted intervals of a band; see `EarlierRuns.values_before`."""
@@ -87,11 +89,13 @@ class EarlierIntervals(EarlierRuns):
         def weekday_of(moment: datetime) -> int:
             return moment.astimezone(self.calendar.zone).weekday()
 
+        weekday = weekday_of(self.interval.start)
+
         def read(manifest: Manifest) -> tuple[int, pl.DataFrame]:
             key = identity, manifest.run
             if key not in self.band_values:
                 self.band_values[key] = values_of_run(self._stored_run(manifest.run))
-            days = weekday_of(datetime.fromisoformat(manifest.start)) - weekday_of(self.interval.start)
+            days = weekday_of(datetime.fromisoformat(manifest.start)) - weekday
             return days % 7, self.band_values[key]
 
         return read
