@@ -14,7 +14,6 @@ from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.states.sums import Atom, Rows
 
-
 _NESTED = 32
 """So many cumulative sums at most are written out, each with all before it; arrays of few are slower."""
 
