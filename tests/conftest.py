@@ -10,6 +10,7 @@ from hypothesis import settings
 os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")  # threads of products do not wait busily
 if "PYTEST_XDIST_WORKER" in os.environ:  # files run side by side: their products need no further threads
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("SKLEARN_ASSUME_FINITE", "1")  # on small tables its checks take longer than its metrics
 THOROUGH = os.environ.get("PLMETRICS_SLOW") == "1"
 
 settings.register_profile("plmetrics", deadline=None, derandomize=True, max_examples=200 if THOROUGH else 15)
