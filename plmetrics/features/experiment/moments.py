@@ -199,6 +199,7 @@ def adjusted_moments(
     cells = cells.sort(*slices, ARM, *strata).with_columns(pl.lit(0, dtype=pl.Int8).alias(_ALL))
     within = [_ALL, *slices]
     for index, has_covariate in enumerate(adjusted):
+        cells = cells.with_columns(_without_rounding(index, has_covariate=has_covariate))
         cells = cells.with_columns(_spread_by_size(index, sized=f"squares|{index}" in cells.columns))
         variance = pl.col(f"variance|{index}") * pl.col(f"{_CONCENTRATION}|{index}")
         cells = cells.with_columns(variance.alias(f"unadjusted|{index}"))
@@ -219,6 +220,19 @@ def adjusted_moments(
         for i in range(len(adjusted))
     ]
     return cells.with_columns(shares).group_by(*within, ARM, maintain_order=True).agg(parts)
+
+
+def _without_rounding(index: int, *, has_covariate: bool) -> list[pl.Expr]:
+    """Variances of 0 where values are alike but for rounding, and no covariance with these."""
+    means = {"variance": "mean", **({"covariate_variance": "covariate"} if has_covariate else {})}
+    alike = {
+        f"{variance}|{index}": pl.col(f"{variance}|{index}").sqrt()
+        <= _ROUNDING * pl.col(f"{mean}|{index}").abs()
+        for variance, mean in means.items()
+    }
+    if has_covariate:
+        alike[f"covariance|{index}"] = pl.any_horizontal(alike.values())
+    return [pl.when(flag).then(0.0).otherwise(name).alias(name) for name, flag in alike.items()]
 
 
 def _spread_by_size(index: int, *, sized: bool) -> list[pl.Expr]:
