@@ -82,7 +82,9 @@ def test_rounding_is_no_difference(reproducible: bool) -> None:
             "region": np.repeat(["north", "south", "west"], 100),
             "units": np.arange(300) // 6 * 2 + np.arange(300) % 2,
             "before": rng.normal(size=300),
-            "spent": np.where(np.arange(300) < 100, 0.0, np.where(np.arange(300) < 200, 0.1, rng.random(300))),
+            "spent": np.where(
+                np.arange(300) < 100, 0.0, np.where(np.arange(300) < 200, 0.1, rng.random(300))
+            ),
         }
     )
     for unit in (None, "units"):
