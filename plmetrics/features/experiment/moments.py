@@ -251,7 +251,7 @@ def _spread_by_size(index: int, *, sized: bool) -> list[pl.Expr]:
     if sized:
         squares, cubes = pl.col(f"squares|{index}"), pl.col(f"cubes|{index}")
         left = 1.0 - 2.0 * cubes / squares + squares
-        freedom = 1.0 / squares - 1
+        freedom = pl.when(pl.col(f"mean|{index}").is_not_null()).then(1.0 / squares - 1)
         factor = pl.when(left > _ALONE).then(pl.max_horizontal(1.0, (1.0 - 1.0 / units) / left))
     return [freedom.alias(f"freedom|{index}"), factor.alias(f"{_CONCENTRATION}|{index}")]
 

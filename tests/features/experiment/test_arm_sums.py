@@ -105,3 +105,33 @@ def test_rounding_is_no_difference(reproducible: bool) -> None:
                 (0.0, 0.0, 0.0, 1.0, None, None, "ok"),
                 (pytest.approx(0.1), 0.0, 0.0, 1.0, pytest.approx(0.0), None, "ok"),
             ]
+
+
+@pytest.mark.parametrize("reproducible", [False, True])
+def test_an_arm_without_values_leaves_the_others_as_they_are(reproducible: bool) -> None:
+    rng = np.random.default_rng(6)
+    rows = pl.DataFrame(
+        {
+            "arm": np.tile(["A", "B", "C"], 40),
+            "user": np.tile(np.arange(30), 4),
+            "before": rng.normal(size=120),
+            "spent": rng.random(120),
+        }
+    )
+    rows = rows.with_columns(pl.when(pl.col("arm") != "C").then("spent"))
+    both, alone = (
+        plm.readout(
+            data,
+            "spent",
+            arm="arm",
+            control="A",
+            unit="user",
+            covariate="before",
+            missing="drop",
+            reproducible=reproducible,
+        ).filter(arm="B")
+        for data in (rows, rows.filter(pl.col("arm") != "C"))
+    )
+    numbers = ["n", "difference", "lower", "upper", "p_value", "status"]
+    assert alone["status"].item() == "ok"
+    assert_frame_equal(both.select(numbers), alone.select(numbers))
