@@ -50,6 +50,12 @@ class TableView:
         return self.source.schema
 
     @property
+    def held_out(self) -> pl.Expr | None:
+        """Mask of the raw rows that values are of in a cross-validation; None where they are of all."""
+        within = self.sets[0].within
+        return None if within is None else within.expression
+
+    @property
     def arithmetic(self) -> Arithmetic:
         """Addition of floats: in any order, or to the last bit."""
         return Arithmetic(self.suite.reproducible)

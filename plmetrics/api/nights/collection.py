@@ -13,7 +13,7 @@ from plmetrics.api.nights.night import section_of
 from plmetrics.api.suite_run import open_suite
 from plmetrics.core.durations import Duration
 from plmetrics.core.errors import PlmetricsError
-from plmetrics.features.nights.interval_section import Keep
+from plmetrics.features.nights.interval_section import Keep, adds_states
 from plmetrics.features.nights.manifests import INTERVALS, Manifest, Manifests
 from plmetrics.features.nights.reach import LookBack, reach_of, runs_by_id
 from plmetrics.features.nights.states import CONSTANTS, STATE, constants_file, constants_of_states
@@ -162,7 +162,8 @@ def _idle_files(
         if old:
             yield Removal(folder, old, "left by a process that was killed", _size(folder, old))
     names = {f"{manifest.run}/{STATE}" for manifest in current if f"{manifest.run}/{STATE}" in manifest.files}
-    needed = {constants_file(manifests.home, suite), *constants_of_states(manifests.home, names - gone)}
+    following = {constants_file(manifests.home, suite)} if adds_states(suite) else set()
+    needed = following | set(constants_of_states(manifests.home, names - gone))
     folder = manifests.home / CONSTANTS
     files = sorted(
         name for name in sizes_in(folder) if name.endswith(".state") and folder / name not in needed

@@ -208,9 +208,9 @@ def _dependent(suite: Suite, slices: Sequence[Slices]) -> list[str]:
 
 def _splits_of_folds(axes: Mapping[str, str], slices: Sequence[Slices]) -> set[str]:
     """The splits with rows in more than one fold."""
-    if not {"split", "fold"} <= axes.keys():
+    part = next((part for part in slices if part.slice_set.name == f"{FOLDS}|overall"), None)
+    if part is None or "split" not in axes:
         return set()
-    part = next(part for part in slices if part.slice_set.name == f"{FOLDS}|overall")
     split, fold = (
         next(key.column for key in part.slice_set.keys if key.label == axes[axis])
         for axis in ("split", "fold")

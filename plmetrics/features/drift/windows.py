@@ -177,7 +177,7 @@ class Windows(CurrentWindow):
 
 
 def current_window(view: TableView, there: pl.Schema | None = None) -> CurrentWindow:
-    """Evaluated rows, without a reference in the same table.
+    """Evaluated rows, of a cross-validation those held out, without a reference in the same table.
 
     Models that a run adds are made from the scores of others, and not compared. `there` are the types of the columns of
     the reference; those of the rows themselves if not given.
@@ -187,9 +187,12 @@ def current_window(view: TableView, there: pl.Schema | None = None) -> CurrentWi
     """
     spec = Drift.of(view.suite)
     names = spec.sets(tuple(view.suite.slices))
-    sets = (view.sets[0], *(part for part in view.sets if part.name in names))
+    compared = (view.sets[0], *(part for part in view.sets if part.name in names))
+    sets = tuple(replace(part, within=None) for part in compared)
     keys = tuple({key.column: key for part in sets for key in part.keys}.values())
     current = replace(view, sets=sets, roles=replace(view.roles, keys=keys))
+    if view.held_out is not None:
+        current = replace(current, raw=current.raw.filter(view.held_out))
     if spec.where is not None and spec.reference is None:
         where = predicate(spec.where, view.schema, (*_PATH, "where"), "drift's where")
         current = replace(current, raw=current.raw.filter(~where.fill_null(value=False)))
@@ -256,6 +259,8 @@ def _one_scan(read: pl.LazyFrame, view: TableView, before: TableView, window: Cu
     no_label = [] if Drift.of(view.suite).label else [_any_label(view.roles.task).alias(_NO_LABEL)]
     roles, there = view.roles, before.where.fill_null(value=False)
     here = ~there if view.where is None else ~there & view.where.fill_null(value=False)
+    if view.held_out is not None:
+        here &= view.held_out
     if roles.missing != "error" and roles.unit is not None and roles.unit_name is not None:
         here &= roles.unit.is_not_null()
     side = pl.when(there).then(0).when(here).then(1).alias(WINDOW)

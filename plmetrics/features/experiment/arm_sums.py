@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from plmetrics.features.experiment.outcomes import ArmOutcome
     from plmetrics.table.source import Source
 
+_ROUNDING = 1e-14
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ArmSums:
@@ -227,7 +229,7 @@ def _sums(
         for table in moments:
             column = table[f"{name}|{index}"].cast(pl.Float64).fill_null(float("nan")).to_numpy()
             sums[name][table["@place"].to_numpy(), table[ARM].to_numpy()] = column
-    sums["mean"] += constants.centres[index][VALUE]
+    sums["mean"] = _moved_back(sums["mean"], constants.centres[index][VALUE])
     sums["covariate"] += constants.centres[index].get(COVARIATE, 0.0)
     if not ranks:
         return ArmSums(outcome, constants.binary[index], values=values, **sums)
@@ -237,3 +239,11 @@ def _sums(
             for arm in range(1, shape[1]):
                 sums[name][table["@place"].to_numpy(), arm] = table[f"{name}|{arm}"].to_numpy()
     return ArmSums(outcome, constants.binary[index], values=values, **sums)
+
+
+def _moved_back(means: Array, centre: float) -> Array:
+    """Means of what was centred; those that rounding alone tells from 0, or from the control's, equal that."""
+    moved, rounding = means + centre, _ROUNDING * abs(centre)
+    moved = np.where(np.abs(moved) <= rounding, 0.0, moved)
+    control = moved[:, :1]
+    return np.where(np.abs(moved - control) <= rounding, control, moved)

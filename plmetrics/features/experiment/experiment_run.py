@@ -113,6 +113,7 @@ def _plan(suite: Suite) -> Plan:
         clustered=suite.columns.unit is not None,
         sequential=section.sequential is not False,
         looks=section.sequential if isinstance(section.sequential, Sequential) else None,
+        min_rows=suite.min_rows,
     )
 
 

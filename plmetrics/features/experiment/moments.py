@@ -199,6 +199,7 @@ def adjusted_moments(
     cells = cells.sort(*slices, ARM, *strata).with_columns(pl.lit(0, dtype=pl.Int8).alias(_ALL))
     within = [_ALL, *slices]
     for index, has_covariate in enumerate(adjusted):
+        cells = cells.with_columns(_without_rounding(index, has_covariate=has_covariate))
         cells = cells.with_columns(_spread_by_size(index, sized=f"squares|{index}" in cells.columns))
         variance = pl.col(f"variance|{index}") * pl.col(f"{_CONCENTRATION}|{index}")
         cells = cells.with_columns(variance.alias(f"unadjusted|{index}"))
@@ -221,6 +222,19 @@ def adjusted_moments(
     return cells.with_columns(shares).group_by(*within, ARM, maintain_order=True).agg(parts)
 
 
+def _without_rounding(index: int, *, has_covariate: bool) -> list[pl.Expr]:
+    """Variances of 0 where values are alike but for rounding, and no covariance with these."""
+    means = {"variance": "mean", **({"covariate_variance": "covariate"} if has_covariate else {})}
+    alike = {
+        f"{variance}|{index}": pl.col(f"{variance}|{index}").sqrt()
+        <= _ROUNDING * pl.col(f"{mean}|{index}").abs()
+        for variance, mean in means.items()
+    }
+    if has_covariate:
+        alike[f"covariance|{index}"] = pl.any_horizontal(alike.values())
+    return [pl.when(flag).then(0.0).otherwise(name).alias(name) for name, flag in alike.items()]
+
+
 def _spread_by_size(index: int, *, sized: bool) -> list[pl.Expr]:
     """Degrees of freedom of a variance, and the factor on it that units of unequal sizes ask for.
 
@@ -237,7 +251,7 @@ def _spread_by_size(index: int, *, sized: bool) -> list[pl.Expr]:
     if sized:
         squares, cubes = pl.col(f"squares|{index}"), pl.col(f"cubes|{index}")
         left = 1.0 - 2.0 * cubes / squares + squares
-        freedom = 1.0 / squares - 1
+        freedom = pl.when(pl.col(f"mean|{index}").is_not_null()).then(1.0 / squares - 1)
         factor = pl.when(left > _ALONE).then(pl.max_horizontal(1.0, (1.0 - 1.0 / units) / left))
     return [freedom.alias(f"freedom|{index}"), factor.alias(f"{_CONCENTRATION}|{index}")]
 

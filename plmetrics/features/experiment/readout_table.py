@@ -49,7 +49,8 @@ _ALIKE = 1e-12
 class Plan:
     """Options of a readout: `mde` and `mixture` by outcome, `shares` by arm; None where nothing is said.
 
-    `looks` are those of a sequential plan, at planned sizes where it has a spending function.
+    `looks` are those of a sequential plan, at planned sizes where it has a spending function. Slices with fewer than
+    `min_rows` rows have no values.
     """
 
     level: float = 0.95
@@ -62,6 +63,7 @@ class Plan:
     stratified: bool = False
     sequential: bool = False
     looks: Sequential | None = None
+    min_rows: int = 0
 
 
 def readout_table(experiment: ExperimentSums, plan: Plan) -> pl.DataFrame:
@@ -121,7 +123,19 @@ def _of_outcome(experiment: ExperimentSums, sums: ArmSums, plan: Plan) -> pl.Dat
         "status": _status(sums, test, plan),
         "note": _notes(experiment, sums, plan, _vague(lift) & ~constant, rare),
     }
-    return _to_frame(columns, len(n))
+    small = np.repeat(sums.n.sum(axis=1) < plan.min_rows, arms) & (
+        np.array(columns["slice_set"]) != "overall"
+    )
+    return _without_values(_to_frame(columns, len(n)), pl.lit(pl.Series(small)))
+
+
+def _without_values(table: pl.DataFrame, small: pl.Expr) -> pl.DataFrame:
+    """The table with the sizes alone of slices of too few rows."""
+    return table.with_columns(
+        pl.when(~small).then(pl.col(pl.Float64)),
+        pl.when(small).then(pl.lit("too_few_rows")).otherwise("status").alias("status"),
+        pl.when(~small).then("note").alias("note"),
+    )
 
 
 def _status(sums: ArmSums, test: TestOutcomes, plan: Plan) -> NDArray[np.str_]:

@@ -96,10 +96,8 @@ def check_leakage_columns(suite: Suite, schema: pl.Schema, train: Source | None)
 
 def evaluated_columns(view: TableView, columns: Sequence[str]) -> pl.LazyFrame:
     """Raw columns of the valid rows, beside the canonical ones but for keys of slices."""
-    roles, raw = replace(view.roles, keys=()), view.raw
-    held_out = view.sets[0].within
-    if held_out is not None:
-        raw = raw.filter(held_out.expression)
+    roles = replace(view.roles, keys=())
+    raw = view.raw if view.held_out is None else view.raw.filter(view.held_out)
     frame = unchecked_table(raw, view.schema, roles, columns)
     if roles.weight is not None:
         frame = frame.filter((pl.col(WEIGHT) != 0).fill_null(value=True))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -159,7 +159,22 @@ def time_parts(
         if problem is not None:
             raise DataError(problem)
     end = None if until is None else pl.col(until)
-    return [_part(times, window, pl.col(time), end) for window in windows(times, splits, **spans)]
+    parts = [_part(times, window, pl.col(time), end) for window in windows(times, splits, **spans)]
+    if until is not None:
+        _refuse_unknown_labels(rows, parts, until)
+    return parts
+
+
+def _refuse_unknown_labels(rows: pl.LazyFrame, parts: Sequence[pl.Expr], until: str) -> None:
+    """Refuse a split none of whose labels are known before its test window."""
+    trained = collected_frame(
+        rows.select((part == TRAIN).any().alias(f"{number}") for number, part in enumerate(parts, 1))
+    )
+    for number, there in trained.row(0, named=True).items():
+        if not there:
+            msg = f"split {number} has no rows to train on: no '{until}' lies before its test window"
+            hint = "ask for fewer splits, or a smaller test window"
+            raise ConfigError(Problem(msg, ("splits",), hint))
 
 
 def _part(times: Times, window: TimeWindow, time: pl.Expr, until: pl.Expr | None) -> pl.Expr:

@@ -273,3 +273,15 @@ def test_what_was_removed_is_told_from_what_never_was(nights: Nights) -> None:
     words = "\n".join(nights.run(2, force=True).warnings)
     assert f"{day(1)} is passed over: it keeps no counts for drift any more" in words
     assert f"{day(0)} is passed over: it keeps no counts for drift: its suite had no section drift" in words
+
+
+def test_nights_of_what_no_state_holds_are_collected(nights: Nights) -> None:
+    plan = {"arm": "region", "control": "n", "outcomes": ["new"], "ranks": False}
+    absent: dict[str, Any] = dict.fromkeys(("columns", "models", "metrics", "slices", "gates"))
+    nights.write_suite(task="experiment", experiment=plan, **absent)
+    first = nights.run(0)
+    assert first.folder is not None
+    nights.run(0, force=True)
+    age(nights.home)
+    (removal,) = collect_garbage(nights.suite)
+    assert removal.path == first.folder

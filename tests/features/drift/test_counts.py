@@ -770,3 +770,28 @@ def test_gates_judge_the_slices_they_name(named: str, judged: set[str]) -> None:
         result.gates.height
         == result.drift.filter(pl.col("slice_set").is_in(judged), measure="psi", column="age").height
     )
+
+
+@pytest.mark.parametrize("where", [None, "split = 'train'"])
+def test_held_out_rows_of_a_cross_validation_are_compared(where: str | None) -> None:
+    rows = CURRENT.with_columns(
+        fold=pl.Series(np.arange(CURRENT.height) % 3),
+        split=pl.Series(np.where(np.arange(CURRENT.height) % 4 == 0, "train", "valid")),
+    )
+    asked = {
+        "fold": "fold",
+        "cross_validation": {"split": "split"},
+        "uncertainty": {"replicates": 20},
+        "slices": ["region"],
+    }
+    reference = REFERENCE if where is None else None
+    more = {} if where is None else {"where": where}
+    found = look(
+        rows, reference, arguments=asked, columns=["visits"], measures=["mean"], slices=["region"], **more
+    )
+    before = REFERENCE if where is None else rows.filter(split="train")
+    before, now = (part.filter(region="south") for part in (before, rows.filter(split="valid")))
+    (row,) = found.drift.filter(column="visits", slice="region=south", measure="mean").rows(named=True)
+    assert (row["n_reference"], row["n_current"]) == (before.height, now.height)
+    assert row["current"] == pytest.approx(now["visits"].mean())
+    assert row["reference"] == pytest.approx(before["visits"].mean())

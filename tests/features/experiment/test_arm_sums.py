@@ -70,3 +70,68 @@ def test_variances_far_from_zero_keep_their_digits(unit: str | None) -> None:
     )
     errors = [table.filter(outcome="spent")["std_error"].to_list() for table in (found, near)]
     assert errors[0] == pytest.approx(errors[1], rel=1e-5)
+
+
+@pytest.mark.parametrize("reproducible", [False, True])
+def test_rounding_is_no_difference(reproducible: bool) -> None:
+    """Values that are alike in a slice, and not elsewhere, differ by the rounding of their centre alone."""
+    rng = np.random.default_rng(2)
+    rows = pl.DataFrame(
+        {
+            "arm": np.tile(["A", "B"], 150),
+            "region": np.repeat(["north", "south", "west"], 100),
+            "units": np.arange(300) // 6 * 2 + np.arange(300) % 2,
+            "before": rng.normal(size=300),
+            "spent": np.where(
+                np.arange(300) < 100, 0.0, np.where(np.arange(300) < 200, 0.1, rng.random(300))
+            ),
+        }
+    )
+    for unit in (None, "units"):
+        for covariate in (None, "before"):
+            found = plm.readout(
+                rows,
+                "spent",
+                arm="arm",
+                control="A",
+                by=["region"],
+                unit=unit,
+                covariate=covariate,
+                reproducible=reproducible,
+            )
+            alike = found.filter(pl.col("slice").is_in(["region=north", "region=south"]))
+            columns = ("mean", "difference", "std_error", "p_value", "lift", "power", "status")
+            assert alike.select(columns).rows() == [
+                (0.0, 0.0, 0.0, 1.0, None, None, "ok"),
+                (pytest.approx(0.1), 0.0, 0.0, 1.0, pytest.approx(0.0), None, "ok"),
+            ]
+
+
+@pytest.mark.parametrize("reproducible", [False, True])
+def test_an_arm_without_values_leaves_the_others_as_they_are(reproducible: bool) -> None:
+    rng = np.random.default_rng(6)
+    rows = pl.DataFrame(
+        {
+            "arm": np.tile(["A", "B", "C"], 40),
+            "user": np.tile(np.arange(30), 4),
+            "before": rng.normal(size=120),
+            "spent": rng.random(120),
+        }
+    )
+    rows = rows.with_columns(pl.when(pl.col("arm") != "C").then("spent"))
+    both, alone = (
+        plm.readout(
+            data,
+            "spent",
+            arm="arm",
+            control="A",
+            unit="user",
+            covariate="before",
+            missing="drop",
+            reproducible=reproducible,
+        ).filter(arm="B")
+        for data in (rows, rows.filter(pl.col("arm") != "C"))
+    )
+    numbers = ["n", "difference", "lower", "upper", "p_value", "status"]
+    assert alone["status"].item() == "ok"
+    assert_frame_equal(both.select(numbers), alone.select(numbers))

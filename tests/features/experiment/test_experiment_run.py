@@ -131,3 +131,24 @@ def test_shifts_of_a_suite_are_those_of_a_readout() -> None:
     assert table["shift"].null_count() == 1, "the sample ratio's"
     alone = plm.readout(rows, outcome="y", arm="v", control="A", by=["g"], shifts=True)
     assert table.select(names).equals(alone.select(names))
+
+
+def test_slices_of_few_rows_have_no_values() -> None:
+    rows = FRAME.head(300).with_columns(place=pl.Series(["few"] * 20 + ["many"] * 280))
+    gates = [{"at_least": 10, "slices": "place"}]
+    experiment = {"arm": "drawn", "control": "old", "outcomes": ["sales"], "gates": gates}
+    asked: dict[str, Any] = {"task": "experiment", "experiment": experiment, "slices": ["place"]}
+    without, found = (plm.evaluate(rows, min_rows=least, **asked) for least in (0, 21))
+    few, many = (found.others["experiment"].row(place, named=True) for place in (1, 2))
+    assert (few["slice"], few["status"], few["mean"], few["p_value"]) == (
+        "place=few",
+        "too_few_rows",
+        None,
+        None,
+    )
+    assert few["n"] + few["n_control"] == 20
+    assert (many["family_size"], many["p_adjusted"]) == (1, many["p_value"])
+    before = without.others["experiment"].row(2, named=True)
+    assert many["difference"] == before["difference"]
+    assert found.gates["verdict"].to_list() == ["inconclusive", "fail"]
+    assert found.others["experiment"].row(0) == without.others["experiment"].row(0)

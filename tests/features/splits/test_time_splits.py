@@ -117,3 +117,12 @@ def test_texts_are_in_the_order_of_time_or_refused(form: str, ordered: bool) -> 
     for name in ("split_1", "split_2", "split_3"):
         train, test = (parts.filter(pl.col(name) == part)["day"] for part in ("train", "test"))
         assert train.max() < test.min()
+
+
+def test_a_split_without_a_known_label_is_refused() -> None:
+    frame = pl.DataFrame({"day": DAYS}).with_columns(until=pl.col("day").dt.offset_by("12d"))
+    assert time_ordered(frame, 1, time="day", until="until")["split_1"].value_counts().height == 3
+    with pytest.raises(
+        ConfigError, match="split 1 has no rows to train on: no 'until' lies before its test window"
+    ):
+        time_ordered(frame, 2, time="day", until="until")
