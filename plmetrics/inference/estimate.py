@@ -62,6 +62,13 @@ class Estimate:
     by_definition: NDArray[np.bool_] | None = None
 
     @property
+    def ends(self) -> tuple[Array, ...]:
+        """Values below and above that replicates do not show; none without plausible ends."""
+        if self.hidden is not None:
+            return self.value - self.hidden[0], self.value + self.hidden[1]
+        return () if self.plausible is None else (self.plausible,)
+
+    @property
     def reach(self) -> Array | None:
         """Distance of each value from its plausible end, 0 where replicates show their spread; None for the others."""
         if self.plausible is None:
@@ -74,6 +81,12 @@ class Estimate:
         if len(index) == len(self.value) and (index == np.arange(len(index))).all():
             return self
         return entries_of(self, index)
+
+
+def farther_end(value: Array, hidden: tuple[Array, Array]) -> Array:
+    """Of two ends, at distances below and above a value, the farther one."""
+    below, above = hidden
+    return value + np.where(above > below, above, -below)
 
 
 def of_other_rows(first: Estimate, second: Estimate) -> tuple[Estimate, Estimate]:

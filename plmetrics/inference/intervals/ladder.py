@@ -92,6 +92,13 @@ class Intervals:
     status: Texts
     undefined_replicates: NDArray[np.int64]
 
+    def on_line(self, slope: float, intercept: float) -> Intervals:
+        """Intervals of a linear function of the values."""
+        ends = slope * self.lower + intercept, slope * self.upper + intercept
+        return replace(
+            self, lower=np.minimum(*ends), upper=np.maximum(*ends), std_error=abs(slope) * self.std_error
+        )
+
 
 def interval(
     estimate: Estimate,
