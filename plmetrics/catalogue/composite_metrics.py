@@ -91,7 +91,7 @@ class Formula(Custom, DerivedMetric):
         return bool(totals) and degree(self.sql, totals) > 0
 
     @cached_property
-    def line(self) -> tuple[Metric, float, float] | None:  # type: ignore[override]
+    def line(self) -> tuple[Metric, float, float] | None:
         from plmetrics.core.rowsql.linear import linear_function
 
         function = linear_function(self.sql)

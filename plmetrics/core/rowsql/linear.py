@@ -29,7 +29,7 @@ def linear_function(text: str) -> tuple[str, float, float] | None:
         elif isinstance(node, exp.Literal) and not node.is_string:
             line = None, 0.0, float(node.this)
         elif all(part is not None for part in parts):
-            line = _combined(type(node).__name__, *parts)  # type: ignore[arg-type]
+            line = _combination(type(node).__name__, *parts)  # type: ignore[arg-type]
         lines[id(node)] = line
     column, slope, intercept = lines[id(tree)] or (None, 0.0, 0.0)
     if column is None or slope == 0.0 or not (isfinite(slope) and isfinite(intercept)):
@@ -37,15 +37,15 @@ def linear_function(text: str) -> tuple[str, float, float] | None:
     return column, slope, intercept
 
 
-def _combined(operator: str, *parts: Line) -> Line | None:
+def _combination(operator: str, *parts: Line) -> Line | None:
     """Line of an operator over one or two of them; None where it is none."""
     if len(parts) == 1 and operator in {"Paren", "Neg"}:
-        return parts[0] if operator == "Paren" else _scaled(parts[0], -1.0)
+        return parts[0] if operator == "Paren" else _multiple(parts[0], -1.0)
     if len(parts) != 2:
         return None
     first, second = parts
     if operator == "Mul" and None in (first[0], second[0]):
-        return _scaled(first, second[2]) if second[0] is None else _scaled(second, first[2])
+        return _multiple(first, second[2]) if second[0] is None else _multiple(second, first[2])
     if operator == "Div" and second[0] is None and second[2] != 0.0:
         return first[0], first[1] / second[2], first[2] / second[2]
     if operator in {"Add", "Sub"} and (None in (first[0], second[0]) or first[0] == second[0]):
@@ -54,5 +54,5 @@ def _combined(operator: str, *parts: Line) -> Line | None:
     return None
 
 
-def _scaled(line: Line, factor: float) -> Line:
+def _multiple(line: Line, factor: float) -> Line:
     return line[0], line[1] * factor, line[2] * factor
