@@ -44,7 +44,7 @@ class Figure(str):
         """The number, and the noun in the form that goes with it."""
         singular, _, plural = noun.partition("|")
         return " ".join(
-            filter(None, (self, singular if self == "1" else plural or singular and f"{singular}s"))
+            filter(None, (self, singular if self == "1" else plural or (singular and f"{singular}s")))
         )
 
 
