@@ -1,4 +1,4 @@
-"""An estimate: one metric of one model in some slices, with the input of its interval."""
+"""An estimate: one metric of one model in some slices, with the input of its interval; and that interval."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core.hashing import mix
-from plmetrics.core.ops import Array
+from plmetrics.core.ops import Array, Texts
 from plmetrics.inference.records import entries_of
 
 ReplicateKind = Literal["bootstrap", "jackknife", "influence"]
@@ -81,6 +81,37 @@ class Estimate:
         if len(index) == len(self.value) and (index == np.arange(len(index))).all():
             return self
         return entries_of(self, index)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Intervals:
+    """Intervals of one estimate over S slices.
+
+    `lower` and `upper` are NaN exactly where `status` is not "ok"; `method` is None there. `std_error` is the
+    replicates' standard deviation, also where there is no interval, NaN with fewer than 2 blocks or
+    replicates.
+    """
+
+    lower: Array
+    upper: Array
+    std_error: Array
+    method: Texts
+    status: Texts
+    undefined_replicates: NDArray[np.int64]
+
+    def on_line(self, slope: float, intercept: float) -> Intervals:
+        """Intervals of a linear function of the values."""
+        ends = slope * self.lower + intercept, slope * self.upper + intercept
+        return replace(
+            self, lower=np.minimum(*ends), upper=np.maximum(*ends), std_error=abs(slope) * self.std_error
+        )
+
+    @staticmethod
+    def without_ends(shape: tuple[int, ...], reason: str) -> Intervals:
+        """No interval in any slice, for one reason."""
+        nothing = np.full(shape, np.nan)
+        status, method = np.full(shape, reason, dtype=object), np.full(shape, None, dtype=object)
+        return Intervals(nothing, nothing, nothing, method, status, np.zeros(shape, dtype=np.int64))
 
 
 def farther_end(value: Array, hidden: tuple[Array, Array]) -> Array:

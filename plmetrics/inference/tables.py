@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
     from plmetrics.inference.chunks import EstimateColumns
     from plmetrics.inference.comparisons.paired_bootstrap import Difference
-    from plmetrics.inference.estimate import ReplicateKind
-    from plmetrics.inference.intervals.ladder import Intervals
+    from plmetrics.inference.estimate import Intervals, ReplicateKind
     from plmetrics.table.slices import Slices
 
 Batch = dict[str, Any]
