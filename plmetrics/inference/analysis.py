@@ -27,6 +27,7 @@ from plmetrics.inference.tables import (
     metric_columns,
     metrics_rows,
     with_nearness,
+    within_ranges,
 )
 from plmetrics.inference.weights import ResamplingWeights, draw_weights
 
@@ -300,6 +301,7 @@ def correct_comparisons(analysis: Analysis, comparisons: pl.DataFrame) -> pl.Dat
     selected = comparisons.filter(
         ~gated, ~bootstrap | (pair.is_in(requested) & pl.col("scale").is_in(compare.scales))
     )
+    selected = within_ranges(selected, analysis.suite.metrics_and_subjects)
     adjusted = correct(selected, compare.correction, compare.family)
     read = readings_of(with_nearness(adjusted, selected, analysis.level), analysis.suite, analysis.level)
     return read.select(list(COMPARISONS_SCHEMA))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -257,6 +257,14 @@ def correct(comparisons: pl.DataFrame, correction: str, family: str) -> pl.DataF
     table = adjust_families(comparisons, label, correction)
     uncorrected = pl.when(ranked).then("p_value").otherwise("p_adjusted").alias("p_adjusted")
     return table.with_columns(uncorrected).select(list(COMPARISONS_SCHEMA))
+
+
+def within_ranges(comparisons: pl.DataFrame, metrics: Iterable[Metric]) -> pl.DataFrame:
+    """The comparisons with ends of differences that two values of a metric's range can have."""
+    most = {metric.text: metric.range[1] - metric.range[0] for metric in metrics}
+    reach = pl.col("metric").replace_strict(most, default=float("inf"), return_dtype=pl.Float64)
+    reach = pl.when(pl.col("scale") == "difference").then(reach).otherwise(float("inf"))
+    return comparisons.with_columns(pl.col("lower", "upper").clip(-reach, reach))
 
 
 def with_nearness(comparisons: pl.DataFrame, nearness: pl.DataFrame, level: float) -> pl.DataFrame:
