@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from plmetrics.catalogue.composite_metrics import is_across_slices
 from plmetrics.core.ops import Array
 from plmetrics.core.results import (
     COMPARISONS_SCHEMA,
@@ -200,8 +201,10 @@ def metric_columns(
 
 
 def _threshold(metric: Metric, threshold: Array | None, *, hard: bool) -> Any:
-    """Threshold of the value: the metric's own, or a searched one."""
-    return None if hard else metric.fixed_threshold if threshold is None else threshold
+    """Threshold of the value: the metric's own, that of the metric in slices behind it, or a searched one."""
+    in_slices = metric.parts() if is_across_slices(metric) else ()
+    fixed = next(iter(in_slices), metric).fixed_threshold
+    return None if hard else fixed if threshold is None else threshold
 
 
 def _with_few_units(notes: Any, blocks: Any, interval: Intervals) -> Any:
