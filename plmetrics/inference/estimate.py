@@ -156,7 +156,8 @@ def equal_blocks(mass: Array) -> Array:
     """(sum m)^2 / sum m^2 of masses `[..., block]`, 0 without any."""
     mass = np.asarray(mass, dtype=np.float64)
     largest = np.max(mass, axis=-1, initial=0.0, keepdims=True)
-    share = np.divide(mass, largest, out=np.zeros_like(mass), where=largest > 0)
+    with np.errstate(invalid="ignore"):
+        share = np.divide(mass, largest, out=np.zeros_like(mass), where=largest > 0)
     squares = np.sum(share * share, axis=-1)
     number: Array = np.divide(
         np.sum(share, axis=-1) ** 2, squares, out=np.zeros_like(squares), where=squares > 0

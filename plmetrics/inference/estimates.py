@@ -139,7 +139,7 @@ def _reaches(
     rates = metric.rates(totals)
     assert rates is not None
     part, size = (np.asarray(sums_of_rates, dtype=np.float64) for sums_of_rates in rates)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         rate = share_of(part / size, (0.0, 1.0))
         if not population.independent:
             equal = sums.equal_blocks(masses)
