@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from plmetrics.runs.exit_policy import ExitPolicy
     from plmetrics.runs.history.earlier_runs import EarlierRuns
     from plmetrics.suite.model import Suite
+    from plmetrics.table.source import Source
     from plmetrics.table.storage.places import Place
 
     Counts = Callable[[EarlierRuns], Mapping[str, object]]
@@ -136,15 +137,19 @@ def result_of_units(
     watch: Stopwatch,
     home: Place | None,
     counts: Counts | None = None,
+    source: Source | None = None,
 ) -> Result:
-    """The result of the states of a plan's units.
+    """The result of the states of a plan's units, which are the rows of `source`, where it can be read here.
 
     `home` is the folder of a suite's runs, if it has one; `counts` gives what features judge them against.
+
+    Raises:
+        DataError: no row of any unit is positive, and the labels are others.
     """
     with watch.stage("read"):
         stored = parallel_map(stored_state, [place_of(place) for place in places])
         _check_sum(stored, allow_overlap=True)
-    return _Sum.of(stored, watch).with_earlier_runs(home, coverage, counts)
+    return replace(_Sum.of(stored, watch), source=source).with_earlier_runs(home, coverage, counts)
 
 
 def merged_result(
@@ -205,12 +210,13 @@ def _all_states(states: Sequence[object]) -> Iterator[State | Path]:
 
 @dataclass(frozen=True, slots=True)
 class _Sum:
-    """Sum of some states, with their suite."""
+    """Sum of some states, with their suite, and the table of their rows where it is at hand."""
 
     suite: Suite
     total: SavedState
     stored: Sequence[StateReference]
     watch: Stopwatch
+    source: Source | None = None
 
     @classmethod
     def of(cls, stored: Sequence[StateReference], watch: Stopwatch) -> _Sum:
@@ -264,6 +270,11 @@ class _Sum:
         places = file_places(self.stored)
         with self.watch.stage("intervals"), damage_errors(places):
             run = restore(self.suite, self.total)
+        if self.source is not None:
+            from plmetrics.engine.bad_rows import refuse_absent_positive
+            from plmetrics.engine.binding.bind import bind
+
+            refuse_absent_positive(bind(self.suite, self.source).view, run.aggregates.sums[0].columns)
         arithmetic = run.aggregates.arithmetic
         with self.watch.stage("intervals"), arithmetic(), damage_errors(places):
             analysis, ordered, curves = estimate(run.plan, run.aggregates, run.scores)

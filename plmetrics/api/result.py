@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from warnings import warn
 
-from plmetrics.core.errors import ConfigError
 from plmetrics.core.results import ResultTables, RunRecord
 
 if TYPE_CHECKING:
@@ -127,15 +125,11 @@ class Result(ResultTables):
         >>> result.leaderboard("roc_auc").select("rank", "model", "value", "difference").rows()
         [(1, 'b', 1.0, 0.0), (2, 'a', 0.875, -0.125)]
         """
-        from plmetrics.report.leaderboard import leaderboard, metric_of
-        from plmetrics.suite.reader import metric_from_text
+        from plmetrics.report.leaderboard import canonical_text, leaderboard, metric_of
 
         directions = {member.text: member.direction for member in self.suite.metrics}
         name = str(metric)
-        canonical = None
-        with suppress(ConfigError):
-            canonical = metric_from_text(self.suite.task, name).text
-        text = metric_of(name, directions, canonical)
+        text = metric_of(name, directions, canonical_text(self.suite.task, name))
         return leaderboard(self, text, directions[text], slice_set, slice)
 
     def to_markdown(self) -> str:

@@ -30,6 +30,11 @@ class DerivedMetric(Metric):
     expressible = False
     other_model: ClassVar[str | None] = None
 
+    @property
+    def line(self) -> tuple[Metric, float, float] | None:
+        """Metric, slope and intercept of a linear function of one metric; None for others."""
+        return None
+
     @staticmethod
     def other_key(part: Metric) -> str:
         """Key of the values of the other model."""
@@ -84,6 +89,17 @@ class Formula(Custom, DerivedMetric):
         from plmetrics.core.rowsql.degrees import degree
 
         return bool(totals) and degree(self.sql, totals) > 0
+
+    @cached_property
+    def line(self) -> tuple[Metric, float, float] | None:
+        from plmetrics.core.rowsql.linear import linear_function
+
+        function = linear_function(self.sql)
+        if function is None:
+            return None
+        name, slope, intercept = function
+        metric, inner_slope, inner_intercept = line_of(dict(self.operands)[name])
+        return metric, slope * inner_slope, slope * inner_intercept + intercept
 
     @cached_property
     def _by_facts(self) -> dict[Facts, Metric]:
@@ -188,6 +204,12 @@ class AcrossSlices(Metric):
 def is_derived(metric: Metric) -> TypeGuard[DerivedMetric]:
     """Whether a metric is made from the values of others slice by slice."""
     return isinstance(metric.needs, Parts) and not isinstance(metric.needs, SliceValues)
+
+
+def line_of(metric: Metric) -> tuple[Metric, float, float]:
+    """The metric that another is a linear function of, with slope and intercept; itself for most."""
+    line = metric.line if is_derived(metric) else None
+    return line or (metric, 1.0, 0.0)
 
 
 def refused_subject(metric: Metric, leaf: Metric) -> str:

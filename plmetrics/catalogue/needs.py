@@ -14,7 +14,9 @@ Family = Literal["sums", "scores", "ranks", "derived"]
 Reads = Literal["area", "curve", "order", "scores", "ranks"]
 
 Area = Literal["roc_area", "pr_area", "uplift_area"]
-Kind = Literal["proportion", "mean", Area, "norm", "maximum", "minimum", "ratio", "extreme", "other"]
+Kind = Literal[
+    "proportion", "mean", Area, "norm", "maximum", "minimum", "ratio", "per_event", "extreme", "other"
+]
 Bounds = tuple[float, float]
 _SHARES = ("wilson", "clopper_pearson", "normal")
 _AREAS = ("delong_logit", "delong", "hanley_mcneil", "hanley_mcneil_score")
@@ -157,7 +159,8 @@ class ValueKind:
     """Kind of value by its name, and the range of such a metric, a limit for intervals.
 
     A `mean` is one of numbers within the range, of all rows or of those behind a cut: where it is 0 or 1 they all are,
-    and so many more than Wilson's interval of a share allows cannot be otherwise.
+    and so many more than Wilson's interval of a share allows cannot be otherwise. One `per_event` is divided by the
+    number of some events, such as positives.
 
     >>> ValueKind("proportion", (0.0, 1.0)).closed_forms[0], ValueKind("norm").resampling_form
     ('wilson', 'centred')

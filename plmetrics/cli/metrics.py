@@ -100,14 +100,18 @@ def _about(word: str, classes: Sequence[type[Metric]]) -> tuple[type[Metric], ..
         words = (metric.name, *metric.aliases, *metric.presets, metric.use_when, str(metric.__doc__))
         return (*words, *(synonym.name for synonym in names_elsewhere(metric)))
 
-    chosen = tuple(
-        metric for metric in classes if any(word.lower() in text.lower() for text in texts(metric))
-    )
+    plain = _plain(word)
+    chosen = tuple(metric for metric in classes if any(plain in _plain(text) for text in texts(metric)))
     if not chosen:
-        raise UsageError(
-            Problem(f"no metric has '{word}' in its names or texts", hint="plmetrics metrics lists all")
-        )
+        tasks = dict.fromkeys(metric.task for metric in classes)
+        hint = _hint(plain.strip().replace(" ", "_"), tasks, classes) or "plmetrics metrics lists all"
+        raise UsageError(Problem(f"no metric has '{word}' in its names or texts", hint=hint))
     return chosen
+
+
+def _plain(text: str) -> str:
+    """Words in small letters with a blank before each, whatever stands between them: the beginning of one is found."""
+    return re.sub(r"[\W_]+", " ", f" {text.lower()}")
 
 
 def _of_goals(names: Sequence[str], classes: Sequence[type[Metric]]) -> tuple[type[Metric], ...]:

@@ -203,7 +203,7 @@ def _whole_queries(suite: Suite, facts: TableFacts, short: Mapping[int, float]) 
     names = [name for name, k in cuts.items() if k not in short and documents is not None and documents <= k]
     if names:
         yield (
-            f"{names_text(names)} may mislead: a query has {facts.texts()['documents']} documents, and k reaches them "
+            f"{names_text(names)} may mislead: a query has {facts.texts()['documents']:document}, and k reaches them "
             "all, so that every order scores the same; choose a smaller k"
         )
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -63,7 +63,7 @@ _SHOWN = 5
 _MOST_LABELS = 1000
 
 
-def refuse_absent_positive(view: TableView, sums: pl.DataFrame) -> None:
+def refuse_absent_positive(view: TableView, sums: Mapping[str, Any]) -> None:
     """Refuse a `positive` without a row: it is misspelt, or the labels are others.
 
     Where all labels are one other value, and not nearly the same, there may just be no positive row.
@@ -72,7 +72,7 @@ def refuse_absent_positive(view: TableView, sums: pl.DataFrame) -> None:
         DataError: no label is.
     """
     positive, column = view.suite.positive, view.suite.columns.label
-    counts = [name for name in sums.columns if name == "positives" or name.endswith("|positives")]
+    counts = [name for name in sums if name == "positives" or name.endswith("|positives")]
     if positive is None or not counts or any(sums[name].sum() for name in counts):
         return
     labels = label_values(view)

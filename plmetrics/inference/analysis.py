@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plmetrics.catalogue.composite_metrics import AcrossSlices, is_across_slices
+from plmetrics.catalogue.composite_metrics import AcrossSlices, is_across_slices, line_of
 from plmetrics.core.results import COMPARISONS_SCHEMA
 from plmetrics.core.threads import parallel_map
 from plmetrics.inference.chunks import Chunk, EstimateColumns, chunks, concatenate_estimates
@@ -27,6 +27,7 @@ from plmetrics.inference.tables import (
     metric_columns,
     metrics_rows,
     with_nearness,
+    within_ranges,
 )
 from plmetrics.inference.weights import ResamplingWeights, draw_weights
 
@@ -242,7 +243,10 @@ class _Tables:
             place, member = item
             of_kind = estimates.of_kinds(member)
             judged = of_kind[self._analysis.replication.gate_kind(member)]
-            self._write(place, member, SliceEstimates(judged, equal, listed, chunk.first, of_kind))
+            subject = line_of(member)[0]
+            behind_line = None if subject is member else estimates.of_kinds(subject)
+            part = SliceEstimates(judged, equal, listed, chunk.first, of_kind, behind_line)
+            self._write(place, member, part)
 
         items = [
             (MetricPlace(index, metric, number, named), member)
@@ -297,6 +301,7 @@ def correct_comparisons(analysis: Analysis, comparisons: pl.DataFrame) -> pl.Dat
     selected = comparisons.filter(
         ~gated, ~bootstrap | (pair.is_in(requested) & pl.col("scale").is_in(compare.scales))
     )
+    selected = within_ranges(selected, analysis.suite.metrics_and_subjects)
     adjusted = correct(selected, compare.correction, compare.family)
     read = readings_of(with_nearness(adjusted, selected, analysis.level), analysis.suite, analysis.level)
     return read.select(list(COMPARISONS_SCHEMA))
@@ -313,10 +318,12 @@ def _metric_columns(
         return
     from plmetrics.inference.intervals.ladder import interval_of
 
+    subject, slope, intercept = line_of(member)
     for chosen in methods:
         estimates_of_model = part.of_kind[chosen.replicates][model]
-        estimates = {kind: part.of_kind[kind][model].estimate for kind in chosen.reads}
-        interval = interval_of(estimates, chosen, kind=member.value_kind, level=analysis.level)
+        estimates = {kind: (part.behind_line or part.of_kind)[kind][model].estimate for kind in chosen.reads}
+        interval = interval_of(estimates, chosen, kind=subject.value_kind, level=analysis.level)
+        interval = interval if subject is member else interval.on_line(slope, intercept)
         columns = metric_columns(model, metric, estimates_of_model, interval, hard=hard)
         if chosen.doubt:
             columns["note"] = np.where(estimates_of_model.note == None, chosen.doubt, estimates_of_model.note)  # noqa: E711 (element by element)

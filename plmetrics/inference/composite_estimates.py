@@ -16,7 +16,7 @@ from plmetrics.catalogue.composite_metrics import AcrossSlices, DerivedMetric, G
 from plmetrics.catalogue.metric import UNREACHABLE_ON_GRID
 from plmetrics.core.ops import Array, Texts
 from plmetrics.inference.chunks import EstimateColumns
-from plmetrics.inference.estimate import Estimate, most_groups
+from plmetrics.inference.estimate import Estimate, farther_end, most_groups
 
 
 def by_parts(
@@ -49,6 +49,8 @@ def by_parts(
     deviations = metric.combined_deviations({text: part.deviations for text, part in estimates.items()})
     kind, groups = first.estimate.kind, most_groups([part.estimate for part in parts.values()])
     estimate = Estimate(clean, status, blocks, replicates, (), deviations, kind, groups)
+    if replicates is not None and metric.other_model is None:
+        estimate = _with_ends(metric, estimate, estimates)
     fixed = [part.by_definition for part in estimates.values()]
     if itself or all(part is not None for part in fixed):
         estimate = replace(estimate, by_definition=np.isfinite(clean))
@@ -60,6 +62,27 @@ def by_parts(
         )
     bound = None if bound is None else np.where(status == "ok", bound, np.nan)
     return EstimateColumns(estimate, first.n, first.weight, bound, note, labelled=first.labelled)
+
+
+def _with_ends(metric: DerivedMetric, estimate: Estimate, parts: Mapping[str, Estimate]) -> Estimate:
+    """The estimate with what the ends of its parts hide, which its replicates do not show either.
+
+    The value moves with each part to its end, and the moves are put together as those of independent parts are: root
+    of the sum of squares.
+    """
+    if not any(part.reach is not None and part.reach.any() for part in parts.values()):
+        return estimate
+    values = {text: part.value for text, part in parts.items()}
+    squares = np.zeros((2, *estimate.value.shape))
+    for text, part in parts.items():
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            moves = [metric.finalise(values | {text: end}) - estimate.value for end in part.ends]
+        for move in moves:
+            squares += np.nan_to_num(np.maximum([-move, move], 0.0), posinf=0.0) ** 2
+    hidden = tuple(np.sqrt(squares))
+    plausible = farther_end(estimate.value, hidden)
+    fingerprints = tuple(each for part in parts.values() for each in part.fingerprints)
+    return replace(estimate, hidden=hidden, plausible=plausible, fingerprints=fingerprints)
 
 
 def _fewest_blocks(parts: Sequence[Estimate]) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""An estimate: one metric of one model in some slices, with the input of its interval."""
+"""An estimate: one metric of one model in some slices, with the input of its interval; and that interval."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core.hashing import mix
-from plmetrics.core.ops import Array
+from plmetrics.core.ops import Array, Texts
 from plmetrics.inference.records import entries_of
 
 ReplicateKind = Literal["bootstrap", "jackknife", "influence"]
@@ -62,6 +62,13 @@ class Estimate:
     by_definition: NDArray[np.bool_] | None = None
 
     @property
+    def ends(self) -> tuple[Array, ...]:
+        """Values below and above that replicates do not show; none without plausible ends."""
+        if self.hidden is not None:
+            return self.value - self.hidden[0], self.value + self.hidden[1]
+        return () if self.plausible is None else (self.plausible,)
+
+    @property
     def reach(self) -> Array | None:
         """Distance of each value from its plausible end, 0 where replicates show their spread; None for the others."""
         if self.plausible is None:
@@ -74,6 +81,43 @@ class Estimate:
         if len(index) == len(self.value) and (index == np.arange(len(index))).all():
             return self
         return entries_of(self, index)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Intervals:
+    """Intervals of one estimate over S slices.
+
+    `lower` and `upper` are NaN exactly where `status` is not "ok"; `method` is None there. `std_error` is the
+    replicates' standard deviation, also where there is no interval, NaN with fewer than 2 blocks or
+    replicates.
+    """
+
+    lower: Array
+    upper: Array
+    std_error: Array
+    method: Texts
+    status: Texts
+    undefined_replicates: NDArray[np.int64]
+
+    def on_line(self, slope: float, intercept: float) -> Intervals:
+        """Intervals of a linear function of the values."""
+        ends = slope * self.lower + intercept, slope * self.upper + intercept
+        return replace(
+            self, lower=np.minimum(*ends), upper=np.maximum(*ends), std_error=abs(slope) * self.std_error
+        )
+
+    @staticmethod
+    def without_ends(shape: tuple[int, ...], reason: str) -> Intervals:
+        """No interval in any slice, for one reason."""
+        nothing = np.full(shape, np.nan)
+        status, method = np.full(shape, reason, dtype=object), np.full(shape, None, dtype=object)
+        return Intervals(nothing, nothing, nothing, method, status, np.zeros(shape, dtype=np.int64))
+
+
+def farther_end(value: Array, hidden: tuple[Array, Array]) -> Array:
+    """Of two ends, at distances below and above a value, the farther one."""
+    below, above = hidden
+    return value + np.where(above > below, above, -below)
 
 
 def of_other_rows(first: Estimate, second: Estimate) -> tuple[Estimate, Estimate]:
@@ -112,7 +156,8 @@ def equal_blocks(mass: Array) -> Array:
     """(sum m)^2 / sum m^2 of masses `[..., block]`, 0 without any."""
     mass = np.asarray(mass, dtype=np.float64)
     largest = np.max(mass, axis=-1, initial=0.0, keepdims=True)
-    share = np.divide(mass, largest, out=np.zeros_like(mass), where=largest > 0)
+    with np.errstate(invalid="ignore"):
+        share = np.divide(mass, largest, out=np.zeros_like(mass), where=largest > 0)
     squares = np.sum(share * share, axis=-1)
     number: Array = np.divide(
         np.sum(share, axis=-1) ** 2, squares, out=np.zeros_like(squares), where=squares > 0

@@ -15,7 +15,7 @@ from plmetrics.catalogue.metric import UNREACHABLE_ON_GRID, Metric
 from plmetrics.core.ops import Array, Texts
 from plmetrics.inference.chunks import Chunk, EstimateColumns, Population
 from plmetrics.inference.composite_estimates import by_parts
-from plmetrics.inference.estimate import Estimate, ReplicateKind, kish_sizes, whole_blocks
+from plmetrics.inference.estimate import Estimate, ReplicateKind, farther_end, kish_sizes, whole_blocks
 from plmetrics.inference.metric_values import MetricValues, conditions, finalise, finalising, value_or_nan
 from plmetrics.inference.weights import Nudges, ResamplingWeights
 from plmetrics.states.sums import DEFAULT_THRESHOLD, View
@@ -74,7 +74,9 @@ def estimate(
         if values.replicates is not None:
             *ends, tie = _reaches(metric, totals, masses, chunk.sums, population, level)
             hidden = ends[0], ends[1]
-    plausible = _plausible(values, value, sizes, metric, level) if hidden is None else _farther(value, hidden)
+    plausible = (
+        _plausible(values, value, sizes, metric, level) if hidden is None else farther_end(value, hidden)
+    )
     point_estimate = Estimate(
         value,
         status,
@@ -137,7 +139,7 @@ def _reaches(
     rates = metric.rates(totals)
     assert rates is not None
     part, size = (np.asarray(sums_of_rates, dtype=np.float64) for sums_of_rates in rates)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         rate = share_of(part / size, (0.0, 1.0))
         if not population.independent:
             equal = sums.equal_blocks(masses)
@@ -156,12 +158,6 @@ def _fingerprints(
     """Fingerprints of the rows that the metric's denominators count, or those of its rates."""
     whole = metric.behind_cut(totals) == 1.0
     return tuple(np.where(whole, each, np.nan) for each in sums.fingerprints(masses))
-
-
-def _farther(value: Array, hidden: tuple[Array, Array]) -> Array:
-    """The end that is farther away."""
-    below, above = hidden
-    return value + np.where(above > below, above, -below)
 
 
 def _of_sums(

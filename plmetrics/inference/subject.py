@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from plmetrics.catalogue.composite_metrics import line_of
 from plmetrics.catalogue.metric import Metric, leaves
 from plmetrics.catalogue.needs import Sums
 from plmetrics.inference.intervals.methods import IntervalMethod, RowDesign, methods_of
@@ -47,11 +48,14 @@ class Replication:
         self._methods: dict[str, tuple[IntervalMethod, ...]] = {}
 
     def methods(self, metric: Metric) -> tuple[IntervalMethod, ...]:
-        """Intervals of a metric, the one for gates first; none without uncertainty."""
+        """Intervals of a metric, the one for gates first; none without uncertainty.
+
+        Linear functions of one metric have those of this one.
+        """
         if self._suite.uncertainty is None:
             return ()
         if metric.text not in self._methods:
-            self._methods[metric.text] = methods_of(metric, self._suite.uncertainty, self._rows)
+            self._methods[metric.text] = methods_of(line_of(metric)[0], self._suite.uncertainty, self._rows)
         return self._methods[metric.text]
 
     def gate_kind(self, metric: Metric) -> ReplicateKind | None:
@@ -196,7 +200,8 @@ class SliceEstimates:
     """A metric's estimates in some slices of a set, by model.
 
     Masks tell the slices where a pair of models is `equal`, and those with rows (`mask`).
-    `estimates` are those that gates and comparisons read; `of_kind` are all, by the kind of their replicates.
+    `estimates` are those that gates and comparisons read; `of_kind` are all, by the kind of their replicates, and
+    `behind_line` those of the metric that this one is a linear function of, None for others.
     """
 
     estimates: Mapping[str, EstimateColumns]
@@ -204,6 +209,7 @@ class SliceEstimates:
     mask: NDArray[np.bool_]
     first: int
     of_kind: Mapping[ReplicateKind | None, Mapping[str, EstimateColumns]]
+    behind_line: Mapping[ReplicateKind | None, Mapping[str, EstimateColumns]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

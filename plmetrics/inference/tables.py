@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
+from plmetrics.catalogue.composite_metrics import is_across_slices
 from plmetrics.core.ops import Array
 from plmetrics.core.results import (
     COMPARISONS_SCHEMA,
@@ -25,8 +26,7 @@ if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
     from plmetrics.inference.chunks import EstimateColumns
     from plmetrics.inference.comparisons.paired_bootstrap import Difference
-    from plmetrics.inference.estimate import ReplicateKind
-    from plmetrics.inference.intervals.ladder import Intervals
+    from plmetrics.inference.estimate import Intervals, ReplicateKind
     from plmetrics.table.slices import Slices
 
 Batch = dict[str, Any]
@@ -201,8 +201,10 @@ def metric_columns(
 
 
 def _threshold(metric: Metric, threshold: Array | None, *, hard: bool) -> Any:
-    """Threshold of the value: the metric's own, or a searched one."""
-    return None if hard else metric.fixed_threshold if threshold is None else threshold
+    """Threshold of the value: the metric's own, that of the metric in slices behind it, or a searched one."""
+    in_slices = metric.parts() if is_across_slices(metric) else ()
+    fixed = next(iter(in_slices), metric).fixed_threshold
+    return None if hard else fixed if threshold is None else threshold
 
 
 def _with_few_units(notes: Any, blocks: Any, interval: Intervals) -> Any:
@@ -258,6 +260,14 @@ def correct(comparisons: pl.DataFrame, correction: str, family: str) -> pl.DataF
     table = adjust_families(comparisons, label, correction)
     uncorrected = pl.when(ranked).then("p_value").otherwise("p_adjusted").alias("p_adjusted")
     return table.with_columns(uncorrected).select(list(COMPARISONS_SCHEMA))
+
+
+def within_ranges(comparisons: pl.DataFrame, metrics: Iterable[Metric]) -> pl.DataFrame:
+    """The comparisons with ends of differences that two values of a metric's range can have."""
+    most = {metric.text: metric.range[1] - metric.range[0] for metric in metrics}
+    reach = pl.col("metric").replace_strict(most, default=float("inf"), return_dtype=pl.Float64)
+    reach = pl.when(pl.col("scale") == "difference").then(reach).otherwise(float("inf"))
+    return comparisons.with_columns(pl.col("lower", "upper").clip(-reach, reach))
 
 
 def with_nearness(comparisons: pl.DataFrame, nearness: pl.DataFrame, level: float) -> pl.DataFrame:

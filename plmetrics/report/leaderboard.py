@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -166,6 +167,15 @@ def _check(name: str, names: Iterable[str], kind: str, argument: str) -> None:
     names = list(names)
     if name not in names:
         raise ConfigError(Problem(f"there is no {kind} '{name}'", (argument,), did_you_mean(name, names)))
+
+
+def canonical_text(task: str, name: str) -> str | None:
+    """Canonical text of a metric by its name, an alias or one of other libraries; None where there is none."""
+    from plmetrics.suite.reader import metric_from_text
+
+    with suppress(ConfigError):
+        return metric_from_text(task, name).text
+    return None
 
 
 def metric_of(name: str, directions: Mapping[str, str], canonical: str | None) -> str:

@@ -35,7 +35,8 @@ class EffectRows:
         if codes is not None:
             order, offsets = group_order(codes, slices)
             arms, outcome = arms.take(order), outcome[order]
-        weighed = outcome if arms.weight is None else outcome * arms.weight
+        with np.errstate(over="ignore"):
+            weighed = outcome if arms.weight is None else outcome * arms.weight
         rows = (arms, replace(arms, weight=weighed))
         return SlicedEffects(*(SlicedRows(part, offsets, len(self.outcome)) for part in rows))
 

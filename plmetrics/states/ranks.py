@@ -154,6 +154,7 @@ def _concordance(predicted: _Side, actual: _Side, weight: Array | None, untied: 
     return 2.0 * ordered_pairs(place, ordered) - (untied + float((mass**2).sum()) / 2.0)
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def joint_view(joint: Array) -> View:
     """View of joint weights on bins `[..., prediction, label]`, with ties within each."""
     predicted, actual = joint.sum(axis=-1), joint.sum(axis=-2)

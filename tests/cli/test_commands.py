@@ -208,6 +208,23 @@ def test_metrics_are_searched_by_their_words(invoke: Any) -> None:
     by_name = json.loads(invoke("metrics", "--search", "BinaryAUROC", "--format", "json").out)
     assert [(entry["task"], entry["name"]) for entry in by_name] == [("binary", "roc_auc")]
     assert "no metric has 'qqqq'" in invoke("metrics", "--search", "qqqq").err
+    for words, metric in (
+        ("accuracy ratio", "gini"),
+        ("KS statistic", "ks"),
+        ("expected calibration-error", "ece"),
+        ("Hosmer Lemeshow", "hosmer_lemeshow"),
+        ("c-index", "roc_auc"),
+        ("default rate", "prevalence"),
+        ("precision at k", "precision_at_k"),
+    ):
+        entries = json.loads(invoke("metrics", "--task", "binary", "--search", words, "--format", "json").out)
+        assert metric in [entry["name"] for entry in entries]
+    for words, hint in (
+        ("net benefit", "curves: [net_benefit]"),
+        ("PSI", "drift: {measures: [psi]}"),
+        ("O/E ratio", "'calibration_ratio'"),
+    ):
+        assert hint in invoke("metrics", "--search", words).err
 
 
 def test_metrics_of_a_goal(invoke: Any) -> None:

@@ -133,3 +133,27 @@ def test_a_metric_across_slices_has_its_bound_however_many_slices_are_made_at_on
     assert_frame_equal(bounds(), together)
     across = together.filter(pl.col("metric").str.starts_with("disparity"))
     assert (across["bound"] > 0).all(), "bounds of the two slices that are furthest apart"
+
+
+def test_metrics_across_slices_name_the_threshold_of_the_metric_in_slices() -> None:
+    frame = pl.DataFrame({"y": [1, 0, 1, 0] * 5, "p": [0.9, 0.2, 0.4, 0.6] * 5, "g": list("aabb") * 5})
+    metrics = [
+        "recall",
+        "recall(threshold=0.3)",
+        "disparity(recall, by=g)",
+        "disparity(recall(threshold=0.3), by=g)",
+        "shrunken_rate(recall, by=g)",
+        "demographic_parity_difference(by=g)",
+        "disparity(roc_auc, by=g)",
+        {"over": {"slice_set": "g", "metric": "recall", "agg": "worst"}},
+    ]
+    models = {"p": "p", "own": {"score": "p", "threshold": 0.7}}
+    found = plm.evaluate(frame, label="y", models=models, metrics=metrics, slices={"g": "g"}).metrics
+    rows = found.group_by("model", "metric", maintain_order=True).agg(pl.col("threshold").unique())
+    cuts = {(model, metric): values for model, metric, values in rows.iter_rows()}
+    for model, usual in (("p", 0.5), ("own", 0.7)):
+        for name in ("disparity(recall, by=g)", "shrunken_rate(recall, by=g)", "worst_recall_over_g"):
+            assert cuts[model, name] == cuts[model, "recall"] == [usual]
+        assert cuts[model, "demographic_parity_difference(by=g)"] == [usual]
+        assert cuts[model, "disparity(recall(threshold=0.3), by=g)"] == [0.3]
+        assert cuts[model, "disparity(roc_auc, by=g)"] == [None]

@@ -416,3 +416,23 @@ def test_gaps_of_classes_by_a_rule_are_compared() -> None:
     values = dict(found.metrics.select("model", "value").iter_rows())
     assert found.comparisons["difference"].to_list() == [values["n"] - values["m"], 0.0]
     assert values["n"] != values["m"]
+
+
+def test_differences_end_within_what_two_values_can_have() -> None:
+    """Of four rows Student's quantiles reach beyond a difference of 1; without a range there is no limit."""
+    frame = pl.DataFrame(
+        {"y": [1, 0, 1, 0], "p": [0.9, 0.1, 0.95, 0.02], "q": [0.05, 0.9, 0.1, 0.99], "g": list("abab")}
+    )
+    asked: dict[str, Any] = {
+        "label": "y",
+        "models": ["p", "q"],
+        "metrics": ["brier", "log_loss"],
+        "uncertainty": {"replicates": 100},
+    }
+    compare = {"baseline": "q", "tests": ["paired_t"], "scales": ["difference", "ratio"]}
+    result = plm.evaluate(frame, compare=compare, **asked)
+    rows = result.comparisons.filter(metric="brier", scale="difference")
+    assert rows.filter(test="paired_t")["lower"].item() == -1.0
+    assert rows["lower"].min() == -1.0
+    unlimited = result.comparisons.filter(metric="log_loss", scale="difference")
+    assert (unlimited["lower"] < -4).all()

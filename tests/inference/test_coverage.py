@@ -10,8 +10,8 @@ from scipy.special import expit
 
 from plmetrics.catalogue.needs import ValueKind
 from plmetrics.inference.comparisons.paired_bootstrap import paired_difference
-from plmetrics.inference.estimate import Estimate
-from plmetrics.inference.intervals.ladder import Intervals, interval
+from plmetrics.inference.estimate import Estimate, Intervals
+from plmetrics.inference.intervals.ladder import interval
 from plmetrics.inference.weights import draw_weights
 
 TABLES = 3000

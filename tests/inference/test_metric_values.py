@@ -1,5 +1,6 @@
 """Sums that overflow or underflow have a status, whatever the metric: never a value that is made of them."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -196,3 +197,56 @@ def test_labels_that_differ_in_their_last_digit_are_equal(weight: str | None, re
 def _correlation(first: Any, second: Any, weight: Any) -> float:
     table = np.cov(first, second, aweights=weight)
     return float(table[0, 1] / np.sqrt(table[0, 0] * table[1, 1]))
+
+
+@pytest.mark.parametrize(
+    ("task", "metric", "labels", "weights"),
+    [
+        *(
+            ("binary", name, 1.0, 1e200)
+            for name in ("mcc", "cohen_kappa", "diagnostic_odds_ratio", "hosmer_lemeshow")
+        ),
+        *(("multiclass", name, 1.0, 1e200) for name in ("mcc", "cohen_kappa")),
+        *(("regression", name, 1.0, 1e200) for name in ("spearman", "kendall")),
+        ("regression", "bias_squared", 1e200, 1.0),
+        ("regression", "wmape", 1e155, 1e155),
+        ("uplift", "qini", 1e155, 1e155),
+    ],
+)
+def test_products_beyond_all_numbers_have_a_status_and_no_warning(
+    task: str, metric: str, labels: float, weights: float
+) -> None:
+    draw = np.random.default_rng(5)
+    label, score = draw.integers(0, 2, 40), draw.uniform(size=(40, 2))
+    of_task: dict[str, dict[str, Any]] = {
+        "binary": {"models": ["a", "b"], "compare": "b"},
+        "multiclass": {"models": {"m": {"proba": {"x": "a", "z": "c"}}}},
+        "regression": {"models": ["a", "b"], "compare": "b"},
+        "uplift": {"models": ["a"], "treatment": "t"},
+    }
+    frame = pl.DataFrame(
+        {
+            "y": np.array(["x", "z"])[label]
+            if task == "multiclass"
+            else label * (labels if labels > 1 else 1),
+            "a": score[:, 0] * labels if task == "regression" else score[:, 0],
+            "b": score[:, 1] * labels if task == "regression" else score[:, 1],
+            "c": 1 - score[:, 0],
+            "t": draw.integers(0, 2, 40),
+            "w": draw.uniform(0.5, 2, 40) * weights,
+        }
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        warnings.simplefilter("ignore", plm.PlmetricsWarning)
+        result = plm.evaluate(
+            frame,
+            label="y",
+            task=task,
+            metrics=[metric],
+            weight="w",
+            uncertainty={"replicates": 20},
+            **of_task[task],
+        )
+    value, status = result.metrics.select("value", "status").row(0)
+    assert (value is None) == (status != "ok")

@@ -219,3 +219,50 @@ def test_f_scores_of_few_hits_hold_the_truth(beta: int, rows: int, prevalence: f
     lower, upper = np.array(found, dtype=float).T
     assert np.isfinite(lower).all()
     assert ((lower <= truth) & (truth <= upper)).mean() >= 0.93
+
+
+@pytest.mark.parametrize("method", ["bootstrap", "auto"])
+@pytest.mark.parametrize("right", [12, 10])
+def test_a_linear_formula_has_the_interval_of_its_metric(right: int, method: str) -> None:
+    """Whether its ends are Wilson's, of a share of 1 or in closed form, or those of `t`."""
+    frame = binary((12, 28), (right, 26))
+    uncertainty = {"method": method, "replicates": 100}
+    value, lower, upper, error = of(frame, "recall", uncertainty=uncertainty)
+    for formula, slope, intercept in (("1 - recall", -1, 1), ("(recall + 0.5) * 100 / 2", 50, 25)):
+        found = plm.evaluate(
+            frame, metrics=[{"name": "line", "formula": formula}], **ASKED | {"uncertainty": uncertainty}
+        )
+        row = found.metrics.row(0, named=True)
+        ends = sorted((slope * lower + intercept, slope * upper + intercept))
+        assert [row["lower"], row["upper"]] == pytest.approx(ends)
+        assert row["value"] == pytest.approx(slope * value + intercept)
+        assert row["std_error"] == pytest.approx(abs(slope) * error)
+    if right == 12:
+        assert lower == pytest.approx(1 - reach(12))
+
+
+def test_a_formula_of_several_shares_has_what_their_ends_hide() -> None:
+    frame = binary((12, 28), (12, 28))
+    formulas = {"youden": "recall + specificity - 1", "square": "recall * recall", "share": "recall / recall"}
+    found = plm.evaluate(
+        frame, metrics=[{"name": name, "formula": text} for name, text in formulas.items()], **ASKED
+    ).metrics
+    ends = dict(found.select("metric", "lower").iter_rows())
+    assert ends["youden"] == pytest.approx(1 - np.hypot(reach(12), reach(28)))
+    assert ends["square"] == pytest.approx((1 - reach(12)) ** 2)
+    assert found.filter(pl.col("metric") == "share")["interval_status"].item() == "degenerate"
+    assert found["upper"].to_list() == [1.0, 1.0, None]
+    product = [{"name": "product", "formula": "recall * brier"}]
+    other = plm.evaluate(binary((12, 28), (12, 25)), metrics=product, **ASKED).metrics
+    value, lower, upper = other.select("value", "lower", "upper").row(0)
+    assert value - lower == pytest.approx(np.hypot(upper - value, value * reach(12)))
+
+
+def test_models_of_a_linear_formula_differ_as_by_its_metric() -> None:
+    frame = binary((12, 28), (12, 25)).with_columns(q=pl.Series(np.linspace(0.2, 0.9, 40)))
+    asked = ASKED | {"models": ["p", "q"], "compare": "q"}
+    metrics = ["precision", "recall", {"name": "line", "formula": "-2 * precision"}]
+    found = plm.evaluate(frame, metrics=metrics, **asked).comparisons
+    rows = {row["metric"]: row for row in found.iter_rows(named=True)}
+    assert rows["line"]["std_error"] == pytest.approx(2 * rows["precision"]["std_error"])
+    assert rows["line"]["p_value"] == pytest.approx(rows["precision"]["p_value"])

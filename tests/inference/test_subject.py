@@ -103,7 +103,7 @@ def test_closed_forms_need_no_replicates_unless_models_are_compared() -> None:
 
 
 def test_what_is_made_from_a_metric_brings_its_own_kind() -> None:
-    formula = {"name": "twice", "formula": "2 * accuracy"}
+    formula = {"name": "square", "formula": "accuracy * accuracy"}
     suite = plm.evaluate(
         FRAME,
         label="y",

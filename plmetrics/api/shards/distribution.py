@@ -78,7 +78,10 @@ class Distribution:
             with errors_at("engine", "on") if self.on is None else call_errors("on"):
                 runner = stack.enter_context(runner_of(on, section.address, section.cpus_per_task))
 
+            opened: list[Source] = []
+
             def begin(source: Source) -> None:
+                opened.append(source)
                 _check_references(suite, source, counts(EarlierRuns.of(suite, (), self.home)))
                 runner.begin(TASK, len(source.files))
 
@@ -99,7 +102,7 @@ class Distribution:
             reasons = f": {next(iter(outcome.crashes.values()))}"
             raise missing_units([unit.text for unit in missing], len(plan.units), reasons, _CRASHED)
         states = [outcome.receipts[unit.id].path for unit in plan.units if unit.id in outcome.receipts]
-        result = result_of_units(states, coverage, watch, self.home, counts)
+        result = result_of_units(states, coverage, watch, self.home, counts, opened[0])
         _remove_stale(self.folder, plan, states)
         if suite.exact is None and counts_scores(plan):
             result.record["warnings"].append(_ON_GRID)

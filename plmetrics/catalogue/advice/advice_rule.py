@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from math import sqrt
@@ -30,6 +29,23 @@ _TOLERANCE = 1e-9
 
 Verdict = Literal["advise", "advise_against"]
 _LISTED = 3
+
+
+class Figure(str):
+    """Text of a number, which a template may follow by a noun: in the singular, or with its plural.
+
+    >>> "{rows:row} of {classes:class|classes}".format(rows=Figure("2,500"), classes=Figure("1"))
+    '2,500 rows of 1 class'
+    """
+
+    __slots__ = ()
+
+    def __format__(self, noun: str) -> str:
+        """The number, and the noun in the form that goes with it."""
+        singular, _, plural = noun.partition("|")
+        return " ".join(
+            filter(None, (self, singular if self == "1" else plural or (singular and f"{singular}s")))
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,14 +151,14 @@ class TableFacts:
             return None
         return next((cut for cut in _CUTS if 2 * cut <= self.documents), 1)
 
-    def texts(self) -> dict[str, str]:
+    def texts(self) -> dict[str, Figure]:
         """Every figure as a sentence shows it; an unknown one is `?`.
 
         >>> TableFacts(task="binary", rows=2500, prevalence=0.0312).texts()["prevalence"]
         '3.12 %'
         """
         names = (*(field.name for field in fields(self) if field.name != "task"), *_DERIVED)
-        return {name: _text(name, getattr(self, name)) for name in names}
+        return {name: Figure(_text(name, getattr(self, name))) for name in names}
 
 
 def class_sizes(counts: NDArray[np.float64], weights: NDArray[np.float64]) -> dict[str, float | None]:
@@ -197,9 +213,9 @@ class AdviceRule:
     """One piece of advice; its `id` begins with its task.
 
     `metrics` are metric texts without blanks: parameters named there must agree, others may be anything. An advised
-    metric's text may hold figures in braces, as the reason may. `when` is the condition on the facts, which cards of
-    metrics print: terms `FACT OPERATOR NUMBER` joined by `and`, false where a fact is unknown. `companions` are
-    metrics beside which one that is advised against does no harm.
+    metric's text may hold figures in braces, as the reason may, there with a noun (`{rows:row}`). `when` is the
+    condition on the facts, which cards of metrics print: terms `FACT OPERATOR NUMBER` joined by `and`, false where a
+    fact is unknown. `companions` are metrics beside which one that is advised against does no harm.
     """
 
     id: str
@@ -221,7 +237,7 @@ class AdviceRule:
 
     def explanation(self, facts: TableFacts) -> str:
         """The reason, with the figures."""
-        return re.sub(r"(?<![\d.,])1 (row|value)s\b", r"1 \1", self.reason.format(**facts.texts()))
+        return self.reason.format(**facts.texts())
 
     def caution(self, facts: TableFacts) -> str:
         """The reason, and the companions to read beside a metric."""

@@ -177,6 +177,7 @@ class CalibrationRatio(Positives):
     """
 
     name = "calibration_ratio"
+    kind = "per_event"
     mean = "mass"
     criterion = "calibration"
     task = "binary"

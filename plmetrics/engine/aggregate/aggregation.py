@@ -135,7 +135,7 @@ def sum_cubes(
     if plan.request.suite.positive is not None and not is_part:
         from plmetrics.engine.bad_rows import refuse_absent_positive
 
-        refuse_absent_positive(plan.view, frames[0])
+        refuse_absent_positive(plan.view, frames[0].to_dict())
     if any(plan.centres.values()):
         from plmetrics.engine.aggregate.centring import recentre
 

@@ -25,7 +25,7 @@ from plmetrics.inference.comparisons.inflation import (
     sizes_matter,
 )
 from plmetrics.inference.contrasts import UNEQUAL_ROWS
-from plmetrics.inference.tables import COMPARED_SCHEMA, INDEPENDENT_TEST, comparison_columns
+from plmetrics.inference.tables import COMPARED_SCHEMA, INDEPENDENT_TEST, comparison_columns, within_ranges
 
 if TYPE_CHECKING:
     from plmetrics.inference.comparisons.paired_bootstrap import Difference
@@ -78,7 +78,7 @@ def run_comparisons(
         )
         rows = _rows(both, difference, scale, (now, before), tests_and_notes)
         parts.append(_with_bound(rows, _bound_of(both, sides, scale)).with_columns(nearer))
-    return pl.concat(parts)
+    return within_ranges(pl.concat(parts), metrics)
 
 
 def _bound_of(both: pl.DataFrame, sides: tuple[Sample, Sample], scale: str) -> NDArray[np.float64]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
     from plmetrics.inference.across_runs.decomposition import SetMetric
     from plmetrics.inference.subject import Analysis, SetStates
-    from plmetrics.states.sums import View
+    from plmetrics.states.sums import SlicedSums, View
 
 _SLICES_AT_ONCE = 512
 _SIZE = "size"
@@ -63,15 +64,32 @@ class ModelChanges:
             for model, baseline in named
             for subject in subjects(analysis.suite)
         ]
-        for name in dict.fromkeys(pair.slice_set for pair in pairs):
+        by_rows: dict[tuple[str, tuple[str, ...]], list[_ModelPair]] = {}
+        for pair in pairs:
+            by_rows.setdefault((pair.slice_set, pair.prefixes), []).append(pair)
+        for (name, prefixes), members in by_rows.items():
             complements = states[name].complements
             assert complements is not None
-            for first, last in steps(0, complements.sums.slices, _SLICES_AT_ONCE):
-                chunk = chunk_of(complements.sums, analysis.weights, first, last)
-                for pair in pairs:
-                    if pair.slice_set == name:
-                        pair.add(chunk)
+            sums = _without_small_slices(complements.sums, prefixes, analysis.suite.min_rows)
+            for first, last in steps(0, sums.slices, _SLICES_AT_ONCE):
+                chunk = chunk_of(sums, analysis.weights, first, last)
+                for pair in members:
+                    pair.add(chunk)
         yield from (pair.frame() for pair in pairs)
+
+
+def _without_small_slices(sums: SlicedSums, prefixes: Sequence[str], min_rows: int) -> SlicedSums:
+    """Sums in which slices with too few rows of a population are added to the first, the rest; for means."""
+    small = np.any([sums.total(f"{prefix}n") < min_rows for prefix in prefixes], axis=0)
+    small[0] = False
+    if not small.any():
+        return sums
+    replicates = {}
+    for name, column in sums.replicates.items():
+        replicates[name] = np.where(small, 0.0, column)
+        replicates[name][:, 0] += column[:, small].sum(axis=1)
+    code = np.where(small[sums.code], 0, sums.code)
+    return replace(sums, code=code, replicates=replicates).merge_entries()
 
 
 class _ModelPair:
@@ -95,6 +113,8 @@ class _ModelPair:
         self._totals: dict[str, tuple[Array, Array | None]] | None = None
         self._subject = subject
         self._models = models
+        prefix = partial(analysis.population.prefix, subject.class_metric)
+        self.prefixes = tuple(dict.fromkeys(map(prefix, models)))
         self._kind = analysis.replication.gate_kind(subject.metric)
         self._weights = analysis.replication.weights(self._kind)
         self._nudges = self._weights if isinstance(self._weights, Nudges) else None

@@ -168,6 +168,7 @@ def noise_bounds(
     )
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def remaining_noise(metric: Metric, model: Estimate, baseline: Estimate) -> Array:
     """Bound on the part of a difference of norms that noise leaves, with its sign.
 
@@ -192,6 +193,7 @@ def _inflation(estimate: Estimate) -> Array:
     return remainder
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def bounded_by_noise(
     difference: Difference,
     sides: tuple[Estimate, Estimate],

@@ -94,6 +94,21 @@ def clopper_pearson(value: Array, n: Array, level: float) -> tuple[Array, Array]
     return np.where(defined, lower, np.nan), np.where(defined, upper, np.nan)
 
 
+def garwood(ratio: Array, events: Array, level: float) -> tuple[Array, Array]:
+    """Ratio of a number to that of independent events: times the events, over the ends of their expected number.
+
+    These are half the quantiles of chi squared with 2 n degrees of freedom, and with 2 n + 2, of n Poisson events.
+    Source: Garwood (1936), Fiducial limits for the Poisson distribution, Biometrika 28.
+
+    >>> lower, upper = garwood(np.array([1.5]), np.array([2.0]), 0.95)
+    >>> round(float(lower[0]), 3), round(float(upper[0]), 3)
+    (0.415, 12.386)
+    """
+    tail = (1 - level) / 2
+    fewest, most = chdtri(2 * events, 1 - tail) / 2, chdtri(2 * events + 2, tail) / 2
+    return ratio * events / most, ratio * events / fewest
+
+
 def logit(area: Array, positives: Array, level: float) -> tuple[Array, Array]:
     """The area's log odds -+ z / sqrt(P a (1 - a)), transformed back.
 

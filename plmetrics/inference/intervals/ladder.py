@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core.ops import Array, Texts
+from plmetrics.inference.estimate import Intervals
 from plmetrics.inference.intervals.closed_forms import (
     area_error,
     at_end,
@@ -20,6 +21,7 @@ from plmetrics.inference.intervals.closed_forms import (
     delong_error,
     delong_logit,
     end_interval,
+    garwood,
     hanley_mcneil,
     hanley_mcneil_score,
     hidden_error,
@@ -59,6 +61,12 @@ Of 6,000 tables of 100 clusters of 8 rows, percentiles of rates, F1, Brier, log 
 FEW_BLOCKS_OF_JUMPS = 50
 """The same for metrics that jump: replicates heap up on few values there, which a standard error does not tell."""
 
+FEW_EVENTS = 10
+"""Below this many events their number has an exact interval, where replicates may have none of them."""
+
+OF_EVENTS = "garwood"
+"""Of ratios to few events, the exact interval of these."""
+
 OF_RATES = "wilson"
 """Of values whose rates are all 0 or 1, Wilson's interval of these."""
 
@@ -74,23 +82,6 @@ _ROUNDING = 1e-9
 
 _ONE_NUMBER = 1e-10
 """Rows whose numbers differ by less than this share of their mean are one number in double precision."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Intervals:
-    """Intervals of one estimate over S slices.
-
-    `lower` and `upper` are NaN exactly where `status` is not "ok"; `method` is None there. `std_error` is the
-    replicates' standard deviation, also where there is no interval, NaN with fewer than 2 blocks or
-    replicates.
-    """
-
-    lower: Array
-    upper: Array
-    std_error: Array
-    method: Texts
-    status: Texts
-    undefined_replicates: NDArray[np.int64]
 
 
 def interval(
@@ -110,7 +101,7 @@ def interval(
        `hanley_mcneil_score`, else none, `degenerate`, but for gaps of 0 (ratios: 1) that replicates move;
     4. the form that was asked for; with `auto`, `centred` for norm-type metrics, maxima, minima and smallest
        ratios, `t` for ROC and PR areas and below 400 blocks (50 for metrics that jump), else `percentile`. Where
-       `bca` has no correction it is `percentile`.
+       `bca` has no correction it is `percentile`. Ratios to fewer than 10 events have `garwood` before rung 2.
 
     Args:
         estimate: values, blocks and replicates; without replicates the status is `not_requested`.
@@ -129,7 +120,9 @@ def interval(
     (['percentile', 'wilson'], [0.603, 0.959])
     """
     if estimate.replicates is None:
-        return without(estimate.value.shape, "not_requested" if kind.is_resampled else "not_estimable")
+        return Intervals.without_ends(
+            estimate.value.shape, "not_requested" if kind.is_resampled else "not_estimable"
+        )
     described = replicate_spread(estimate.replicates, np.abs(estimate.value))
     form = "percentile" if form == "bca" and acceleration is None else form
     minimum = FEW_BLOCKS if smooth else FEW_BLOCKS_OF_JUMPS
@@ -137,6 +130,9 @@ def interval(
     if form == "auto":
         method[:] = kind.resampling_form
         method[(method == "percentile") & (estimate.blocks < minimum)] = "t"
+        if kind.name == "per_event":
+            events = reduce(np.minimum, estimate.sizes)
+            method[(estimate.value > 0) & (events >= 1) & (events < FEW_EVENTS)] = OF_EVENTS
     centre = _CENTRED.get(kind.name, centred_interval)
 
     def ends(name: str, index: NDArray[np.int64]) -> Ends:
@@ -165,7 +161,8 @@ def on_rungs(
     value, blocks = estimate.value, estimate.blocks
     status = np.full(value.shape, "ok", dtype=object)
     without_gap = (method == "centred") & (described.std_error > _ROUNDING) & _is_without_gap(value, kind)
-    flat = described.constant | (at_end(value, kind) & ~without_gap)
+    exact = method == OF_EVENTS
+    flat = (described.constant | (at_end(value, kind) & ~without_gap)) & ~exact
     below, above = estimate.hidden or np.zeros((2, *value.shape))
     reach = np.maximum(below, above)
     if kind.end_form is None:
@@ -173,8 +170,8 @@ def on_rungs(
         method[flat & (reach > 0)] = OF_RATES
     else:
         method[flat & (method != "clopper_pearson")] = kind.end_form
-    status[described.too_many_undefined] = "undefined_replicates"
-    status[blocks < 2] = "too_few_units"
+    status[described.too_many_undefined & ~exact] = "undefined_replicates"
+    status[(blocks < 2) & ~exact] = "too_few_units"
     status[~np.isfinite(value)] = "undefined_value"
     if estimate.by_definition is not None:
         sure = estimate.by_definition & np.isfinite(value)
@@ -194,6 +191,8 @@ def on_rungs(
     lower[none], upper[none], method[none] = np.nan, np.nan, None
     error = np.hypot(described.std_error, hidden_error((reach,), blocks, level))
     std_error = np.where((blocks < 2) | ~np.isfinite(value), np.nan, error)
+    if exact.any():
+        std_error[exact] = value[exact] / np.sqrt(reduce(np.minimum, estimate.sizes)[exact])
     return Intervals(lower, upper, std_error, method, status, described.undefined)
 
 
@@ -201,14 +200,6 @@ def _is_without_gap(value: Array, kind: ValueKind) -> NDArray[np.bool_]:
     """Mask of sizes of gaps near 0, and ratios near 1, which those of replicates may leave."""
     from_low, from_high = value - kind.bounds[0], kind.bounds[1] - value
     return (from_low < from_high) & kind.is_norm | (from_low > from_high) & (kind.name == "ratio")
-
-
-def without(shape: tuple[int, ...], reason: str) -> Intervals:
-    """No interval in any slice, for one reason."""
-    nothing = np.full(shape, np.nan)
-    status = np.full(shape, reason, dtype=object)
-    method = np.full(shape, None, dtype=object)
-    return Intervals(nothing, nothing, nothing, method, status, np.zeros(shape, dtype=np.int64))
 
 
 def _bca_ends(
@@ -236,6 +227,8 @@ def _ends(
     assert replicates is not None
     if name == kind.end_form:
         return end_interval(value, estimate.sizes, kind, level)
+    if name == OF_EVENTS:
+        return garwood(value, reduce(np.minimum, estimate.sizes), level)
     if name == "centred":
         few = widening(estimate.blocks, level)
         return centre(value, replicates, estimate.deviations, kind.bounds[0], level, few)
@@ -277,7 +270,7 @@ def interval_of(
     """
     estimate = estimates[chosen.replicates]
     if chosen.refusal:
-        return without(estimate.value.shape, chosen.refusal)
+        return Intervals.without_ends(estimate.value.shape, chosen.refusal)
     if chosen.replicates == "bootstrap":
         return interval(
             estimate,
@@ -288,7 +281,7 @@ def interval_of(
             acceleration=_acceleration(estimates) if chosen.form == "bca" else None,
         )
     if chosen.replicates is not None and estimate.replicates is None:
-        return without(estimate.value.shape, "not_estimable")
+        return Intervals.without_ends(estimate.value.shape, "not_estimable")
     return _Analytic(estimate, chosen, kind, level).interval()
 
 

@@ -319,6 +319,7 @@ def _draws(weights: ResamplingWeights | Nudges) -> Iterable[list[BlockDraws]]:
     return [weights.by_block]
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def _of_scores(
     metrics: Sequence[Metric], sliced: SlicedScores, weights: ResamplingWeights | Nudges, *, scores: bool
 ) -> Resampled:

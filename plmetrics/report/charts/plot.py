@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from plmetrics.core.names import did_you_mean
 from plmetrics.report.charts.index import charts, draw, drawable
 from plmetrics.report.charts.selection import Selection
+from plmetrics.report.leaderboard import canonical_text
 
 if TYPE_CHECKING:
     from plmetrics.report.charts.figure import Figure
@@ -23,7 +24,7 @@ class Plot:
     """Charts of a result, a method each; `dir` lists those with rows in the result.
 
     `models` are names of models, `slice_set` is that of the slices, `slices` are their texts, and `metric` is one of
-    the metrics; without them a chart shows all models on all rows.
+    the metrics, by any of its names; without them a chart shows all models on all rows.
     """
 
     def __init__(self, summary: Summary) -> None:
@@ -186,6 +187,9 @@ class Plot:
         self, name: str, options: Mapping[str, object] = MappingProxyType({}), **chosen: object
     ) -> Figure:
         names, asked = self._summary.slice_names, chosen.get("slices")
+        metric, definitions = chosen.get("metric"), self._summary.definitions
+        if metric is not None and definitions:
+            chosen["metric"] = canonical_text(definitions[0].task, str(metric)) or metric
         if isinstance(asked, (str, list, tuple)) and not charts()[name].entry:
             texts = [asked] if isinstance(asked, str) else asked
             chosen["slices"] = [names.names.get(text, text) for text in texts]

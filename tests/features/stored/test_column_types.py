@@ -112,3 +112,6 @@ def test_files_without_a_positive_are_units_and_states(tmp_path: Path) -> None:
     later = plm.state(tmp_path / "0.parquet", constants=start, **asked)
     assert_frame_equal(plm.merge(start, later).metrics, one.metrics)
     assert "no row is positive: column 'y' nowhere holds 'fraud'" in plm.merge(later).warnings
+    with pytest.raises(plm.DataError, match="it holds 'fraud', 'late', 'ok'") as caught:
+        plm.evaluate(str(tmp_path), on="inline", **asked | {"positive": "fruad"})
+    assert caught.value.problems[0].path == ("positive",)

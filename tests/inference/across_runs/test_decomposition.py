@@ -285,3 +285,23 @@ def test_shares_that_move_nothing_add_up_to_nothing() -> None:
         assert rows.height >= 3
     (mix,) = first.decomposition.filter(slice="all", part="mix").select("lower", "upper").rows()
     assert mix == (0.0, 0.0)
+
+
+def test_slices_of_few_rows_are_part_of_the_rest_between_models() -> None:
+    """As if they had one value: the six rows of x and y are the rest."""
+    frame = table(3, [0.5, 0.3, 0.2], rows=200).with_row_index("row")
+    names = pl.when(pl.col("row") < 4).then(pl.lit("x")).when(pl.col("row") < 6).then(pl.lit("y"))
+    frame = frame.with_columns(region=names.otherwise("region"))
+    asked: dict[str, Any] = {
+        "uncertainty": {"replicates": 20},
+        "compare": {"baseline": "a", "decompose": ["region"]},
+    }
+    merged = evaluated(frame, min_rows=5, **asked)
+    named = evaluated(frame.with_columns(pl.col("region").replace({"x": "few", "y": "few"})), **asked)
+    for metric in ("log_loss", "precision(threshold=0.4)"):
+        found, expected = (parts(result, metric=metric) for result in (merged, named))
+        assert {name for name, _ in found} == {"rest", "region=n", "region=s", "region=w", "all"}
+        for (name, part), row in found.items():
+            other = expected["region=few" if name == "rest" else name, part]
+            numbers = ("value", "lower", "upper", "std_error")
+            assert [row[key] for key in numbers] == pytest.approx([other[key] for key in numbers], abs=1e-12)

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from plmetrics.catalogue.needs import ValueKind
-from plmetrics.inference.estimate import Estimate
+from plmetrics.inference.estimate import Estimate, Intervals
 from plmetrics.inference.intervals.closed_forms import hanley_mcneil_score, wilson
-from plmetrics.inference.intervals.ladder import Intervals, interval
+from plmetrics.inference.intervals.ladder import interval
 
 INFINITY = float("inf")
 KINDS = ("proportion", "roc_area", "pr_area", "norm", "other")

@@ -80,3 +80,10 @@ def test_a_slice_set_without_the_curve_is_told_how_to_get_it() -> None:
     result = plm.evaluate(frame, label="y", models="p", metrics=["recall"], slices=["g"], curves=["roc"])
     with pytest.raises(plm.ConfigError, match=r"curves: .{curve: roc, slices: .g.}."):
         result.plot.roc(slice_set="g")
+
+
+def test_a_chart_knows_a_metric_by_its_names(result):
+    for name in ("recall", "tpr", "sensitivity", "recall_score", plm.metric("recall")):
+        assert set(result.plot.forest(metric=name).frame["metric"]) == {"recall"}
+    with pytest.raises(ConfigError, match="no metric 'precison'"):
+        result.plot.forest(metric="precison")
