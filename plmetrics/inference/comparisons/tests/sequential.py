@@ -242,6 +242,8 @@ def sequential_tests(test: TestOutcomes, shares: Array, spending: str, level: fl
 def look_shares(units: float, planned: float, earlier: Sequence[float]) -> Array:
     """The share of the planned units at each earlier look, as far as it had fewer than there are now, and at this.
 
+    Of looks that lie closer together than limits can tell the last one counts.
+
     Raises:
         ConfigError: an earlier look was the last one of the plan.
     """
@@ -254,8 +256,11 @@ def look_shares(units: float, planned: float, earlier: Sequence[float]) -> Array
         raise ConfigError(
             Problem(msg, ("looks",), "read that look; an experiment that goes on has a plan of its own")
         )
-    shares: Array = np.minimum(np.array([*before, units]) / planned, 1.0)
-    return shares
+    shares = [min(units / planned, 1.0)]
+    for size in reversed(before):
+        if shares[-1] - size / planned >= _LEAST_STEP:
+            shares.append(size / planned)
+    return np.array(shares[::-1])
 
 
 def _shares(information: Any) -> Array:

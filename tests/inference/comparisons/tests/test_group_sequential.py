@@ -67,6 +67,7 @@ def test_looks_that_were_and_this_one() -> None:
     assert look_shares(8050, 20_000, (4000, 8000, 12_000)).tolist() == [0.2, 0.4, 0.4025]
     assert look_shares(25_000, 20_000, (10_000,)).tolist() == [0.5, 1.0]
     assert look_shares(20_000, 20_000, (10_000, 20_000)).tolist() == [0.5, 1.0]
+    assert look_shares(10_001, 1e8, (4000, 10_000)).tolist() == [10_001 / 1e8]
 
 
 def test_no_error_is_left_after_the_last_look() -> None:
