@@ -32,7 +32,7 @@ from plmetrics.features.nights.row_condition import (
 from plmetrics.runs.failure import verdict_exit_code
 from plmetrics.runs.history.comparability import run_name
 from plmetrics.runs.history.data import RunData
-from plmetrics.runs.history.previous_runs import PreviousStatus, restore_latest, undelivered
+from plmetrics.runs.history.previous_runs import PreviousStatus, delivery_failures, restore_latest
 from plmetrics.runs.record import fingerprint
 from plmetrics.runs.work_folder import RECORD
 
@@ -150,7 +150,7 @@ class IntervalEvaluation(Evaluation):
         return (
             last
             if manifest is None
-            else PreviousStatus(manifest.verdict, undelivered(self.home, manifest.run))
+            else PreviousStatus(manifest.verdict, delivery_failures(self.home, manifest.run))
         )
 
     def result(self) -> Result | None:

@@ -171,11 +171,11 @@ def previous_status(home: Place) -> PreviousStatus:
             record = next((each for each in attempts if each.get("exit_code") != SKIPPED), None)
         if record is not None:
             status = "error" if record.get("status") == "failed" else str(record.get("verdict"))
-            return PreviousStatus(status, undelivered(home, str(record.get("run_id"))))
+            return PreviousStatus(status, delivery_failures(home, str(record.get("run_id"))))
     return PreviousStatus()
 
 
-def undelivered(home: Place, run: str) -> tuple[int, ...]:
+def delivery_failures(home: Place, run: str) -> tuple[int, ...]:
     """Numbers of the messages of a run that did not arrive."""
     with suppress(OSError, PlmetricsError):
         return tuple(read_record(home / run).get(UNDELIVERED, ()))
