@@ -96,7 +96,7 @@ def unit_cost(suite: Path, rows: int) -> UnitCost:
     from plmetrics.api.inspection import bound_suite
     from plmetrics.engine.prepare.preparation import prepare
     from plmetrics.features.explain.explanation import expected_entries
-    from plmetrics.features.explain.memory import Sizes
+    from plmetrics.features.explain.memory import Sizes, sum_schemas
     from plmetrics.features.explain.passes import passes
     from plmetrics.features.explain.states import state_size
     from plmetrics.features.explain.work import costs, expected_time, work_of
@@ -110,8 +110,9 @@ def unit_cost(suite: Path, rows: int) -> UnitCost:
         columns = [
             name for name in request.view.schema if name in {"label", "customer", *CELL["cell"], *models(4)}
         ]
-        work = work_of(plan, scans, Sizes(rows, 0, entries, blocks), columns, 0)
-        state = state_size(request, plan, entries, blocks)
+        sizes = Sizes(rows, 0, entries, blocks, sum_schemas(plan))
+        work = work_of(plan, scans, sizes, columns, 0)
+        state = state_size(request, plan, sizes)
     counted = [part for part in work if part.kind != "run" and not _of_replicates(part.kind)]
     size, scores = state.bytes or 0, state.scores or 0
     written = size / 1e6 * costs().seconds["megabytes of states written"]

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from plmetrics.exports.notification import Message
     from plmetrics.exports.plan import Exports
     from plmetrics.runs.exit_policy import ExitPolicy
-    from plmetrics.runs.folder import FileFacts
+    from plmetrics.runs.folder import FileFacts, RunFolder
+    from plmetrics.runs.history.previous_runs import PreviousStatus
     from plmetrics.suite.yaml.load import LoadedSuite
     from plmetrics.table.storage.places import Place
 
@@ -114,8 +115,8 @@ class Evaluation:
         """Exports of the suite beside its tables and elsewhere; see `suite_exports`."""
         return suite_exports(self.loaded)
 
-    def previous_status(self) -> str | None:
-        """The verdict of the run before, or `error`; None where there is none. Asked before the run begins."""
+    def previous_status(self) -> PreviousStatus:
+        """Status of the run before. Asked before the run begins."""
         from plmetrics.runs.history.previous_runs import previous_status
 
         return previous_status(self.home)
@@ -140,7 +141,7 @@ class Messenger:
     """Sender of a suite's messages: the evaluation, and the status of the run before it."""
 
     evaluation: Evaluation
-    previous: str | None
+    previous: PreviousStatus
 
     @classmethod
     def of(cls, evaluation: Evaluation) -> Messenger:
@@ -148,16 +149,16 @@ class Messenger:
         return cls(evaluation, evaluation.previous_status())
 
     @contextmanager
-    def watch(self) -> Iterator[None]:
+    def watch(self, folder: RunFolder) -> Iterator[None]:
         """Tell of an error on its way out."""
         try:
             yield
         except BaseException as error:
-            self.tell_of_failure(error)
+            folder.note(self.tell_of_failure(error))
             raise
 
-    def tell_of_result(self, result: Result, record: RunRecord, folder: Place) -> list[str]:
-        """Send the messages of a completed run; returns notes on undelivered ones."""
+    def tell_of_result(self, result: Result, record: RunRecord, folder: Place) -> dict[int, str]:
+        """Send the messages of a completed run; returns warnings of undelivered ones, by number."""
         from plmetrics.exports.notification import message_of_result
 
         code = record["exit_code"]
@@ -168,20 +169,22 @@ class Messenger:
             )
         )
 
-    def tell_of_failure(self, error: BaseException) -> None:
-        """Send the messages of a run with an error, unless it was interrupted."""
+    def tell_of_failure(self, error: BaseException) -> dict[int, str]:
+        """Send the messages of a run with an error, unless it was interrupted; see `tell_of_result`."""
         from plmetrics.exports.notification import message_of_failure
         from plmetrics.runs.failure import attach_warnings, failure_of
 
         if isinstance(error, (KeyboardInterrupt, SystemExit, GeneratorExit)):
-            return
+            return {}
         exits, suite = self.evaluation.options.exits, self.evaluation.loaded.suite
         failure = failure_of(error)
         failure = failure if exits is None else exits.of_failure(failure)
         message = message_of_failure(suite.name, failure, self.evaluation.interval_text)
-        attach_warnings(error, self._send(replace(message, folder=self._path(message.folder))))
+        undelivered = self._send(replace(message, folder=self._path(message.folder)))
+        attach_warnings(error, list(undelivered.values()))
+        return undelivered
 
-    def _send(self, message: Message) -> list[str]:
+    def _send(self, message: Message) -> dict[int, str]:
         from plmetrics.exports.notification import notify
 
         loaded = self.evaluation.loaded
@@ -214,7 +217,7 @@ def write_run(evaluation: Evaluation) -> Result | None:
 
         start_renderer()
     messenger = Messenger.of(evaluation) if loaded.suite.notify else None
-    messages = nullcontext() if messenger is None else messenger.watch()
+    messages = nullcontext() if messenger is None else messenger.watch(folder)
     watch = nullcontext() if exports is None else exports.watch(folder)
     with messages, watch, folder, without_values(loaded):
         with error_places(loaded):

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from plmetrics.runs.history.previous_runs import PreviousStatus
     from plmetrics.suite.sections.output import Notify
 
 SECONDS = 10.0
@@ -88,30 +89,35 @@ def message_of_failure(name: str, failure: Failure, interval: str) -> Message:
     return Message(name, status, failure.exit_code, folder, interval, error=failure.message)
 
 
-def notify(messages: Iterable[Notify], message: Message, previous: str | None, folder: Path) -> list[str]:
-    """Send the requested messages; in words the undelivered ones.
+def notify(
+    messages: Iterable[Notify], message: Message, previous: PreviousStatus, folder: Path
+) -> dict[int, str]:
+    """Send the requested messages; a warning for each undelivered one, by its number.
 
-    `previous` is the status of the run before, if there is one; commands run in `folder`, that of the suite.
+    `previous` is the status of the run before; commands run in `folder`, that of the suite.
     """
-    warnings = []
+    warnings = {}
     for number, spec in enumerate(messages, start=1):
-        if not _is_due(spec.on, message, previous):
+        if not _is_due(spec.on, message, previous, is_told=number not in previous.undelivered):
             continue
         kind = "webhook" if spec.webhook is not None else "command"
         fault = _within_time(_sender(spec, message, folder))
         if fault is not None:
-            warnings.append(f"notification {number} ({kind}) is not delivered: {fault}")
+            warnings[number] = f"notification {number} ({kind}) is not delivered: {fault}"
     return warnings
 
 
-def _is_due(on: str, message: Message, previous: str | None) -> bool:
+def _is_due(on: str, message: Message, previous: PreviousStatus, *, is_told: bool) -> bool:
     if on == "always":
         return True
     if message.status == SKIPPED:
         return False
     if on == "fail":
         return message.exit_code != 0
-    return message.status not in _UNTOLD if previous in _UNTOLD else message.status != previous
+    if not is_told:
+        return True
+    last = previous.status
+    return message.status not in _UNTOLD if last in _UNTOLD else message.status != last
 
 
 def _sender(spec: Notify, message: Message, folder: Path) -> Callable[[], str | None]:

@@ -22,6 +22,7 @@ RECORD: Shape = {
     "files": [{"path!": str, "bytes!": int, "rows": (int, None), "digest": (str, None)}],
     "problems": [{"message!": str, "where": (str, None), "hint": (str, None)}],
     "warnings": [str],
+    "undelivered": [int],
     "versions": {str: (str, int)},
     "constants": {"blocks": ({"units": (int, None), "modulus": (int, None)}, None)},
     "rows": {str: (int, None, {str: int})},

@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     """Further files by name, made of the final record and the result, None of a run that failed."""
 
 LATEST = "latest.json"
+UNDELIVERED = "undelivered"
+"""Numbers of undelivered messages in run.json."""
 
 
 class FileFacts(TypedDict):
@@ -152,10 +154,11 @@ class RunFolder:
             self._end()
         return cast("RunRecord", self.record)
 
-    def note(self, warnings: Sequence[str]) -> RunRecord:
-        """Add warnings to the record of a published run."""
-        if warnings:
-            self.record["warnings"] = [*self.record.get("warnings", ()), *warnings]
+    def note(self, undelivered: Mapping[int, str]) -> RunRecord:
+        """Add undelivered messages, by number with a warning each, to the record of an ended run."""
+        if undelivered and self.ended:
+            self.record["warnings"] = [*self.record.get("warnings", ()), *undelivered.values()]
+            self.record[UNDELIVERED] = list(undelivered)
             content = json_bytes(self.record)
             with suppress(OSError, EnvironmentFault):
                 write_atomic(self.path / RECORD, content)

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 _PARSE = r"could not parse `(?P<value>.*?)` as dtype `(?P<dtype>\w+)` at column '(?P<column>[^']*)'"
 _MISMATCH = r"mismatch for column (?P<column>.*?): incoming: (?P<found>.*?) != target: (?P<dtype>[^,]+)"
 _CAST = r"conversion from `\w+` to `(?P<dtype>[^`]+)` failed in column '(?P<column>[^']*)'.*?: \[(?P<value>[^\]]*)"
+_CAST_OF_OFFSET = (
+    r"to `(?P<dtype>datetime\[μs\])` failed in column '(?P<column>[^']*)'.*?"
+    r": \[(?P<value>\"[\d-]{10} [\d:.]+ ?[+-]\d[^\]]*)"
+)
 _DAMAGED = (
     r"^parquet: |File out of specification|out-of-spec|^view index out of bounds"
     r"|unexpected end of file|incomplete frame|corrupt deflate|[Dd]ata corruption|LZ4 error"
@@ -27,6 +31,11 @@ _FAULTS: tuple[tuple[re.Pattern[str], str, str], ...] = (
         re.compile(_PARSE, re.DOTALL),
         "column '{column}': '{value}' is not {dtype}, as the rows that were looked at are",
         _AS_PARQUET,
+    ),
+    (
+        re.compile(_CAST_OF_OFFSET, re.DOTALL),
+        "column '{column}': a CAST to {dtype} without a zone fails for {value}",
+        "CAST(... AS TIMESTAMPTZ) reads times with offsets",
     ),
     (
         re.compile(_CAST, re.DOTALL),
@@ -77,6 +86,7 @@ _WORDS = {
     "enum": "true or false",
     "date": "a date",
     "datetime[μs]": "a time",
+    "datetime[μs, UTC]": "a time",
 }
 _LONGEST = 60
 _STAGED = re.compile(r"^@+\w+\|")

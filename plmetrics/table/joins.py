@@ -27,6 +27,23 @@ def inner_join(frame: Frame, other: Frame, on: str | Sequence[str], *, ordered: 
     return _join(frame, other, on, "inner", "left" if ordered else "none")
 
 
+def with_types(frames: Sequence[pl.DataFrame]) -> list[pl.DataFrame]:
+    """Frames whose columns of nulls alone have the type that the column has in the first of the others that has one.
+
+    >>> with_types([pl.DataFrame({"key": [None]}), pl.DataFrame({"key": ["a"]})])[0].dtypes
+    [String]
+    """
+    types: dict[str, pl.DataType] = {}
+    for frame in frames:
+        types |= {
+            name: dtype for name, dtype in frame.schema.items() if types.get(name, pl.Null()) == pl.Null
+        }
+    return [
+        frame.cast({name: types[name] for name, dtype in frame.schema.items() if dtype == pl.Null})
+        for frame in frames
+    ]
+
+
 def _join(
     frame: Frame,
     other: Frame,

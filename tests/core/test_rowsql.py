@@ -481,6 +481,34 @@ def test_dates_of_times_are_those_of_their_zone(zone: str) -> None:
     assert run("d IN (z)", frame) == [clock == dt.datetime(2026, 3, 8) for clock in clocks]
 
 
+@pytest.mark.parametrize(
+    ("text", "clock"),
+    [
+        ("2026-03-01T10:00:00+02:00", "2026-03-01T08:00:00"),
+        ("2026-03-01 00:30:00.25-0330", "2026-03-01T04:00:00.250000"),
+        ("2026-03-01T10:00+01", "2026-03-01T09:00:00"),
+        ("2026-03-01T10:00:00Z", "2026-03-01T10:00:00"),
+        ("2026-03-01 10:00", "2026-03-01T10:00:00"),
+        ("2026-03-01", "2026-03-01T00:00:00"),
+    ],
+)
+def test_texts_with_offsets_are_moments(text: str, clock: str) -> None:
+    moment = dt.datetime.fromisoformat(clock).replace(tzinfo=dt.UTC)
+    frame = pl.DataFrame({"s": [text, None]})
+    assert run("CAST(s AS TIMESTAMPTZ)", frame) == [moment, None]
+    assert run("TRY_CAST(s AS TIMESTAMPTZ)", pl.DataFrame({"s": ["soon", text]})) == [None, moment]
+    for constant in (f"TIMESTAMP '{clock}'", f"'{moment.astimezone(ZoneInfo('Asia/Tokyo')).isoformat()}'"):
+        assert run(f"CAST(s AS TIMESTAMPTZ) = {constant}", frame) == [True, None]
+
+
+def test_times_of_other_zones_are_the_same_moments_in_utc() -> None:
+    frame = pl.DataFrame({"n": [dt.datetime(2026, 7, 1, 12)], "d": [dt.date(2026, 7, 1)]})
+    frame = frame.with_columns(z=pl.col("n").dt.replace_time_zone("Europe/Berlin"))
+    assert run("CAST(z AS TIMESTAMPTZ)", frame) == [dt.datetime(2026, 7, 1, 10, tzinfo=dt.UTC)]
+    assert run("CAST(n AS TIMESTAMPTZ)", frame) == [dt.datetime(2026, 7, 1, 12, tzinfo=dt.UTC)]
+    assert run("CAST(d AS TIMESTAMPTZ)", frame) == [dt.datetime(2026, 7, 1, tzinfo=dt.UTC)]
+
+
 def test_times_of_other_units_are_compared_in_every_digit() -> None:
     moment = dt.datetime(2026, 3, 29, 0, 59, 59, 999_999)
     frame = pl.DataFrame({"us": [moment, None]}).with_columns(
@@ -673,6 +701,7 @@ def test_a_row_expression_serialises_the_same_each_time() -> None:
         ("CAST(a AS BLOB)", "a cast to", 6, "BIGINT"),
         ("DATE '2024-02-30'", "'2024-02-30' is not a date", 6, "DATE '2024-01-31'"),
         ("TIMESTAMP '2024-01-31T10:00:00Z'", "has a time zone", 11, ""),
+        ("x = TIMESTAMPTZ '2024-01-31T10:00:00Z'", "no constant is a TIMESTAMPTZ", 17, ""),
         ("1e400", "too large", 1, ""),
         ("99999999999999999999", "too large", 1, ""),
         (". 2.5", "is not a number", None, ""),

@@ -17,6 +17,7 @@ from plmetrics.cli.app import app
 from plmetrics.exports import notification
 from plmetrics.exports.notification import Message
 from plmetrics.runs.failure import failure_of
+from plmetrics.runs.history.previous_runs import PreviousStatus
 
 CANARY = "canary-4711-geheim"
 SUITE = """\
@@ -221,6 +222,26 @@ def test_a_message_that_is_not_delivered_costs_nothing(
     without_secrets(folder)
 
 
+def test_a_change_that_was_not_delivered_is_told_by_the_next_run(folder: Path, server: Server) -> None:
+    """To each recipient apart, until it arrives; also of runs with an error."""
+    write('  [{webhook: "${HOOK}"}, {command: [sh, -c, "echo >> sent"]}]\n')
+    sent = []
+    absent = {"data.path": "absent.parquet"}
+    for changes, status in [
+        *(({}, 200), (FAILING, 500), (FAILING, 500), (FAILING, 200), (FAILING, 200)),
+        *((absent, 500), (absent, 200), (absent, 200)),
+    ]:
+        server.status = status
+        if changes is absent:
+            with pytest.raises(plm.AbsentDataError):
+                run(**changes)
+        else:
+            run(**changes)
+        lines = (folder / "sent").read_text() if (folder / "sent").is_file() else ""
+        sent.append((len(server.requests), len(lines)))
+    assert sent == [(0, 0), (1, 1), (2, 1), (3, 1), (3, 1), (4, 2), (5, 2), (5, 2)]
+
+
 def test_an_undelivered_message_is_told_beside_an_undelivered_result(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -293,7 +314,7 @@ def test_changes(previous: str | None, status: str) -> None:
     original = notification._sender
     try:
         notification._sender = lambda *_: lambda: sent.append("x")  # type: ignore[assignment,return-value]
-        notification.notify([Spec], Message("s", status, 0, ""), previous, Path())  # type: ignore[list-item]
+        notification.notify([Spec], Message("s", status, 0, ""), PreviousStatus(previous), Path())  # type: ignore[list-item]
     finally:
         notification._sender = original
     assert bool(sent) == expected

@@ -117,6 +117,7 @@ def backfill(
         force,
         only_missing,
         exits or ExitPolicy(),
+        (loaded, directory),
     )
     outcomes: dict[str, IntervalOutcome] = {}
     independent = _are_independent(loaded.suite)
@@ -168,7 +169,7 @@ def evaluate_next(
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """The evaluation of an interval in any process."""
+    """The evaluation of an interval in any process; `opened` is the suite and its directory, where it is opened."""
 
     path: Path
     output: str | None
@@ -176,11 +177,12 @@ class _Job:
     force: bool
     only_missing: bool
     exits: ExitPolicy
+    opened: tuple[LoadedSuite, Place] | None = None
     band_values: dict[tuple[str, str], pl.DataFrame] = field(default_factory=dict)
 
     def __call__(self, interval: Interval) -> IntervalOutcome:
         try:
-            loaded, directory = open_suite(self.path, self.set, self.output)
+            loaded, directory = self.opened or open_suite(self.path, self.set, self.output)
             manifests = Manifests(directory / loaded.suite.name)
             before = manifests.current(interval.key)
             options = RunOptions(exits=self.exits)
@@ -216,7 +218,8 @@ def _side_by_side(job: _Job, intervals: list[Interval], jobs: int) -> Iterator[I
     from plmetrics.runners.protocol import Crash, RunnerTask
 
     yield job(intervals[0])
-    tasks = [RunnerTask(interval.key, _text((job, interval))) for interval in intervals[1:]]
+    elsewhere = replace(job, opened=None)
+    tasks = [RunnerTask(interval.key, _text((elsewhere, interval))) for interval in intervals[1:]]
     with runner_of(f"processes:{jobs}") as runner:
         for item in runner.map(f"{__name__}:evaluate_text", tasks):
             if isinstance(item, Crash):

@@ -32,7 +32,7 @@ from plmetrics.features.nights.row_condition import (
 from plmetrics.runs.failure import verdict_exit_code
 from plmetrics.runs.history.comparability import run_name
 from plmetrics.runs.history.data import RunData
-from plmetrics.runs.history.previous_runs import restore_latest
+from plmetrics.runs.history.previous_runs import PreviousStatus, delivery_failures, restore_latest
 from plmetrics.runs.record import fingerprint
 from plmetrics.runs.work_folder import RECORD
 
@@ -89,9 +89,9 @@ def _recover(evaluation: IntervalEvaluation, result: Result) -> list[str]:
     """Let the existing result be the latest one again after a try that failed, and tell of it; undelivered messages."""
     assert result.folder is not None
     messenger = Messenger.of(evaluation)
-    if not restore_latest(evaluation.home, result.record) or messenger.previous != "error":
+    if not restore_latest(evaluation.home, result.record) or messenger.previous.status != "error":
         return []
-    return messenger.tell_of_result(result, result.record, result.folder)
+    return list(messenger.tell_of_result(result, result.record, result.folder).values())
 
 
 class IntervalEvaluation(Evaluation):
@@ -140,14 +140,18 @@ class IntervalEvaluation(Evaluation):
             "timezone": self.section.timezone,
         }
 
-    def previous_status(self) -> str | None:
+    def previous_status(self) -> PreviousStatus:
         """Verdict of the superseded result, or of the interval before; `error` after a failed run."""
         last = super().previous_status()
-        if last == "error":
+        if last.status == "error":
             return last
         before = self.section.calendar.containing(self.interval.start - timedelta(microseconds=1))
         manifest = self.current or self.manifests.current(before.key)
-        return last if manifest is None else manifest.verdict
+        return (
+            last
+            if manifest is None
+            else PreviousStatus(manifest.verdict, delivery_failures(self.home, manifest.run))
+        )
 
     def result(self) -> Result | None:
         """Result; None for an existing one of the same files, suite and references.

@@ -23,6 +23,8 @@ TARGETS: dict[str, tuple[Kind, pl.DataType]] = {
     **dict.fromkeys(("TEXT", "VARCHAR", "CHAR"), ("text", pl.String())),
     "DATE": ("date", pl.Date()),
     **dict.fromkeys(("TIMESTAMP", "TIMESTAMPNTZ", "DATETIME"), ("date", pl.Datetime("us"))),
+    # As a column of times, whose zone constants beside it take.
+    "TIMESTAMPTZ": ("unknown", pl.Datetime("us", "UTC")),
 }
 
 _HALF: Literal["half_away_from_zero"] = "half_away_from_zero"
@@ -65,7 +67,8 @@ def cast(value: pl.Expr, dtype: DataType, target: pl.DataType, *, strict: bool) 
         return _as_integer(value, dtype, target, strict=strict).cast(pl.Int64)
     if kind == "text":
         return _cast_text(value, target, strict=strict)
-    return on_the_clock(value, dtype).cast(target, strict=strict)
+    zoned = isinstance(target, pl.Datetime) and target.time_zone is not None
+    return (value if zoned else on_the_clock(value, dtype)).cast(target, strict=strict)
 
 
 def _as_integer(value: pl.Expr, dtype: DataType, target: pl.DataType, *, strict: bool) -> pl.Expr:
@@ -114,6 +117,12 @@ def _cast_text(value: pl.Expr, target: pl.DataType, *, strict: bool) -> pl.Expr:
     if isinstance(target, pl.Datetime):
         # Midnight and seconds may be left out; the mark of UTC changes no clock.
         full = value.str.replace("T", " ", literal=True).str.replace(r"^([\d-]{10})$", "$1 00:00")
-        full = full.str.replace(r"(:\d\d(?:\.\d+)?)Z$", "$1").str.replace(r"^([\d-]{10} \d\d:\d\d)$", "$1:00")
-        return full.str.to_datetime("%Y-%m-%d %H:%M:%S%.f", time_unit="us", strict=strict)
+        full = full.str.replace(r"(:\d\d(?:\.\d+)?)Z$", "$1")
+        full = full.str.replace(r"^([\d-]{10} \d\d:\d\d)($|[+-])", "$1:00$2")
+        form = "%Y-%m-%d %H:%M:%S%.f"
+        if target.time_zone is None:
+            return full.str.to_datetime(form, time_unit="us", strict=strict)
+        # Without an offset a time is in UTC; minutes of an offset may be left out.
+        full = full.str.replace(r"^([\d-]{10} [\d:.]+)$", "$1+00").str.replace(r"([+-]\d\d)$", "$1:00")
+        return full.str.to_datetime(f"{form}%z", time_unit="us", time_zone="UTC", strict=strict)
     return value.cast(target, strict=strict)

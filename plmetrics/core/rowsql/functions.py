@@ -201,6 +201,8 @@ def cast_part(build: TermBuilder, node: Node) -> Term:
     if target.is_decimal() and node.args["to"].expressions:
         target = _decimal_of(node)
     part = build(node.this)
+    if name == "TIMESTAMPTZ" and part.literal is not None:
+        refuse(node, "no constant is a TIMESTAMPTZ", "write the text alone, '2024-01-31T12:00:00+02:00'")
     if kind == "date" and isinstance(part.literal, str):
         return _date_constant(node, part.literal, is_date=target == pl.Date)
     conversion = partial(cast, target=target, strict=node.key == "cast")
@@ -240,7 +242,7 @@ def _date_constant(node: Node, value: str, *, is_date: bool) -> Term:
 
 
 _CERTAIN: dict[str, pl.DataType] = {"condition": pl.Boolean(), "text": pl.String()}
-_CASTS = "known: BOOLEAN, BIGINT, DOUBLE, DECIMAL, VARCHAR, DATE, TIMESTAMP"
+_CASTS = "known: BOOLEAN, BIGINT, DOUBLE, DECIMAL, VARCHAR, DATE, TIMESTAMP, TIMESTAMPTZ"
 _THIS = frozenset({"this"})
 _ALL = frozenset({"this", "expressions", "ignore_nulls"})
 

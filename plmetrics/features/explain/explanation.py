@@ -13,7 +13,7 @@ from plmetrics.engine.aggregate.aggregation import needs_rows
 from plmetrics.engine.binding.columns_read import columns_read
 from plmetrics.engine.memory.budget import budget_of
 from plmetrics.engine.prepare.preparation import prepare
-from plmetrics.features.explain.memory import Sizes, foreseen, row_width
+from plmetrics.features.explain.memory import Sizes, foreseen, row_width, sum_schemas
 from plmetrics.features.explain.passes import Pass, memory_passes, passes
 from plmetrics.features.explain.states import ShardSizes, StateSize, shard_sizes, state_size
 from plmetrics.features.explain.verdict import Figures, Verdict, advice, verdict
@@ -123,14 +123,14 @@ def explain(request: Request, *, data: bool = True) -> Explanation:
     estimates = None if values is None else values * models
     comparisons = None if values is None else values * _comparison_count(request)
     scans = passes(request, plan)
-    memory, work = None, []
+    memory, work, sizes = None, [], None
     if plan is not None:
         rows = plan.rows.pairs or plan.rows.read
         width = row_width(request.view.schema, source.columns)
-        sizes = Sizes(rows, width, [cube.entries for cube in cubes], blocks or 1)
+        sizes = Sizes(rows, width, [cube.entries for cube in cubes], blocks or 1, sum_schemas(plan))
         memory = foreseen(plan, sizes)
         work = work_of(plan, scans, sizes, source.columns, (estimates or 0) + (comparisons or 0))
-    state = state_size(request, plan, [cube.entries for cube in cubes], blocks or 1)
+    state = state_size(request, plan, sizes)
     shards = shard_sizes(request, state)
     budget, time, judged = budget_of(request.suite), expected_time(work, tuple(_other_work(request))), None
     if plan is not None and memory is not None:

@@ -59,12 +59,13 @@ _QUERY_ROW = 80
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Sizes behind memory: rows, widths of columns, entries of cubes, and blocks."""
+    """Sizes behind memory: rows, widths of columns, entries of cubes, blocks, and by cube the columns of its sums."""
 
     rows: int
     width: int
     entries: Sequence[int]
     blocks: int
+    sums: Sequence[Sequence[pl.Schema]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +74,11 @@ class Foreseen:
 
     parts: Mapping[str, int]
     peak: int
+
+
+def sum_schemas(plan: RunPlan) -> list[list[pl.Schema]]:
+    """Columns of the sums of each cube, by plan: built once, since many metrics make large plans."""
+    return [[sums.collect_schema() for sums in of_cube] for of_cube in sum_plans(plan)]
 
 
 def row_width(schema: pl.Schema, columns: Sequence[str]) -> int:
@@ -146,7 +152,7 @@ def _of_features(plan: RunPlan) -> tuple[dict[str, int], int]:
 
 
 def _sums(run_plan: RunPlan, sizes: Sizes) -> int:
-    columns = [sum(count_sums(plan, run_plan.cubes) for plan in group) for group in sum_plans(run_plan)]
+    columns = [sum(count_sums(schema, run_plan.cubes) for schema in schemas) for schemas in sizes.sums]
     numbers = sum(n * k for n, k in zip(sizes.entries, columns, strict=True))
     return _COPIES_OF_SUMS * numbers * _NUMBER
 

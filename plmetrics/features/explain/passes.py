@@ -76,13 +76,13 @@ def memory_passes(plan: RunPlan) -> int:
     return max(counts, default=1)
 
 
-def count_sums(plan: pl.LazyFrame, cubes: Sequence[Cube]) -> int:
-    """Number of sums and counts of a plan beside its keys, or of its columns for each row."""
-    terms = sum(name.startswith(TERM) for name in plan.collect_schema())
+def count_sums(schema: pl.Schema, cubes: Sequence[Cube]) -> int:
+    """Number of sums and counts of a plan's schema beside its keys, or of its columns for each row."""
+    terms = sum(name.startswith(TERM) for name in schema)
     if terms:
         return terms
     keys = {BLOCK, *(name for cube in cubes for name in cube.columns)}
-    return sum(name not in keys for name in plan.collect_schema())
+    return sum(name not in keys for name in schema)
 
 
 def _steps(request: Request, run_plan: RunPlan) -> Iterator[Step]:
@@ -130,7 +130,7 @@ def _pass(steps: Sequence[Step], cubes: Sequence[Cube], rows: int | None) -> Pas
         columns=max(count_columns(step.plans) for step in steps),
         rows=rows if number else None,
         plans=len(sums),
-        aggregates=sum(count_sums(plan, cubes) for plan in sums),
+        aggregates=sum(count_sums(plan.collect_schema(), cubes) for plan in sums),
         fallbacks=tuple(label for step in steps for plan in step.plans for label in fallbacks(plan)),
     )
 

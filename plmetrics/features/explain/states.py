@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from plmetrics.engine.aggregate.aggregation import needs_rows, sum_plans
+from plmetrics.engine.aggregate.aggregation import needs_rows
 from plmetrics.engine.order.orderings import Ordering, run_orderings
 from plmetrics.engine.order.score_bins import bin_kinds, by_quantile
 from plmetrics.features.explain.work import costs
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from plmetrics.core.errors import Problem
     from plmetrics.engine.request import Request
     from plmetrics.engine.run_plan import RunPlan
+    from plmetrics.features.explain.memory import Sizes
 
 _NUMBER = 8
 _KEY, _CUT = 2.0, 2.2
@@ -65,21 +66,21 @@ class _CountSize:
     bytes: float
 
 
-def state_size(request: Request, plan: RunPlan | None, entries: Sequence[int], blocks: int) -> StateSize:
-    """Size of the state of a bound suite.
-
-    `entries` is about how many rows the sums of each cube have; `plan` is None without a look at the data.
-    """
+def state_size(request: Request, plan: RunPlan | None, sizes: Sizes | None) -> StateSize:
+    """Size of the state of a bound suite; `plan` and `sizes` are None without a look at the data."""
     problems = support_problems(request.suite, request.source)
     refused = {problem.path[1] for problem in problems if problem.path[:1] == ("metrics",)}
     metrics = len(request.suite.metrics) - len(refused)
     named = {_place(request.suite.metrics, problem): problem.message for problem in reversed(problems)}
     reasons = tuple(reversed(named.items()))
-    if plan is None:
+    if plan is None or sizes is None:
         return StateSize(metrics, reasons, None, None)
-    schemas = _schemas(plan)
-    rows, size = _sums(plan, schemas, entries)
-    counts = [*_scores(plan, blocks), *_bins(plan)]
+    schemas = [
+        pl.Schema({name: kind for schema in of_cube for name, kind in schema.items()})
+        for of_cube in sizes.sums
+    ]
+    rows, size = _sums(plan, schemas, sizes.entries)
+    counts = [*_scores(plan, sizes.blocks), *_bins(plan)]
     of_scores = sum(counted.bytes for counted in counts)
     rows, size = rows + sum(counted.rows for counted in counts), size + of_scores
     parts = 3 * len(plan.cubes) + len(counts)
@@ -98,15 +99,6 @@ def _place(metrics: Sequence[Metric], problem: Problem) -> str:
             return metrics[index].text
         case path:
             return ".".join(str(key) for key in path)
-
-
-def _schemas(run_plan: RunPlan) -> list[pl.Schema]:
-    """The columns of each cube's sums."""
-    plans = sum_plans(run_plan)
-    return [
-        pl.Schema({name: kind for plan in group for name, kind in plan.collect_schema().items()})
-        for group in plans
-    ]
 
 
 def _sums(plan: RunPlan, schemas: Sequence[pl.Schema], entries: Sequence[int]) -> tuple[int, float]:

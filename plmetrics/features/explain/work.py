@@ -14,7 +14,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from plmetrics.core.threads import processors
-from plmetrics.engine.aggregate.aggregation import needs_rows, sum_bins, sum_plans
+from plmetrics.engine.aggregate.aggregation import needs_rows, sum_bins
 from plmetrics.engine.inquiry import first_plans
 from plmetrics.engine.order.orderings import orderings
 from plmetrics.states.scores.coarse import EXACT_REPLICATES, coarse_number
@@ -96,8 +96,7 @@ def _preparing(plan: RunPlan, sizes: Sizes) -> Iterator[Work]:
 def _sums(run_plan: RunPlan, sizes: Sizes) -> Iterator[Work]:
     """Additions of each row to sums, and entries of these."""
     rows = run_plan.rows.read
-    for cube, plans, entries in zip(run_plan.cubes, sum_plans(run_plan), sizes.entries, strict=True):
-        schemas = [plan.collect_schema() for plan in plans]
+    for cube, schemas, entries in zip(run_plan.cubes, sizes.sums, sizes.entries, strict=True):
         floats, counts = (sum(_number(schema, floats=kind) for schema in schemas) for kind in (True, False))
         keyed = bool(cube.columns) + (run_plan.blocks is not None)
         yield Work("aggregate", "rows by group", rows * keyed)
@@ -166,7 +165,7 @@ def _resampling(plan: RunPlan, sizes: Sizes) -> Iterator[Work]:
     slices = sum(map(len, plan.slices))
     weights = replicates * sizes.blocks
     yield Work("intervals", "weights", weights)
-    columns = [sum(len(sums.collect_schema()) for sums in of_cube) for of_cube in sum_plans(plan)]
+    columns = [sum(map(len, schemas)) for schemas in sizes.sums]
     sums = sum(len(part) * columns[plan.cube_of(part)] for part in plan.slices)
     yield Work("intervals", "products of sums", weights * sums)
     yield Work("intervals", "values of replicates", replicates * slices * models * len(request.leaves))

@@ -137,7 +137,9 @@ def _change(
     resampled: bool,
 ) -> SlicedChange:
     """The scores of a model on both sides, by slice of a set and with all other rows as one more."""
-    every = order(pl.concat([frame for side in sides for frame in side.values(number)]).unique())
+    every = order(
+        pl.concat([frame for side in sides for frame in side.values(number)], how="vertical_relaxed").unique()
+    )
     model = constants["model"]
     values, words = _heaviest(sides, number, model, every)
     slices, whole = Slices(sets[number], values), Slices(sets[0], pl.DataFrame(height=1))

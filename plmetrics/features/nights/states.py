@@ -190,7 +190,7 @@ def alike_states(suite: Suite) -> Callable[[StoredRun], StateReference]:
         ConfigError: likewise.
     """
     expected = fingerprint(state_suite(suite))
-    states: list[StateReference] = []
+    states: dict[str, StateReference] = {}
 
     def read(run: StoredRun) -> StateReference:
         path = run.folder / STATE
@@ -202,13 +202,13 @@ def alike_states(suite: Suite) -> Callable[[StoredRun], StateReference]:
             raise DataError(msg)
         if not states:
             shared = _state_of(constants_path(run.folder.parent, expected), expected)
-            states.extend([] if shared is None else [shared])
+            states.update({} if shared is None else {shared.head.schema: shared})
         try:
-            check_compatible([*states[:1], state])
+            check_compatible([*states.values(), state])
         except NotAdding as error:
             msg = "its state does not add to others; plmetrics backfill --force evaluates it again"
             raise DataError(msg) from error
-        states.append(state)
+        states.setdefault(state.head.schema, state)
         return state
 
     return read

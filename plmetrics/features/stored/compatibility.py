@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -67,8 +67,11 @@ def check_compatible(states: Sequence[StateReference]) -> None:
             )
             raise NotAdding(Problem(f"{pair} have other constants: {text}", hint=f"{_SAME}{way}"))
         _check_versions(first, other)
-        _check_types(first, other)
         _check_features(first, other)
+    schemas = {state.head.schema: state for state in reversed(states)}
+    check_types(
+        (state.place, frame_of(text).schema, state.head.typed) for text, state in reversed(schemas.items())
+    )
 
 
 def constant_differences(left: Mapping[str, Any], right: Mapping[str, Any]) -> Iterator[str]:
@@ -154,24 +157,25 @@ def _unit_type(head: Head) -> pl.DataType:
     return pl.UInt64() if name is None else frame_of(head.schema).schema[name]
 
 
-def _check_types(first: StateReference, other: StateReference) -> None:
-    """The columns of slices must be of one type, and a unit of one."""
-    if first.head.schema != other.head.schema:
-        schema = frame_of(other.head.schema).schema
-        check_types(first, schema, other.head.typed, other.place)
+def check_types(tables: Iterable[tuple[str, pl.Schema, Sequence[str]]]) -> None:
+    """Check the types of columns of slices and of the unit; a column of nulls alone is of any.
 
-
-def check_types(first: StateReference, schema: pl.Schema, typed: Sequence[str], place: str) -> None:
-    """Check the types of further rows, those of `place`, against those of a state.
+    Args:
+        tables: the place of each state or table, its schema, and the names of these columns.
 
     Raises:
-        NotAdding: a column of slices or the unit is of another type.
+        NotAdding: a column is of two types.
     """
-    of_first = frame_of(first.head.schema).schema
-    for name in dict.fromkeys([*first.head.typed, *typed]):
-        if of_first.get(name) != schema.get(name):
-            msg = f"column '{name}' is of type {of_first.get(name)} in {first.place} and {schema.get(name)} in {place}"
-            raise NotAdding(Problem(msg, hint=_ONE_TYPE))
+    types: dict[str, tuple[pl.DataType | None, str]] = {}
+    for place, schema, typed in tables:
+        for name in typed:
+            dtype = schema.get(name)
+            if dtype == pl.Null:
+                continue
+            first, home = types.setdefault(name, (dtype, place))
+            if dtype != first:
+                msg = f"column '{name}' is of type {first} in {home} and {dtype} in {place}"
+                raise NotAdding(Problem(msg, hint=_ONE_TYPE))
 
 
 def _check_features(first: StateReference, other: StateReference) -> None:

@@ -14,8 +14,18 @@ from plmetrics.engine.streaming import collected_frame
 from plmetrics.features.registry import features_in
 from plmetrics.features.stored.alignment import AlignedStates, MergedBlocks, StateReference, blocks_of, tables
 from plmetrics.features.stored.summation import add_parts
-from plmetrics.states.state_format import BLOCK, CELL, PART, Builder, Head, Part, SavedState
-from plmetrics.table.joins import left_join
+from plmetrics.states.state_format import (
+    BLOCK,
+    CELL,
+    PART,
+    Builder,
+    Head,
+    Part,
+    SavedState,
+    frame_of,
+    frame_text,
+)
+from plmetrics.table.joins import left_join, with_types
 from plmetrics.table.slices import order
 
 _NEW = "@new"
@@ -77,7 +87,10 @@ def by_layout(states: Sequence[StateReference]) -> list[AlignedStates]:
         if state.head.layout not in layouts:
             layouts[state.head.layout] = AlignedStates(read_state(state, *_SMALL))
         layouts[state.head.layout].states.append(state)
-    return list(layouts.values())
+    groups = list(layouts.values())
+    for group, table in zip(groups, with_types([group.first.table for group in groups]), strict=True):
+        group.first = replace(group.first, table=table)
+    return groups
 
 
 def _groups(heads: Sequence[Head]) -> Iterator[tuple[int, ...]]:
@@ -164,6 +177,8 @@ def _head(states: Sequence[StateReference], builder: Builder, blocks: MergedBloc
     contents_of_states = [state.head.states or (state.content,) for state in states]
     return replace(
         heads[0],
+        schema=_schema([head.schema for head in heads]),
+        queries_schema=_schema([head.queries_schema for head in heads]),
         parts=tuple(builder.parts),
         layout=builder.layout(),
         rows=_rows([head.rows for head in heads]),
@@ -175,6 +190,12 @@ def _head(states: Sequence[StateReference], builder: Builder, blocks: MergedBloc
         warnings=tuple(dict.fromkeys(word for head in heads for word in head.warnings)),
         plan=None,
     )
+
+
+def _schema(texts: Sequence[str]) -> str:
+    """Schema of the first state; columns that are null throughout there have the type they have in others."""
+    frames = [frame_of(text) for text in dict.fromkeys(texts) if text]
+    return frame_text(with_types(frames)[0]) if len(frames) > 1 else texts[0]
 
 
 def _rows(counted: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -81,7 +81,8 @@ def _state(
         bound = bind(counted if where is None else counted.with_where(where), source, classes=classes)
         countable(bound.suite.model_copy(update={"exact": None}))
         if earlier is not None:
-            check_types(earlier, bound.view.schema, typed_columns(bound.view), "these rows")
+            stored = earlier.place, frame_of(earlier.head.schema).schema, earlier.head.typed
+            check_types([stored, ("these rows", bound.view.schema, typed_columns(bound.view))])
         uneven = check_rows(counted.data.missing, source)
         plan = prepare(bound, constants, adds=True)
     with stage("aggregate"), reading(source):

@@ -39,8 +39,11 @@ def _head(diff: Diff) -> PageHead:
         shape="≠" if diff.changed else "=",
         kind="changed" if diff.changed else "pass",
         title=clean(f"{diff.before} → {diff.after}"),
-        lines=[", ".join(counts), f"verdict: {before} → {after}"],
-        warnings=[clean(note) for note in diff.notes],
+        lines=[
+            ", ".join(counts),
+            f"verdict: {before} → {after}",
+            *(f"note: {clean(note)}" for note in diff.notes),
+        ],
     )
 
 

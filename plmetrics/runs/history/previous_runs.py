@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 from plmetrics.core.errors import DataError, PlmetricsError
 from plmetrics.runs.failure import SKIPPED
 from plmetrics.runs.files import modified_below, update
-from plmetrics.runs.folder import LATEST, pointer_bytes
+from plmetrics.runs.folder import LATEST, UNDELIVERED, pointer_bytes
 from plmetrics.runs.history.data import RunData, data_of
 from plmetrics.runs.reading import (
     RunFault,
@@ -148,8 +148,19 @@ def last_results(path: Place) -> StoredResult:
     return replace(results, notes=(*results.notes, note))
 
 
-def previous_status(home: Place) -> str | None:
-    """The verdict of the latest run in a folder, or `error`; None where there is none.
+@dataclass(frozen=True, slots=True)
+class PreviousStatus:
+    """Status of the run before: its verdict, or `error`; None where there is none.
+
+    `undelivered` are the numbers of its messages that did not arrive.
+    """
+
+    status: str | None = None
+    undelivered: tuple[int, ...] = ()
+
+
+def previous_status(home: Place) -> PreviousStatus:
+    """Status of the latest run in a folder.
 
     A run that was skipped for want of data has no say: then the last one that was not.
     """
@@ -159,8 +170,16 @@ def previous_status(home: Place) -> str | None:
             attempts = (run.record for run in _attempts(home, []))
             record = next((each for each in attempts if each.get("exit_code") != SKIPPED), None)
         if record is not None:
-            return "error" if record.get("status") == "failed" else str(record.get("verdict"))
-    return None
+            status = "error" if record.get("status") == "failed" else str(record.get("verdict"))
+            return PreviousStatus(status, delivery_failures(home, str(record.get("run_id"))))
+    return PreviousStatus()
+
+
+def delivery_failures(home: Place, run: str) -> tuple[int, ...]:
+    """Numbers of the messages of a run that did not arrive."""
+    with suppress(OSError, PlmetricsError):
+        return tuple(read_record(home / run).get(UNDELIVERED, ()))
+    return ()
 
 
 def restore_latest(home: Place, record: Mapping[str, Any]) -> bool:

@@ -21,6 +21,15 @@ if TYPE_CHECKING:
 COMPRESSIONS = (".gz", ".zst")
 DAMAGED = "is damaged: it cannot be decompressed"
 UPSTREAM = "the program that writes it may have stopped halfway; write it again"
+NOT_UTF8 = "is not UTF-8 text", "convert it to UTF-8, or to parquet"
+_FORMS: tuple[tuple[bytes, tuple[str, str]], ...] = (
+    (b"\x1f\x8b", ("is compressed by gzip, but its name does not say so", "add .gz to its name")),
+    (b"\x28\xb5\x2f\xfd", ("is compressed by zstd, but its name does not say so", "add .zst to its name")),
+    (b"PAR1", ("is a parquet file, but its name does not say so", "name it .parquet")),
+    (b"PK", ("is an archive or a workbook", "unpack it, or save the sheet as CSV in UTF-8, or as parquet")),
+    (b"\xff\xfe", ("is UTF-16 text", NOT_UTF8[1])),
+    (b"\xfe\xff", ("is UTF-16 text", NOT_UTF8[1])),
+)
 _RATIO = 8
 _READ_AHEAD = 8 << 20
 
@@ -67,6 +76,13 @@ def open_bytes(path: str) -> Iterator[IO[bytes]]:
         if is_damage(error):
             raise CompressionError(DAMAGED) from error
         raise
+
+
+def encoding_fault(path: str) -> tuple[str, str]:
+    """What a file is that is not UTF-8 text, by its first bytes, and the remedy."""
+    with open_bytes(path) as stream:
+        start = stream.read(4)
+    return next((fault for mark, fault in _FORMS if start.startswith(mark)), NOT_UTF8)
 
 
 def add_fault(complaints: Complaints, path: str, error: OSError) -> None:

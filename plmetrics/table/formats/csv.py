@@ -29,11 +29,13 @@ from plmetrics.table.formats.compression import (
     CompressionError,
     add_fault,
     decompressed_size,
+    encoding_fault,
     open_bytes,
     open_text,
     with_compressions,
 )
 from plmetrics.table.formats.fields import LAST, UnevenRow, code_fields, uneven_rows
+from plmetrics.table.formats.header import NUMBER, absent_header, header_fault, is_row
 from plmetrics.table.formats.hive import FILE_PATH
 from plmetrics.table.storage.objects import each_file, open_binary
 from plmetrics.table.storage.stores import scan_options
@@ -58,10 +60,8 @@ _CUT_OFF = (
 _NO_LINE_END = (
     "the last line does not end in a line break; if the file was cut off there, its last value is cut, too"
 )
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _HUGE = re.compile(r"[+-]?\d{39,}")
 """A whole number that may not fit 128 bits."""
-_SEPARATOR_LINE = re.compile("sep=.?", re.IGNORECASE)
 _REPEATED = re.compile(r"(.*) \(repeated, (\d+)\)", re.DOTALL)
 _NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 _WIDER: dict[frozenset[type[pl.DataType]], pl.DataType] = {
@@ -207,7 +207,7 @@ def _complaining(file: SourceFile, complaints: Complaints) -> Iterator[None]:
     except OSError as error:
         add_fault(complaints, file.path, error)
     except UnicodeDecodeError:
-        complaints.add(file.path, "is not UTF-8 text", "convert it to UTF-8, or to parquet")
+        complaints.add(file.path, *encoding_fault(file.path))
     except CompressionError as error:
         complaints.add(file.path, str(error), UPSTREAM)
     except csv.Error as error:
@@ -231,7 +231,7 @@ def _header(file: SourceFile, complaints: Complaints) -> tuple[SourceFile, list[
         if len(names) == 1 and (mark := max(_MARKS, key=names[0].count)) in names[0]:
             file = replace(file, separator=mark)
             names = next(_records(file), [])
-        fault = _header_fault(names)
+        fault = header_fault(names)
         if fault:
             complaints.add(file.path, *fault)
             return None
@@ -243,17 +243,6 @@ def _polars_name(name: str) -> str:
     if match is None:
         return name
     return match[1] if match[2] == "1" else f"{match[1]}_duplicated_{int(match[2]) - 2}"
-
-
-def _header_fault(names: Sequence[str]) -> tuple[str, str] | None:
-    if not names:
-        return "has no header: its first line is empty", "the first line must name the columns"
-    if all(_NUMBER.fullmatch(name) for name in names):
-        return f"has no header: its first line is {name_list(names)}", "the first line must name the columns"
-    if _SEPARATOR_LINE.fullmatch(names[0]) and not any(names[1:]):
-        message = "begins with a line for spreadsheets that names the separator, before its header"
-        return message, "remove the line 'sep=...': what separates the columns is seen from the header"
-    return None
 
 
 def _same_columns(
@@ -295,7 +284,11 @@ def _types(
                 places = code_fields(stream, rows, file.separator)
                 codes = [names[place] for place in places if place < len(names)]
             types |= dict.fromkeys(whole.intersection(codes), pl.String())
-        return types
+        records = islice(_records(file), _FEWEST_ROWS)
+        first = next(records)
+        if not is_row(first, list(types.values()), records):
+            return types
+        complaints.add(file.path, *absent_header(first))
     return {}
 
 
@@ -334,7 +327,7 @@ def _word_types(file: SourceFile, columns: dict[str, int], rows: int | None) -> 
                 value = value.replace(",", ".") if comma else value
                 if _NOT_FINITE.fullmatch(value):
                     types[name] = pl.Float64()
-                elif value and (not _NUMBER.fullmatch(value) or _HUGE.fullmatch(value)):
+                elif value and (not NUMBER.fullmatch(value) or _HUGE.fullmatch(value)):
                     types[name] = pl.String()
                     del undecided[name]
             if not undecided:
@@ -351,7 +344,7 @@ def _long_types(file: SourceFile, columns: list[str], rows: int | None) -> dict[
     table = pl.read_csv(
         source, columns=names, glob=False, infer_schema=False, n_rows=rows, separator=file.separator
     )
-    word, number = (f"^({pattern.pattern})$" for pattern in (_NOT_FINITE, _NUMBER))
+    word, number = (f"^({pattern.pattern})$" for pattern in (_NOT_FINITE, NUMBER))
     aggregates = []
     for index, name in enumerate(columns):
         value = pl.col(_polars_name(name))

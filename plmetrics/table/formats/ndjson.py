@@ -18,6 +18,7 @@ from plmetrics.table.formats.compression import (
     UPSTREAM,
     CompressionError,
     add_fault,
+    encoding_fault,
     open_text,
     with_compressions,
 )
@@ -97,7 +98,7 @@ def _fault(file: SourceFile, rows: int | None, reason: str) -> tuple[str, str]:
     except CompressionError as error:
         return str(error), UPSTREAM
     except UnicodeDecodeError:
-        return "is not UTF-8 text", "convert it to UTF-8, or to parquet"
+        return encoding_fault(file.path)
     return f"is not an NDJSON file that can be read: {reason}", _ONE_OBJECT
 
 

@@ -105,3 +105,18 @@ def test_results_of_a_band_are_read_once(nights: Nights, monkeypatch: pytest.Mon
     reads.clear()
     backfill(nights.suite, day(6), day(7))
     assert sorted(reads) == sorted(nights.current(number).run for number in range(6))
+
+
+def test_a_backfill_in_one_process_reads_its_suite_once(
+    nights: Nights, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from plmetrics.api.nights import backfill as module
+
+    for number in range(3):
+        nights.write(number)
+    opened: list[object] = []
+    original = module.open_suite
+    monkeypatch.setattr(module, "open_suite", lambda *given: opened.append(given) or original(*given))
+    outcomes = backfill(nights.suite, day(0), day(3))
+    assert [outcome.verdict for outcome in outcomes] == ["pass"] * 3
+    assert len(opened) == 1

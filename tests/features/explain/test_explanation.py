@@ -14,7 +14,7 @@ from plmetrics.engine.binding.bind import bind
 from plmetrics.engine.inquiry import constant_question
 from plmetrics.engine.prepare.preparation import prepare
 from plmetrics.features.explain.explanation import Explanation, explain
-from plmetrics.features.explain.memory import Foreseen, Sizes, foreseen
+from plmetrics.features.explain.memory import Foreseen, Sizes, foreseen, sum_schemas
 from plmetrics.suite.arguments import suite_from_arguments
 from plmetrics.table.opening import open_source
 
@@ -129,12 +129,19 @@ def test_entries_are_about_those_of_the_sums(changes: dict[str, Any]) -> None:
     assert all(made / 2 <= said <= made * 2 for said, made in zip(told, held, strict=True)), (told, held)
 
 
+def test_sums_of_several_plans_are_those_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    request = bind(suite_from_arguments(**ASKED), open_source(table()))
+    one = explain(request).state
+    monkeypatch.setattr("plmetrics.engine.aggregate.aggregation.AGGREGATES_PER_NODE", 2)
+    assert explain(request).state == one
+
+
 def foretold(rows: int, *, blocks: int = 50, **changes: Any) -> Foreseen:
     """The memory of a run that was prepared on few rows, as if it had others."""
     plan = prepare(bind(suite_from_arguments(**{**ASKED, **changes}), open_source(table())))
     counted = replace(plan, rows=replace(plan.rows, read=rows))
     entries = [min(cube.cells * blocks, rows) for cube in plan.cubes]
-    return foreseen(counted, Sizes(rows, 40, entries, blocks))
+    return foreseen(counted, Sizes(rows, 40, entries, blocks, sum_schemas(plan)))
 
 
 def test_memory_of_sums_does_not_grow_with_rows() -> None:

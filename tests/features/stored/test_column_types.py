@@ -39,15 +39,19 @@ def table() -> pl.DataFrame:
         (pl.String(), pl.Categorical()),
         (pl.String(), pl.Null()),
         (pl.Float64(), pl.Int32()),
+        (pl.Null(), pl.Int16()),
+        (pl.Null(), pl.String()),
     ],
 )
 def test_days_add_as_their_files_would_in_one_table(
     tmp_path: Path, table: pl.DataFrame, first: pl.DataType, later: pl.DataType
 ) -> None:
-    if first == pl.String():
+    if pl.String() in (first, later):
         table = table.with_columns(pl.col("g").cast(pl.String))
-    days = [table[:200].with_columns(pl.col("g").cast(first)), table[200:]]
-    days[1] = days[1].with_columns(g=pl.lit(None) if later == pl.Null() else pl.col("g").cast(later))
+    days = [
+        day.with_columns(g=pl.lit(None) if dtype == pl.Null() else pl.col("g").cast(dtype))
+        for day, dtype in zip((table[:200], table[200:]), (first, later), strict=True)
+    ]
     if later.is_integer():
         days[1] = days[1].with_columns(pl.col("u").cast(pl.Int16))
     for number, rows_of_day in enumerate(days):
@@ -93,6 +97,26 @@ def test_a_night_of_another_type_has_a_result_that_windows_pass_over(nights: Nig
     ]
     assert results[2].metrics["slice"].unique().sort().to_list() == ["all", "region=7"]
     assert results[3].record["references"]["compare.run"]["intervals"] == [day(0), day(1)]
+
+
+def test_a_first_night_of_nulls_adds_to_nights_of_any_one_type(nights: Nights) -> None:
+    decompose = {"region": ["roc_auc"]}
+    nights.write_suite(
+        metrics=["roc_auc"],
+        gates=None,
+        compare={"run": {"window": "7d"}, "decompose": decompose},
+        keep={"states": "99d"},
+    )
+    results = []
+    for number, region in enumerate([pl.lit(None), pl.col("region"), pl.lit(7), pl.lit(None)]):
+        nights.write(number, rows(number).with_columns(region=region))
+        results.append(nights.run(number))
+    assert not any("does not add" in text for result in results[:3] for text in result.warnings)
+    assert results[3].record["references"]["compare.run"]["intervals"] == [day(0), day(2)]
+    slices = [{"region=n", "region=s", "region=null"}, {"region=7", "region=null"}]
+    for result, named in zip((results[1], results[3]), slices, strict=True):
+        assert set(result.decomposition["status"]) <= {"ok", "no_rows"}
+        assert named <= set(result.decomposition["slice"])
 
 
 def test_files_without_a_positive_are_units_and_states(tmp_path: Path) -> None:

@@ -46,7 +46,15 @@ def refused() -> str:
         ("y,grün\n1,2\n".encode("latin-1"), "is not UTF-8 text\n    convert it to UTF-8, or to parquet"),
         ("y,g\n1,grün\n".encode("latin-1"), "is not UTF-8 text\n    convert it to UTF-8, or to parquet"),
         ("y,s\r1,2\r0,3\r", "its header cannot be read: y, s\n    lines must end in a line feed"),
-        (b"\x1f\x8b\x08\0\0\0", "is not UTF-8 text\n    convert it to UTF-8, or to parquet"),
+        (
+            b"\x1f\x8b\x08\0\0\0",
+            "is compressed by gzip, but its name does not say so\n    add .gz to its name",
+        ),
+        (b"PAR1\x15\x04\xff", "is a parquet file, but its name does not say so\n    name it .parquet"),
+        ("y,p\n1,0.5\n".encode("utf-16"), "is UTF-16 text\n    convert it to UTF-8"),
+        ("y,p\n1,0.5\n".encode("utf-16-le"), "is not UTF-8 text: it has characters of code 0, as UTF-16"),
+        ("1,0.25,b\n0,0.5,a\n1,0.75,b\n", f"has no header: its first line is 1, 0.25, b{HEADER}"),
+        ("1,1,0.1234,c7\n0,1,0.5,c8\n", f"has no header: its first line is 1, 1, 0.1234, c7{HEADER}"),
         (
             f"{'y' * 200_000},s\n1,2\n",
             "is not a CSV file that can be read: a column name of more than 131,072 characters",
@@ -56,6 +64,20 @@ def refused() -> str:
 def test_bad_files_are_named(root, text, words):
     write(bad=text)
     assert refused().startswith(f"bad.csv: {words}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "species,0,1\ncat,0.2,0.8\ndog,1,0\n",
+        "y,0.025,0.5,0.975\n1,0.1,0.2,0.3\n",
+        "region,2024,2025\nnorth,3,4\n",
+        "a,b\na,x\n",
+    ],
+)
+def test_columns_called_by_numbers_or_like_a_value(root, text):
+    write(good=text)
+    assert open_source("good.csv").schema.names() == text.split("\n")[0].split(",")
 
 
 def test_all_bad_files_are_in_one_error(root):

@@ -14,7 +14,7 @@ from plmetrics.core.ops import Array, Codes
 from plmetrics.states.scores.bin_lookup import Keys, Locator, locator_at
 from plmetrics.states.scores.coarse import bins_of_places, coarse_number, coarse_of_fine
 from plmetrics.states.scores.grid.sliced_grid import quantile_bins
-from plmetrics.table.joins import left_join
+from plmetrics.table.joins import left_join, with_types
 
 if TYPE_CHECKING:
     from plmetrics.table.slices import Slices
@@ -82,8 +82,8 @@ def matching_rows(values: pl.DataFrame, table: pl.DataFrame) -> Codes:
     """The row of each slice among the known ones, -1 where it is none of them."""
     if not values.width:
         return np.zeros(values.height, dtype=np.int64)
-    numbered = table.with_row_index("@row")
-    joined = left_join(values, numbered, values.columns)
+    values, table = with_types([values, table])
+    joined = left_join(values, table.with_row_index("@row"), values.columns)
     return joined["@row"].cast(pl.Int64).fill_null(-1).to_numpy()
 
 
