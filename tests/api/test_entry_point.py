@@ -165,6 +165,7 @@ TASKS = {
 }
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.filterwarnings("ignore::plmetrics.PlmetricsWarning")
 def test_results_of_all_tasks_can_be_pickled_and_copied(task):

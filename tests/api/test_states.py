@@ -306,6 +306,7 @@ def test_one_value_among_nulls_has_a_deviation_of_0_in_any_merge() -> None:
     assert others == pytest.approx(np.std(x[:40]), rel=1e-12)
 
 
+@pytest.mark.slow
 def test_the_same_rows_give_the_same_file(folder: Path) -> None:
     files = written_parts(folder, customers(500, 200), np.zeros(500, dtype=np.int64), 1)
     file = suite_file(folder, CUSTOMERS)

@@ -231,6 +231,7 @@ def assert_same(found, expected, *, leave_out=()):
                 )
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("label", [2.0, math.inf, math.nan, None])
 @pytest.mark.parametrize("task", ["binary", "regression"])
 def test_a_label_that_is_none_leaves_a_group_without_a_value(task, label):

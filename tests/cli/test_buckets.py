@@ -162,6 +162,7 @@ def test_a_run_that_ends_at_any_write_leaves_the_old_result_or_the_new(
     assert plm.load(f"{OUTPUT}/nightly").folder == again.folder
 
 
+@pytest.mark.slow
 def test_what_killed_runs_left_goes_once_it_is_a_day_old(
     suite: Path, store: S3Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -195,6 +196,7 @@ def test_an_answer_that_is_lost_is_no_second_run(suite: Path, store: S3Server, p
     assert plm.load(f"{OUTPUT}/nightly").folder == result.folder
 
 
+@pytest.mark.slow
 def test_an_answer_that_is_lost_for_good_leaves_what_is_written(
     suite: Path, store: S3Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -265,6 +267,7 @@ def test_no_secret_stands_in_what_is_written(
         assert SECRET.encode() not in body
 
 
+@pytest.mark.slow
 def test_of_eight_writers_one_creates_and_none_is_lost(store: S3Server) -> None:
     pointer, log = place_of(f"{OUTPUT}/pointer"), place_of(f"{OUTPUT}/log")
 

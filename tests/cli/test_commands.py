@@ -288,6 +288,7 @@ def test_schema(invoke: Any) -> None:
     assert {"name", "metrics", "models", "gates"} <= set(schema["properties"])
 
 
+@pytest.mark.slow
 def test_a_reader_that_leaves_is_no_error() -> None:
     reading, writing = os.pipe()
     os.close(reading)

@@ -133,6 +133,7 @@ def test_a_run_that_keeps_no_counts_is_no_reference_but_its_files_are(
     assert "no such folder" in outcome.err
 
 
+@pytest.mark.slow
 def test_every_night_is_measured_from_the_one_before(invoke: Any, suite: Path) -> None:
     """The first has nothing to be measured from, whether or not it had a reference of its own."""
     assert invoke("run", str(suite)).code == 3

@@ -87,6 +87,7 @@ def test_a_text_of_many_series_shows_the_first_ones(home: Path, monkeypatch: pyt
     assert "4 tables more: name" in history(home, "--slice", "region").stdout
 
 
+@pytest.mark.slow
 def test_superseded_results_are_marked_with_all(nights: Nights, home: Path) -> None:
     nights.write(1, height=90)
     nights.run(1)

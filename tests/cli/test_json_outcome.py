@@ -144,6 +144,7 @@ def test_other_formats_print_nothing_where_they_fail(invoke: Any, folder: Path) 
     assert invoke("run", "wrong.yaml", "--unknown").out == ""
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
 def test_a_full_disk_behind_a_stream_is_told_on_the_other_one(folder: Path) -> None:
     command = [sys.executable, "-m", "plmetrics", "run", "suite.yaml", *JSON]

@@ -66,6 +66,7 @@ def test_a_file_that_changes_is_another_unit(invoke: Any) -> None:
     assert changed == [2]
 
 
+@pytest.mark.slow
 def test_shards_are_the_run_to_the_last_byte(invoke: Any) -> None:
     units = listed(invoke, "--plan", "all.plan")
     written = shard(invoke, 2, 3, "--plan", "all.plan") + shard(invoke, 1, 3) + shard(invoke, 3, 3)

@@ -22,6 +22,7 @@ def test_a_name_that_looks_the_same_is_told_apart(name: str) -> None:
     assert ast.literal_eval(hint.removeprefix("did you mean ").removesuffix("?")) == name
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("spelling", [sql_name, quoted_name])
 @pytest.mark.parametrize(
     "form", ["{}", "{} > 1", "CASE WHEN {0} IN (0, 1) THEN {0} END", "TRY_CAST({} AS DOUBLE)"]

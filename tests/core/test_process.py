@@ -107,7 +107,7 @@ SPAWN = 'start it by spawn or forkserver: multiprocessing.get_context("spawn")'
 LINUX = pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="threads have names on Linux only")
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no processes are forked here")
 @pytest.mark.parametrize(
     ("before", "words"),

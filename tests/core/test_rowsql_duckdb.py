@@ -135,6 +135,7 @@ ALIKE = [
 ]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("pair", ALIKE, ids="-".join)
 def test_one_of_two_values(database: Any, pair: tuple[str, str]) -> None:
     """Every digit of numbers and times, names of categories, and dates as midnight in the zone of times."""
@@ -247,6 +248,7 @@ CASTS = {
 }
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("target", CASTS)
 def test_casts(database: Any, target: str) -> None:
     for name in CASTS[target]:

@@ -255,6 +255,7 @@ def test_a_file_that_another_process_locks_is_a_fault(
     assert len(rows(address, "runs")) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["postgresql", "mariadb"])
 def test_a_server_that_never_answers_is_given_up(ended: EndedRun, monkeypatch: Any, scheme: str) -> None:
     monkeypatch.setitem(database_module._PATIENCE, "postgresql", {"connect_timeout": 2})

@@ -110,6 +110,7 @@ def test_a_run_that_was_cut_short_is_logged_again(
     assert again["FAILED"].data.tags["plmetrics.superseded_by"] == again["FINISHED"].info.run_id
 
 
+@pytest.mark.slow
 def test_runs_that_were_left_running_are_failed_a_day_later(
     ended: EndedRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

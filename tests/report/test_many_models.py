@@ -31,6 +31,7 @@ def result() -> plm.Result:
     )
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("width", [40, 80, 100, 160])
 def test_a_board_in_place_of_columns(result: plm.Result, width: int) -> None:
     text = render(summarise(result), width)

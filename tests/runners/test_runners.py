@@ -93,12 +93,14 @@ def test_threads_of_a_worker(remote: Runner) -> None:
     assert receipt == Receipt("unit x", "1")
 
 
+@pytest.mark.slow
 def test_processes_say_how_they_ended() -> None:
     with runner_of("processes:1") as runner:
         (crash,) = runner.map("runners.samples:die", jobs("poison"))
     assert crash == Crash("unit poison", 4, "its process was ended by signal 9 (SIGKILL)")
 
 
+@pytest.mark.slow
 def test_cancellation_ends_what_is_running(tmp_path: Path) -> None:
     runner = runner_of("processes:2")
     receipts = runner.map("runners.samples:begin_and_wait", jobs(*[str(tmp_path)] * 5))

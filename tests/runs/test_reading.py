@@ -66,6 +66,7 @@ def changed(record: Any, place: tuple[Any, ...], value: Any) -> Any:
     return copy
 
 
+@pytest.mark.slow
 def test_odd_records_are_refused_or_read(forge: Forge) -> None:
     """Whatever stands in run.json: the report and the diff of it end in words."""
     folder, usual = forge(1), forge(2)

@@ -19,6 +19,7 @@ def formulas(levels: int) -> list[dict[str, str]]:
     return first + [{"name": f"z{n}", "formula": f"(z{n - 1} + 2 * z{n - 2}) / 3"} for n in range(2, levels)]
 
 
+@pytest.mark.slow
 def test_parts_that_formulas_share_are_visited_once(monkeypatch: pytest.MonkeyPatch) -> None:
     draw, calls = np.random.default_rng(2), []
     label, score = draw.integers(0, 2, 400), draw.random((2, 400))

@@ -207,6 +207,7 @@ _ODD: dict[str, list[Any]] = {
 }
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", _ODD)
 @pytest.mark.parametrize("form", ["pandas", "columns"])
 def test_columns_that_polars_cannot_hold_are_refused_where_they_are_read(name: str, form: str) -> None:

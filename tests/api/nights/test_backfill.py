@@ -92,6 +92,7 @@ def test_an_end_that_is_not_after_the_start_is_told(nights: Nights, end: int) ->
         backfill(nights.suite, day(2), day(end))
 
 
+@pytest.mark.slow
 def test_results_of_a_band_are_read_once(nights: Nights, monkeypatch: pytest.MonkeyPatch) -> None:
     bands = [{"sd": 9, "last": 40}, {"sd": 9, "window": "30d", "season": "weekday"}]
     nights.write_suite(gates=[{"metric": "roc_auc", "within": band} for band in bands])

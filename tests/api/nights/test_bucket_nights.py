@@ -129,6 +129,7 @@ def test_eight_writers_lose_no_manifest(nights: BucketNights) -> None:
     assert sum(manifest is not None for manifest in changed) == 1
 
 
+@pytest.mark.slow
 def test_a_listing_that_lags_loses_no_manifest(nights: BucketNights, monkeypatch: pytest.MonkeyPatch) -> None:
     """What another writer has committed since is not overwritten, nor taken for something that still counts."""
     nights.run(0)
@@ -148,7 +149,7 @@ def test_a_listing_that_lags_loses_no_manifest(nights: BucketNights, monkeypatch
     ]
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize("part", ["000001.json", "constants", STATE])
 def test_an_answer_that_is_lost_counts_once(nights: BucketNights, store: S3Server, part: str) -> None:
     nights.write_suite(keep={"states": "30d"})
@@ -211,6 +212,7 @@ def _crashes(nights: BucketNights, patch: pytest.MonkeyPatch, at: int) -> bool:
     return True
 
 
+@pytest.mark.slow
 def test_a_store_that_does_not_answer_is_no_lack_of_references(
     nights: BucketNights, store: S3Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:

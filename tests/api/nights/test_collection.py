@@ -256,6 +256,7 @@ def test_a_retry_keeps_a_verdict_whose_reference_was_removed(nights: Nights) -> 
     assert again.verdict == "fail"
 
 
+@pytest.mark.slow
 def test_what_was_removed_is_told_from_what_never_was(nights: Nights) -> None:
     """States and counts for drift that grew older than `keep.states`, beside nights of a suite without them."""
     nights.write_suite()

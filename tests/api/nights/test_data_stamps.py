@@ -132,6 +132,7 @@ def test_a_correction_in_the_middle_of_a_file_is_seen(nights: Nights) -> None:
     assert nights.run(0).metrics["value"].to_list() != first.metrics["value"].to_list()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", [None, "region <> 'x'"])
 def test_a_table_to_compare_with_is_taken_whole_and_noticed_when_it_changes(
     nights: Nights, where: str | None

@@ -111,6 +111,7 @@ def test_each_class_has_the_verdict_of_its_gates(tmp_path: Path) -> None:
     assert verdicts() == {"a": "fail", "b": "fail"}
 
 
+@pytest.mark.slow
 def test_a_history_is_what_a_loop_over_the_files_reads(nights: Nights) -> None:
     night_after_night(nights)
     rows = expected(nights.home)
@@ -139,6 +140,7 @@ def test_gaps_are_rows_without_values(nights: Nights) -> None:
     assert last["interval"].unique().sort().to_list() == [day(3), day(4), day(5)]
 
 
+@pytest.mark.slow
 def test_metrics_models_and_slices_are_chosen_by_name(nights: Nights) -> None:
     night_after_night(nights)
     rows = [row for row in expected(nights.home) if row["status"] == "current"]
@@ -156,6 +158,7 @@ def test_metrics_models_and_slices_are_chosen_by_name(nights: Nights) -> None:
         plm.history(nights.home, models="olds")
 
 
+@pytest.mark.slow
 def test_a_damaged_result_is_listed_and_said(nights: Nights) -> None:
     night_after_night(nights)
     current = nights.current(1)
@@ -174,6 +177,7 @@ def test_a_damaged_result_is_listed_and_said(nights: Nights) -> None:
         assert set(plm.history(nights.home).filter(status="damaged")["interval"]) == {day(1), day(5)}
 
 
+@pytest.mark.slow
 def test_of_the_last_intervals_alone_files_are_read(nights: Nights) -> None:
     night_after_night(nights)
     for number in (0, 1):

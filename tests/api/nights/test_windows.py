@@ -103,6 +103,7 @@ def test_missing_intervals_are_named_and_may_be_left_out(nights: Nights) -> None
     check_same(merged.metrics, whole_of([1, 2, 5]))
 
 
+@pytest.mark.slow
 def test_a_state_that_is_damaged_or_absent_is_missing(nights: Nights) -> None:
     nights.write_suite(keep=KEEP)
     folders = [nights.run(number).folder for number in range(2)]
@@ -143,7 +144,7 @@ def test_intervals_of_one_growing_file_add(nights: Nights) -> None:
     check_same(plm.merge(nights.home, interval=f"{day(0)}/{day(3)}").metrics, whole_of([0, 1, 2]))
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["damaged", "gone", "damaged without another"])
 def test_constants_that_are_lost_are_taken_from_a_state_with_a_word(nights: Nights, loss: str) -> None:
     nights.write_suite(keep={"states": "9d"}, metrics=["roc_auc"])

@@ -27,6 +27,7 @@ CASES = [
 ]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("name", "reference"), CASES)
 def test_expression_equals_the_independent_formula(name, reference, weight, check_expr):
     check_expr(create("regression", name, {}), weight, reference)

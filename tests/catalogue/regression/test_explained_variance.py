@@ -128,6 +128,7 @@ def test_a_bias_parts_r2_from_explained_variance():
     assert (1 - found["rmse_skill"]) ** 2 == pytest.approx(1 - found["r2"])
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("reproducible", [False, True])
 @pytest.mark.parametrize("weight", [None, "w"])
 @pytest.mark.parametrize("heavy_tails", [False, True])

@@ -29,6 +29,7 @@ def test_a_failed_night_is_failed_however_often_it_is_tried(
     assert (done.code, nights.manifests.interval_keys()) == (0, [day(number) for number in range(4)])
 
 
+@pytest.mark.slow
 def test_a_month_is_rolled_up(nights: Nights, invoke: Callable[..., Any]) -> None:
     nights.write_suite(keep={"states": "400d"})
     assert invoke("backfill", str(nights.suite), "--from", day(0), "--to", day(3)).code == 0

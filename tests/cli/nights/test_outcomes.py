@@ -162,6 +162,7 @@ def test_damaged_constants_are_those_of_an_earlier_night(nights: Nights) -> None
     assert plm.merge(file).record["rows"]["read"] == 60
 
 
+@pytest.mark.slow
 def test_damaged_constants_that_no_night_has_are_made_again(nights: Nights) -> None:
     nights.write_suite(keep={"states": "99d"})
     first = nights.run(0)

@@ -235,7 +235,7 @@ output: {directory: runs}
 """
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "hours"), [("2025-10-26", 25), ("2026-03-29", 23)])
 def test_a_day_has_as_many_hours_as_its_clocks_show(
     tmp_path: Path, invoke: Callable[..., Any], name: str, hours: int

@@ -78,6 +78,7 @@ def test_bad_values_are_told_alike(frame, column, value, asked_of_rows, monkeypa
     assert told[0] == told[1]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", ["plain", "scored", "rescored", "every", "n", "weight", "bad"])
 @pytest.mark.parametrize("missing", ["drop", "drop_per_model"])
 def test_counts_do_not_depend_on_what_a_model_is_called(name, missing):

@@ -202,6 +202,7 @@ print(by_default, faults())
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the C library that is told is Linux's")
 def test_freed_arrays_of_a_thread_are_used_again():
     done = subprocess.run([sys.executable, "-c", _FAULTS], capture_output=True, text=True, check=True)

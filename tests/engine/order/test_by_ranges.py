@@ -152,7 +152,7 @@ RESTS = {"compare": {"slices": {"region": "rest", "odd": "rest"}}}
 ODD = {"odd": {"where": "age in (10, 30) and a > 0.5"}}
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize("weight", [None, "w"])
 @pytest.mark.parametrize("metrics", [METRICS, WITH_SCORES])
 @pytest.mark.parametrize("shared", [4, 0], ids=["counted by cell", "counted by slice"])

@@ -100,7 +100,7 @@ def test_values_and_those_of_rests_are_those_of_rows_held_in_memory(
         agree(here.comparisons, expected.comparisons, [*keys, "contrast"], "difference")
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["classes", "arms", "errors"])
 def test_rows_are_dropped_for_each_model_alone(monkeypatch: pytest.MonkeyPatch, what: str) -> None:
     expected = evaluate(table(), what, missing="drop_per_model").metrics
@@ -109,7 +109,7 @@ def test_rows_are_dropped_for_each_model_alone(monkeypatch: pytest.MonkeyPatch, 
     agree(here, expected, ["model", "slice", "metric", "n"], "value")
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["classes", "arms"])
 def test_curves_are_those_of_rows_held_in_memory(monkeypatch: pytest.MonkeyPatch, what: str) -> None:
     asked = {"classes": ["roc", "reliability"], "arms": ["qini", "uplift"]}[what]
@@ -138,7 +138,7 @@ def value_of(result: plm.Result, metric: str, place: str, model: str = "m") -> f
     return float(result.metrics.filter(model=model, metric=metric, slice=place)["value"].item())
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize("weight", [None, "weight"])
 def test_classes_are_those_of_scikit_learn(monkeypatch: pytest.MonkeyPatch, weight: str | None) -> None:
     planned(monkeypatch, 1, 4)

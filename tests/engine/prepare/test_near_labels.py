@@ -69,6 +69,7 @@ def test_a_positive_that_no_label_is_names_the_label_that_looks_like_it(label: s
     assert label == "s\u00ed" or "\\" in meant
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("absent", ["NA", "NaN", "<NA>", "None", "", "  "])
 @pytest.mark.parametrize("dtype", [pl.String, pl.Categorical])
 def test_words_for_no_label_are_told_with_the_way_to_leave_them_out(absent: str, dtype: Any) -> None:

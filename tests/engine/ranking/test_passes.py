@@ -123,6 +123,7 @@ def scans(monkeypatch):
     return read
 
 
+@pytest.mark.slow
 def test_files_that_share_no_query_are_read_once_each(tmp_path, scans):
     suite = files_of(tmp_path, table(), 12, closed=True)
     by_files = run(tmp_path, suite)

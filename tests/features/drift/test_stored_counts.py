@@ -125,6 +125,7 @@ def test_models_labels_and_tasks_are_compared_as_by_rows(arguments: dict[str, An
     assert found["bound"].null_count() == found.height
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("narrow", [0, 1])
 @pytest.mark.parametrize("form", ["rows", "state", "states"])
 def test_floats_of_32_and_64_bits_are_compared_in_32(narrow: int, form: str) -> None:
@@ -426,6 +427,7 @@ def test_rankings_are_compared_row_by_row() -> None:
     assert_frame_equal(found, by_rows(*sides, **ranking).filter(slice_set="region"), abs_tol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_result_is_the_reference_of_the_next() -> None:
     first = plm.evaluate(REFERENCE, **arguments_of(), drift={"state": state(CURRENT), **SPEC})
     second = plm.evaluate(CURRENT, **arguments_of(), drift={"run": first, **SPEC})
@@ -471,6 +473,7 @@ def of_every_column() -> plm.State:
 ZONED = CURRENT.with_columns(pl.col("day").dt.replace_time_zone("UTC"))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("counted", "rows", "spec", "arguments", "words"),
     [
@@ -559,6 +562,7 @@ def test_states_of_other_types_do_not_add() -> None:
 USERS: dict[str, Any] = {"unit": "visits", "slices": FEW}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most", [16_384, 40])
 def test_p_values_of_units_from_states_are_those_of_rows(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """By value, and in bins about which the offsets of blocks are known; a unit may be in several states."""
@@ -586,6 +590,7 @@ def test_p_values_of_units_from_states_are_those_of_rows(most: int, monkeypatch:
     assert_frame_equal(measured.drop("bound"), expected.drop("bound"), abs_tol=1e-9)
 
 
+@pytest.mark.slow
 def test_states_without_units_serve_those_with_units_but_for_p_values() -> None:
     """And states with units those without; of both kinds together units are not known."""
     users = [side.with_columns(visits=pl.int_range(pl.len()) % 90) for side in (REFERENCE, CURRENT)]

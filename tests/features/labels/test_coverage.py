@@ -59,6 +59,7 @@ def test_it_is_judged_where_no_share_is_asked_for() -> None:
     assert judged([{"metric": "accuracy", "at_least": 0.1}], coverage=None) == [("all", "pass", "ok")]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("gate", "expected"),
     [

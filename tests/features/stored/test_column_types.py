@@ -31,6 +31,7 @@ def table() -> pl.DataFrame:
     return pl.DataFrame(shares).with_columns(g=pl.col("u") % 3)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("first", "later"),
     [
@@ -77,6 +78,7 @@ def test_other_types_are_refused_before_rows_are_counted(
         plm.state(table.cast(cast), constants=start, **ASKED)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_a_night_of_another_type_has_a_result_that_windows_pass_over(nights: Nights) -> None:
     nights.write_suite(
         gates=None, compare={"run": {"window": "7d"}}, keep={"states": "99d"}, uncertainty=True

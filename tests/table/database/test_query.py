@@ -255,6 +255,7 @@ def test_types_of_columns_of_postgresql(scratch):
     assert PASSWORD not in str(caught.value)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("make", "value", "hint"),
     [

@@ -344,6 +344,7 @@ def merged_days(frame, first, **asked):
     return plm.merge(constants, plm.state(frame[first:], exact=False, constants=constants, **asked)).metrics
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("average", ["macro", "weighted"])
 def test_the_bound_of_an_average_covers_classes_that_the_grid_hides(average):
     asked = {"task": "multiclass", "label": "y", "models": {"m": {"proba": "p"}}}
