@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -124,13 +124,8 @@ def _replace(connection: Connection, table: Table, run: EndedRun, frame: pl.Data
     # A deletion of nothing would lock the gap that other intervals are inserted into, in MariaDB.
     if connection.scalar(select(func.count()).select_from(table).where(of_run)):
         connection.execute(delete(table).where(of_run))
-    for batch in _batches(frame):
-        connection.execute(insert(table), batch)
-
-
-def _batches(frame: pl.DataFrame) -> Iterator[list[dict[str, Any]]]:
-    for part in frame.iter_slices(_BATCH):
-        yield part.to_dicts()
+    for batch in frame.iter_slices(_BATCH):
+        connection.execute(insert(table), batch.to_dicts())
 
 
 def _plain(frame: pl.DataFrame) -> pl.DataFrame:

@@ -5,6 +5,7 @@ It keeps to what both the schema of Jenkins and that of Ant's JUnit task allow.
 
 from __future__ import annotations
 
+import re
 import socket
 from collections import Counter
 from collections.abc import Mapping
@@ -16,6 +17,8 @@ from plmetrics.exports.tidy import BAND, rule_identity
 
 if TYPE_CHECKING:
     from plmetrics.exports.protocol import EndedRun
+
+_INVALID = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def junit_text(run: EndedRun) -> str:
@@ -63,13 +66,7 @@ def xml_text(text: str) -> str:
     >>> xml_text("a\x00b\x1b[1m\tc")
     'a\ufffdb\ufffd[1m\tc'
     """
-    return "".join(character if _is_allowed(ord(character)) else "\ufffd" for character in text)
-
-
-def _is_allowed(code: int) -> bool:
-    return code in {0x9, 0xA, 0xD} or (
-        code >= 0x20 and not 0xD800 <= code <= 0xDFFF and code not in {0xFFFE, 0xFFFF}
-    )
+    return _INVALID.sub("\ufffd", text)
 
 
 def _facts(run: EndedRun) -> dict[str, Any]:

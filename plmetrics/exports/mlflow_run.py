@@ -137,11 +137,6 @@ def _cut(name: str) -> str:
     return name.encode()[:_LONGEST_NAME].decode(errors="ignore")
 
 
-def _rule_words(rule: str) -> str:
-    """Rule without signs invalid in names of tags."""
-    return rule.replace(">=", "at least").replace("<=", "at most")
-
-
 def _log(client: MlflowClient, logged: str, run: EndedRun, result: Outcome) -> None:
     from mlflow.entities import Param, RunTag
 
@@ -185,7 +180,8 @@ def _tags(run: EndedRun, result: Outcome) -> dict[str, str]:
 def _gate_tag(row: Mapping[str, str | None]) -> str:
     """Name of the tag of a gate, with its model and slice."""
     place = (row["model"], row["slice"] if row["slice_set"] != OVERALL else None)
-    text = " ".join(filter(None, (_rule_words(str(row["gate"])), *place)))
+    words = str(row["gate"]).replace(">=", "at least").replace("<=", "at most")  # tags have no such signs
+    text = " ".join(filter(None, (words, *place)))
     return _cut(f"plmetrics.gate/{_valid(text)}")
 
 

@@ -11,8 +11,9 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any
 from urllib.error import HTTPError, URLError
 from urllib.request import (
+    HTTPDefaultErrorHandler,
+    HTTPErrorProcessor,
     HTTPHandler,
-    HTTPRedirectHandler,
     HTTPSHandler,
     OpenerDirector,
     ProxyHandler,
@@ -162,25 +163,10 @@ def _attempt(send: Callable[[], str | None]) -> str | None:
         return type(error).__name__
 
 
-class _NoRedirects(HTTPRedirectHandler):
-    """Handler without redirects, as an address may be a secret."""
-
-    def redirect_request(self, *_: Any, **__: Any) -> None:
-        return None
-
-
 def _post(url: str, content: Any) -> str | None:
-    from urllib.request import HTTPDefaultErrorHandler, HTTPErrorProcessor
-
+    """Send content as JSON. Redirects are errors, as an address may be a secret."""
     opener = OpenerDirector()
-    for handler in (
-        ProxyHandler,
-        HTTPHandler,
-        HTTPSHandler,
-        _NoRedirects,
-        HTTPDefaultErrorHandler,
-        HTTPErrorProcessor,
-    ):
+    for handler in (ProxyHandler, HTTPHandler, HTTPSHandler, HTTPDefaultErrorHandler, HTTPErrorProcessor):
         opener.add_handler(handler())
     body = json.dumps(content, ensure_ascii=False).encode()
     request = Request(url, body, {"Content-Type": "application/json", "User-Agent": "plmetrics"})

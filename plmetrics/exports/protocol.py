@@ -106,15 +106,11 @@ def output_path(loaded: LoadedSuite, text: str, path: SuitePath) -> Path:
         chosen = chosen.expanduser()
     if not is_path(str(chosen)) or "://" in text:
         raise ConfigError(Problem("this cannot be a path on a local disk", path))
-    if chosen.is_absolute() and "${" in _suite_text(loaded, path):
+    written = (template.text for template in loaded.suite.templates if template.path == path)
+    if chosen.is_absolute() and "${" in next(written, ""):
         return chosen
     place = (loaded.folder / chosen).resolve()
     if not place.is_relative_to(loaded.folder.resolve()):
         hint = "name a path under the suite's folder, or give an absolute one by a variable: ${VAR}/..."
         raise ConfigError(Problem(f"the path {text!r} leads out of the suite's folder", path, hint))
     return place
-
-
-def _suite_text(loaded: LoadedSuite, path: SuitePath) -> str:
-    """A text as the suite's file has it where variables are replaced in it; else an empty one."""
-    return next((template.text for template in loaded.suite.templates if template.path == path), "")

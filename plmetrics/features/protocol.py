@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -134,7 +133,7 @@ class FeatureTable:
     columns: str
 
 
-class Feature(ABC):
+class Feature:
     """Feature: hooks into the stages of a run, without effect by default. Methods import their modules themselves.
 
     Attributes:
@@ -208,14 +207,14 @@ class Feature(ABC):
         """Columns whose numbers are computed with as Float64, among its columns."""
         return ()
 
-    def bind(self, suite: Suite, schema: pl.Schema, table: Source | None) -> None:  # noqa: B027
+    def bind(self, suite: Suite, schema: pl.Schema, table: Source | None) -> None:
         """Check its columns and types on zero rows.
 
         Raises:
             DataError: columns are absent or of a wrong type; all are named.
         """
 
-    def check_request(self, request: Request) -> None:  # noqa: B027
+    def check_request(self, request: Request) -> None:
         """Check the plans of a bound request on zero rows.
 
         Raises:
@@ -272,9 +271,9 @@ class Feature(ABC):
         """Steps with reads of rows for it."""
         return ()
 
-    @abstractmethod
-    def run(self, run: Run) -> Outputs:
+    def run(self, run: Run) -> Outputs:  # noqa: ARG002
         """Its tables, gates and warnings."""
+        return Outputs({})
 
     def constants(self, request: Request, source: Source) -> Mapping[str, Json]:  # noqa: ARG002
         """Constants, looked up in rows, shared by additive states; only with `shares_constants`."""
@@ -309,7 +308,7 @@ class Feature(ABC):
         """
         return None
 
-    def check_states(self, first: StateReference, other: StateReference) -> None:  # noqa: B027
+    def check_states(self, first: StateReference, other: StateReference) -> None:
         """Check its counts in two stored states for equal meaning.
 
         Raises:

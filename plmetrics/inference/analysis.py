@@ -19,10 +19,10 @@ from plmetrics.inference.composite_estimates import WholeSet, across_slices
 from plmetrics.inference.estimates import Estimates
 from plmetrics.inference.subject import Analysis, MetricPlace, Replication, SetStates, SliceEstimates
 from plmetrics.inference.tables import (
+    COMPARED_SCHEMA,
     DELONG,
     TESTS,
     WHOLE,
-    comparison_rows,
     correct,
     metric_columns,
     metrics_rows,
@@ -189,8 +189,8 @@ class _Tables:
                 self._add_sets(name, members)
             else:
                 self._add_levels(name, next(iter(members)))
-        empty = comparison_rows([states.slices for states in self._analysis.sets])
-        return self._metrics.frame(), (self._contrasts or empty).frame()
+        compared = COMPARED_SCHEMA.to_frame() if self._contrasts is None else self._contrasts.frame()
+        return self._metrics.frame(), compared
 
     def _estimates(self, index: int, chunk: Chunk) -> Estimates:
         return Estimates(self._analysis, index, chunk, self._ordered)

@@ -38,7 +38,7 @@ from plmetrics.inference.estimate import Estimate, ReplicateKind, of_other_rows
 from plmetrics.inference.intervals.closed_forms import at_end
 from plmetrics.inference.intervals.spread import DEGENERATE, of_tied_rows, without_difference
 from plmetrics.inference.records import entries_of
-from plmetrics.inference.tables import TESTS, comparison_columns, comparison_rows
+from plmetrics.inference.tables import COMPARED_SCHEMA, TESTS, ResultRows, comparison_columns
 
 if TYPE_CHECKING:
     import polars as pl
@@ -94,7 +94,7 @@ class Contrasts:
     def __init__(self, analysis: Analysis, overall: Estimates) -> None:
         self._analysis = analysis
         self._same_order = pairs_of_one_order(analysis, overall)
-        self._rows = comparison_rows([states.slices for states in analysis.sets])
+        self._rows = ResultRows([states.slices for states in analysis.sets], COMPARED_SCHEMA)
         self._numbers = analysis.metric_numbers
         self._turns = {pair: turn for turn, pair in enumerate(analysis.pairs)}
         compare = analysis.suite.compare

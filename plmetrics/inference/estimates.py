@@ -334,19 +334,7 @@ class Estimates:
                     for part in metric.parts()
                 }
             return by_parts(metric, parts, itself=metric.other_model == model)
-        columns = self._of_states(metric, model, kind)
-        if not metric.samples or columns.estimate.replicates is None:
-            return columns
-        from plmetrics.inference.alike_samples import with_common_spread
-
-        prefix, first = self._analysis.population.prefix(metric, model), self._chunk.first
-        presence = partial(self._chunk.sums.presence, f"{prefix}n")
-        samples = self._samples(metric, model, kind)
-        moved = with_common_spread(columns.estimate, *samples, presence, (self._index, first))
-        return replace(columns, estimate=moved)
-
-    def _of_states(self, metric: Metric, model: str, kind: ReplicateKind | None) -> EstimateColumns:
-        return estimate(
+        columns = estimate(
             metric,
             model,
             self._chunk,
@@ -356,3 +344,12 @@ class Estimates:
             self._analysis.suite.min_rows if self._index else 0,
             self._analysis.level,
         )
+        if not metric.samples or columns.estimate.replicates is None:
+            return columns
+        from plmetrics.inference.alike_samples import with_common_spread
+
+        prefix, first = self._analysis.population.prefix(metric, model), self._chunk.first
+        presence = partial(self._chunk.sums.presence, f"{prefix}n")
+        samples = self._samples(metric, model, kind)
+        moved = with_common_spread(columns.estimate, *samples, presence, (self._index, first))
+        return replace(columns, estimate=moved)

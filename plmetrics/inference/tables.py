@@ -305,8 +305,3 @@ def metrics_rows(slices: Sequence[Slices], *, unlabelled: bool) -> ResultRows:
     """An empty collection of `metrics` rows; `unlabelled` says whether rows may have no label."""
     schema = TableSchema({**METRICS_SCHEMA, LABELLED: pl.Float64()}) if unlabelled else METRICS_SCHEMA
     return ResultRows(slices, schema)
-
-
-def comparison_rows(slices: Sequence[Slices]) -> ResultRows:
-    """An empty collection of `comparisons` rows."""
-    return ResultRows(slices, COMPARED_SCHEMA)

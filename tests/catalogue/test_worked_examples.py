@@ -12,28 +12,6 @@ from plmetrics.catalogue.registry import create
 ADULT = Path(__file__).parents[2] / "configs" / "data" / "adult_test_with_predictions.parquet"
 
 
-@pytest.mark.parametrize(
-    ("name", "expected", "digits"),
-    [
-        ("precision", 0.833, 3),
-        ("recall", 0.75, 6),
-        ("specificity", 0.9625, 6),
-        ("f1", 0.789, 3),
-        ("mcc", 0.742, 3),
-        ("accuracy", 0.92, 6),
-        ("prevalence", 0.2, 6),
-        ("selection_rate", 0.18, 6),
-    ],
-)
-def test_confusion_table_of_a_thousand(name, expected, digits):
-    cells = [(1, 0.9, 150), (1, 0.1, 50), (0, 0.9, 30), (0, 0.1, 770)]
-    weighted = pl.DataFrame(cells, schema=["y", "p", "w"], orient="row")
-    rows = weighted.select(pl.col("y", "p").repeat_by("w").explode())
-    metric = create("binary", name, {})
-    assert round(rows.select(metric.expr("y", "p")).item(), digits) == expected
-    assert round(weighted.select(metric.expr("y", "p", "w")).item(), digits) == expected
-
-
 def test_eighteen_of_25_pairs():
     rows = pl.DataFrame(
         {
@@ -46,34 +24,6 @@ def test_eighteen_of_25_pairs():
     )
     assert rows.select(create("binary", "fp", {"threshold": 0.5}).expr("y", "p")).item() == 2
     assert rows.select(create("binary", "fp", {"threshold": 0.2}).expr("y", "p")).item() == 4
-
-
-def test_ten_rows_with_hard_predictions_and_scores():
-    rows = pl.DataFrame(
-        {
-            "y": [1, 0, 1, 1, 0, 1, 0, 0, 1, 0],
-            "hard": [1, 0, 1, 0, 0, 1, 1, 0, 1, 0],
-            "p": [0.9, 0.1, 0.8, 0.4, 0.2, 0.7, 0.6, 0.3, 0.85, 0.15],
-        }
-    )
-    for name in ("accuracy", "precision", "recall", "f1"):
-        assert rows.select(create("binary", name, {}).expr("y", "hard")).item() == pytest.approx(
-            0.8, rel=1e-12
-        )
-    assert rows.select(create("binary", "fbeta", {"beta": 2}).expr("y", "hard")).item() == pytest.approx(0.8)
-    assert rows.select(create("binary", "mcc", {}).expr("y", "hard")).item() == pytest.approx(0.6, rel=1e-12)
-    assert rows.select(create("binary", "roc_auc", {}).expr("y", "p")).item() == pytest.approx(
-        0.96, rel=1e-12
-    )
-
-
-def test_four_regression_rows():
-    rows = pl.DataFrame({"y": [3.0, -0.5, 2.0, 7.0], "p": [2.5, 0.0, 2.0, 8.0]})
-    found = {
-        name: rows.select(create("regression", name, {}).expr("y", "p")).item()
-        for name in ("mae", "mse", "r2")
-    }
-    assert (found["mae"], found["mse"], round(found["r2"], 4)) == (0.5, 0.375, 0.9486)
 
 
 @pytest.mark.parametrize(
@@ -112,10 +62,3 @@ def test_skills_and_areas_of_the_adult_predictions_equal_scikit_learn(model):
     expressions = [create("binary", name, {}).expr("label", model) for name in theirs]
     expected = [score(rows["label"], rows[model]) for score in theirs.values()]
     assert rows.select(expressions).row(0) == pytest.approx(expected, rel=1e-12)
-
-
-def test_published_accuracy_of_the_adult_predictions():
-    rows = pl.read_parquet(ADULT, columns=["label", "p_gbdt"])
-    accuracy = rows.select(create("binary", "accuracy", {}).expr("label", "p_gbdt")).item()
-    assert (rows.height, rows["label"].sum()) == (9769, 2357)
-    assert accuracy == pytest.approx(0.8723513, abs=5e-8)

@@ -144,6 +144,8 @@ def test_confusion_table_of_a_thousand(repeated):
         "f1": 0.789,
         "mcc": 0.742,
         "accuracy": 0.92,
+        "prevalence": 0.2,
+        "selection_rate": 0.18,
     }
     counts = {"tp": 150, "fn": 50, "fp": 30, "tn": 770}
     found = plm.evaluate(

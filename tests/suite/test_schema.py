@@ -6,6 +6,7 @@ import pytest
 import yaml
 
 from plmetrics.catalogue import registry
+from plmetrics.features.drift.drift_section import Drift, DriftGate
 from plmetrics.features.leakage.leakage_section import Leakage
 from plmetrics.suite.model import Suite
 from plmetrics.suite.schema import json_schema
@@ -93,7 +94,10 @@ def test_it_is_json_of_the_current_dialect() -> None:
 
 @pytest.mark.parametrize(
     "model",
-    [*(Suite, Data, Columns, ModelColumns, Uncertainty, Compare, Gate, Curve, Output, MlflowOutput, Leakage)],
+    [
+        *(Suite, Data, Columns, ModelColumns, Uncertainty, Compare, Gate, Curve, Output, MlflowOutput),
+        *(Leakage, Drift, DriftGate),
+    ],
 )
 def test_every_key_is_described_with_its_default(model: Any) -> None:
     part = SCHEMA if model is Suite else SCHEMA["$defs"][model.__name__]

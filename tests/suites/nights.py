@@ -1,6 +1,7 @@
 """A growing table of small days, and a suite that evaluates them one by one."""
 
 import shutil
+import warnings
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
@@ -101,6 +102,14 @@ class Nights:
         """The run folders in sight."""
         names = {"intervals", "constants"}
         return {path.name for path in self.home.iterdir() if path.is_dir() and path.name[0] != "."} - names
+
+
+@pytest.fixture(autouse=True)
+def quiet() -> Any:
+    """Let no warning of a night be an error, in the modules that import this."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", plm.PlmetricsWarning)
+        yield
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from plmetrics.api.nights.night import IntervalEvaluation, evaluate_night, section_of
+from plmetrics.api.nights.night import IntervalEvaluation, evaluate_night, section_of, with_warnings
 from plmetrics.api.suite_run import RunOptions, open_suite
 from plmetrics.core.durations import Duration
 from plmetrics.core.errors import (
@@ -290,7 +290,7 @@ def evaluate_interval(
         interval = section.calendar.interval(text)
     words = list(_look_back(loaded, directory, section, interval, options))
     result = evaluate_night(IntervalEvaluation(loaded, directory, interval, options, force=force))
-    return replace(result, record={**result.record, "warnings": [*result.warnings, *words]})
+    return with_warnings(result, words)
 
 
 def _look_back(

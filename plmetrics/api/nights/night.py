@@ -67,7 +67,7 @@ def evaluate_night(evaluation: IntervalEvaluation) -> Result:
     result = write_run(evaluation)
     if result is None:
         result = evaluation.stored_result()
-        result = _with_warnings(result, _recover(evaluation, result))
+        result = with_warnings(result, _recover(evaluation, result))
         deliver(evaluation, result)
         words = (
             f"{evaluation.interval} was evaluated already, of the same files, suite and references; "
@@ -77,11 +77,12 @@ def evaluate_night(evaluation: IntervalEvaluation) -> Result:
         if accepted is not None:
             reason = f"{accepted.by} accepted it because {accepted.because!r}"
             words += f"; {reason}: its verdict stays, and --next goes on after it"
-        result = _with_warnings(result, [words])
+        result = with_warnings(result, [words])
     return result
 
 
-def _with_warnings(result: Result, warnings: Sequence[str]) -> Result:
+def with_warnings(result: Result, warnings: Sequence[str]) -> Result:
+    """Result with more warnings."""
     return replace(result, record={**result.record, "warnings": [*result.warnings, *warnings]})
 
 
@@ -186,7 +187,9 @@ class IntervalEvaluation(Evaluation):
         runs = self._runs = self._earlier(files)
         self._stamps["tables"] = tables_digest(suite, self.loaded.folder)
         self._candidates = digest_of_value(runs.candidates())
-        if not self._force and self._has_same_candidates() and not self._differing() and self._is_complete():
+        # Of the same candidates the references are the same: none of their files needs to be read.
+        same = self.current is not None and self.current.candidates == self._candidates
+        if same and not self._force and not self._differing() and self._is_complete():
             return None
         context = RunContext.of(
             suite, source, base=self.loaded.folder, home=self.home, runs=runs, files=files
@@ -314,10 +317,6 @@ class IntervalEvaluation(Evaluation):
         other_suite = "fingerprint" in differing
         return other_suite and self._superseded.isdisjoint(runs_behind(self.stored_result().record))
 
-    def _has_same_candidates(self) -> bool:
-        """Whether the existing result would have the same references; reads none of their files."""
-        return self.current is not None and self.current.candidates == self._candidates
-
     def _is_current(self, runs: EarlierIntervals) -> bool:
         """Whether the existing result equals a new one, or would if its references still existed."""
         if not self._is_complete():
@@ -344,7 +343,7 @@ class IntervalEvaluation(Evaluation):
             return result
         reason = f"{before.accepted.by} accepted {before.run} because {before.accepted.because!r}"
         words = f"{reason}, and not this result, which fails as well: accept it if it is to count"
-        return replace(result, record={**result.record, "warnings": [*result.warnings, words]})
+        return with_warnings(result, [words])
 
     def _count(self, source: Source, where: str, result: Result) -> IntervalState:
         """Count the state of the interval."""

@@ -237,9 +237,8 @@ def _call_columns(sample: pl.DataFrame, facts: Facts, label: str, wishes: Wishes
 
 
 def _same_kind(column: ColumnFacts, other: ColumnFacts) -> bool:
-    kinds = (pl.String, pl.Categorical, pl.Enum)
-    if other.dtype in kinds:
-        return column.dtype in kinds
+    if is_text(other.dtype):
+        return is_text(column.dtype)
     return column.dtype == other.dtype == pl.Boolean or (
         column.dtype.is_integer() and other.dtype.is_integer()
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -80,7 +81,6 @@ class _Reader:
         self._suite = suite
         self._weighted = weighted
         self._binned: dict[int, tuple[Segments, Segments]] = {}
-        self._moments: tuple[SampleMoments, SampleMoments] | None = None
 
     def _bins(self, measure: Measure) -> tuple[Segments, Segments]:
         """Both windows by bin, counted once."""
@@ -89,11 +89,10 @@ class _Reader:
             self._binned[bins] = self._counts.bins(bins)
         return self._binned[bins]
 
-    def _window_moments(self) -> tuple[SampleMoments, SampleMoments]:
-        """Means and variances of both windows, made once."""
-        if self._moments is None:
-            self._moments = self._counts.moments(0), self._counts.moments(1)
-        return self._moments
+    @cached_property
+    def _moments(self) -> tuple[SampleMoments, SampleMoments]:
+        """Means and variances of both windows."""
+        return self._counts.moments(0), self._counts.moments(1)
 
     def batch(self, measure: Measure) -> Batch:
         """Columns of one measure; an undefined value is NaN, with its status."""
@@ -147,7 +146,7 @@ class _Reader:
         reach = np.abs(self._counts.values)
         words = np.where(reach.largest() > 1, "overflow", "underflow").astype(object)
         if measure.parameters.get("scale") == "sd":
-            words[self._window_moments()[0].variance == 0] = "zero_denominator"
+            words[self._moments[0].variance == 0] = "zero_denominator"
         return words
 
     def _about_p(self, measure: Measure, batch: Batch, sound: Any) -> None:
@@ -213,7 +212,7 @@ class _Reader:
         """The distance in the unit of the values, or over the reference's standard deviation."""
         counts = self._counts
         distance, bound = wasserstein(counts.values, *counts.weight), counts.mean_offset()
-        deviation = np.sqrt(self._window_moments()[0].variance)
+        deviation = np.sqrt(self._moments[0].variance)
         scaled = _over(distance, deviation)
         if measure.parameters["scale"] == "sd":
             bound = None if bound is None else _over(bound, deviation)
@@ -223,7 +222,7 @@ class _Reader:
     def mean(self, measure: Measure) -> Batch:  # noqa: ARG002 (it has no parameters)
         """Both means, and Welch's test of their difference."""
         counts = self._counts
-        before, now = self._window_moments()
+        before, now = self._moments
         tested = welch(before, now, counts.known_rows[0], counts.known_rows[1])
         difference = now.mean - before.mean
         statistic, p_value = tested.statistic, tested.p_value
@@ -235,7 +234,7 @@ class _Reader:
 
     def variance(self, measure: Measure) -> Batch:  # noqa: ARG002 (it has no parameters)
         """Both variances."""
-        return _shift(*(side.variance for side in self._window_moments()))
+        return _shift(*(side.variance for side in self._moments))
 
     def quantile(self, measure: Measure) -> Batch:
         """Both quantiles."""

@@ -7,9 +7,8 @@ split. Sums of how far values lie above the edges of their bins keep means and v
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial, reduce
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -21,7 +20,7 @@ from plmetrics.features.drift.constant_grid import lower_edge
 from plmetrics.features.drift.counts import MOST_CATEGORIES
 from plmetrics.features.drift.description import ColumnDescription, Description
 from plmetrics.features.drift.subjects import Kind, in_bits
-from plmetrics.features.drift.windows import VALUE, CurrentWindow, current_window, key_type
+from plmetrics.features.drift.windows import VALUE, CurrentWindow, comparable, current_window
 from plmetrics.states.state_format import CELL, number_cells
 from plmetrics.table.joins import left_join
 from plmetrics.table.prediction_columns import WEIGHT
@@ -295,22 +294,12 @@ def union_of_cells(cells: Sequence[pl.DataFrame]) -> tuple[pl.DataFrame, list[pl
     keys = [name for name in cells[0].columns if name != CELL]
     if not keys:
         return _cells((), ()), [frame.with_columns(pl.lit(0).alias(_NEW)) for frame in cells]
-    comparable = list(_comparable([frame.select(CELL, *keys) for frame in cells], keys))
-    every = pl.concat([frame.select(keys) for frame in comparable]).unique().sort(keys, nulls_last=True)
+    labels = {key: key.split("|")[1] if "|" in key else key for key in keys}
+    typed = comparable([frame.select(CELL, *keys) for frame in cells], labels)
+    every = pl.concat([frame.select(keys) for frame in typed]).unique().sort(keys, nulls_last=True)
     every = every.with_row_index(CELL)
     new = every.rename({CELL: _NEW})
-    return every, [left_join(frame, new, keys).select(CELL, _NEW) for frame in comparable]
-
-
-def _comparable(cells: Sequence[pl.DataFrame], keys: Sequence[str]) -> Iterator[pl.DataFrame]:
-    """Values of keys, cast to comparable types."""
-    casts = []
-    for key in keys:
-        types = list(dict.fromkeys(frame.schema[key] for frame in cells))
-        label = key.split("|")[1] if "|" in key else key
-        casts.append(pl.col(key).cast(reduce(partial(key_type, label), types)))
-    for frame in cells:
-        yield frame.with_columns(casts)
+    return every, [left_join(frame, new, keys).select(CELL, _NEW) for frame in typed]
 
 
 def _renumber(tally: Tally, numbers: pl.DataFrame) -> Tally:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from functools import partial, reduce
+from typing import TYPE_CHECKING, TypeVar
 
 import polars as pl
 
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from plmetrics.core.names import SuitePath
     from plmetrics.engine.request import Request, TableView
     from plmetrics.suite.model import Suite
-    from plmetrics.table.slice_keys import SliceKey
     from plmetrics.table.slices import Cube, SliceSet
     from plmetrics.table.source import Source
 
@@ -39,6 +39,7 @@ VALUE = "@value|"
 
 _PATH = ("drift",)
 _NO_LABEL = "@@no_label"
+Rows = TypeVar("Rows", pl.DataFrame, pl.LazyFrame)
 
 
 def check_drift_columns(suite: Suite, schema: pl.Schema, reference: Source | None) -> None:
@@ -249,7 +250,7 @@ def drift_windows(request: Request, view: TableView) -> Windows:
         return Windows(current, window.subjects, frame, window.unit, before, sides)
     with _reference_errors():
         sides = (_side(before, window.subjects, window.unit, pl.lit(0)), window.frame)
-    frame = pl.union(_comparable(sides, current.roles.keys))
+    frame = pl.union(comparable(sides, {key.column: key.label for key in current.roles.keys}))
     return Windows(current, window.subjects, frame, window.unit, before, sides)
 
 
@@ -302,15 +303,16 @@ def block_column(unit: str) -> str:
     return f"{BLOCK}|{unit}"
 
 
-def _comparable(frames: Sequence[pl.LazyFrame], keys: Sequence[SliceKey]) -> list[pl.LazyFrame]:
-    """Slice keys of both windows, cast to comparable types."""
-    there, here = (frame.collect_schema() for frame in frames)
-    casts = {
-        key.column: pl.col(key.column).cast(key_type(key.label, there[key.column], here[key.column]))
-        for key in keys
-        if there[key.column] != here[key.column]
-    }
-    return [frame.with_columns(**casts) for frame in frames]
+def comparable(frames: Sequence[Rows], labels: Mapping[str, str]) -> list[Rows]:
+    """Rows of several windows with their slice keys, by column and label, cast to comparable types."""
+    schemas = [frame.collect_schema() for frame in frames]
+    types = {key: list(dict.fromkeys(schema[key] for schema in schemas)) for key in labels}
+    casts = [
+        pl.col(key).cast(reduce(partial(_key_type, labels[key]), several))
+        for key, several in types.items()
+        if len(several) > 1
+    ]
+    return [frame.with_columns(casts) for frame in frames]
 
 
 def no_reference_rows(path: SuitePath, hint: str | None) -> DataError:
@@ -324,7 +326,7 @@ def no_current_rows(path: SuitePath, hint: str | None = None) -> DataError:
     return DataError(Problem(msg, path, hint))
 
 
-def key_type(label: str, there: pl.DataType, here: pl.DataType) -> pl.DataType:
+def _key_type(label: str, there: pl.DataType, here: pl.DataType) -> pl.DataType:
     """Common comparable type of a slice key and the reference's; floats of other bits are compared in the fewer.
 
     Raises:

@@ -231,9 +231,7 @@ def _sums(
             sums[name][table["@place"].to_numpy(), table[ARM].to_numpy()] = column
     sums["mean"] = _moved_back(sums["mean"], constants.centres[index][VALUE])
     sums["covariate"] += constants.centres[index].get(COVARIATE, 0.0)
-    if not ranks:
-        return ArmSums(outcome, constants.binary[index], values=values, **sums)
-    for name in ("above", "ties"):
+    for name in ("above", "ties") if ranks else ():
         sums[name] = np.zeros(shape)
         for table in ranks:
             for arm in range(1, shape[1]):

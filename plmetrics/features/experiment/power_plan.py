@@ -12,6 +12,7 @@ from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.core.ops import Array
 from plmetrics.inference.comparisons.tests.power import (
     LEAST_CLUSTERS,
+    as_array,
     detectable_effect,
     detectable_proportion,
     power_of_clusters,
@@ -184,24 +185,24 @@ class _Test:
 
     def power(self, effect: float, arm: float, control: float) -> float:
         """Power to detect an effect."""
-        sizes = _array(arm), _array(control)
+        sizes = as_array(arm), as_array(control)
         if self.sd is None:
-            shares = _array(self.baseline + effect), _array(self.baseline)
+            shares = as_array(self.baseline + effect), as_array(self.baseline)
             return float(power_of_proportions(*shares, *sizes, self.level)[0])
-        return float(power_of_means(_array(effect / self.sd), *sizes, self.level)[0])
+        return float(power_of_means(as_array(effect / self.sd), *sizes, self.level)[0])
 
     def units_for(self, effect: float, ratio: float, power: float) -> float:
         """Units of the arm."""
         if self.sd is None:
-            shares = _array(self.baseline + effect), _array(self.baseline)
+            shares = as_array(self.baseline + effect), as_array(self.baseline)
             return float(required_for_proportions(*shares, power, self.level, ratio)[0])
-        return float(required_for_means(_array(effect / self.sd), power, self.level, ratio)[0])
+        return float(required_for_means(as_array(effect / self.sd), power, self.level, ratio)[0])
 
     def detectable(self, arm: float, control: float, power: float) -> float:
         """Smallest detectable effect of units, as a rise of a share."""
-        sizes = _array(arm), _array(control)
+        sizes = as_array(arm), as_array(control)
         if self.sd is None:
-            return float(detectable_proportion(_array(self.baseline), *sizes, power, self.level)[0])
+            return float(detectable_proportion(as_array(self.baseline), *sizes, power, self.level)[0])
         return self.sd * float(detectable_effect(*sizes, power, self.level)[0])
 
 
@@ -221,24 +222,26 @@ class _ClusterTest:
 
     def power(self, effect: float, arm: float, control: float) -> float:
         """Power to detect an effect."""
-        return float(self._powers(_array(effect), _array(arm), _array(control))[0])
+        return float(self._powers(as_array(effect), as_array(arm), as_array(control))[0])
 
     def units_for(self, effect: float, ratio: float, power: float) -> float:
         """Units of the arm."""
 
         def enough(units: Array) -> Any:
-            return self._powers(_array(effect), units, ratio * units) >= power
+            return self._powers(as_array(effect), units, ratio * units) >= power
 
         return float(smallest_size(enough, (1,))[0])
 
     def detectable(self, arm: float, control: float, power: float) -> float:
         """Smallest detectable effect of units, as a rise of a share."""
-        sizes = _array(arm), _array(control)
+        sizes = as_array(arm), as_array(control)
 
         def enough(effect: Array) -> Any:
             return self._powers(effect, *sizes) >= power
 
-        high = _array(_MOST_SPREADS * self.sd if self.sd is not None else (1.0 - self.baseline) * (1 - 1e-9))
+        high = as_array(
+            _MOST_SPREADS * self.sd if self.sd is not None else (1.0 - self.baseline) * (1 - 1e-9)
+        )
         return float(smallest_effect(enough, high)[0]) if enough(high)[0] else float("nan")
 
     def _powers(self, effect: Array, arm: Array, control: Array) -> Array:
@@ -250,7 +253,3 @@ class _ClusterTest:
             )
         sizes, groups = np.stack([arm, control]), self.clusters
         return power_of_clusters(variance, effect, sizes, groups.design_effect, groups.size, self.level)
-
-
-def _array(value: float) -> Array:
-    return np.array([value], dtype=np.float64)

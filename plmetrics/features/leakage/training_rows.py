@@ -128,7 +128,9 @@ class LeakagePlans:
         spec, schema = Leakage.of(view.suite), view.schema
         fold = view.suite.columns.fold if spec.keys else None
         keys: dict[str, pl.Expr] = (
-            {} if fold is None else {_FOLD: pl.col(fold).cast(_fold_type(schema[fold]))}
+            {}
+            if fold is None
+            else {_FOLD: pl.col(fold).cast(common_type(schema[fold], schema[fold]) or schema[fold])}
         )
         there: dict[str, pl.Expr] = {}
         for name, other, path in column_pairs(spec):
@@ -278,10 +280,6 @@ def join_passes(name: str, earlier: pl.DataFrame, later: pl.DataFrame) -> pl.Dat
     """Union of the findings of two passes: the number of rows, or the first of them by value."""
     both = pl.concat([earlier, later])
     return both.sort(both.columns).head(1) if name.endswith(EXAMPLE) else both.sum()
-
-
-def _fold_type(dtype: pl.DataType) -> pl.DataType:
-    return common_type(dtype, dtype) or dtype
 
 
 def _scopes(view: TableView) -> dict[str, pl.Expr]:

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from plmetrics.features.nights.interval_section import IntervalSection, Keep
-from plmetrics.features.protocol import Feature, FeatureTable, Outputs, Run
+from plmetrics.features.protocol import Feature, FeatureTable
 from plmetrics.report.charts.entry import Entry
 
 if TYPE_CHECKING:
@@ -28,10 +28,6 @@ class IntervalFeature(Feature):
     charts = MappingProxyType(
         {"history": Entry("plmetrics.features.nights.charts.history_chart", entry="interval")}
     )
-
-    def run(self, run: Run) -> Outputs:  # noqa: ARG002
-        """Nothing: its rows are chosen before they are counted."""
-        return Outputs({})
 
     def page_rows(self, summary: Summary) -> pl.DataFrame | None:
         """Values of the last intervals up to that of the result, from the runs beside it, the last one first."""
@@ -56,7 +52,3 @@ class KeepFeature(Feature):
     key = "keep"
     section = Keep
     description = "How long results and states of intervals are there; for ever if not given."
-
-    def run(self, run: Run) -> Outputs:  # noqa: ARG002
-        """Nothing: `plmetrics gc` reads it."""
-        return Outputs({})

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 from pydantic import Field
 
 from plmetrics.core.errors import ConfigError
-from plmetrics.features.protocol import Feature, Outputs, Run
+from plmetrics.features.protocol import Feature
 from plmetrics.runners.choice import split_name
 from plmetrics.runs.files import place_of
 from plmetrics.suite.sections.section import Section
@@ -75,7 +75,3 @@ class EngineFeature(Feature):
     key = "engine"
     section = EngineSection
     description = "Where the units of the table are counted: in this process if not given."
-
-    def run(self, run: Run) -> Outputs:  # noqa: ARG002
-        """Nothing: its units are counted before."""
-        return Outputs({})

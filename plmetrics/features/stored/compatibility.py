@@ -83,57 +83,45 @@ def constant_differences(left: Mapping[str, Any], right: Mapping[str, Any]) -> I
         yield "one was written by an earlier version, whose moments are all about one centre"
     for kind, word in words.items():
         for model in left[kind]:
-            for key, value in left[kind][model].items():
-                right_value = right[kind].get(model, {}).get(key)
-                if right_value != value:
-                    yield f"{word} of {key} for model '{model}' is {value} and {right_value}"
+            for key, value, other in _differing(left[kind], right[kind], model):
+                yield f"{word} of {key} for model '{model}' is {value} and {other}"
     if left["classes"] != right["classes"]:
         yield f"the classes are {left['classes']} and {right['classes']}"
-    for column, left_key in left["keys"].items():
-        right_value = right["keys"].get(column, {})
-        if right_value != left_key:
-            what = "quantile edges" if left_key["kind"] == "bins" else "values of the top"
-            yield f"the {what} of column '{left_key['label']}' are {left_key['edges']} and {right_value.get('edges')}"
-    for name, exponent in left["exponents"].items():
-        right_value = right["exponents"].get(name)
-        if right_value != exponent:
-            yield f"the exponent of the sum '{name}' (reproducible) is {exponent} and {right_value}"
-    yield from _spans_that_differ(left.get("score_spans", {}), right.get("score_spans", {}))
-    yield from _models_that_differ(left, right)
-    yield from _lookups_that_differ(left.get("features", {}), right.get("features", {}))
-    yield from _edges_that_differ(left.get("bin_edges", {}), right.get("bin_edges", {}))
+    for _, key, other in _differing(left, right, "keys"):
+        what = "quantile edges" if key["kind"] == "bins" else "values of the top"
+        edges = (other or {}).get("edges")
+        yield f"the {what} of column '{key['label']}' are {key['edges']} and {edges}"
+    yield from (
+        f"the exponent of the sum '{name}' (reproducible) is {exponent} and {other}"
+        for name, exponent, other in _differing(left, right, "exponents")
+    )
+    yield from (
+        f"the ends of the histogram of scores of model '{model}' are {span} and {other}"
+        for model, span, other in _differing(left, right, "score_spans")
+    )
+    yield from (f"the calibrator of model '{model}'" for model, *_ in _differing(left, right, "calibrators"))
+    if left.get("baseline") != right.get("baseline"):
+        yield f"what the built-in baseline gives is {left.get('baseline')} and {right.get('baseline')}"
+    yield from (
+        f"what {feature} has looked up in the rows: bins, values and centres"
+        for feature, *_ in _differing(left, right, "features")
+    )
+    binned = dict.fromkeys(name.partition("|")[0] for name, *_ in _differing(left, right, "bin_edges"))
+    if binned:
+        yield f"the bins that curves are drawn from (models {', '.join(binned)})"
     if left["grid"] != right["grid"]:
         models = dict.fromkeys(name.split("|")[0] for name in (left["grid"] or {"keys": {}})["keys"])
         yield f"the grid that scores are counted on (models {', '.join(models)})"
 
 
-def _models_that_differ(left: Mapping[str, Any], right: Mapping[str, Any]) -> Iterator[str]:
-    """Differing models with constants from rows."""
-    for model, content in left.get("calibrators", {}).items():
-        if right.get("calibrators", {}).get(model) != content:
-            yield f"the calibrator of model '{model}'"
-    baselines = left.get("baseline"), right.get("baseline")
-    if baselines[0] != baselines[1]:
-        yield f"what the built-in baseline gives is {baselines[0]} and {baselines[1]}"
-
-
-def _edges_that_differ(left: Mapping[str, Any], right: Mapping[str, Any]) -> Iterator[str]:
-    different = [name for name, edges in left.items() if right.get(name) != edges]
-    if different:
-        models = ", ".join(dict.fromkeys(name.partition("|")[0] for name in different))
-        yield f"the bins that curves are drawn from (models {models})"
-
-
-def _spans_that_differ(left: Mapping[str, Any], right: Mapping[str, Any]) -> Iterator[str]:
-    for model, span in left.items():
-        if right.get(model) != span:
-            yield f"the ends of the histogram of scores of model '{model}' are {span} and {right.get(model)}"
-
-
-def _lookups_that_differ(left: Mapping[str, Any], right: Mapping[str, Any]) -> Iterator[str]:
-    for key, content in left.items():
-        if right.get(key) != content:
-            yield f"what {key} has looked up in the rows: bins, values and centres"
+def _differing(
+    left: Mapping[str, Any], right: Mapping[str, Any], kind: str
+) -> Iterator[tuple[str, Any, Any]]:
+    """Entries of a kind with another value in the second state: names and both values, None where it has none."""
+    there = right.get(kind, {})
+    for name, value in left.get(kind, {}).items():
+        if there.get(name) != value:
+            yield name, value, there.get(name)
 
 
 def _check_versions(first: StateReference, other: StateReference) -> None:

@@ -60,40 +60,28 @@ def state_of_rows(
         DataError: the data is not what the suite says.
     """
     with memory_settings(budget_of(suite)):
-        return _state(suite, source, earlier, stage, where, may_be_empty=may_be_empty)
-
-
-def _state(
-    suite: Suite,
-    source: Source,
-    earlier: StateReference | None,
-    stage: Stage,
-    where: str | None,
-    *,
-    may_be_empty: bool,
-) -> tuple[Head, pl.DataFrame]:
-    counted = countable(suite)
-    check_row_identity(counted, source)
-    constants = None if earlier is None else _constants(counted, earlier)
-    source = source if earlier is None else _of_types(source, earlier.head)
-    with stage("prepare"), reading(source):
-        classes = None if constants is None else constants.classes
-        bound = bind(counted if where is None else counted.with_where(where), source, classes=classes)
-        countable(bound.suite.model_copy(update={"exact": None}))
-        if earlier is not None:
-            stored = earlier.place, frame_of(earlier.head.schema).schema, earlier.head.typed
-            check_types([stored, ("these rows", bound.view.schema, typed_columns(bound.view))])
-        uneven = check_rows(counted.data.missing, source)
-        plan = prepare(bound, constants, adds=True)
-    with stage("aggregate"), reading(source):
-        sums_of_rows = sum_cubes(plan, is_part=may_be_empty or earlier is not None)
-        asked = gather(sums_of_rows, sum_bins(plan), rounding(plan))
-        (frames, _), bins, large_numbers = answer(asked, separate=separates_scans(plan.view))
-        sums = collect_aggregates(plan, frames, None, may_be_empty=may_be_empty)
-    with stage("count"), reading(source):
-        of_features = feature_constants(bound, source) if constants is None else constants.features
-        fields, table = capture(plan, frames, sums, source, of_features, bins)
-    return head_of(counted, source, fields, (*uneven, *large_numbers, *plan.warnings)), table
+        counted = countable(suite)
+        check_row_identity(counted, source)
+        constants = None if earlier is None else _constants(counted, earlier)
+        source = source if earlier is None else _of_types(source, earlier.head)
+        with stage("prepare"), reading(source):
+            classes = None if constants is None else constants.classes
+            bound = bind(counted if where is None else counted.with_where(where), source, classes=classes)
+            countable(bound.suite.model_copy(update={"exact": None}))
+            if earlier is not None:
+                stored = earlier.place, frame_of(earlier.head.schema).schema, earlier.head.typed
+                check_types([stored, ("these rows", bound.view.schema, typed_columns(bound.view))])
+            uneven = check_rows(counted.data.missing, source)
+            plan = prepare(bound, constants, adds=True)
+        with stage("aggregate"), reading(source):
+            sums_of_rows = sum_cubes(plan, is_part=may_be_empty or earlier is not None)
+            asked = gather(sums_of_rows, sum_bins(plan), rounding(plan))
+            (frames, _), bins, large_numbers = answer(asked, separate=separates_scans(plan.view))
+            sums = collect_aggregates(plan, frames, None, may_be_empty=may_be_empty)
+        with stage("count"), reading(source):
+            of_features = feature_constants(bound, source) if constants is None else constants.features
+            fields, table = capture(plan, frames, sums, source, of_features, bins)
+        return head_of(counted, source, fields, (*uneven, *large_numbers, *plan.warnings)), table
 
 
 def _of_types(source: Source, head: Head) -> Source:

@@ -220,13 +220,7 @@ def centred_minimum(
 ) -> tuple[Array, Array]:
     """Centred interval of a minimum of estimates, biased downwards by noise: upper end value + c.
 
-    Args:
-        value: `[slice]`, the smallest one.
-        replicates: `[replicate, slice]`, the smallest ones of the replicates; NaN where undefined.
-        deviations: `[replicate, slice]`, how far estimates fell; None for each replicate's distance from the value.
-        least: the lower end of the metric's range.
-        level: two-sided confidence level, such as 0.95.
-        widening: as of `centred_interval`.
+    Arguments are as those of `centred_interval`, of the smallest estimates: `deviations` are how far estimates fell.
 
     >>> smallest, away = np.full((99, 1), 0.7), np.linspace(0.002, 0.198, 99)[:, None]
     >>> lower, upper = centred_minimum(np.array([0.75]), smallest, away, 0.0, 0.9)
@@ -247,13 +241,7 @@ def centred_ratio(
 ) -> tuple[Array, Array]:
     """Centred interval of a smallest ratio r of at most 1, its negative logarithm a size: 0 without a difference.
 
-    Args:
-        value: `[slice]`, the ratio.
-        replicates: `[replicate, slice]`, the ratios of the replicates; NaN where undefined.
-        deviations: `[replicate, slice]`, in logarithms; None for the distance of each replicate from the value.
-        least: the lower end of the metric's range.
-        level: two-sided confidence level, such as 0.95.
-        widening: as of `centred_interval`, in logarithms.
+    Arguments are as those of `centred_interval`, of the ratios: `deviations` and `widening` are in logarithms.
 
     >>> ratios, away = np.full((99, 1), 0.7), np.linspace(0.002, 0.198, 99)[:, None]
     >>> lower, upper = centred_ratio(np.array([0.75]), ratios, away, 0.0, 0.9)

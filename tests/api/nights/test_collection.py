@@ -1,13 +1,12 @@
 """Removal of what no interval needs: nothing that a later one reads."""
 
 import json
-import os
-import time
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+from suites.faults import age
 from suites.nights import FILES, Nights, day, nights, rows
 
 import plmetrics as plm
@@ -23,13 +22,6 @@ def content(folder: Path) -> dict[str, bytes]:
     return {
         path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()
     }
-
-
-def age(folder: Path) -> None:
-    """Let everything look two days old."""
-    then = time.time() - 2 * 24 * 60 * 60
-    for path in (folder, *folder.rglob("*")):
-        os.utime(path, (then, then))
 
 
 def files(nights: Nights, number: int) -> set[str]:

@@ -6,35 +6,27 @@ import shutil
 import signal
 import subprocess
 import sys
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import polars as pl
 import pytest
 from conftest import THOROUGH
 from polars.testing import assert_frame_equal
 from suites.faults import Crash, age, crash_at_each_call
-from suites.nights import FILES, Nights, day, nights, rows
+from suites.nights import FILES, Nights, day, nights, quiet, rows
 
 import plmetrics as plm
 from plmetrics.api.nights.backfill import backfill
 from plmetrics.api.nights.collection import collect_garbage
 
-__all__ = ["nights"]
+__all__ = ["nights", "quiet"]
 
 DAYS = 3
 STATES = {**FILES, "keep": {"states": "9d"}}
 WINDOWS = {**STATES, "compare": {"run": {"window": "2d"}}}
-
-
-@pytest.fixture(autouse=True)
-def _quiet() -> Any:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", plm.PlmetricsWarning)
-        yield
 
 
 def fill(growing: Nights) -> None:

@@ -4,7 +4,6 @@ import contextlib
 import os
 import shutil
 import tempfile
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +13,13 @@ from conftest import THOROUGH
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
-from suites.nights import Nights, day, rows
+from suites.nights import Nights, day, quiet, rows
 
-import plmetrics as plm
 from plmetrics.api.nights.acceptance import accept
 from plmetrics.api.nights.backfill import backfill
 from plmetrics.api.nights.collection import collect_garbage
+
+__all__ = ["quiet"]
 
 DAYS = 4
 NUMBERS = st.integers(0, DAYS - 1)
@@ -153,13 +153,6 @@ class NightMachine(RuleBasedStateMachine):
             assert self.nights.manifests.damage(manifest, thorough=True) is None
             metrics = pl.read_parquet(self.nights.home / manifest.run / "metrics.parquet")
             assert metrics.filter(metric="brier", model="old")["n"].item() == height
-
-
-@pytest.fixture(autouse=True)
-def _quiet() -> Any:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", plm.PlmetricsWarning)
-        yield
 
 
 @pytest.mark.slow

@@ -37,7 +37,9 @@ STATUSES = {
 }
 METRICS = [plm.metric(text, task="binary") for text in STATUSES]
 WITH_CUT = [metric for metric in METRICS if not metric.threshold_free]
+OF_AREAS = [plm.metric(name, task="binary") for name in ("roc_auc", "gini", "average_precision", "ks")]
 every_metric = pytest.mark.parametrize("metric", METRICS, ids=str)
+every_metric_of_order = pytest.mark.parametrize("metric", [*METRICS, *OF_AREAS], ids=str)
 
 
 def state(positive, negative, tied=False, **flags):
@@ -64,7 +66,7 @@ def random_points(rng, shape):
     return [np.where(empty | (rng.random(shape) < 0.3), 0.0, rng.gamma(2.0, 1.0, shape)) for _ in range(2)]
 
 
-@every_metric
+@every_metric_of_order
 def test_leading_axes_and_empty_points(metric):
     positive, negative = random_points(np.random.default_rng(1), (4, 3, 9))
     positive[0, 0], negative[1, 1] = 0.0, 0.0
@@ -83,7 +85,7 @@ def test_leading_axes_and_empty_points(metric):
 
 
 @pytest.mark.exhaustive
-@every_metric
+@every_metric_of_order
 @pytest.mark.parametrize("flags", [{}, {"coarse": True}, {"joined": True}], ids=str)
 def test_segments_equal_separate_slices(metric, flags):
     rng = np.random.default_rng(2)

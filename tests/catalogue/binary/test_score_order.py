@@ -1,4 +1,4 @@
-from itertools import pairwise, product
+from itertools import product
 
 import numpy as np
 import polars as pl
@@ -94,42 +94,6 @@ def view(positive, negative, positives, negatives, tied=False):
 def random_points(rng, shape):
     empty = rng.random(shape) < 0.3
     return [np.where(empty | (rng.random(shape) < 0.3), 0.0, rng.gamma(2.0, 1.0, shape)) for _ in range(2)]
-
-
-@pytest.mark.parametrize("metric", METRICS, ids=str)
-def test_leading_axes_and_empty_points(metric):
-    positive, negative = random_points(np.random.default_rng(1), (4, 3, 9))
-    positive[0, 0] = 0.0
-    negative[1, 1] = 0.0
-    positive[2, 2] = negative[2, 2] = 0.0
-    whole = state(positive, negative)
-    value, bound = metric.finalise(whole), np.broadcast_to(metric.bound(whole), (4, 3))
-    for index in np.ndindex(4, 3):
-        occupied = positive[index] + negative[index] > 0
-        alone = state(positive[index][occupied], negative[index][occupied])
-        if all(not condition for _, condition in metric.undefined(alone)):
-            assert value[index] == pytest.approx(metric.finalise(alone), rel=1e-12)
-            assert bound[index] == pytest.approx(metric.bound(alone), rel=1e-12, abs=1e-15)
-    reasons = dict(metric.undefined(whole))
-    assert reasons["no_rows"].tolist() == (np.arange(12) == 8).reshape(4, 3).tolist()
-    assert reasons["no_positives"][0, 0]
-
-
-@pytest.mark.parametrize("metric", METRICS, ids=str)
-def test_segments_equal_separate_slices(metric):
-    rng = np.random.default_rng(2)
-    offsets = np.array([0, 5, 5, 12, 13, 20])
-    replicates = random_points(rng, (3, 20))
-    for positive, negative in (replicates, [part[0] for part in replicates]):
-        ragged = [Segments(part, offsets) for part in (positive, negative)]
-        whole = view(*ragged, *(part.total() for part in ragged))
-        value, bound = metric.finalise(whole), metric.bound(whole)
-        assert value.shape == (*positive.shape[:-1], 5)
-        for index, (first, last) in enumerate(pairwise(offsets)):
-            part = state(positive[..., first:last], negative[..., first:last])
-            known = ~np.any([condition for _, condition in metric.undefined(part)], axis=0)
-            for found, alone in ((value, metric.finalise(part)), (bound, metric.bound(part))):
-                np.testing.assert_allclose(found[..., index][known], alone[known], rtol=1e-12, atol=1e-15)
 
 
 def test_a_small_slice_keeps_its_digits_beside_a_huge_one():

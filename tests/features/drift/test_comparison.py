@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import yaml
 from conftest import THOROUGH
-from features.drift.test_stored_counts import ALL, CURRENT, REFERENCE, SLICES, parts_of
+from features.drift.test_counts import ALL
+from features.drift.test_stored_counts import CURRENT, REFERENCE, SLICES, parts_of
 from polars.testing import assert_frame_equal
 from scipy import stats
 

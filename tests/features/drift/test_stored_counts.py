@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 from architecture.watching import watched
+from features.drift.test_counts import ALL
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
@@ -28,16 +29,6 @@ from plmetrics.suite.reader import suite_from_mapping
 from plmetrics.table.opening import open_source
 
 SUITE: dict[str, Any] = {"label": "y", "models": {"m": "p"}, "metrics": ["accuracy"], "name": "nightly"}
-ALL = [
-    "psi",
-    "ks_2samp",
-    "chi2_2samp",
-    "wasserstein",
-    "jensen_shannon",
-    "mean",
-    "variance",
-    "quantile(q=0.9)",
-]
 SLICES = {
     "region": "region",
     "size": {"column": "visits", "bins": [1, 3]},

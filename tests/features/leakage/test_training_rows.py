@@ -147,12 +147,6 @@ def test_nan_is_no_time(times: list[float], rows: int | None, verdict: str) -> N
     assert seen["note"] == f"training ends at 3.0; {len(nan)} rows have no time and are not compared"
 
 
-def test_a_nanosecond_is_not_lost_in_favour_of_a_row() -> None:
-    at = pl.Series([1_000_000_001], dtype=pl.Int64).cast(pl.Datetime("ns"))
-    frame = pl.DataFrame({"y": [1], "p": [0.5], "at": at})
-    assert found(frame, {"train": frame, "time": "at"})["time"]["rows"] == 1
-
-
 @pytest.mark.parametrize(("own", "there"), [("ns", "ns"), ("ns", "us"), ("us", "ns"), ("ns", "ms")])
 def test_moments_are_compared_to_the_nanosecond(own: Any, there: Any) -> None:
     """A row 400 ns, or as little as its unit can, after the last of training is later; no unit loses far moments."""

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from inference.curves.test_residuals import NAMES as RESIDUALS
 from polars.testing import assert_frame_equal
 from scipy import stats
 from sklearn import config_context
@@ -13,17 +14,6 @@ from sklearn.metrics import ndcg_score
 
 import plmetrics as plm
 from plmetrics.inference.curves.row_bins import even_ranks
-
-RESIDUALS = [
-    "residual_histogram",
-    "residual_qq",
-    "label_histogram",
-    "conditional_label",
-    "conditional_prediction",
-    "conditional_recall",
-    "residual_prediction",
-    "residual_quantiles",
-]
 
 
 def regression(rows: int, seed: int = 0) -> pl.DataFrame:

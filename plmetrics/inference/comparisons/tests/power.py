@@ -229,7 +229,7 @@ def required_n_proportions(p1: float, p2: float, *, power: float = 0.8, level: f
     if p1 == p2:
         msg = f"p1 and p2 must differ: no number of units tells {p1} from {p2}"
         raise ConfigError(msg)
-    return int(required_for_proportions(_scalar(p1), _scalar(p2), power, level)[0])
+    return int(required_for_proportions(as_array(p1), as_array(p2), power, level)[0])
 
 
 def power_proportions(p1: float, p2: float, n: int, *, level: float = 0.95) -> float:
@@ -253,7 +253,7 @@ def power_proportions(p1: float, p2: float, n: int, *, level: float = 0.95) -> f
     for name, value in (("p1", p1), ("p2", p2), ("level", level)):
         inside(value, name)
     _check_minimum(n, 1)
-    return float(power_of_proportions(_scalar(p1), _scalar(p2), _scalar(n), _scalar(n), level)[0])
+    return float(power_of_proportions(as_array(p1), as_array(p2), as_array(n), as_array(n), level)[0])
 
 
 def required_n_means(difference: float, sd: float, *, power: float = 0.8, level: float = 0.95) -> int:
@@ -280,7 +280,7 @@ def required_n_means(difference: float, sd: float, *, power: float = 0.8, level:
         raise ConfigError(msg)
     inside(level, "level")
     positive(sd, "sd")
-    required = required_for_means(_scalar(difference / sd), power, level)[0]
+    required = required_for_means(as_array(difference / sd), power, level)[0]
     if not np.isfinite(required):
         msg = f"difference {difference!r} is too small beside sd {sd!r}: no number of units finds it"
         raise ConfigError(msg)
@@ -306,7 +306,7 @@ def power_means(difference: float, sd: float, n: int, *, level: float = 0.95) ->
     inside(level, "level")
     _check_minimum(n, 2)
     positive(sd, "sd")
-    return float(power_of_means(_scalar(difference / sd), _scalar(n), _scalar(n), level)[0])
+    return float(power_of_means(as_array(difference / sd), as_array(n), as_array(n), level)[0])
 
 
 def _check_minimum(n: int, least: int) -> None:
@@ -315,5 +315,6 @@ def _check_minimum(n: int, least: int) -> None:
         raise ConfigError(msg)
 
 
-def _scalar(value: float) -> Array:
+def as_array(value: float) -> Array:
+    """A number as that of a single place."""
     return np.array([value], dtype=np.float64)
