@@ -476,6 +476,22 @@ def test_sums_of_constants_count_every_row(reproducible):
         assert list(value.values()) == pytest.approx(wanted, rel=1e-12), slice_
 
 
+@pytest.mark.parametrize("missing", ["error", "drop", "drop_per_model"])
+def test_a_null_share_counts_nan(missing):
+    """Of a score by its column, of another column in either width, of a quotient; a text `NaN` is one like others."""
+    nan = float("nan")
+    scores = [0.1, nan, 0.7, 0.9] if missing != "error" else [0.1, 0.2, 0.7, 0.9]
+    rows = pl.DataFrame(
+        {"y": [0, 1, 0, 1], "p": scores, "x": [nan, None, 0.0, 2.0], "t": ["NaN", None, "a", "b"]}
+    ).with_columns(narrow=pl.col("x").cast(pl.Float32))
+    asked = {"score": "p", "column": "x", "narrow": "narrow", "quotient": "x / x", "text": "t", "bare": "1"}
+    metrics = [{"name": name, "null_share": sql} for name, sql in asked.items()]
+    found = plm.evaluate(rows, label="y", models={"m": "p"}, metrics=metrics, missing=missing).metrics
+    shares = dict(found.select("metric", "value").iter_rows())
+    expected = [0 if missing == "error" else 1 / 4, 1 / 2, 1 / 2, 3 / 4, 1 / 4, 0]
+    assert shares == dict(zip(asked, expected, strict=True))
+
+
 def test_a_constant_select_on_and_fit_on_hold_for_every_row():
     rows = table()
     chosen = plm.evaluate(
