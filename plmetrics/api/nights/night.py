@@ -169,7 +169,10 @@ class IntervalEvaluation(Evaluation):
         return replace(problem, message=words, path=("interval",))
 
     def _result(self) -> Result | None:
+        from plmetrics.features.nights.states import check_states
+
         suite = self.loaded.suite
+        check_states(suite)
         source = self._open()
         where = conjunction(suite.data.where, rows_condition(self.section, self.interval, source.schema))
         files = data_files(source)

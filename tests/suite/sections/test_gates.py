@@ -50,7 +50,7 @@ def said(problems: tuple[Problem, ...]) -> list[str]:
         (
             "{metric: selection_rate, against: a, better_than: 0}",
             "better_than",
-            ["neither better higher nor lower"],
+            ["neither better higher nor lower", "of your own takes direction"],
         ),
         ("{metric: f1, against: a, better_than: -0.1}", "better_than", ["must be at least 0", "-0.1"]),
         (
