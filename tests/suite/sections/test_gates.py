@@ -46,6 +46,16 @@ def said(problems: tuple[Problem, ...]) -> list[str]:
             "on_insufficient",
             ["must be skip, warn or fail"],
         ),
+        (
+            "{metric: {name: rate, mean: score}, at_least: 0.5}",
+            "metric",
+            ["is named here, and not defined", "under metrics, and write 'rate'"],
+        ),
+        (
+            "{metric: {metric: f1, slices: region}, at_least: 0.5}",
+            "metric",
+            ["is named here, and not defined", "write 'f1'"],
+        ),
         ("{metric: f1, better_than: 0}", "better_than", ["needs against"]),
         (
             "{metric: selection_rate, against: a, better_than: 0}",
