@@ -68,9 +68,9 @@ def validate(path: str | Path, set: Mapping[str, object] | None = None) -> Valid
         tables = feature_tables(loaded.suite, base=loaded.folder)
         request = bind(loaded.suite, source, tables, classes=())
         if "interval" in loaded.suite.sections:
-            from plmetrics.features.nights.states import check_states
+            from plmetrics.api.nights.night import check_interval_states
 
-            check_states(loaded.suite)
+            check_interval_states(loaded.suite)
         if "engine" in loaded.suite.sections:
             from plmetrics.api.shards.distribution import check_distribution
 

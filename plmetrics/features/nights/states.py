@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.core.errors import ConfigError, DataError, PlmetricsError, Problem
-from plmetrics.features.nights.interval_section import adds_states
 from plmetrics.features.nights.manifests import Manifests
 from plmetrics.features.stored.alignment import StateReference
 from plmetrics.features.stored.compatibility import NotAdding, check_compatible, constant_differences
@@ -68,13 +67,11 @@ def state_suite(suite: Suite) -> Suite:
 
 
 def check_states(suite: Suite) -> None:
-    """Refuse a suite whose intervals have states that cannot hold what it asks for, before any row is read.
+    """Refuse a suite that asks for what the states of its intervals do not hold.
 
     Raises:
         ConfigError: it asks for what no state carries.
     """
-    if not adds_states(suite):
-        return
     try:
         state_suite(suite)
     except ConfigError as error:
