@@ -67,6 +67,10 @@ def validate(path: str | Path, set: Mapping[str, object] | None = None) -> Valid
         source = open_rows(loaded, rows=False)
         tables = feature_tables(loaded.suite, base=loaded.folder)
         request = bind(loaded.suite, source, tables, classes=())
+        if "interval" in loaded.suite.sections:
+            from plmetrics.api.nights.night import check_interval_states
+
+            check_interval_states(loaded.suite)
         if "engine" in loaded.suite.sections:
             from plmetrics.api.shards.distribution import check_distribution
 

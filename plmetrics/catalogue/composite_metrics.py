@@ -167,6 +167,11 @@ class AcrossSlices(Metric):
         """Whether it reads its parts' values overall."""
         return False
 
+    @property
+    def is_total(self) -> bool:
+        """Whether a slice without rows adds nothing to it, in a replicate as well."""
+        return False
+
     def reasons_against(self, status: Any, share: Any) -> Any:  # noqa: ARG002
         """Reasons against each slice's part in the metric: the status of its parts, "ok" for nothing.
 
@@ -249,6 +254,10 @@ class OverSlices(Custom, AcrossSlices):
     def additive(self) -> bool:  # type: ignore[override]
         assert self.metric is not None
         return self.metric.additive
+
+    @property
+    def is_total(self) -> bool:
+        return self.agg == "sum" and self.additive
 
     @property
     def range(self) -> tuple[float, float]:  # type: ignore[override]

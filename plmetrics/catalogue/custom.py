@@ -195,7 +195,7 @@ class CustomSum(RowAggregate):
 
 
 class NullShare(RowAggregate):
-    """Share of the rows, in weight, where a row expression is null."""
+    """Share of the rows, in weight, where a row expression is null or NaN."""
 
     aggregate = "null_share"
     mean = "mass"
@@ -207,7 +207,7 @@ class NullShare(RowAggregate):
         return {
             "absent": Atom(
                 self._key("absent"),
-                lambda rows: self._within(rows) & self._compile(rows, self.sql).expr.is_null(),
+                lambda rows: self._within(rows) & self._compile(rows, self.sql).is_absent,
                 counts=True,
             ),
             "mass": Atom(self._key("rows"), self._within, counts=True),

@@ -18,6 +18,8 @@ from plmetrics.core.ops import Array, Texts
 from plmetrics.inference.chunks import EstimateColumns
 from plmetrics.inference.estimate import Estimate, farther_end, most_groups
 
+_MOST_LOST = 0.05
+
 
 def by_parts(
     metric: DerivedMetric, parts: Mapping[str, EstimateColumns], *, itself: bool = False
@@ -218,6 +220,8 @@ def _value(
                 replicates = np.asarray(metric.finalise(replicated)).reshape(-1, *shape)
                 away = metric.deviations(replicated, point)
                 deviations = None if away is None else np.asarray(away).reshape(-1, *shape)
+                if estimate.kind == "bootstrap" and not (metric.for_each or metric.is_total):
+                    replicates = np.where(_lacks_slices(replicated)[:, None], np.nan, replicates)
     finite = np.isfinite(value)
     statuses = np.where(finite, "ok", status if status != "ok" else metric.failure_status(point)).astype(
         object
@@ -225,6 +229,17 @@ def _value(
     blocks = np.zeros(shape, dtype=np.int64)
     clean = np.where(finite, value, np.nan)
     return Estimate(clean, statuses, blocks, replicates, (), deviations, estimate.kind)
+
+
+def _lacks_slices(replicated: Groups) -> NDArray[np.bool_]:
+    """Replicates without a value in more than a twentieth of the slices.
+
+    A slice of few units is in many of them not drawn, and in none drawn but otherwise: the values of the others alone
+    vary less than the metric does.
+    """
+    lost = [np.isnan(values).mean(axis=-1) for values in replicated.values.values()]
+    lacks: NDArray[np.bool_] = np.max(lost, axis=0) > _MOST_LOST
+    return lacks
 
 
 def _without_replicates(derived: Estimate, unsure: NDArray[np.bool_], reference: int | None) -> Estimate:

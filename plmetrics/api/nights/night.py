@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from plmetrics.features.nights.states import IntervalState
     from plmetrics.runs.folder import FileFacts
     from plmetrics.runs.outcome import Outcome
+    from plmetrics.suite.model import Suite
     from plmetrics.suite.yaml.load import LoadedSuite
     from plmetrics.table.source import Source
     from plmetrics.table.storage.places import Place
@@ -175,6 +176,7 @@ class IntervalEvaluation(Evaluation):
 
     def _result(self) -> Result | None:
         suite = self.loaded.suite
+        check_interval_states(suite)
         source = self._open()
         where = conjunction(suite.data.where, rows_condition(self.section, self.interval, source.schema))
         files = data_files(source)
@@ -364,3 +366,15 @@ class IntervalEvaluation(Evaluation):
 
         changes = score_changes(self.loaded.suite, state, runs.compared_runs(), run_name(earlier))
         return replace(result, decomposition=pl.concat([result.decomposition, changes]))
+
+
+def check_interval_states(suite: Suite) -> None:
+    """Refuse a suite whose intervals have states that cannot hold what it asks for; no row is read.
+
+    Raises:
+        ConfigError: it asks for what no state carries.
+    """
+    if adds_states(suite):
+        from plmetrics.features.nights.states import check_states
+
+        check_states(suite)

@@ -114,6 +114,10 @@ SHORT_NAMES = Names(
             "cap_curve": ("", "a curve: curves: [gain]; its area over that of a perfect model is gini"),
             "psi population_stability_index": ("", "a measure of drift: drift: {measures: [psi]}"),
             "entropy": ("log_loss", ""),
+            "normalized_entropy normalised_entropy normalized_cross_entropy": (
+                "log_loss_skill",
+                "which is 1 minus it",
+            ),
             "positive_rate": ("prevalence", "of labels; selection_rate is of decisions"),
         },
         "multiclass": {

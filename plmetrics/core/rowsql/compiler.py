@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from plmetrics.core.names import did_you_mean
 from plmetrics.core.ops import each_row
-from plmetrics.core.rowsql.dtypes import Kind, as_measure
+from plmetrics.core.rowsql.dtypes import Kind, as_measure, is_absent
 from plmetrics.core.rowsql.fault import RowExpressionError
 from plmetrics.core.rowsql.functions import FUNCTION_NAMES, FUNCTIONS
 from plmetrics.core.rowsql.operators import CHAINS, OPERATORS, balanced_tree
@@ -85,6 +85,11 @@ class RowExpression:
     def measure(self) -> pl.Expr:
         """Its value as Float64: of a condition 1 where it holds and 0 where not. Other types are refused."""
         return self.expr.pipe_with_dtype(as_measure)
+
+    @property
+    def is_absent(self) -> pl.Expr:
+        """Whether a row has no value: it is null, or NaN."""
+        return self.expr.pipe_with_dtype(is_absent)
 
     def on_arrays(self, columns: Mapping[str, Values]) -> NDArray[np.float64]:
         """Values on arrays of any shapes that broadcast; NaN is null, in and out.

@@ -95,6 +95,11 @@ def as_measure(value: pl.Expr, dtype: DataType) -> pl.Expr:
     return value.cast(pl.Float64) if dtype == pl.Boolean else as_number(value, dtype).cast(pl.Float64)
 
 
+def is_absent(value: pl.Expr, dtype: DataType) -> pl.Expr:
+    """Whether a value is null or NaN."""
+    return value.is_null() | value.is_nan() if dtype.is_float() else value.is_null()
+
+
 def as_text(value: pl.Expr, dtype: DataType) -> pl.Expr:
     """Cast a value to text: names of categories, times without trailing zeros of their fractions.
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.core.errors import DataError, PlmetricsError, Problem
+from plmetrics.core.errors import ConfigError, DataError, PlmetricsError, Problem
 from plmetrics.features.nights.manifests import Manifests
 from plmetrics.features.stored.alignment import StateReference
 from plmetrics.features.stored.compatibility import NotAdding, check_compatible, constant_differences
@@ -36,6 +36,12 @@ CONSTANTS = "constants"
 _ABSENT = ("interval", "keep", "drift", "leakage", "find_slices", "cross_validation")
 
 
+_WITHOUT = (
+    "windows and keep.states add states of intervals: compare with previous and leave keep.states out, or "
+    "evaluate it in a suite of its own"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class IntervalState:
     """State of an interval, the content of its file, and warnings on its shared constants."""
@@ -58,6 +64,18 @@ def state_suite(suite: Suite) -> Suite:
         alone = compare.model_copy(update={"run": None, "reference": "accepted", "decompose": {}})
         changes["compare"] = alone if compare.baseline or compare.pairs or compare.slices else None
     return countable(suite.model_copy(update=changes))
+
+
+def check_states(suite: Suite) -> None:
+    """Refuse a suite that asks for what the states of its intervals do not hold.
+
+    Raises:
+        ConfigError: it asks for what no state carries.
+    """
+    try:
+        state_suite(suite)
+    except ConfigError as error:
+        raise ConfigError([replace(problem, hint=_WITHOUT) for problem in error.problems]) from None
 
 
 def constants_file(home: Place, suite: Suite) -> Place:

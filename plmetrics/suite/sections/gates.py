@@ -210,7 +210,7 @@ def check_rule(gate: Gate, path: SuitePath, add: Callable[..., None]) -> None:
             add(f"{key} is a margin: 0 or more", (*path, key))
         direction = "lower" if gate.between is not None else gate.metric.direction
         if direction not in {"higher", "lower"}:
-            hint = "use at_least or at_most"
+            hint = "use at_least or at_most; a metric of your own takes direction: higher or lower"
             add(_without_direction(gate), (*path, key), hint)
     if gate.against is not None and gate.against == gate.model:
         add("a model is not gated against itself", (*path, "against"))

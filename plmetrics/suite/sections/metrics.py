@@ -199,7 +199,10 @@ class MetricReader:
             hint = "write {recall_at_precision: {precision: 0.9}} or recall_at_precision(precision=0.9)"
             self._findings.add("a metric as a mapping has one key, its name", path, hint)
             return
-        self._findings.unknown_keys(value, known, path)
+        if not self._findings.unknown_keys(value, known, path):
+            name = message_text(value.get("name", value.get("metric")))
+            hint = f"define it under metrics, and write {name} here"
+            self._findings.add("a metric is named here, and not defined", path, hint)
 
     def _say_no_metric(self, value: Any, path: SuitePath) -> None:
         """Note an entry other than a metric; a name with parameters behind it is written as a text."""

@@ -192,3 +192,18 @@ def test_a_window_on_a_grid_of_other_scores_decides_no_gate_within_its_error(
     assert now - then < -0.1 < table["difference"][0]
     assert result.gates["verdict"].to_list() == ["inconclusive", "pass", *["inconclusive"] * len(shares)]
     assert "the rule is not decided within" in result.gates["note"][0]
+
+
+@pytest.mark.parametrize("changes", [{"keep": KEEP}, {"compare": {"run": {"window": "3d"}}}])
+def test_what_no_state_holds_is_refused_before_rows_are_read(nights: Nights, changes: dict[str, Any]) -> None:
+    nights.write_suite(metrics=["brier", "calibration_slope"], gates=None, **changes)
+    said = "calibration_slope needs the rows in order, which a state does not hold"
+    with pytest.raises(plm.ConfigError, match=said):
+        plm.validate(nights.suite)
+    shutil.rmtree(nights.folder / "scores")
+    nights.write(0, pl.DataFrame({"other": [1]}))
+    with pytest.raises(plm.ConfigError, match=said):
+        nights.run(0)
+    nights.write_suite(metrics=["brier", "calibration_slope"], gates=None, compare={"run": "previous"})
+    nights.write(0)
+    assert plm.validate(nights.suite).suite.name == "nightly"

@@ -46,11 +46,21 @@ def said(problems: tuple[Problem, ...]) -> list[str]:
             "on_insufficient",
             ["must be skip, warn or fail"],
         ),
+        (
+            "{metric: {name: rate, mean: score}, at_least: 0.5}",
+            "metric",
+            ["is named here, and not defined", "under metrics, and write 'rate'"],
+        ),
+        (
+            "{metric: {metric: f1, slices: region}, at_least: 0.5}",
+            "metric",
+            ["is named here, and not defined", "write 'f1'"],
+        ),
         ("{metric: f1, better_than: 0}", "better_than", ["needs against"]),
         (
             "{metric: selection_rate, against: a, better_than: 0}",
             "better_than",
-            ["neither better higher nor lower"],
+            ["neither better higher nor lower", "of your own takes direction"],
         ),
         ("{metric: f1, against: a, better_than: -0.1}", "better_than", ["must be at least 0", "-0.1"]),
         (
