@@ -164,9 +164,9 @@ def list_files(
         roots.append(root)
         candidates += expanded
     refuse_twice(candidates)
-    root = str(_above_partitions(Path(os.path.commonpath(roots))))
+    shared = str(_above_partitions(Path(os.path.commonpath(roots))))
     named = (path for path in candidates if _is_legible(path, complaints))
-    files = (SourceFile(path, _name_below(root, path), size=0) for path in named)
+    files = (SourceFile(path, _name_below(shared, path), size=0) for path in named)
     return sorted(files, key=lambda file: file.name)
 
 
