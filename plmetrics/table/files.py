@@ -158,15 +158,15 @@ def list_files(
         ConfigError: a path is an address or empty, or a file is named twice.
     """
     roots: list[Path] = []
-    candidates: list[Path] = []
+    candidates: list[str] = []
     for path in paths:
         root, expanded = _expand(absolute(path, base), endings, complaints)
         roots.append(root)
         candidates += expanded
-    refuse_twice(map(shown_path, candidates))
-    root = _above_partitions(Path(os.path.commonpath(roots)))
+    refuse_twice(candidates)
+    shared = str(_above_partitions(Path(os.path.commonpath(roots))))
     named = (path for path in candidates if _is_legible(path, complaints))
-    files = (SourceFile(str(path), path.relative_to(root).as_posix(), size=0) for path in named)
+    files = (SourceFile(path, _name_below(shared, path), size=0) for path in named)
     return sorted(files, key=lambda file: file.name)
 
 
@@ -223,7 +223,11 @@ def absolute(path: str, base: Path) -> Path:
     return Path(os.path.normpath(Path.cwd() / base / home))
 
 
-def _expand(path: Path, endings: Mapping[str, str], complaints: Complaints) -> tuple[Path, list[Path]]:
+def _name_below(root: str, path: str) -> str:
+    return path.removeprefix(root).replace(os.sep, "/").lstrip("/")
+
+
+def _expand(path: Path, endings: Mapping[str, str], complaints: Complaints) -> tuple[Path, list[str]]:
     """The root of one path, and the files it means."""
     try:
         folder = stat.S_ISDIR(path.stat().st_mode)
@@ -240,19 +244,19 @@ def _expand(path: Path, endings: Mapping[str, str], complaints: Complaints) -> t
         complaints.fault(path, error)
         return path.parent, []
     if not folder:
-        return path.parent, [path]
-    files = list(_walk(path, complaints, frozenset()))
+        return path.parent, [str(path)]
+    files = list(_walk(str(path), complaints))
     if not files:
         complaints.no_data(path, endings)
     return path, files
 
 
-def _expand_glob(pattern: Path, complaints: Complaints) -> tuple[Path, list[Path]]:
+def _expand_glob(pattern: Path, complaints: Complaints) -> tuple[Path, list[str]]:
     root = next(parent for parent in pattern.parents if not glob.has_magic(str(parent)))
-    files: dict[Path, None] = {}
+    files: dict[str, None] = {}
     for match in sorted(_matches(pattern, root)):
         if not any(part.startswith(NOT_DATA) for part in match.relative_to(root).parts):
-            inside = _walk(match, complaints, frozenset()) if _is_folder(match) else [match]
+            inside = _walk(str(match), complaints) if _is_folder(match) else [str(match)]
             files.update(dict.fromkeys(inside))
     if not files and _is_folder(root) and not os.access(root, os.R_OK | os.X_OK):
         complaints.fault(root, PermissionError())
@@ -271,11 +275,12 @@ def _matches(pattern: Path, root: Path) -> Iterator[Path]:
     yield from root.glob("/".join(plain))
 
 
-def _walk(folder: Path, complaints: Complaints, above: frozenset[Path]) -> Iterator[Path]:
-    """Possible data files below a folder, without links back up."""
+def _walk(folder: str, complaints: Complaints, above: tuple[str, ...] = ()) -> Iterator[str]:
+    """Possible data files below a folder, without links back up; texts, since tables have thousands of folders."""
+    above = (*above, folder)
     try:
-        above |= {folder.resolve()}
-        entries = sorted(folder.iterdir())
+        with os.scandir(folder) as listed:
+            entries = sorted(listed, key=lambda entry: entry.name)
     except OSError as error:
         complaints.fault(folder, error)
         return
@@ -283,12 +288,17 @@ def _walk(folder: Path, complaints: Complaints, above: frozenset[Path]) -> Itera
         if entry.name.startswith(NOT_DATA):
             continue
         if not _is_folder(entry):
-            yield entry
-        elif not (entry.is_symlink() and any(real.is_relative_to(entry.resolve()) for real in above)):
-            yield from _walk(entry, complaints, above)
+            yield entry.path
+        elif not (entry.is_symlink() and _leads_up(entry.path, above)):
+            yield from _walk(entry.path, complaints, above)
 
 
-def _is_folder(path: Path) -> bool:
+def _leads_up(link: str, above: tuple[str, ...]) -> bool:
+    target = Path(link).resolve()
+    return any(Path(folder).resolve().is_relative_to(target) for folder in above)
+
+
+def _is_folder(path: Path | os.DirEntry[str]) -> bool:
     try:
         return path.is_dir()
     except OSError:  # what is wrong is said when the path is looked at as a file
@@ -330,11 +340,11 @@ def _trec_hint(path: Path) -> str | None:
     return f"it reads like {what} of TREC: write task: ranking and data: {{trec: {files}}} in a suite"
 
 
-def _is_legible(path: Path, complaints: Complaints) -> bool:
+def _is_legible(path: str, complaints: Complaints) -> bool:
     legible = os.fsencode(path).decode("utf-8", "backslashreplace")
-    if legible != str(path):
+    if legible != path:
         complaints.add(legible, "the name is not UTF-8", "rename the file or folder")
-    return legible == str(path)
+    return legible == path
 
 
 def _above_partitions(root: Path) -> Path:
@@ -349,7 +359,7 @@ def refuse_twice(places: Iterable[str]) -> None:
     Raises:
         ConfigError: some are.
     """
-    twice = [place for place, count in Counter(places).items() if count > 1]
+    twice = [shown_path(place) for place, count in Counter(places).items() if count > 1]
     if twice:
         message = f"named twice, so that its rows would count twice: {name_list(twice)}"
         raise ConfigError(Problem(message, path=_SUITE_PATH, hint="name each file once"))

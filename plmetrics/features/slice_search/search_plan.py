@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -63,7 +63,8 @@ class Grouping:
 class SearchStates:
     """The sums of a search: blocks 0 to `blocks` - 1 are those of the searched part, the rest confirms.
 
-    `populations` is the prefix of the counts that hold for a model.
+    `populations` is the prefix of the counts that hold for a model. `centres_differ` says whether moments are about
+    separate centres, so that sums of a part cannot be subtracted from those of all.
     """
 
     columns: tuple[SearchedColumn, ...]
@@ -71,16 +72,16 @@ class SearchStates:
     blocks: int
     depth: int
     populations: Mapping[str, str]
+    centres_differ: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        differ = any(grouping.state.centres.differ for grouping in self.groupings)
+        object.__setattr__(self, "centres_differ", differ)
 
     def overall(self) -> SlicedSums:
         """The sums of all rows, as one slice."""
         state = self.groupings[0].state
         return state.roll_up(np.zeros(len(state.cell), dtype=np.int64), 1)
-
-    @property
-    def centres_differ(self) -> bool:
-        """Whether moments are about separate centres, so that sums of a part cannot be subtracted from those of all."""
-        return any(grouping.state.centres.differ for grouping in self.groupings)
 
     def outside(self, inner: Mapping[int, int], outer: Mapping[int, int]) -> dict[str, NDArray[np.float64]]:
         """Sums `[1, block]` of the rows of a slice outside a smaller one: codes by column."""
@@ -101,12 +102,14 @@ class SearchStates:
 
     def crossings(self) -> Iterator[Crossing]:
         """Every set of columns once, with the nonempty slices."""
-        waiting = dict.fromkeys(subsets(len(self.columns), self.depth))
+        done: set[tuple[int, ...]] = set()
         for grouping in self.groupings:
             sizes = [self.columns[number].size for number in grouping.columns]
             digits = dict(zip(grouping.columns, digits_of(grouping.state.cell, sizes), strict=True))
-            for members in [members for members in waiting if digits.keys() >= set(members)]:
-                del waiting[members]
+            for members in subsets(grouping.columns, self.depth):
+                if members in done:
+                    continue
+                done.add(members)
                 yield self._crossing(grouping.state, members, [digits[number] for number in members])
 
     def _crossing(
@@ -203,14 +206,14 @@ def search_part(unit: pl.Expr, spec: FindSlices) -> pl.Expr:
     return mix_expr(unit ^ pl.lit(salt, dtype=pl.UInt64)) < limit
 
 
-def subsets(columns: int, depth: int) -> list[tuple[int, ...]]:
+def subsets(columns: Sequence[int], depth: int) -> list[tuple[int, ...]]:
     """Sets of crossed columns, the smaller first.
 
-    >>> subsets(3, 2)
+    >>> subsets([0, 1, 2], 2)
     [(0,), (1,), (2,), (0, 1), (0, 2), (1, 2)]
     """
-    sizes = range(1, min(depth, columns) + 1)
-    return [members for size in sizes for members in combinations(range(columns), size)]
+    sizes = range(1, min(depth, len(columns)) + 1)
+    return [members for size in sizes for members in combinations(columns, size)]
 
 
 def possible(sizes: Sequence[int], depth: int) -> int:
@@ -234,18 +237,39 @@ def column_groups(sizes: Sequence[int], depth: int, limit: int) -> tuple[tuple[i
     >>> column_groups([2, 2, 2, 50], 2, 100)
     ((0, 1, 2), (0, 3), (1, 3), (2, 3))
     """
+    depth = min(depth, len(sizes))
     groups: list[tuple[int, ...]] = []
-    for members in combinations(range(len(sizes)), min(depth, len(sizes))):
-        if any(set(members) <= set(group) for group in groups):
+    spacious: list[int] = []
+    covered: set[tuple[int, ...]] = set()
+
+    def cells(group: Iterable[int]) -> int:
+        return math.prod(sizes[number] for number in group)
+
+    for members in combinations(range(len(sizes)), depth):
+        if members in covered:
             continue
-        for place, group in enumerate(groups):
-            union = tuple(sorted({*group, *members}))
-            if math.prod(sizes[number] for number in union) <= limit:
-                groups[place] = union
-                break
-        else:
+        place = next((place for place in spacious if cells({*groups[place], *members}) <= limit), len(groups))
+        if place == len(groups):
             groups.append(members)
-    return tuple(members for members in groups if not any(set(members) < set(other) for other in groups))
+            spacious.append(place)
+        groups[place] = tuple(sorted({*groups[place], *members}))
+        covered.update(combinations(groups[place], depth))
+        if cells(groups[place]) * min(sizes) > limit:
+            spacious.remove(place)
+    return _largest_sets(groups)
+
+
+def _largest_sets(groups: Sequence[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:
+    """The groups that are within no other, in their order."""
+    holders: dict[int, set[tuple[int, ...]]] = {}
+    for members in groups:
+        for number in members:
+            holders.setdefault(number, set()).add(members)
+    return tuple(
+        members
+        for members in groups
+        if set.intersection(*(holders[number] for number in members)) == {members}
+    )
 
 
 def _distinct_keys(key: NDArray[np.int64], size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
@@ -130,7 +130,7 @@ def partition_pairs(path: str) -> list[tuple[str, str]]:
     >>> partition_pairs("region=DE/month=01/part-0.parquet")
     [('region', 'DE'), ('month', '01')]
     """
-    matches = [PARTITION.fullmatch(folder) for folder in Path(path).parent.parts]
+    matches = [PARTITION.fullmatch(folder) for folder in path.replace(os.sep, "/").split("/")[:-1]]
     return [(match[1], match[2]) for match in matches if match]
 
 

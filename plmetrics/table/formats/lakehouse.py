@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import os
 import posixpath
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -59,11 +60,11 @@ def table_kind(place: str) -> str | None:
         return ICEBERG
     if is_address(place):
         return _remote_kind(parse_address(place))
-    path = Path(place)
+    if os.path.isdir(f"{place}/{_LOG}"):  # noqa: PTH112 (each folder of a table is asked: texts are cheap)
+        return DELTA
+    metadata = f"{place}/{_METADATA}"
     try:
-        if (path / _LOG).is_dir():
-            return DELTA
-        if any((path / _METADATA).glob("*" + METADATA_ENDING)):
+        if os.path.isdir(metadata) and any(Path(metadata).glob("*" + METADATA_ENDING)):  # noqa: PTH112
             return ICEBERG
     except OSError:  # what is wrong is said when the path is looked at as a file
         pass
@@ -88,9 +89,13 @@ def refuse_loose_files(files: Iterable[SourceFile]) -> None:
     Raises:
         DataError: names the tables
     """
-    folders = sorted({folder for file in files for folder in Path(file.path).parents})
+    folders: set[str] = set()
+    for file in files:
+        folder = file.path
+        while (folder := os.path.dirname(folder)) not in folders:  # noqa: PTH120
+            folders.add(folder)
     problems = [
-        loose_files(shown_path(folder), kind) for folder in folders if (kind := table_kind(str(folder)))
+        loose_files(shown_path(folder), kind) for folder in sorted(folders) if (kind := table_kind(folder))
     ]
     if problems:
         raise DataError(problems)
