@@ -31,10 +31,10 @@ Verdict = Literal["advise", "advise_against"]
 _LISTED = 3
 
 
-class Figure(str):
+class NumberText(str):
     """Text of a number, which a template may follow by a noun: in the singular, or with its plural.
 
-    >>> "{rows:row} of {classes:class|classes}".format(rows=Figure("2,500"), classes=Figure("1"))
+    >>> "{rows:row} of {classes:class|classes}".format(rows=NumberText("2,500"), classes=NumberText("1"))
     '2,500 rows of 1 class'
     """
 
@@ -151,14 +151,14 @@ class TableFacts:
             return None
         return next((cut for cut in _CUTS if 2 * cut <= self.documents), 1)
 
-    def texts(self) -> dict[str, Figure]:
+    def texts(self) -> dict[str, NumberText]:
         """Every figure as a sentence shows it; an unknown one is `?`.
 
         >>> TableFacts(task="binary", rows=2500, prevalence=0.0312).texts()["prevalence"]
         '3.12 %'
         """
         names = (*(field.name for field in fields(self) if field.name != "task"), *_DERIVED)
-        return {name: Figure(_text(name, getattr(self, name))) for name in names}
+        return {name: NumberText(_text(name, getattr(self, name))) for name in names}
 
 
 def class_sizes(counts: NDArray[np.float64], weights: NDArray[np.float64]) -> dict[str, float | None]:
