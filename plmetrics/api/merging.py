@@ -270,7 +270,7 @@ class _Sum:
         places = file_places(self.stored)
         with self.watch.stage("intervals"), damage_errors(places):
             run = restore(self.suite, self.total)
-        if self.source is not None:
+        if self.source is not None and self.suite.positive is not None:
             from plmetrics.engine.bad_rows import refuse_absent_positive
             from plmetrics.engine.binding.bind import bind
 

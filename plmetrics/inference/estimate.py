@@ -62,6 +62,11 @@ class Estimate:
     by_definition: NDArray[np.bool_] | None = None
 
     @property
+    def smallest_size(self) -> Array:
+        """Size behind each value, the smallest of several; there must be one."""
+        return reduce(np.minimum, self.sizes)
+
+    @property
     def ends(self) -> tuple[Array, ...]:
         """Values below and above that replicates do not show; none without plausible ends."""
         if self.hidden is not None:

@@ -375,6 +375,6 @@ def check_interval_states(suite: Suite) -> None:
         ConfigError: it asks for what no state carries.
     """
     if adds_states(suite):
-        from plmetrics.features.nights.states import check_states
+        from plmetrics.features.nights.states import state_suite
 
-        check_states(suite)
+        state_suite(suite)

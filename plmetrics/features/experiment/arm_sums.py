@@ -26,6 +26,7 @@ from plmetrics.features.experiment.design import (
 from plmetrics.features.experiment.exact_moments import exact_moments
 from plmetrics.features.experiment.moments import (
     COLUMNS,
+    ROUNDING,
     adjusted_moments,
     moments,
     quantile_moments,
@@ -39,8 +40,6 @@ if TYPE_CHECKING:
     from plmetrics.features.experiment.design import ArmConstants, Experiment
     from plmetrics.features.experiment.outcomes import ArmOutcome
     from plmetrics.table.source import Source
-
-_ROUNDING = 1e-14
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -241,7 +240,7 @@ def _sums(
 
 def _moved_back(means: Array, centre: float) -> Array:
     """Means of what was centred; those that rounding alone tells from 0, or from the control's, equal that."""
-    moved, rounding = means + centre, _ROUNDING * abs(centre)
+    moved, rounding = means + centre, ROUNDING * abs(centre)
     moved = np.where(np.abs(moved) <= rounding, 0.0, moved)
     control = moved[:, :1]
     return np.where(np.abs(moved - control) <= rounding, control, moved)

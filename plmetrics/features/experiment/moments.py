@@ -9,7 +9,8 @@ import polars as pl
 from plmetrics.features.experiment.design import ARM
 from plmetrics.features.experiment.outcomes import COVARIATE, COVARIATE_SIZE, SIZE, SIZES, VALUE, part_column
 
-_ROUNDING = 1e-14
+ROUNDING = 1e-14
+"""Share of the numbers at hand below which a remainder is rounding."""
 _NORMAL = 1.959963984540054
 """Of 95 %, the level of the interval that the variance comes from."""
 _ALONE = 1e-12
@@ -102,7 +103,7 @@ class _Ratio:
             largest = largest + square
         return (
             self.units
-            * pl.when(total > _ROUNDING * largest).then(total).otherwise(total * 0.0)
+            * pl.when(total > ROUNDING * largest).then(total).otherwise(total * 0.0)
             / self.total**2
         )
 
@@ -227,7 +228,7 @@ def _without_rounding(index: int, *, has_covariate: bool) -> list[pl.Expr]:
     means = {"variance": "mean", **({"covariate_variance": "covariate"} if has_covariate else {})}
     alike = {
         f"{variance}|{index}": pl.col(f"{variance}|{index}").sqrt()
-        <= _ROUNDING * pl.col(f"{mean}|{index}").abs()
+        <= ROUNDING * pl.col(f"{mean}|{index}").abs()
         for variance, mean in means.items()
     }
     if has_covariate:

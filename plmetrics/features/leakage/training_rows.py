@@ -127,11 +127,10 @@ class LeakagePlans:
         """The plans of rows beside a training table; looks up when training ended."""
         spec, schema = Leakage.of(view.suite), view.schema
         fold = view.suite.columns.fold if spec.keys else None
-        keys: dict[str, pl.Expr] = (
-            {}
-            if fold is None
-            else {_FOLD: pl.col(fold).cast(common_type(schema[fold], schema[fold]) or schema[fold])}
-        )
+        keys: dict[str, pl.Expr] = {}
+        if fold is not None:
+            dtype = schema[fold]
+            keys[_FOLD] = pl.col(fold).cast(common_type(dtype, dtype) or dtype)
         there: dict[str, pl.Expr] = {}
         for name, other, path in column_pairs(spec):
             common = comparison_type(name, other, schema, train, path)

@@ -35,7 +35,6 @@ CONSTANTS = "constants"
 
 _ABSENT = ("interval", "keep", "drift", "leakage", "find_slices", "cross_validation")
 
-
 _WITHOUT = (
     "windows and keep.states add states of intervals: compare with previous and leave keep.states out, or "
     "evaluate it in a suite of its own"
@@ -63,17 +62,8 @@ def state_suite(suite: Suite) -> Suite:
     if compare is not None:
         alone = compare.model_copy(update={"run": None, "reference": "accepted", "decompose": {}})
         changes["compare"] = alone if compare.baseline or compare.pairs or compare.slices else None
-    return countable(suite.model_copy(update=changes))
-
-
-def check_states(suite: Suite) -> None:
-    """Refuse a suite that asks for what the states of its intervals do not hold.
-
-    Raises:
-        ConfigError: it asks for what no state carries.
-    """
     try:
-        state_suite(suite)
+        return countable(suite.model_copy(update=changes))
     except ConfigError as error:
         raise ConfigError([replace(problem, hint=_WITHOUT) for problem in error.problems]) from None
 

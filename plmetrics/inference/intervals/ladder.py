@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -131,7 +130,7 @@ def interval(
         method[:] = kind.resampling_form
         method[(method == "percentile") & (estimate.blocks < minimum)] = "t"
         if kind.name == "per_event":
-            events = reduce(np.minimum, estimate.sizes)
+            events = estimate.smallest_size
             method[(estimate.value > 0) & (events >= 1) & (events < FEW_EVENTS)] = OF_EVENTS
     centre = _CENTRED.get(kind.name, centred_interval)
 
@@ -192,7 +191,7 @@ def on_rungs(
     error = np.hypot(described.std_error, hidden_error((reach,), blocks, level))
     std_error = np.where((blocks < 2) | ~np.isfinite(value), np.nan, error)
     if exact.any():
-        std_error[exact] = value[exact] / np.sqrt(reduce(np.minimum, estimate.sizes)[exact])
+        std_error[exact] = value[exact] / np.sqrt(estimate.smallest_size[exact])
     return Intervals(lower, upper, std_error, method, status, described.undefined)
 
 
@@ -228,7 +227,7 @@ def _ends(
     if name == kind.end_form:
         return end_interval(value, estimate.sizes, kind, level)
     if name == OF_EVENTS:
-        return garwood(value, reduce(np.minimum, estimate.sizes), level)
+        return garwood(value, estimate.smallest_size, level)
     if name == "centred":
         few = widening(estimate.blocks, level)
         return centre(value, replicates, estimate.deviations, kind.bounds[0], level, few)
@@ -340,7 +339,7 @@ class _Analytic:
             return self._of_share(name, estimate)
         if (self._kind.is_area and estimate.replicates is None) or name == "hanley_mcneil_score":
             return in_range(self._of_area(name, estimate), self._bounds)
-        value, size = estimate.value, reduce(np.minimum, estimate.sizes) if estimate.sizes else error
+        value, size = estimate.value, estimate.smallest_size if estimate.sizes else error
         if name == "logit":
             return logit(value, size, self._level)
         if name == "chi2":
@@ -349,7 +348,7 @@ class _Analytic:
         return on_scale(value, error, estimate.blocks, scale, self._level)
 
     def _of_share(self, name: str, estimate: Estimate) -> Ends:
-        value, size = share_of(estimate.value, (0.0, 1.0)), reduce(np.minimum, estimate.sizes)
+        value, size = share_of(estimate.value, (0.0, 1.0)), estimate.smallest_size
         if name == "clopper_pearson":
             return clopper_pearson(value, size, self._level)
         if name == "normal":
@@ -376,7 +375,7 @@ class _Analytic:
                 if self._form.startswith("delong") and self._estimate.placements is not None:
                     return width * delong_error(self._estimate.placements)
                 return width * area_error(share_of(value, self._bounds), sizes[0], sizes[-1])
-            rows = reduce(np.minimum, sizes)
+            rows = self._estimate.smallest_size
             size = np.where(rows > 0, rows, np.nan)
             error: Array = value / np.sqrt(2 * size) if self._form == "chi2" else share_error(value, size)
         return error

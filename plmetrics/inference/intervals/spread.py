@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -242,7 +241,7 @@ def of_tied_rows(
     if not tied.any():
         return model, baseline
     if (reach := model.tie) is None:
-        size = reduce(np.minimum, model.sizes)
+        size = model.smallest_size
         reach = wilson(np.zeros(size.shape), size, level)[1]
     plausible = model.value if model.plausible is None else model.plausible
     return replace(model, plausible=np.where(tied, model.value + reach, plausible)), baseline
