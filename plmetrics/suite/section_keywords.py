@@ -114,6 +114,11 @@ class Wilcoxon(TypedDict, total=False):
     zeros: Literal["drop", "pratt", "split"]
     continuity: bool
 
+class PairedPermutation(TypedDict, total=False):
+    """Parameters of paired_permutation."""
+    permutations: int
+    seed: int
+
 class DieboldMariano(TypedDict, total=False):
     """Parameters of diebold_mariano."""
     time: str | None
@@ -158,6 +163,7 @@ class ComparisonTest(TypedDict, total=False):
     delong: Delong | None
     paired_t: Mapping[str, Never] | None
     wilcoxon: Wilcoxon | None
+    paired_permutation: PairedPermutation | None
     diebold_mariano: DieboldMariano | None
     always_valid: AlwaysValid | None
     corrected_resampled_t: CorrectedResampledT | None

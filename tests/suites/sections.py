@@ -79,7 +79,7 @@ def _tests(draw: Any, suite: dict[str, Any]) -> None:
     task, sets = suite["task"], [name for name in suite["slices"] if name != "tags"]
     known: list[Any] = []
     if task != "uplift":
-        known += ["paired_t", "wilcoxon", {"always_valid": {"mixture": 0.1}}]
+        known += ["paired_t", "wilcoxon", "paired_permutation", {"always_valid": {"mixture": 0.1}}]
     if task == "binary":
         known += ["delong", "mcnemar", "mcnemar(method=mid_p)"]
         suite["metrics"] += [name for name in ("roc_auc", "accuracy") if name not in suite["metrics"]]

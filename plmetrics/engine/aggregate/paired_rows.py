@@ -47,6 +47,9 @@ _POSITIVE, _CODE, _GROUP = "@positive", "@cell", "@group"
 AREAS = ComparisonTest(test="delong")
 """DeLong's test, as a suite asks for it."""
 
+_OF_UNITS = ("delong", "paired_permutation")
+"""The tests that have a form for units of several rows."""
+
 _OF_DELONG = ("auto", "analytic", "delong", "delong_logit")
 _NOT_OF_AREAS = ("wilson", "clopper_pearson", "logit", "chi2")
 """Methods that areas under the ROC curve get their intervals by from DeLong's variance, and that they get none by."""
@@ -75,9 +78,9 @@ def dependence(suite: Suite) -> str | None:
 
 
 def dependence_of(test: ComparisonTest, suite: Suite) -> str | None:
-    """Reason for one test: DeLong's has a variance of dependent rows, and times that are units are means by then."""
+    """Reason for one test: some have a form for dependent rows, and times that are units are means by then."""
     reason = dependence(suite)
-    of_units = test.test == "delong" or test.time == suite.columns.unit
+    of_units = test.test in _OF_UNITS or test.time == suite.columns.unit
     return None if reason == "clustered" and of_units else reason
 
 
@@ -248,8 +251,8 @@ def paired_step(run_plan: RunPlan) -> Step:
     if any(test.test == "delong" for test in tests):
         columns |= {score_column(model): pl.col(score_column(model)) + 0.0 for model in models}
         columns[_POSITIVE] = pl.col(LABEL) == 1
-        if suite.columns.unit is not None:
-            columns[_GROUP] = pl.col(UNIT)
+    if suite.columns.unit is not None and any(test.test in _OF_UNITS for test in tests):
+        columns[_GROUP] = pl.col(UNIT)
     if any(test.test != "delong" for test in tests):
         columns |= _losses(run_plan)
     if suite.per_model:

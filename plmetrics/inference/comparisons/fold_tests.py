@@ -9,10 +9,10 @@ import polars as pl
 
 from plmetrics.core.ops import Array, Codes
 from plmetrics.inference.comparisons.columns import posterior_columns, tested_columns
+from plmetrics.inference.comparisons.difference_tests import difference_tests
 from plmetrics.inference.comparisons.tests.outcome import TestOutcomes
 from plmetrics.inference.comparisons.tests.paired_t import five_by_two, t_tests
-from plmetrics.inference.comparisons.tests.wilcoxon import wilcoxon_tests
-from plmetrics.suite.sections.compare import POSTERIORS, by_fold
+from plmetrics.suite.sections.compare import ON_DIFFERENCES, POSTERIORS, by_fold
 from plmetrics.suite.sections.section import ComparisonTest
 from plmetrics.table.joins import inner_join, left_join
 
@@ -108,11 +108,8 @@ class _Folds:
         mean = np.bincount(self._code, weights=self._difference, minlength=self._size) / np.maximum(n, 1)
         if test.test == "five_by_two_cv_f":
             return self._five_by_two(n, mean)
-        if test.test == "wilcoxon":
-            ranked = wilcoxon_tests(
-                self._difference, self._code, self._size, zeros=test.zeros, continuity=test.continuity
-            )
-            return TestOutcomes(ranked.statistic, ranked.p_value, n, ranked.status, mean)
+        if test.test in ON_DIFFERENCES:
+            return difference_tests(test, self._difference, self._code, self._size)
         away = (self._difference - mean[self._code]) ** 2
         squares = np.bincount(self._code, weights=away, minlength=self._size)
         spread = np.sqrt(squares / np.maximum(n - 1, 1))

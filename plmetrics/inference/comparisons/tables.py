@@ -30,6 +30,7 @@ from plmetrics.engine.aggregate.paired_rows import (
 )
 from plmetrics.inference.comparisons.columns import tested_columns
 from plmetrics.inference.comparisons.counted_areas import area_tests, has_areas
+from plmetrics.inference.comparisons.difference_tests import difference_tests
 from plmetrics.inference.comparisons.fold_tests import fold_tests, outer_folds
 from plmetrics.inference.comparisons.rank_tests import rank_tests
 from plmetrics.inference.comparisons.tests.delong import delong_tests, placements
@@ -38,9 +39,8 @@ from plmetrics.inference.comparisons.tests.mcnemar import mcnemar_tests
 from plmetrics.inference.comparisons.tests.outcome import TestOutcomes, run_starts, statuses
 from plmetrics.inference.comparisons.tests.paired_t import t_tests
 from plmetrics.inference.comparisons.tests.sequential import always_valid_tests
-from plmetrics.inference.comparisons.tests.wilcoxon import wilcoxon_tests
 from plmetrics.inference.tables import DELONG, TESTS
-from plmetrics.suite.sections.compare import OF_ROWS, by_fold
+from plmetrics.suite.sections.compare import OF_ROWS, ON_DIFFERENCES, by_fold
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
@@ -335,9 +335,9 @@ class _InSet:
         difference = self._rows.differences(metric, *pair)
         keep = np.isfinite(difference) & (self._code >= 0)
         difference, code, slices = difference[keep], self._code[keep], self._sums.slices
-        if test.test == "wilcoxon":
-            ranked = wilcoxon_tests(difference, code, slices, zeros=test.zeros, continuity=test.continuity)
-            return mean_outcomes(ranked, difference, code, slices)
+        if test.test in ON_DIFFERENCES:
+            units = None if self._rows.units is None else self._rows.units[keep]
+            return difference_tests(test, difference, code, slices, units)
         assert test.time is not None
         mean, by_time = _over_times(difference, code, self._rows.times(test.time)[keep])
         level = self._analysis.level
@@ -354,13 +354,6 @@ def _deviations(n: Codes, mean: Array, squares: Array) -> Array:
         centred_squares <= _ROUNDING * np.maximum(n, 1) * squares, 0.0, centred_squares
     )
     return np.where(faint(squares, n), np.nan, np.sqrt(centred_squares / np.maximum(n - 1, 1)))
-
-
-def mean_outcomes(tested: TestOutcomes, difference: Array, code: Codes, slices: int) -> TestOutcomes:
-    """The outcomes of a test of ranks, with the mean difference and the number of all differences."""
-    n = np.bincount(code, minlength=slices)
-    mean = np.bincount(code, weights=difference, minlength=slices) / np.maximum(n, 1)
-    return TestOutcomes(tested.statistic, tested.p_value, n, tested.status, mean)
 
 
 def _over_times(difference: Array, code: Codes, time: Codes) -> tuple[Array, Codes]:

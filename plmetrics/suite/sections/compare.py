@@ -19,11 +19,13 @@ if TYPE_CHECKING:
 FOLDS = "folds"
 """Value of `over` where models are ranked in each fold."""
 
-ON_MEANS = ("paired_t", "wilcoxon", "diebold_mariano", "always_valid")
+ON_DIFFERENCES = ("wilcoxon", "paired_permutation")
+"""The tests of each single difference, of rows or of folds."""
+ON_MEANS = ("paired_t", *ON_DIFFERENCES, "diebold_mariano", "always_valid")
 POSTERIORS = ("correlated_t", "bayesian_signed_rank")
 ON_FOLDS = ("corrected_resampled_t", "five_by_two_cv_f", *POSTERIORS)
 ON_RANKS = ("friedman", "iman_davenport", "nemenyi")
-OF_ROWS = ("delong", "wilcoxon", "diebold_mariano")
+OF_ROWS = ("delong", *ON_DIFFERENCES, "diebold_mariano")
 """The tests that need the rows themselves, in memory."""
 
 _TESTS = ("compare", "tests")
@@ -150,7 +152,7 @@ def _on_grid(test: ComparisonTest, fields: Mapping[str, Any]) -> bool:
 
 def by_fold(test: ComparisonTest, *, folded: bool) -> bool:
     """Whether a test is of the values of folds: always, or optionally in a suite with folds."""
-    return test.test in ON_FOLDS or (folded and test.test in {"paired_t", "wilcoxon"})
+    return test.test in ON_FOLDS or (folded and test.test in {"paired_t", *ON_DIFFERENCES})
 
 
 def _check_over(

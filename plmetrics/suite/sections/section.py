@@ -243,6 +243,7 @@ TEST_PARAMETERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "delong": ("alternative",),
         "paired_t": (),
         "wilcoxon": ("zeros", "continuity"),
+        "paired_permutation": ("permutations", "seed"),
         "diebold_mariano": ("time", "horizon"),
         "always_valid": ("mixture",),
         "corrected_resampled_t": ("ratio",),
@@ -284,6 +285,10 @@ class ComparisonTest(Strict):
         default="drop", description="Differences of 0: dropped, ranked and then dropped, or split."
     )
     continuity: bool = Field(default=False, description="Whether normal p values allow for continuity.")
+    permutations: Annotated[int, Field(ge=99, le=1_000_000)] = Field(
+        default=9999, description="How many choices of signs are drawn."
+    )
+    seed: Annotated[int, Field(ge=0)] = Field(default=0, description="Seed of the signs.")
     rope: Annotated[float, Field(ge=0)] = Field(
         default=0.0, description="Differences up to this size are practically none."
     )

@@ -1,3 +1,4 @@
+from itertools import product
 from math import comb
 from typing import Any
 
@@ -367,14 +368,18 @@ def fold_values(metric: str, model: str, table: pl.DataFrame) -> list[float]:
 @pytest.mark.parametrize("piece", ["all", "group=y"])
 def test_folds_are_what_is_paired_where_there_are_folds(piece: str) -> None:
     folded = {"fold": "fold", "cross_validation": {"slices": "group"}}
-    found = compared(["paired_t", "wilcoxon", "corrected_resampled_t", "five_by_two_cv_f"], **folded)
+    named = ["paired_t", "wilcoxon", "paired_permutation", "corrected_resampled_t", "five_by_two_cv_f"]
+    found = compared(named, **folded)
     table = dict(places())[piece]
-    one, other = (fold_values("brier", model, table) for model in ("b", "a"))
+    one, other = (np.array(fold_values("brier", model, table)) for model in ("b", "a"))
     own = row(found, "paired_t", "brier", piece)
     assert own["p_value"] == pytest.approx(stats.ttest_rel(one, other).pvalue)
     assert own["n"] == 5
     ranked = stats.wilcoxon(one, other, method="exact")
     assert row(found, "wilcoxon", "brier", piece)["p_value"] == pytest.approx(ranked.pvalue)
+    signs = np.array(list(product([-1, 1], repeat=5)))
+    share = np.mean(np.abs(signs @ (one - other)) >= abs((one - other).sum()) - 1e-12)
+    assert row(found, "paired_permutation", "brier", piece)["p_value"] == pytest.approx(share)
     sizes = [table.filter(pl.col("fold") == fold).height for fold in range(5)]
     ratio = np.mean([size / (sum(sizes) - size) for size in sizes])
     alone = plm.tests.corrected_resampled_t(one, other, ratio=float(ratio))

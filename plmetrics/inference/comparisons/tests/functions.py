@@ -23,6 +23,7 @@ from plmetrics.inference.comparisons.tests.diebold_mariano import diebold_marian
 from plmetrics.inference.comparisons.tests.friedman import friedman, iman_davenport, mean_ranks, nemenyi
 from plmetrics.inference.comparisons.tests.mcnemar import mcnemar, mcnemar_from_counts
 from plmetrics.inference.comparisons.tests.outcome import TestResult
+from plmetrics.inference.comparisons.tests.paired_permutation import paired_permutation
 from plmetrics.inference.comparisons.tests.paired_t import corrected_resampled_t, five_by_two_cv_f, paired_t
 from plmetrics.inference.comparisons.tests.permutation import qini_permutation
 from plmetrics.inference.comparisons.tests.power import (
@@ -71,6 +72,7 @@ __all__ = [
     "mcnemar_from_counts",
     "mean_ranks",
     "nemenyi",
+    "paired_permutation",
     "paired_t",
     "power_means",
     "power_proportions",
