@@ -21,7 +21,7 @@ from plmetrics.inference.comparisons.tests.outcome import (
     where,
 )
 
-_MOST_SIGNS = 4096
+_MOST_SIGNS = 1024
 """So many of the largest differences of a slice change signs one by one; the sum of all others is normal."""
 
 _AT_ONCE = 1 << 22
@@ -34,8 +34,8 @@ def paired_permutation(model: Any, baseline: Any, *, permutations: int = 9999, s
 
     Under the null hypothesis the two values of a place may change sides. Where there are at most as many choices of
     signs as permutations, all are counted and p is exact; else p is (1 + signs with a sum as extreme) / (1 +
-    permutations), so it is never 0. Of more than 4,096 differences the signs of the largest are drawn; the sum of
-    the others, each of less than 1/4,096 of the variance, is taken as normal.
+    permutations), so it is never 0. Of more than 1,024 differences the signs of the largest are drawn; the sum of
+    the others, each of less than 1/1,024 of the variance, is taken as normal.
 
     Args:
         model: the model's value in each place, such as the loss of a row or the value of a query.
