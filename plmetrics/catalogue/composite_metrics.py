@@ -233,12 +233,14 @@ def is_across_slices(metric: Metric | None) -> TypeGuard[AcrossSlices]:
 class OverSlices(Custom, AcrossSlices):
     """A metric put together over the slices of a set: mean, sum, min, max or worst of its values.
 
-    Undefined slices are left out and counted in the note. It stands under its slice set, with slice `all`.
+    `weight` is the metric whose values weigh those of a mean, None for equal weights. Slices where either is undefined
+    are left out and counted in the note. It stands under its slice set, with slice `all`.
     """
 
     slice_set: str = ""
     metric: Metric | None = None
     agg: str = "mean"
+    weight: Metric | None = None
 
     @property
     def smooth(self) -> bool:  # type: ignore[override]
@@ -257,6 +259,8 @@ class OverSlices(Custom, AcrossSlices):
 
     @property
     def is_total(self) -> bool:
+        if self.weight is not None:
+            return self.weight.additive
         return self.agg == "sum" and self.additive
 
     @property
@@ -267,18 +271,26 @@ class OverSlices(Custom, AcrossSlices):
 
     def _content(self) -> dict[str, Any]:
         assert self.metric is not None
-        return {"over": {"slice_set": self.slice_set, "metric": self.metric.text, "agg": self.agg}}
+        weight = {} if self.weight is None else {"weight": self.weight.text}
+        return {"over": {"slice_set": self.slice_set, "metric": self.metric.text, "agg": self.agg} | weight}
 
     def parts(self) -> tuple[Metric, ...]:
         assert self.metric is not None
-        return (self.metric,)
+        return (self.metric,) if self.weight is None else (self.metric, self.weight)
 
     def finalise(self, state: Groups) -> Any:
         """Value over the last axis, without NaNs; NaN where nothing is left."""
         assert self.metric is not None
         values = np.asarray(state.values[self.metric.text], dtype=np.float64)
         defined = np.isfinite(values)
-        if self.agg in {"mean", "sum"}:
+        if self.weight is not None:
+            weights = np.asarray(state.values[self.weight.text], dtype=np.float64)
+            defined &= np.isfinite(weights)
+            negative = np.any(weights < 0, axis=-1, where=defined)
+            total = np.sum(values * weights, axis=-1, where=defined)
+            combined = ops.ratio(total, np.sum(weights, axis=-1, where=defined))
+            defined &= ~negative[..., None]
+        elif self.agg in {"mean", "sum"}:
             total = np.sum(values, axis=-1, where=defined)
             combined = total if self.agg == "sum" else ops.ratio(total, defined.sum(axis=-1))
         else:
@@ -286,6 +298,11 @@ class OverSlices(Custom, AcrossSlices):
             reach = np.max if self._largest else np.min
             combined = reach(np.where(defined, values, end), axis=-1, initial=end)
         return np.where(defined.any(axis=-1), combined, np.nan)
+
+    def failure_status(self, groups: Groups) -> str:
+        if self.weight is None:
+            return super().failure_status(groups)
+        return "negative_weight" if (groups.values[self.weight.text] < 0).any() else "zero_denominator"
 
     def deviations(self, replicates: Groups, point: Groups) -> Any:
         """Largest rise, or fall, of a slice's value: the bias of the largest, or smallest."""
@@ -297,9 +314,12 @@ class OverSlices(Custom, AcrossSlices):
         return np.max(np.where(np.isfinite(away), away, 0.0), axis=-1)
 
     def combined_bound(self, bounds: Groups) -> Any:
-        """The mean or sum of the bounds of slices; extremes of values are off by the largest bound at most."""
+        """The mean or sum of the bounds of slices; extremes and weighted means are off by the largest at most."""
         assert self.metric is not None
-        return self.finalise(bounds) if self.smooth else bounds.values[self.metric.text].max(axis=-1)
+        if self.weight is not None and bounds.values[self.weight.text].any():
+            return None
+        plain = self.smooth and self.weight is None
+        return self.finalise(bounds) if plain else bounds.values[self.metric.text].max(axis=-1)
 
     @property
     def _largest(self) -> bool:

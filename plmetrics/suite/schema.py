@@ -160,6 +160,7 @@ def _definition() -> Schema:
             "slice_set": _text("The slice set."),
             "metric": _text("The metric whose values are put together."),
             "agg": {"enum": list(OVER)},
+            "weight": _text("The metric whose values weigh those of a mean."),
         },
     }
     particular = {

@@ -54,6 +54,7 @@ class OverSlices(TypedDict, total=False):
     slice_set: Required[str]
     metric: Required[str]
     agg: Literal["mean", "sum", "min", "max", "worst"]
+    weight: str
 
 class MetricDefinition(TypedDict, total=False):
     """A metric that the suite defines."""

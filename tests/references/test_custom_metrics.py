@@ -5,6 +5,7 @@ import math
 import numpy as np
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 from scipy import stats
 
 import plmetrics as plm
@@ -280,6 +281,48 @@ def test_over_slices(agg):
     assert found.metrics.filter(metric="over_regions").height == 2
 
 
+@pytest.mark.parametrize("uncertainty", [{"replicates": 300}, {"method": "jackknife"}])
+def test_a_mean_by_rows_is_that_of_all_rows(uncertainty):
+    by_rows = {"name": "by_rows", "over": {"slice_set": "region", "metric": "accuracy", "weight": "n"}}
+    found = plm.evaluate(
+        table(2000),
+        label="y",
+        models=["p", "q"],
+        metrics=["accuracy", "n", by_rows],
+        slices=["region"],
+        uncertainty=uncertainty,
+        compare="p",
+    )
+    numbers = ["value", "lower", "upper", "std_error", "n"]
+    overall = found.metrics.filter(slice="all", metric="accuracy").select(numbers)
+    assert_frame_equal(found.metrics.filter(metric="by_rows").select(numbers), overall)
+    differences = ["difference", "lower", "upper", "p_value"]
+    expected = found.comparisons.filter(slice="all", metric="accuracy").select(differences)
+    assert_frame_equal(found.comparisons.filter(metric="by_rows").select(differences), expected)
+
+
+def test_slices_are_weighed_by_a_metric():
+    rows = table(900).with_columns(sales=pl.int_range(900) % 7 + (pl.col("region") == "north") * 20)
+    over = {"slice_set": "region", "metric": "recall"}
+    metrics = [
+        "recall",
+        {"name": "sales", "sum": "sales"},
+        {"name": "below", "mean": "sales - 10"},
+        {"name": "nothing", "sum": "0 * sales"},
+        *({"over": over | {"weight": name}} for name in ("sales", "below", "nothing")),
+    ]
+    found = plm.evaluate(rows, label="y", models="p", metrics=metrics, slices=["region"]).metrics
+    by_region = rows.filter(y=1).group_by("region").agg(recall=(pl.col("p") >= 0.5).mean())
+    weights = rows.group_by("region").agg(pl.col("sales").sum())
+    pair = by_region.join(weights, on="region")
+    expected = (pair["recall"] * pair["sales"]).sum() / pair["sales"].sum()
+    answers = {row["metric"]: row for row in found.filter(slice_set="region", slice="all").to_dicts()}
+    assert answers["mean_recall_over_region_by_sales"]["value"] == pytest.approx(expected)
+    for name, status in {"below": "negative_weight", "nothing": "zero_denominator"}.items():
+        answer = answers[f"mean_recall_over_region_by_{name}"]
+        assert (answer["value"], answer["status"]) == (None, status)
+
+
 def test_undefined_slices_are_left_out_and_counted():
     rows = pl.DataFrame(
         {"y": [0, 1, 1, 0, 0, 1], "p": [0.9, 0.8, 0.2, 0.1, 0.6, 0.7], "g": ["a", "a", "a", "b", "c", "c"]}
@@ -385,6 +428,11 @@ def test_custom_metrics_of_a_regression():
         ({"name": "m", "formula": "m + recall"}, plm.ConfigError, "defined by itself: m -> m"),
         ({"name": "m", "formula": "recall > 0.5"}, plm.ConfigError, "is no number"),
         ({"name": "m", "over": {"metric": "recall"}}, plm.ConfigError, "over needs slice_set and metric"),
+        (
+            {"name": "m", "over": {"slice_set": "region", "metric": "recall", "agg": "max", "weight": "n"}},
+            plm.ConfigError,
+            "weight is of a mean, not of agg max",
+        ),
         (
             {"name": "m", "over": {"slice_set": "regio", "metric": "recall"}},
             plm.ConfigError,

@@ -198,7 +198,7 @@ class CustomMetrics:
         hint = "write over: {slice_set: season, metric: points, agg: mean}"
         if not self._findings.is_mapping(value, path, hint):
             return None
-        self._findings.unknown_keys(value, ("slice_set", "metric", "agg"), path)
+        self._findings.unknown_keys(value, ("slice_set", "metric", "agg", "weight"), path)
         if not {"slice_set", "metric"} <= set(value):
             self._findings.add("over needs slice_set and metric", path, hint)
             return None
@@ -224,7 +224,20 @@ class CustomMetrics:
         facts = {"direction": "none" if metric is None else metric.direction} | {
             k: v for k, v in facts.items() if k != "direction" or v != "none"
         }
-        return OverSlices(**facts, slice_set=str(value["slice_set"]), metric=metric, agg=str(agg))
+        weight = self._slice_weight(value, (*path, "weight")) if "weight" in value else None
+        return OverSlices(
+            **facts, slice_set=str(value["slice_set"]), metric=metric, agg=str(agg), weight=weight
+        )
+
+    def _slice_weight(self, over: Mapping[str, Any], path: SuitePath) -> Metric | None:
+        """Metric whose values weigh the slices of a mean."""
+        if over.get("agg", "mean") != "mean":
+            hint = "leave out weight, or write agg: mean"
+            self._findings.add(f"weight is of a mean, not of agg {over['agg']}", path, hint)
+        weight = self._single(over["weight"], path)
+        if is_across_slices(weight):
+            self._findings.add("weight has no value in each slice", path, "name a metric such as a sum")
+        return weight
 
 
 def _name_of(spec: Mapping[str, Any]) -> Any:
@@ -232,10 +245,9 @@ def _name_of(spec: Mapping[str, Any]) -> Any:
     over = spec.get("over")
     if "name" in spec or not isinstance(over, Mapping):
         return spec.get("name")
-    words = re.findall(r"\w+", str(over.get("metric")))
-    return "_".join(
-        [str(over.get("agg", "mean")), *words, "over", *re.findall(r"\w+", str(over.get("slice_set")))]
-    )
+    text = f"{over.get('agg', 'mean')} {over.get('metric')} over {over.get('slice_set')}"
+    weight = f" by {over['weight']}" if "weight" in over else ""
+    return "_".join(re.findall(r"\w+", text + weight))
 
 
 def _reserved_names(task: str) -> set[str]:
