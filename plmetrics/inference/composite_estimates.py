@@ -50,7 +50,9 @@ def by_parts(
     clean = np.where(status == "ok", value, np.nan)
     deviations = metric.combined_deviations({text: part.deviations for text, part in estimates.items()})
     kind, groups = first.estimate.kind, most_groups([part.estimate for part in parts.values()])
-    estimate = Estimate(clean, status, blocks, replicates, (), deviations, kind, groups)
+    estimate = Estimate(
+        clean, status, blocks, replicates, (), deviations, kind, groups, total=metric.additive
+    )
     if replicates is not None and metric.other_model is None:
         estimate = _with_ends(metric, estimate, estimates)
     fixed = [part.by_definition for part in estimates.values()]
@@ -172,7 +174,9 @@ def _values(estimates: EstimateColumns) -> Array:
 
 def _replicates(estimates: EstimateColumns, level: float) -> Array:
     """Replicates of the slices; where they are all alike, at an end of the range, they reach the plausible end."""
-    estimate = estimates.estimate
+    from plmetrics.inference.intervals.spread import with_all_blocks
+
+    estimate = with_all_blocks(estimates.estimate)
     assert estimate.replicates is not None
     if estimate.kind != "bootstrap":
         return estimate.replicates
@@ -274,10 +278,7 @@ def _scatter_estimates(
         itself[index[reference]] = True
         fewest_blocks = np.minimum(fewest_blocks, fewest_blocks[index[reference]])
         note[index[reference]] = "the reference"
-    groups = most_groups([part.estimate for part in parts.values()])
-    estimate = Estimate(
-        value, status, fewest_blocks, replicates, (), kind=derived.kind, groups=groups, by_definition=itself
-    )
+    estimate = Estimate(value, status, fewest_blocks, replicates, (), kind=derived.kind, by_definition=itself)
     threshold = _threshold(first.threshold, slice(None))
     return EstimateColumns(estimate, first.n, first.weight, None, note, threshold, first.labelled)
 

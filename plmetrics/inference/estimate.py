@@ -42,6 +42,7 @@ class Estimate:
     are the same. `fingerprints` are those of the rows that
     denominators count, equal where two models count the same; NaN where these lie behind a cut of scores.
     `by_definition` marks values that no rows could change, as of a group or a model that is held against itself.
+    `total` is whether the values grow with the rows.
     """
 
     value: Array
@@ -60,6 +61,12 @@ class Estimate:
     tie: Array | None = None
     fingerprints: tuple[Array, ...] = ()
     by_definition: NDArray[np.bool_] | None = None
+    total: bool = False
+
+    @property
+    def spread_groups(self) -> NDArray[np.int64] | None:
+        """Numbers of blocks that count in the spread; None for all, as of totals: blocks without rows add 0."""
+        return None if self.total else self.groups
 
     @property
     def smallest_size(self) -> Array:

@@ -91,6 +91,7 @@ def estimate(
         hidden=hidden,
         tie=tie,
         fingerprints=() if plausible is None else _fingerprints(metric, totals, masses, chunk.sums),
+        total=metric.additive,
     )
     bounded = (status == "ok") | (status == UNREACHABLE_ON_GRID)
     bound = None if values.bound is None else np.where(bounded, values.bound, np.nan)

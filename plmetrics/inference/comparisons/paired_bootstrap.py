@@ -14,7 +14,13 @@ from plmetrics.core.special import stdtr, stdtrit
 from plmetrics.inference.comparisons.moderation import SampleErrors, moderating_errors, widen
 from plmetrics.inference.estimate import Estimate
 from plmetrics.inference.intervals.closed_forms import hidden_error
-from plmetrics.inference.intervals.spread import DEGENERATE, Spread, replicate_spread, standard_error
+from plmetrics.inference.intervals.spread import (
+    DEGENERATE,
+    Spread,
+    replicate_spread,
+    standard_error,
+    with_all_blocks,
+)
 from plmetrics.inference.records import end_to_end
 
 PValue = Literal["t", "percentile"]
@@ -140,12 +146,19 @@ def paired_difference(
     blocks = np.minimum(model.blocks, baseline.blocks)
     if model.replicates is None or baseline.replicates is None:
         return Difference.without_intervals(difference, status, absent, blocks)
+    groups = _groups(model, baseline, other_rows=other_rows)
+    if other_rows:
+        model, baseline = with_all_blocks(model), with_all_blocks(baseline)
+    assert model.replicates is not None
+    assert baseline.replicates is not None
     with np.errstate(invalid="ignore"):
         replicates = model.replicates - baseline.replicates
     magnitude = np.maximum(np.abs(model.value), np.abs(baseline.value))
-    described = replicate_spread(replicates, magnitude, model.kind, difference, _groups(model, baseline))
+    described = replicate_spread(
+        replicates, magnitude, model.kind, difference, None if other_rows else groups
+    )
     hidden = hidden_error((model.reach, baseline.reach), blocks, level)
-    described = replace(described, constant=described.constant & (hidden == 0))
+    described = replace(described, constant=described.constant & (hidden == 0), groups=groups)
     interval_status = _interval_status(ok, equal, blocks, described)
     std_error = np.where(ok & (blocks >= 2), np.hypot(described.std_error, hidden), np.nan)
     error, freedom = np.hypot(described.student_error(blocks), hidden), blocks - 1.0
@@ -181,7 +194,7 @@ def without_spread(estimate: Estimate) -> Flags:
     alike = np.flatnonzero(~apart)
     part = estimate.take(alike)
     assert part.replicates is not None
-    spread = replicate_spread(part.replicates, np.abs(part.value), part.kind, part.value, part.groups)
+    spread = replicate_spread(part.replicates, np.abs(part.value), part.kind, part.value, part.spread_groups)
     unsure[alike] = spread.constant if part.reach is None else spread.constant & (part.reach == 0)
     return unsure
 
@@ -218,6 +231,7 @@ def log_estimate(estimate: Estimate) -> Estimate:
         groups=estimate.groups,
         plausible=plausible,
         fingerprints=estimate.fingerprints,
+        total=estimate.total,
     )
 
 
@@ -278,7 +292,8 @@ def paired_ratio(
         hidden = hidden_error((logs[0].reach, logs[1].reach), log_difference.blocks, level)
         with np.errstate(invalid="ignore"):
             std_error = np.hypot(
-                _ratio_error(model, baseline, ratio, equal), np.where(equal, 0.0, ratio) * hidden
+                _ratio_error(model, baseline, ratio, equal, other_rows=other_rows),
+                np.where(equal, 0.0, ratio) * hidden,
             )
     lower, upper = back_transform(
         log_difference.lower, log_difference.upper, log_difference.p_value, log_difference.difference, level
@@ -353,20 +368,26 @@ def _log(values: Array) -> Array:
     return out
 
 
-def _groups(model: Estimate, baseline: Estimate) -> NDArray[np.int64] | None:
-    """Number of nonempty blocks in either."""
-    if model.groups is None or baseline.groups is None:
+def _groups(model: Estimate, baseline: Estimate, *, other_rows: bool) -> NDArray[np.int64] | None:
+    """Number of nonempty blocks in either; of sides of different rows in the smaller."""
+    first, second = model.spread_groups, baseline.spread_groups
+    if first is None or second is None:
         return None
-    return np.maximum(model.groups, baseline.groups)
+    return (np.minimum if other_rows else np.maximum)(first, second)
 
 
-def _ratio_error(model: Estimate, baseline: Estimate, ratio: Array, equal: Flags) -> Array:
+def _ratio_error(
+    model: Estimate, baseline: Estimate, ratio: Array, equal: Flags, *, other_rows: bool
+) -> Array:
+    groups = None if other_rows else _groups(model, baseline, other_rows=False)
+    if other_rows:
+        model, baseline = with_all_blocks(model), with_all_blocks(baseline)
     assert model.replicates is not None
     assert baseline.replicates is not None
     ratios = np.full(model.replicates.shape, np.nan)
     with np.errstate(over="ignore"):
         np.divide(model.replicates, baseline.replicates, out=ratios, where=baseline.replicates > 0)
-    error = standard_error(ratios, model.kind, ratio, _groups(model, baseline))
+    error = standard_error(ratios, model.kind, ratio, groups)
     return np.where(equal, 0.0, error)
 
 

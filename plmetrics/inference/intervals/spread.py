@@ -156,6 +156,28 @@ def _error_of_slopes(slopes: Array, number: NDArray[np.int64], kind: ReplicateKi
     return np.where(defined, np.sqrt(np.maximum(squares, 0.0) * factor), np.nan)
 
 
+def with_all_blocks(estimate: Estimate) -> Estimate:
+    """The estimate with its replicates stretched about the value, so that all blocks of the table count in its spread.
+
+    An estimate of m of N blocks has the same standard error then, and those of other blocks can be added to it
+    replicate by replicate: each brings its own m / (m - 1). Draws of a bootstrap have this in the numbers drawn.
+
+    >>> part = Estimate(np.array([2.0]), np.full(1, "ok"), np.array([2]), np.array([[1.0], [3.0], [2.0], [2.0]]), ())
+    >>> part = replace(part, kind="jackknife", groups=np.array([2]))
+    >>> [standard_error(e.replicates, e.kind, e.value, e.groups).tolist() for e in (part, with_all_blocks(part))]
+    [[1.0], [1.0]]
+    """
+    groups = estimate.spread_groups
+    if estimate.replicates is None or groups is None:
+        return estimate
+    blocks = len(estimate.replicates) // (2 if estimate.kind == "influence" else 1)
+    stretch = block_factor(np.maximum(groups, 2)) / block_factor(np.array(max(blocks, 2)))
+    stretch = stretch if estimate.kind == "influence" else 1 / stretch
+    with np.errstate(invalid="ignore", over="ignore"):
+        replicates = estimate.value + stretch * (estimate.replicates - estimate.value)
+    return replace(estimate, replicates=replicates, groups=None)
+
+
 def standard_deviation(replicates: Array) -> Array:
     """Standard deviation (ddof 1) of the finite replicates of each slice; NaN below 2 of them."""
     return _in_range(lambda part, _: _deviation(part), replicates)
