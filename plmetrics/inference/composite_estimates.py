@@ -16,7 +16,7 @@ from plmetrics.catalogue.composite_metrics import AcrossSlices, DerivedMetric, G
 from plmetrics.catalogue.metric import UNREACHABLE_ON_GRID
 from plmetrics.core.ops import Array, Texts
 from plmetrics.inference.chunks import EstimateColumns
-from plmetrics.inference.estimate import Estimate, farther_end, most_groups
+from plmetrics.inference.estimate import Estimate, farther_end, most_groups, same_rows
 
 _MOST_LOST = 0.05
 
@@ -71,22 +71,42 @@ def by_parts(
 def _with_ends(metric: DerivedMetric, estimate: Estimate, parts: Mapping[str, Estimate]) -> Estimate:
     """The estimate with what the ends of its parts hide, which its replicates do not show either.
 
-    The value moves with each part to its end, and the moves are put together as those of independent parts are: root
-    of the sum of squares.
+    So do the ties of two models, if all parts have some.
     """
+    ties = {
+        text: (part.value - part.tie, part.value + part.tie)
+        for text, part in parts.items()
+        if part.tie is not None
+    }
+    if len(ties) == len(parts):
+        estimate = replace(estimate, tie=_moves(metric, estimate.value, parts, ties).max(axis=0))
     if not any(part.reach is not None and part.reach.any() for part in parts.values()):
         return estimate
-    values = {text: part.value for text, part in parts.items()}
-    squares = np.zeros((2, *estimate.value.shape))
-    for text, part in parts.items():
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            moves = [metric.finalise(values | {text: end}) - estimate.value for end in part.ends]
-        for move in moves:
-            squares += np.nan_to_num(np.maximum([-move, move], 0.0), posinf=0.0) ** 2
-    hidden = tuple(np.sqrt(squares))
-    plausible = farther_end(estimate.value, hidden)
+    below, above = _moves(metric, estimate.value, parts, {text: part.ends for text, part in parts.items()})
+    plausible = farther_end(estimate.value, (below, above))
     fingerprints = tuple(each for part in parts.values() for each in part.fingerprints)
-    return replace(estimate, hidden=hidden, plausible=plausible, fingerprints=fingerprints)
+    return replace(estimate, hidden=(below, above), plausible=plausible, fingerprints=fingerprints)
+
+
+def _moves(
+    metric: DerivedMetric, value: Array, parts: Mapping[str, Estimate], ends: Mapping[str, Sequence[Array]]
+) -> Array:
+    """How far a value moves down and up `[2, slice]` with each part to its ends.
+
+    Moves of independent parts are put together as the root of the sum of squares; those of the same rows add up.
+    """
+    values = {text: part.value for text, part in parts.items()}
+    moves = np.zeros((len(parts), 2, *value.shape))
+    for place, text in enumerate(parts):
+        for end in ends[text]:
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                move = metric.finalise(values | {text: end}) - value
+            moves[place] = np.fmax(moves[place], np.where(np.isinf(move), 0.0, [-move, move]))
+    squares = np.zeros(moves.shape[1:])
+    for place, first in enumerate(parts.values()):
+        for other, second in enumerate(parts.values()):
+            squares += np.where(place == other or same_rows(first, second), moves[place] * moves[other], 0.0)
+    return np.sqrt(squares)
 
 
 def _fewest_blocks(parts: Sequence[Estimate]) -> NDArray[np.int64]:

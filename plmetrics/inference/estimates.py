@@ -74,6 +74,10 @@ def estimate(
         if values.replicates is not None:
             *ends, tie = _reaches(metric, totals, masses, chunk.sums, population, level)
             hidden = ends[0], ends[1]
+    elif metric.value_kind.end_form == "wilson" and values.replicates is not None and sizes:
+        from plmetrics.inference.intervals.closed_forms import tie_of_shares
+
+        tie = tie_of_shares(reduce(np.minimum, sizes), level)
     plausible = (
         _plausible(values, value, sizes, metric, level) if hidden is None else farther_end(value, hidden)
     )

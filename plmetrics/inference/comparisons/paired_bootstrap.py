@@ -143,20 +143,15 @@ def paired_difference(
     status = np.where(model.status != "ok", model.status, baseline.status)
     ok = status == "ok"
     difference = np.where(ok, np.where(equal, 0.0, model.value - baseline.value), np.nan)
-    blocks = np.minimum(model.blocks, baseline.blocks)
-    if model.replicates is None or baseline.replicates is None:
-        return Difference.without_intervals(difference, status, absent, blocks)
-    groups = _groups(model, baseline, other_rows=other_rows)
+    blocks, groups = np.minimum(model.blocks, baseline.blocks), _groups(model, baseline, fewest=other_rows)
     if other_rows:
         model, baseline = with_all_blocks(model), with_all_blocks(baseline)
-    assert model.replicates is not None
-    assert baseline.replicates is not None
+    if model.replicates is None or baseline.replicates is None:
+        return Difference.without_intervals(difference, status, absent, blocks)
     with np.errstate(invalid="ignore"):
         replicates = model.replicates - baseline.replicates
     magnitude = np.maximum(np.abs(model.value), np.abs(baseline.value))
-    described = replicate_spread(
-        replicates, magnitude, model.kind, difference, None if other_rows else groups
-    )
+    described = replicate_spread(replicates, magnitude, model.kind, difference, _groups(model, baseline))
     hidden = hidden_error((model.reach, baseline.reach), blocks, level)
     described = replace(described, constant=described.constant & (hidden == 0), groups=groups)
     interval_status = _interval_status(ok, equal, blocks, described)
@@ -290,10 +285,11 @@ def paired_ratio(
     else:
         interval_status[ok & ~np.isfinite(log_difference.difference)] = DEGENERATE
         hidden = hidden_error((logs[0].reach, logs[1].reach), log_difference.blocks, level)
+        if other_rows:
+            model, baseline = with_all_blocks(model), with_all_blocks(baseline)
         with np.errstate(invalid="ignore"):
             std_error = np.hypot(
-                _ratio_error(model, baseline, ratio, equal, other_rows=other_rows),
-                np.where(equal, 0.0, ratio) * hidden,
+                _ratio_error(model, baseline, ratio, equal), np.where(equal, 0.0, ratio) * hidden
             )
     lower, upper = back_transform(
         log_difference.lower, log_difference.upper, log_difference.p_value, log_difference.difference, level
@@ -368,26 +364,21 @@ def _log(values: Array) -> Array:
     return out
 
 
-def _groups(model: Estimate, baseline: Estimate, *, other_rows: bool) -> NDArray[np.int64] | None:
-    """Number of nonempty blocks in either; of sides of different rows in the smaller."""
+def _groups(model: Estimate, baseline: Estimate, *, fewest: bool = False) -> NDArray[np.int64] | None:
+    """Number of nonempty blocks in either, or in the smaller."""
     first, second = model.spread_groups, baseline.spread_groups
     if first is None or second is None:
         return None
-    return (np.minimum if other_rows else np.maximum)(first, second)
+    return np.minimum(first, second) if fewest else np.maximum(first, second)
 
 
-def _ratio_error(
-    model: Estimate, baseline: Estimate, ratio: Array, equal: Flags, *, other_rows: bool
-) -> Array:
-    groups = None if other_rows else _groups(model, baseline, other_rows=False)
-    if other_rows:
-        model, baseline = with_all_blocks(model), with_all_blocks(baseline)
+def _ratio_error(model: Estimate, baseline: Estimate, ratio: Array, equal: Flags) -> Array:
     assert model.replicates is not None
     assert baseline.replicates is not None
     ratios = np.full(model.replicates.shape, np.nan)
     with np.errstate(over="ignore"):
         np.divide(model.replicates, baseline.replicates, out=ratios, where=baseline.replicates > 0)
-    error = standard_error(ratios, model.kind, ratio, groups)
+    error = standard_error(ratios, model.kind, ratio, _groups(model, baseline))
     return np.where(equal, 0.0, error)
 
 

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from plmetrics.core.ops import Array, Codes
 from plmetrics.inference.estimate import Estimate, ReplicateKind, most_groups
-from plmetrics.inference.intervals.closed_forms import wilson
 from plmetrics.inference.weights import TILT
 
 DEGENERATE = "degenerate"
@@ -248,25 +247,20 @@ def without_difference(model: Estimate, baseline: Estimate) -> NDArray[np.bool_]
     return alike
 
 
-def of_tied_rows(
-    model: Estimate, baseline: Estimate, tied: NDArray[np.bool_], level: float
-) -> tuple[Estimate, Estimate]:
+def of_tied_rows(model: Estimate, baseline: Estimate, tied: NDArray[np.bool_]) -> tuple[Estimate, Estimate]:
     """Two means of the same rows, or functions of rates, with a plausible end where no row tells them apart.
 
     Of n rows on which both agree, so many more of the population may tell them apart as Wilson's interval of 0 of n
-    allows: the interval of the difference is -+ z^2 / (n + z^2), or the `tie` of the rates. Source: Tango (1998),
+    allows: the interval of the difference is -+ `tie`, of shares z^2 / (n + z^2). Source: Tango (1998),
     Equivalence test and confidence interval for the difference in proportions for the paired-sample design,
     Statistics in Medicine 17(8).
     """
     if model.reach is not None:
         tied = tied & (model.reach == 0)  # ends of other rows stand
-    if not tied.any():
+    if model.tie is None or not tied.any():
         return model, baseline
-    if (reach := model.tie) is None:
-        size = model.smallest_size
-        reach = wilson(np.zeros(size.shape), size, level)[1]
     plausible = model.value if model.plausible is None else model.plausible
-    return replace(model, plausible=np.where(tied, model.value + reach, plausible)), baseline
+    return replace(model, plausible=np.where(tied, model.value + model.tie, plausible)), baseline
 
 
 def block_factor(blocks: NDArray[np.int64]) -> Array:
