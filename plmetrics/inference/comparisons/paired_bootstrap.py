@@ -143,7 +143,7 @@ def paired_difference(
     status = np.where(model.status != "ok", model.status, baseline.status)
     ok = status == "ok"
     difference = np.where(ok, np.where(equal, 0.0, model.value - baseline.value), np.nan)
-    blocks, groups = np.minimum(model.blocks, baseline.blocks), _groups(model, baseline, fewest=other_rows)
+    blocks = np.minimum(model.blocks, baseline.blocks)
     if other_rows:
         model, baseline = with_all_blocks(model), with_all_blocks(baseline)
     if model.replicates is None or baseline.replicates is None:
@@ -153,7 +153,7 @@ def paired_difference(
     magnitude = np.maximum(np.abs(model.value), np.abs(baseline.value))
     described = replicate_spread(replicates, magnitude, model.kind, difference, _groups(model, baseline))
     hidden = hidden_error((model.reach, baseline.reach), blocks, level)
-    described = replace(described, constant=described.constant & (hidden == 0), groups=groups)
+    described = replace(described, constant=described.constant & (hidden == 0))
     interval_status = _interval_status(ok, equal, blocks, described)
     std_error = np.where(ok & (blocks >= 2), np.hypot(described.std_error, hidden), np.nan)
     error, freedom = np.hypot(described.student_error(blocks), hidden), blocks - 1.0
@@ -364,12 +364,12 @@ def _log(values: Array) -> Array:
     return out
 
 
-def _groups(model: Estimate, baseline: Estimate, *, fewest: bool = False) -> NDArray[np.int64] | None:
-    """Number of nonempty blocks in either, or in the smaller."""
+def _groups(model: Estimate, baseline: Estimate) -> NDArray[np.int64] | None:
+    """Number of nonempty blocks in either."""
     first, second = model.spread_groups, baseline.spread_groups
     if first is None or second is None:
         return None
-    return np.minimum(first, second) if fewest else np.maximum(first, second)
+    return np.maximum(first, second)
 
 
 def _ratio_error(model: Estimate, baseline: Estimate, ratio: Array, equal: Flags) -> Array:

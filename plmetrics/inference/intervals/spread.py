@@ -158,8 +158,8 @@ def _error_of_slopes(slopes: Array, number: NDArray[np.int64], kind: ReplicateKi
 def with_all_blocks(estimate: Estimate) -> Estimate:
     """The estimate with its replicates stretched about the value, so that all blocks of the table count in its spread.
 
-    An estimate of m of N blocks has the same standard error then, and those of other blocks can be added to it
-    replicate by replicate: each brings its own m / (m - 1). Draws of a bootstrap have this in the numbers drawn.
+    An estimate of m of N blocks has its `student_error` then, and those of other blocks can be added to it replicate
+    by replicate: each brings its own m / (m - 1). Draws of a bootstrap have this in the numbers drawn.
 
     >>> part = Estimate(np.array([2.0]), np.full(1, "ok"), np.array([2]), np.array([[1.0], [3.0], [2.0], [2.0]]), ())
     >>> part = replace(part, kind="jackknife", groups=np.array([2]))
@@ -169,9 +169,12 @@ def with_all_blocks(estimate: Estimate) -> Estimate:
     groups = estimate.spread_groups
     if estimate.replicates is None or groups is None:
         return estimate
-    blocks = len(estimate.replicates) // (2 if estimate.kind == "influence" else 1)
-    stretch = block_factor(np.maximum(groups, 2)) / block_factor(np.array(max(blocks, 2)))
-    stretch = stretch if estimate.kind == "influence" else 1 / stretch
+    of_groups = block_factor(np.maximum(groups, 2))
+    if estimate.kind == "influence":
+        of_all = block_factor(np.array(max(len(estimate.replicates) // 2, 2)))
+        stretch = np.maximum(of_groups, block_factor(np.maximum(estimate.blocks, 2))) / of_all
+    else:
+        stretch = block_factor(np.array(max(len(estimate.replicates), 2))) / of_groups
     with np.errstate(invalid="ignore", over="ignore"):
         replicates = estimate.value + stretch * (estimate.replicates - estimate.value)
     return replace(estimate, replicates=replicates, groups=None)

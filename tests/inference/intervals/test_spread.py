@@ -133,6 +133,27 @@ def test_a_mean_over_slices_varies_as_independent_samples_do(method: str) -> Non
     assert error == pytest.approx(np.sqrt(sum(of_means)) / 3, rel=1e-6)
 
 
+def test_rates_of_some_rows_of_few_vary_as_independent_samples_do() -> None:
+    rng = np.random.default_rng(5)
+    rows = pl.DataFrame({"y": rng.random(60) < 0.5, "p": rng.random(60), "g": ["a", "b", "b", "b"] * 15})
+    average = {"name": "average", "over": {"slice_set": "g", "metric": "recall", "agg": "mean"}}
+    found = plm.evaluate(
+        rows,
+        label="y",
+        models={"m": "p"},
+        metrics=["recall", average],
+        slices={"g": "g"},
+        uncertainty={"method": "analytic"},
+        compare={"slices": {"g": "rest"}},
+    )
+    hits = [rows.filter("y", g=name)["p"].to_numpy() >= 0.5 for name in ("a", "b")]
+    error = np.sqrt(sum(part.var(ddof=1) / len(part) for part in hits))
+    of_average = found.metrics.filter(metric="average")["std_error"].item()
+    assert of_average == pytest.approx(error / 2, rel=1e-5)
+    of_difference = found.comparisons.filter(metric="recall", slice="g=a")["std_error"].item()
+    assert of_difference == pytest.approx(error, rel=1e-5)
+
+
 @pytest.mark.parametrize("method", ["analytic", "jackknife"])
 def test_a_slice_and_its_rest_vary_as_independent_samples_do(method: str) -> None:
     rows = few_rows_a_slice()
