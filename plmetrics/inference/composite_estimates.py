@@ -22,11 +22,11 @@ _MOST_LOST = 0.05
 
 
 def by_parts(
-    metric: DerivedMetric, parts: Mapping[str, EstimateColumns], *, itself: bool = False
+    metric: DerivedMetric, parts: Mapping[str, EstimateColumns], *, itself: bool = False, ties: bool = False
 ) -> EstimateColumns:
     """The value of a derived metric in each slice. `parts` are the estimates of its metrics by their text.
 
-    `itself` is whether it holds a model against the same model.
+    `itself` is whether it holds a model against the same model, `ties` whether models are compared.
     """
     estimates = {text: part_estimates.estimate for text, part_estimates in parts.items()}
     first = next(iter(parts.values()))
@@ -54,6 +54,8 @@ def by_parts(
         clean, status, blocks, replicates, (), deviations, kind, groups, total=metric.additive
     )
     if replicates is not None and metric.other_model is None:
+        if ties:
+            estimate = _with_tie(metric, estimate, estimates)
         estimate = _with_ends(metric, estimate, estimates)
     fixed = [part.by_definition for part in estimates.values()]
     if itself or all(part is not None for part in fixed):
@@ -69,23 +71,22 @@ def by_parts(
 
 
 def _with_ends(metric: DerivedMetric, estimate: Estimate, parts: Mapping[str, Estimate]) -> Estimate:
-    """The estimate with what the ends of its parts hide, which its replicates do not show either.
-
-    So do the ties of two models, if all parts have some.
-    """
-    ties = {
-        text: (part.value - part.tie, part.value + part.tie)
-        for text, part in parts.items()
-        if part.tie is not None
-    }
-    if len(ties) == len(parts):
-        estimate = replace(estimate, tie=_moves(metric, estimate.value, parts, ties).max(axis=0))
+    """The estimate with what the ends of its parts hide, which its replicates do not show either."""
     if not any(part.reach is not None and part.reach.any() for part in parts.values()):
         return estimate
     below, above = _moves(metric, estimate.value, parts, {text: part.ends for text, part in parts.items()})
     plausible = farther_end(estimate.value, (below, above))
     fingerprints = tuple(each for part in parts.values() for each in part.fingerprints)
     return replace(estimate, hidden=(below, above), plausible=plausible, fingerprints=fingerprints)
+
+
+def _with_tie(metric: DerivedMetric, estimate: Estimate, parts: Mapping[str, Estimate]) -> Estimate:
+    """The estimate with how far two models may differ that no row tells apart, if all parts say that of theirs."""
+    reach = {text: part.tie for text, part in parts.items() if part.tie is not None}
+    if len(reach) < len(parts):
+        return estimate
+    ends = {text: (parts[text].value - tie, parts[text].value + tie) for text, tie in reach.items()}
+    return replace(estimate, tie=_moves(metric, estimate.value, parts, ends).max(axis=0))
 
 
 def _moves(

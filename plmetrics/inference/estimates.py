@@ -338,7 +338,8 @@ class Estimates:
                     metric.other_key(part): self._estimate_columns(part, other, kind)
                     for part in metric.parts()
                 }
-            return by_parts(metric, parts, itself=metric.other_model == model)
+            ties = bool(self._analysis.pairs)
+            return by_parts(metric, parts, itself=metric.other_model == model, ties=ties)
         columns = estimate(
             metric,
             model,
