@@ -16,17 +16,17 @@ from plmetrics.catalogue.composite_metrics import AcrossSlices, DerivedMetric, G
 from plmetrics.catalogue.metric import UNREACHABLE_ON_GRID
 from plmetrics.core.ops import Array, Texts
 from plmetrics.inference.chunks import EstimateColumns
-from plmetrics.inference.estimate import Estimate, farther_end, most_groups
+from plmetrics.inference.estimate import Estimate, farther_end, most_groups, same_rows
 
 _MOST_LOST = 0.05
 
 
 def by_parts(
-    metric: DerivedMetric, parts: Mapping[str, EstimateColumns], *, itself: bool = False
+    metric: DerivedMetric, parts: Mapping[str, EstimateColumns], *, itself: bool = False, ties: bool = False
 ) -> EstimateColumns:
     """The value of a derived metric in each slice. `parts` are the estimates of its metrics by their text.
 
-    `itself` is whether it holds a model against the same model.
+    `itself` is whether it holds a model against the same model, `ties` whether models are compared.
     """
     estimates = {text: part_estimates.estimate for text, part_estimates in parts.items()}
     first = next(iter(parts.values()))
@@ -50,8 +50,12 @@ def by_parts(
     clean = np.where(status == "ok", value, np.nan)
     deviations = metric.combined_deviations({text: part.deviations for text, part in estimates.items()})
     kind, groups = first.estimate.kind, most_groups([part.estimate for part in parts.values()])
-    estimate = Estimate(clean, status, blocks, replicates, (), deviations, kind, groups)
+    estimate = Estimate(
+        clean, status, blocks, replicates, (), deviations, kind, groups, total=metric.additive
+    )
     if replicates is not None and metric.other_model is None:
+        if ties:
+            estimate = _with_tie(metric, estimate, estimates)
         estimate = _with_ends(metric, estimate, estimates)
     fixed = [part.by_definition for part in estimates.values()]
     if itself or all(part is not None for part in fixed):
@@ -67,24 +71,43 @@ def by_parts(
 
 
 def _with_ends(metric: DerivedMetric, estimate: Estimate, parts: Mapping[str, Estimate]) -> Estimate:
-    """The estimate with what the ends of its parts hide, which its replicates do not show either.
-
-    The value moves with each part to its end, and the moves are put together as those of independent parts are: root
-    of the sum of squares.
-    """
+    """The estimate with what the ends of its parts hide, which its replicates do not show either."""
     if not any(part.reach is not None and part.reach.any() for part in parts.values()):
         return estimate
-    values = {text: part.value for text, part in parts.items()}
-    squares = np.zeros((2, *estimate.value.shape))
-    for text, part in parts.items():
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            moves = [metric.finalise(values | {text: end}) - estimate.value for end in part.ends]
-        for move in moves:
-            squares += np.nan_to_num(np.maximum([-move, move], 0.0), posinf=0.0) ** 2
-    hidden = tuple(np.sqrt(squares))
-    plausible = farther_end(estimate.value, hidden)
+    below, above = _moves(metric, estimate.value, parts, {text: part.ends for text, part in parts.items()})
+    plausible = farther_end(estimate.value, (below, above))
     fingerprints = tuple(each for part in parts.values() for each in part.fingerprints)
-    return replace(estimate, hidden=hidden, plausible=plausible, fingerprints=fingerprints)
+    return replace(estimate, hidden=(below, above), plausible=plausible, fingerprints=fingerprints)
+
+
+def _with_tie(metric: DerivedMetric, estimate: Estimate, parts: Mapping[str, Estimate]) -> Estimate:
+    """The estimate with how far two models may differ that no row tells apart, if all parts say that of theirs."""
+    reach = {text: part.tie for text, part in parts.items() if part.tie is not None}
+    if len(reach) < len(parts):
+        return estimate
+    ends = {text: (parts[text].value - tie, parts[text].value + tie) for text, tie in reach.items()}
+    return replace(estimate, tie=_moves(metric, estimate.value, parts, ends).max(axis=0))
+
+
+def _moves(
+    metric: DerivedMetric, value: Array, parts: Mapping[str, Estimate], ends: Mapping[str, Sequence[Array]]
+) -> Array:
+    """How far a value moves down and up `[2, slice]` with each part to its ends.
+
+    Moves of independent parts are put together as the root of the sum of squares; those of the same rows add up.
+    """
+    values = {text: part.value for text, part in parts.items()}
+    moves = np.zeros((len(parts), 2, *value.shape))
+    for place, text in enumerate(parts):
+        for end in ends[text]:
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                move = metric.finalise(values | {text: end}) - value
+            moves[place] = np.fmax(moves[place], np.where(np.isinf(move), 0.0, [-move, move]))
+    squares = np.zeros(moves.shape[1:])
+    for place, first in enumerate(parts.values()):
+        for other, second in enumerate(parts.values()):
+            squares += np.where(place == other or same_rows(first, second), moves[place] * moves[other], 0.0)
+    return np.sqrt(squares)
 
 
 def _fewest_blocks(parts: Sequence[Estimate]) -> NDArray[np.int64]:
@@ -172,7 +195,9 @@ def _values(estimates: EstimateColumns) -> Array:
 
 def _replicates(estimates: EstimateColumns, level: float) -> Array:
     """Replicates of the slices; where they are all alike, at an end of the range, they reach the plausible end."""
-    estimate = estimates.estimate
+    from plmetrics.inference.intervals.spread import with_all_blocks
+
+    estimate = with_all_blocks(estimates.estimate)
     assert estimate.replicates is not None
     if estimate.kind != "bootstrap":
         return estimate.replicates
@@ -274,10 +299,7 @@ def _scatter_estimates(
         itself[index[reference]] = True
         fewest_blocks = np.minimum(fewest_blocks, fewest_blocks[index[reference]])
         note[index[reference]] = "the reference"
-    groups = most_groups([part.estimate for part in parts.values()])
-    estimate = Estimate(
-        value, status, fewest_blocks, replicates, (), kind=derived.kind, groups=groups, by_definition=itself
-    )
+    estimate = Estimate(value, status, fewest_blocks, replicates, (), kind=derived.kind, by_definition=itself)
     threshold = _threshold(first.threshold, slice(None))
     return EstimateColumns(estimate, first.n, first.weight, None, note, threshold, first.labelled)
 

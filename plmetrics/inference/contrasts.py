@@ -127,7 +127,7 @@ class Contrasts:
         both = of_other_rows(*(stack([estimates[pair[side]].estimate for pair in pairs]) for side in (0, 1)))
         same = np.concatenate([same_size(estimates[model], estimates[baseline]) for model, baseline in pairs])
         equal, tied = self._ties(place.metric, part, pairs, both, same)
-        both = of_tied_rows(*both, tied, self._analysis.level)
+        both = of_tied_rows(*both, tied)
         sides = ContrastSides(*both, equal, n.reshape(-1), same)
         tolerance = None
         if scale != "difference" and not tied.any():
@@ -171,7 +171,7 @@ class Contrasts:
         score_free = all(leaf.text in self._analysis.population.score_free for leaf in leaves(metric))
         of_pairs = [score_free or (reads_order(metric) and pair in self._same_order) for pair in pairs]
         in_common = np.repeat(of_pairs, len(part.mask))
-        of_rates = metric.value_kind.end_form == "wilson" or both[0].tie is not None
+        of_rates = both[0].tie is not None
         if not of_rates and not in_common.any():
             return equal, np.zeros_like(equal)
         still = same & ~equal & without_difference(*both)

@@ -42,6 +42,7 @@ class Estimate:
     are the same. `fingerprints` are those of the rows that
     denominators count, equal where two models count the same; NaN where these lie behind a cut of scores.
     `by_definition` marks values that no rows could change, as of a group or a model that is held against itself.
+    `total` is whether the values grow with the rows.
     """
 
     value: Array
@@ -60,6 +61,12 @@ class Estimate:
     tie: Array | None = None
     fingerprints: tuple[Array, ...] = ()
     by_definition: NDArray[np.bool_] | None = None
+    total: bool = False
+
+    @property
+    def spread_groups(self) -> NDArray[np.int64] | None:
+        """Numbers of blocks that count in the spread; None for all, as of totals: blocks without rows add 0."""
+        return None if self.total else self.groups
 
     @property
     def smallest_size(self) -> Array:
@@ -132,12 +139,19 @@ def of_other_rows(first: Estimate, second: Estimate) -> tuple[Estimate, Estimate
     """
     if first.plausible is None or second.plausible is None:
         return first, second
-    pairs = zip(first.fingerprints, second.fingerprints, strict=True)
-    same = reduce(and_, (np.isclose(*pair, rtol=_NEAR, atol=0.0) for pair in pairs), np.isfinite(first.value))
+    same = same_rows(first, second)
     return (
         replace(first, plausible=np.where(same, first.value, first.plausible)),
         replace(second, plausible=np.where(same, second.value, second.plausible)),
     )
+
+
+def same_rows(first: Estimate, second: Estimate) -> NDArray[np.bool_]:
+    """Mask of slices in which the denominators of two estimates count the same rows, as far as fingerprints tell."""
+    if len(first.fingerprints) != len(second.fingerprints) or not first.fingerprints:
+        return np.zeros(first.value.shape, dtype=np.bool_)
+    pairs = zip(first.fingerprints, second.fingerprints, strict=True)
+    return reduce(and_, (np.isclose(*pair, rtol=_NEAR, atol=0.0) for pair in pairs), np.isfinite(first.value))
 
 
 def most_groups(estimates: Sequence[Estimate]) -> NDArray[np.int64] | None:

@@ -74,6 +74,10 @@ def estimate(
         if values.replicates is not None:
             *ends, tie = _reaches(metric, totals, masses, chunk.sums, population, level)
             hidden = ends[0], ends[1]
+    elif metric.value_kind.end_form == "wilson" and values.replicates is not None and sizes:
+        from plmetrics.inference.intervals.closed_forms import tie_of_shares
+
+        tie = tie_of_shares(reduce(np.minimum, sizes), level)
     plausible = (
         _plausible(values, value, sizes, metric, level) if hidden is None else farther_end(value, hidden)
     )
@@ -91,6 +95,7 @@ def estimate(
         hidden=hidden,
         tie=tie,
         fingerprints=() if plausible is None else _fingerprints(metric, totals, masses, chunk.sums),
+        total=metric.additive,
     )
     bounded = (status == "ok") | (status == UNREACHABLE_ON_GRID)
     bound = None if values.bound is None else np.where(bounded, values.bound, np.nan)
@@ -333,7 +338,8 @@ class Estimates:
                     metric.other_key(part): self._estimate_columns(part, other, kind)
                     for part in metric.parts()
                 }
-            return by_parts(metric, parts, itself=metric.other_model == model)
+            ties = bool(self._analysis.pairs)
+            return by_parts(metric, parts, itself=metric.other_model == model, ties=ties)
         columns = estimate(
             metric,
             model,

@@ -199,6 +199,13 @@ def test_models_that_no_row_tells_apart_are_equal_up_to_what_the_rows_leave_open
     asked: dict[str, Any] = {"label": "y", "models": ["a", "b", "c"]}
     asked["compare"] = {"baseline": "b", "scales": ["difference", "ratio"]}
     metrics = ["accuracy", "recall", "f1", "mcc", "tp", "brier", "prevalence", "brier_uncertainty", "n"]
+    formulas = {
+        "scaled": "3 * recall",
+        "twice": "recall - fnr",
+        "both": "accuracy + recall",
+        "cost": "fn + fp",
+    }
+    metrics = [*metrics, *({"name": name, "formula": formula} for name, formula in formulas.items())]
     uncertainty = {"replicates": 100, "method": method}
     found = plm.evaluate(frame, **asked, metrics=metrics, uncertainty=uncertainty).comparisons
     z2 = stats.norm.ppf(0.975) ** 2
@@ -208,6 +215,14 @@ def test_models_that_no_row_tells_apart_are_equal_up_to_what_the_rows_leave_open
         difference, ratio = tied.select("lower", "upper", "p_value", "reading").rows()
         assert difference == (pytest.approx(-reach), pytest.approx(reach), 1.0, "unclear")
         assert ratio[:2] == pytest.approx((value / (value + reach), 1 + reach / value))
+    for name, factor in (("scaled", 3.0), ("twice", 2.0)):
+        scaled = found.filter(model="a", metric=name, scale="difference")
+        assert scaled["upper"].item() == pytest.approx(factor * z2 / (40 + z2))
+    both = found.filter(model="a", metric="both", scale="difference")["upper"].item()
+    assert both == pytest.approx(np.hypot(z2 / (80 + z2), z2 / (40 + z2)))
+    assert (
+        found.filter(model="a", metric="cost", scale="difference")["interval_status"].item() == "degenerate"
+    )
     f1 = found.filter(model="a", metric="f1", scale="difference")
     assert f1["upper"].item() == pytest.approx(
         z2 * 1.1 / 80, rel=0.05

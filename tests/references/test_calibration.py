@@ -13,6 +13,7 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import log_loss
 
 import plmetrics as plm
+from plmetrics.catalogue.binary import logistic
 from plmetrics.catalogue.needs import Points
 from plmetrics.core.errors import ConfigError
 from plmetrics.core.segments import Segments
@@ -465,3 +466,23 @@ def test_models_are_compared_pair_by_pair():
     values = dict(found.select("metric", "interval_status").iter_rows())
     assert values.pop("hosmer_lemeshow_p_value") == "not_estimable"
     assert values["kernel_ce"] == values["calibration_slope"] == values["corp_miscalibration"] == "ok"
+
+
+def test_steps_are_taken_by_few_points_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All replicates at once had their points in memory, not in the cache; how they are parted shows in no digit."""
+    rng = np.random.default_rng(8)
+    frame = pl.DataFrame({"p": rng.random(3000), "g": rng.integers(0, 9, 3000)})
+    frame = frame.with_columns(y=rng.random(3000) < frame["p"].to_numpy())
+    asked = {"label": "y", "models": "p", "metrics": ["calibration_slope"], "slices": {"g": "g"}}
+    whole = plm.evaluate(frame, **asked, uncertainty=FAST).metrics
+    points, newton = [], logistic._newton
+
+    def counted(positive, negative, odds, line):
+        points.append(len(odds.values) if odds.offsets.size > 2 else 0)
+        return newton(positive, negative, odds, line)
+
+    monkeypatch.setattr(logistic, "_ROOM", 1000)
+    monkeypatch.setattr(logistic, "_newton", counted)
+    parted = plm.evaluate(frame, **asked, uncertainty=FAST).metrics
+    assert 0 < max(points) <= 1000
+    assert parted.equals(whole)

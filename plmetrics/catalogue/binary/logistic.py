@@ -15,12 +15,15 @@ from plmetrics.catalogue.needs import Points
 from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
+from plmetrics.core.segments import Segments
 
 _COX = "Cox (1958), Two further applications of a model for binary regression, Biometrika 45(3/4)"
 _STEPS = 100
 _FEW = 0.5
-_SETTLED = 1e-8
+_SETTLED = 1e-6
 """Newton's error after a step is about the square of the step."""
+_ROOM = 1 << 16
+"""So many points take steps at a time: what is computed of them stays in the processor's cache."""
 _MAX_SLOPE = 2.0
 """Steeper discriminants, of classes that nearly part, are no start: probabilities there are all but 0 and 1."""
 
@@ -158,7 +161,21 @@ def _joint_fit(state: Any) -> tuple[Any, Any]:
 
 
 def _settle(points: Any, line: Any) -> Any:
-    """Level and slope `[2, slice]` by Newton's steps from a start, NaN where they do not settle.
+    """Level and slope `[2, slice]` by Newton's steps from a start, some slices at a time."""
+    if not isinstance(points[0], Segments):
+        return _settle_together(points, line)
+    settled, offsets, first = np.full_like(line, np.nan), points[0].offsets, 0
+    while first < line.shape[1]:
+        last = max(first + 1, int(np.searchsorted(offsets, offsets[first] + _ROOM, side="right")) - 1)
+        ends = slice(offsets[first], offsets[last])
+        part = [Segments(each.values[ends], offsets[first : last + 1] - ends.start) for each in points]
+        settled[:, first:last] = _settle_together(part, line[:, first:last])
+        first = last
+    return settled
+
+
+def _settle_together(points: Any, line: Any) -> Any:
+    """Level and slope by Newton's steps, NaN where they do not settle.
 
     Slices that have settled take no part any more once they are half of those left: a few need many steps.
     """

@@ -240,7 +240,9 @@ def _sums(
 
 def _moved_back(means: Array, centre: float) -> Array:
     """Means of what was centred; those that rounding alone tells from 0, or from the control's, equal that."""
-    moved, rounding = means + centre, ROUNDING * abs(centre)
-    moved = np.where(np.abs(moved) <= rounding, 0.0, moved)
+    moved = means + centre
+    moved = np.where(np.abs(moved) <= ROUNDING * abs(centre), 0.0, moved)
     control = moved[:, :1]
-    return np.where(np.abs(moved - control) <= rounding, control, moved)
+    return np.where(
+        np.abs(moved - control) <= ROUNDING * np.maximum(abs(centre), np.abs(control)), control, moved
+    )

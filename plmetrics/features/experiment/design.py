@@ -13,8 +13,6 @@ from plmetrics.core.errors import AbsentDataError, ConfigError, DataError, Probl
 from plmetrics.core.hashing import is_key
 from plmetrics.core.names import did_you_mean, name_list
 from plmetrics.core.ops import Array
-from plmetrics.engine.arithmetic import Arithmetic
-from plmetrics.engine.inquiry import answer
 from plmetrics.engine.streaming import collected_frame
 from plmetrics.features.experiment.outcomes import (
     COVARIATE,
@@ -196,11 +194,10 @@ def experiment_constants(rows: pl.LazyFrame, experiment: Experiment) -> ArmConst
         outcome.is_plain and counts[f"other|{index}"].sum() == 0
         for index, outcome in enumerate(experiment.outcomes)
     )
-    totals = _totals(rows, counts, experiment)
     centres = [
         dict.fromkeys((VALUE, COVARIATE), 0.0)
         if binary[index] or outcome.quantile is not None
-        else _centres(outcome, index, totals)
+        else _centres(outcome, index, counts)
         for index, outcome in enumerate(experiment.outcomes)
     ]
     arms = [control, *(arm for arm in arms if arm != control)]
@@ -210,41 +207,35 @@ def experiment_constants(rows: pl.LazyFrame, experiment: Experiment) -> ArmConst
 
 
 def _facts(outcome: ArmOutcome, index: int) -> list[pl.Expr]:
-    """Facts of one outcome: missing numbers, sums of those of complete rows, and values other than 0 and 1."""
+    """Facts of one outcome: missing numbers, the values next to 0 of complete rows, and those other than 0 and 1."""
     sound, facts = is_sound(outcome, index), []
     for part in outcome.columns():
         name, number = part_column(part, index), pl.col(part_column(part, index))
         absent = ~number.is_finite().fill_null(value=False)
-        facts += [
-            absent.sum().cast(pl.Int64).alias(f"bad{name}"),
-            pl.when(sound).then(number).sum().alias(f"sum{name}"),
-        ]
+        facts.append(absent.sum().cast(pl.Int64).alias(f"bad{name}"))
+        if part in SIZES:
+            sized = SIZES[part] in outcome.columns()
+            ratio = number / pl.col(part_column(SIZES[part], index)) if sized else number.cast(pl.Float64)
+            ratio = ratio.filter(sound & ratio.is_finite())
+            facts += [
+                ratio.filter(ratio >= 0).min().alias(f"above{name}"),
+                ratio.filter(ratio < 0).max().alias(f"below{name}"),
+            ]
     value = pl.col(part_column(VALUE, index))
     other = (sound & (value != 0) & (value != 1)).sum().cast(pl.Int64)
-    return [*facts, sound.sum().cast(pl.Float64).alias(f"sum@rows|{index}"), other.alias(f"other|{index}")]
+    return [*facts, other.alias(f"other|{index}")]
 
 
-def _totals(rows: pl.LazyFrame, counts: pl.DataFrame, experiment: Experiment) -> dict[str, float]:
-    """Sums of the numbers of all outcomes, or their means, in any order of the rows if so asked."""
-    if not experiment.reproducible:
-        sums = counts.select(pl.col("^sum@.*$").sum()).row(0, named=True)
-        return {name.removeprefix("sum"): float(total) for name, total in sums.items()}
-    numbers = {
-        part_column(part, index): pl.when(is_sound(outcome, index)).then(pl.col(part_column(part, index)))
-        for index, outcome in enumerate(experiment.outcomes)
-        for part in outcome.columns()
-    }
-    means = answer(Arithmetic(any_order=True).means(rows, numbers))
-    return means | {f"@rows|{index}": 1.0 for index in range(len(experiment.outcomes))}
-
-
-def _centres(outcome: ArmOutcome, index: int, totals: Mapping[str, float]) -> dict[str, float]:
-    """The outcome and its covariate among all rows: constants near those of the arms."""
+def _centres(outcome: ArmOutcome, index: int, counts: pl.DataFrame) -> dict[str, float]:
+    """The values next to 0 of the outcome and its covariate: less these, no other number loses digits to an outlier."""
     centres = {}
-    for part, size in SIZES.items():
+    for part in SIZES:
         if part in outcome.columns():
-            sized = part_column(size, index) if size in outcome.columns() else f"@rows|{index}"
-            centres[part] = totals[part_column(part, index)] / totals[sized] if totals[sized] else 0.0
+            name = part_column(part, index)
+            ends = [
+                end for side in ("above", "below") for end in counts[f"{side}{name}"].drop_nulls().to_list()
+            ]
+            centres[part] = min(ends, key=abs, default=0.0)
     return centres
 
 

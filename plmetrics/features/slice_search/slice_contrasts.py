@@ -13,6 +13,7 @@ from plmetrics.core.ops import Array
 from plmetrics.core.special import stdtr, stdtrit
 from plmetrics.inference.comparisons.tests.arms import Moments
 from plmetrics.inference.estimate import effective_blocks
+from plmetrics.inference.intervals.spread import block_factor
 from plmetrics.inference.metric_values import conditions, value_or_nan
 from plmetrics.inference.sums import COUNTS, ModelSums
 
@@ -57,11 +58,12 @@ def contrast(
     """Hold a metric in slices against the same metric elsewhere, both from the same blocks.
 
     The standard error is that of the jackknife that leaves out a block at a time, around the difference itself:
-    sqrt((B - 1) / B sum (d_b - d)^2). The p value is Student's, with one degree of freedom less than the effective
-    number of blocks of the slice or of the rest, whichever has fewer. A mean that no block moves, such as a recall of
-    0 of six positives, has the spread of both sides about their common mean. Where leaving out changes nothing on
-    either side and the slice is worse, p is that of a sign test over blocks, 2^-G. `part` and `complement` are sums
-    `[slice, block]`, `population` is the prefix of the counts that hold for the model. Where they are `scattered`,
+    sqrt((B - 1) / B sum (d_b - d)^2), where a side with rows in m of the B blocks brings its own (m - 1) / m. The p
+    value is Student's, with one degree of freedom less than the effective number of blocks of the slice or of the rest,
+    whichever has fewer. A mean that no block moves, such as a recall of 0 of six positives, has the spread of both
+    sides about their common mean. Where leaving out changes nothing on either side and the slice is worse, p is that of
+    a sign test over blocks, 2^-G. `part` and `complement` are sums `[slice, block]`, `population` is the prefix of the
+    counts that hold for the model. Where they are `scattered`,
     what is left without a block is added anew, since much taken off leaves no digits of little.
 
     Returns:
@@ -147,11 +149,20 @@ class _Side:
         for name, condition in reversed(conditions(metric, view)):
             self.status[np.broadcast_to(condition, value.shape)] = name
         self.value = np.where(self.status == "ok", value, np.nan)
-        self.left_out = value_or_nan(metric, ModelSums(without, None).by_block(metric, model, population))
+        left_out = value_or_nan(metric, ModelSums(without, None).by_block(metric, model, population))
+        self.left_out = with_all_blocks(value, left_out, np.count_nonzero(rows, axis=1))
         masses = metric.denominators(model_sums.by_block(metric, model, population))
         self.blocks = effective_blocks(tuple(np.asarray(mass) for mass in masses))
         self.rows = totals[f"{population}n"]
         self.weight = totals[f"{population}weight"]
+
+
+def with_all_blocks(value: Array, left_out: Array, occupied: NDArray[np.int64]) -> Array:
+    """Values without each block, stretched about the value as if all blocks had rows, and not so many."""
+    stretch = block_factor(np.array(max(left_out.shape[1], 2))) / block_factor(np.maximum(occupied, 2))
+    with np.errstate(over="ignore", invalid="ignore"):
+        stretched = value[:, None] + stretch[:, None] * (left_out - value[:, None])
+    return np.where(stretch[:, None] == 1, left_out, stretched)
 
 
 def complement_sums(column: Array) -> Array:

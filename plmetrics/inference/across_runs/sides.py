@@ -26,7 +26,7 @@ from plmetrics.inference.comparisons.paired_bootstrap import (
     without_spread,
 )
 from plmetrics.inference.estimate import Estimate, ReplicateKind, of_other_rows
-from plmetrics.inference.intervals.closed_forms import hidden_error
+from plmetrics.inference.intervals.closed_forms import hidden_error, tie_of_shares
 from plmetrics.inference.intervals.spread import of_tied_rows, without_difference
 from plmetrics.inference.records import entries_of
 from plmetrics.inference.tables import TESTS
@@ -272,7 +272,8 @@ class PairedRuns:
             )
         )
         tied = both["metric"].is_in(shares).to_numpy() & ~self._equal[rows] & without_difference(*pair)
-        return of_tied_rows(*pair, tied, level)
+        tie = tie_of_shares(pair[0].smallest_size, level)
+        return of_tied_rows(replace(pair[0], tie=tie), pair[1], tied)
 
     def _norms(
         self,

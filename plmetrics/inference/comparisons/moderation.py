@@ -39,7 +39,7 @@ class SampleErrors:
     def of(cls, estimate: Estimate) -> SampleErrors:
         """From the replicates of an estimate."""
         error = standard_error(
-            np.asarray(estimate.replicates), estimate.kind, estimate.value, estimate.groups
+            np.asarray(estimate.replicates), estimate.kind, estimate.value, estimate.spread_groups
         )
         return cls(error, estimate.blocks, np.min(estimate.sizes or [estimate.blocks], axis=0))
 

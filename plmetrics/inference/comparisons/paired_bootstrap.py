@@ -14,7 +14,13 @@ from plmetrics.core.special import stdtr, stdtrit
 from plmetrics.inference.comparisons.moderation import SampleErrors, moderating_errors, widen
 from plmetrics.inference.estimate import Estimate
 from plmetrics.inference.intervals.closed_forms import hidden_error
-from plmetrics.inference.intervals.spread import DEGENERATE, Spread, replicate_spread, standard_error
+from plmetrics.inference.intervals.spread import (
+    DEGENERATE,
+    Spread,
+    replicate_spread,
+    standard_error,
+    with_all_blocks,
+)
 from plmetrics.inference.records import end_to_end
 
 PValue = Literal["t", "percentile"]
@@ -138,6 +144,8 @@ def paired_difference(
     ok = status == "ok"
     difference = np.where(ok, np.where(equal, 0.0, model.value - baseline.value), np.nan)
     blocks = np.minimum(model.blocks, baseline.blocks)
+    if other_rows:
+        model, baseline = with_all_blocks(model), with_all_blocks(baseline)
     if model.replicates is None or baseline.replicates is None:
         return Difference.without_intervals(difference, status, absent, blocks)
     with np.errstate(invalid="ignore"):
@@ -181,7 +189,7 @@ def without_spread(estimate: Estimate) -> Flags:
     alike = np.flatnonzero(~apart)
     part = estimate.take(alike)
     assert part.replicates is not None
-    spread = replicate_spread(part.replicates, np.abs(part.value), part.kind, part.value, part.groups)
+    spread = replicate_spread(part.replicates, np.abs(part.value), part.kind, part.value, part.spread_groups)
     unsure[alike] = spread.constant if part.reach is None else spread.constant & (part.reach == 0)
     return unsure
 
@@ -218,6 +226,7 @@ def log_estimate(estimate: Estimate) -> Estimate:
         groups=estimate.groups,
         plausible=plausible,
         fingerprints=estimate.fingerprints,
+        total=estimate.total,
     )
 
 
@@ -276,6 +285,8 @@ def paired_ratio(
     else:
         interval_status[ok & ~np.isfinite(log_difference.difference)] = DEGENERATE
         hidden = hidden_error((logs[0].reach, logs[1].reach), log_difference.blocks, level)
+        if other_rows:
+            model, baseline = with_all_blocks(model), with_all_blocks(baseline)
         with np.errstate(invalid="ignore"):
             std_error = np.hypot(
                 _ratio_error(model, baseline, ratio, equal), np.where(equal, 0.0, ratio) * hidden
@@ -355,9 +366,10 @@ def _log(values: Array) -> Array:
 
 def _groups(model: Estimate, baseline: Estimate) -> NDArray[np.int64] | None:
     """Number of nonempty blocks in either."""
-    if model.groups is None or baseline.groups is None:
+    first, second = model.spread_groups, baseline.spread_groups
+    if first is None or second is None:
         return None
-    return np.maximum(model.groups, baseline.groups)
+    return np.maximum(first, second)
 
 
 def _ratio_error(model: Estimate, baseline: Estimate, ratio: Array, equal: Flags) -> Array:

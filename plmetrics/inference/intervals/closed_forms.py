@@ -285,6 +285,11 @@ def end_interval(value: Array, sizes: tuple[Array, ...], kind: ValueKind, level:
     return in_range(shares, kind.bounds)
 
 
+def tie_of_shares(size: Array, level: float) -> Array:
+    """How far shares of the same rows may differ that no row tells apart: z^2 / (n + z^2)."""
+    return wilson(np.zeros(size.shape), size, level)[1]
+
+
 def plausible_end(value: Array, sizes: tuple[Array, ...], kind: ValueKind, level: float) -> Array | None:
     """The other end of the interval of values at an end of their range, and the value itself elsewhere.
 

@@ -289,7 +289,7 @@ def _acceleration(estimates: Mapping[ReplicateKind | None, Estimate]) -> Array |
     left_out = estimates.get("jackknife")
     if left_out is None or left_out.replicates is None:
         return None
-    return acceleration(left_out.replicates, left_out.value, left_out.groups)
+    return acceleration(left_out.replicates, left_out.value, left_out.spread_groups)
 
 
 class _Analytic:
@@ -307,7 +307,7 @@ class _Analytic:
             self._described = Spread(none.astype(np.int64), error, error == 0, none)
             return
         self._described = replicate_spread(
-            estimate.replicates, np.abs(value), estimate.kind, value, estimate.groups
+            estimate.replicates, np.abs(value), estimate.kind, value, estimate.spread_groups
         )
         if estimate.row_error is not None and estimate.rows is not None:
             self._read_rows(estimate, estimate.row_error, estimate.rows)

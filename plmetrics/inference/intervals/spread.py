@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from plmetrics.core.ops import Array, Codes
 from plmetrics.inference.estimate import Estimate, ReplicateKind, most_groups
-from plmetrics.inference.intervals.closed_forms import wilson
 from plmetrics.inference.weights import TILT
 
 DEGENERATE = "degenerate"
@@ -156,6 +155,31 @@ def _error_of_slopes(slopes: Array, number: NDArray[np.int64], kind: ReplicateKi
     return np.where(defined, np.sqrt(np.maximum(squares, 0.0) * factor), np.nan)
 
 
+def with_all_blocks(estimate: Estimate) -> Estimate:
+    """The estimate with its replicates stretched about the value, so that all blocks of the table count in its spread.
+
+    An estimate of m of N blocks has its `student_error` then, and those of other blocks can be added to it replicate
+    by replicate: each brings its own m / (m - 1). Draws of a bootstrap have this in the numbers drawn.
+
+    >>> part = Estimate(np.array([2.0]), np.full(1, "ok"), np.array([2]), np.array([[1.0], [3.0], [2.0], [2.0]]), ())
+    >>> part = replace(part, kind="jackknife", groups=np.array([2]))
+    >>> [standard_error(e.replicates, e.kind, e.value, e.groups).tolist() for e in (part, with_all_blocks(part))]
+    [[1.0], [1.0]]
+    """
+    groups = estimate.spread_groups
+    if estimate.replicates is None or groups is None:
+        return estimate
+    of_groups = block_factor(np.maximum(groups, 2))
+    if estimate.kind == "influence":
+        of_all = block_factor(np.array(max(len(estimate.replicates) // 2, 2)))
+        stretch = np.maximum(of_groups, block_factor(np.maximum(estimate.blocks, 2))) / of_all
+    else:
+        stretch = block_factor(np.array(max(len(estimate.replicates), 2))) / of_groups
+    with np.errstate(invalid="ignore", over="ignore"):
+        replicates = estimate.value + stretch * (estimate.replicates - estimate.value)
+    return replace(estimate, replicates=replicates, groups=None)
+
+
 def standard_deviation(replicates: Array) -> Array:
     """Standard deviation (ddof 1) of the finite replicates of each slice; NaN below 2 of them."""
     return _in_range(lambda part, _: _deviation(part), replicates)
@@ -226,25 +250,20 @@ def without_difference(model: Estimate, baseline: Estimate) -> NDArray[np.bool_]
     return alike
 
 
-def of_tied_rows(
-    model: Estimate, baseline: Estimate, tied: NDArray[np.bool_], level: float
-) -> tuple[Estimate, Estimate]:
+def of_tied_rows(model: Estimate, baseline: Estimate, tied: NDArray[np.bool_]) -> tuple[Estimate, Estimate]:
     """Two means of the same rows, or functions of rates, with a plausible end where no row tells them apart.
 
     Of n rows on which both agree, so many more of the population may tell them apart as Wilson's interval of 0 of n
-    allows: the interval of the difference is -+ z^2 / (n + z^2), or the `tie` of the rates. Source: Tango (1998),
+    allows: the interval of the difference is -+ `tie`, of shares z^2 / (n + z^2). Source: Tango (1998),
     Equivalence test and confidence interval for the difference in proportions for the paired-sample design,
     Statistics in Medicine 17(8).
     """
     if model.reach is not None:
         tied = tied & (model.reach == 0)  # ends of other rows stand
-    if not tied.any():
+    if model.tie is None or not tied.any():
         return model, baseline
-    if (reach := model.tie) is None:
-        size = model.smallest_size
-        reach = wilson(np.zeros(size.shape), size, level)[1]
     plausible = model.value if model.plausible is None else model.plausible
-    return replace(model, plausible=np.where(tied, model.value + reach, plausible)), baseline
+    return replace(model, plausible=np.where(tied, model.value + model.tie, plausible)), baseline
 
 
 def block_factor(blocks: NDArray[np.int64]) -> Array:

@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
+from scipy import stats
 
 import plmetrics as plm
 from plmetrics.features.explain.query_plans import fallbacks
@@ -105,6 +106,27 @@ def test_rounding_is_no_difference(reproducible: bool) -> None:
                 (0.0, 0.0, 0.0, 1.0, None, None, "ok"),
                 (pytest.approx(0.1), 0.0, 0.0, 1.0, pytest.approx(0.0), None, "ok"),
             ]
+
+
+@pytest.mark.parametrize("reproducible", [False, True])
+@pytest.mark.parametrize("unit", [None, "user"])
+def test_an_outlier_takes_no_digits_off_other_slices(unit: str | None, reproducible: bool) -> None:
+    """With the mean of all rows taken off, the slice beside an outlier of 1e18 had means of 0."""
+    rng = np.random.default_rng(4)
+    rows = pl.DataFrame(
+        {
+            "arm": np.tile(["A", "B"], 100),
+            "region": np.repeat(["north", "south"], 100),
+            "user": np.arange(200),
+            "spent": np.where(np.arange(200) == 3, -1e18, rng.normal(5.0, 1.0, 200)),
+        }
+    )
+    asked: dict[str, Any] = {"arm": "arm", "control": "A", "unit": unit, "reproducible": reproducible}
+    found = plm.readout(rows, "spent", by=["region"], **asked).filter(slice="region=south", arm="B")
+    sides = [rows.filter(region="south", arm=arm)["spent"].to_numpy() for arm in ("B", "A")]
+    test = stats.ttest_ind(*sides, equal_var=False)
+    assert found["difference"].item() == pytest.approx(sides[0].mean() - sides[1].mean(), rel=1e-12)
+    assert found["p_value"].item() == pytest.approx(test.pvalue, rel=1e-6)
 
 
 @pytest.mark.parametrize("reproducible", [False, True])

@@ -50,6 +50,17 @@ def test_a_slice_that_no_block_moves_has_the_spread_of_both_sides() -> None:
     assert mirrored.worse[0] == pytest.approx(-found.worse[0])
 
 
+def test_sides_of_other_blocks_vary_as_independent_samples_do() -> None:
+    """With (B - 1) / B for all, a slice of three units varied by half too much."""
+    few, losses = np.array([1.0, 4.0, 2.0]), np.array([3.0, 7.0, 2.0, 9.0, 4.0])
+    here = np.append(np.ones(3), np.zeros(BLOCKS - 3))
+    there = np.append(np.zeros(BLOCKS - 5), np.ones(5))
+    found = compared(
+        sums(here, np.append(few, np.zeros(BLOCKS - 3))), sums(there, np.append(np.zeros(BLOCKS - 5), losses))
+    )
+    assert found.std_error[0] == pytest.approx(np.sqrt(few.var(ddof=1) / 3 + losses.var(ddof=1) / 5))
+
+
 def test_one_block_is_no_test() -> None:
     one = np.eye(1, BLOCKS)[0]
     found = compared(sums(10 * one, 20 * one), sums(30, np.arange(1.0 * BLOCKS)))

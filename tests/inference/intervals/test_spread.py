@@ -93,3 +93,82 @@ def test_intervals_of_values_whose_squares_are_no_numbers(size: float, method: s
         )
     assert np.isfinite(frames[0]).all()
     np.testing.assert_allclose(frames[1], frames[0], rtol=1e-9)
+
+
+SIZES = {"a": 4, "b": 7, "c": 20}
+
+
+def few_rows_a_slice() -> pl.DataFrame:
+    rng = np.random.default_rng(3)
+    group = np.repeat(list(SIZES), list(SIZES.values()))
+    return pl.DataFrame(
+        {"y": rng.normal(size=31), "p": np.zeros(31), "big": rng.random(31) < 0.4, "g": group}
+    )
+
+
+def slices_with(method: str) -> plm.Result:
+    return plm.evaluate(
+        few_rows_a_slice(),
+        task="regression",
+        label="y",
+        models={"m": "p"},
+        metrics=[
+            "mean_error",
+            {"name": "total", "sum": "big"},
+            {"name": "average", "over": {"slice_set": "g", "metric": "mean_error", "agg": "mean"}},
+        ],
+        slices={"g": "g"},
+        min_rows=2,
+        uncertainty={"method": method},
+        compare={"slices": {"g": "rest"}},
+    )
+
+
+@pytest.mark.parametrize("method", ["analytic", "jackknife"])
+def test_a_mean_over_slices_varies_as_independent_samples_do(method: str) -> None:
+    """With the blocks of the whole table counted, slices of m units had m / (m - 1) too little, or too much."""
+    rows = few_rows_a_slice()
+    of_means = [part["y"].var() / part.height for part in rows.partition_by("g")]  # type: ignore[operator]
+    error = slices_with(method).metrics.filter(metric="average")["std_error"].item()
+    assert error == pytest.approx(np.sqrt(sum(of_means)) / 3, rel=1e-6)
+
+
+def test_rates_of_some_rows_of_few_vary_as_independent_samples_do() -> None:
+    rng = np.random.default_rng(5)
+    rows = pl.DataFrame({"y": rng.random(60) < 0.5, "p": rng.random(60), "g": ["a", "b", "b", "b"] * 15})
+    average = {"name": "average", "over": {"slice_set": "g", "metric": "recall", "agg": "mean"}}
+    found = plm.evaluate(
+        rows,
+        label="y",
+        models={"m": "p"},
+        metrics=["recall", average],
+        slices={"g": "g"},
+        uncertainty={"method": "analytic"},
+        compare={"slices": {"g": "rest"}},
+    )
+    hits = [rows.filter("y", g=name)["p"].to_numpy() >= 0.5 for name in ("a", "b")]
+    error = np.sqrt(sum(part.var(ddof=1) / len(part) for part in hits))
+    of_average = found.metrics.filter(metric="average")["std_error"].item()
+    assert of_average == pytest.approx(error / 2, rel=1e-5)
+    of_difference = found.comparisons.filter(metric="recall", slice="g=a")["std_error"].item()
+    assert of_difference == pytest.approx(error, rel=1e-5)
+
+
+@pytest.mark.parametrize("method", ["analytic", "jackknife"])
+def test_a_slice_and_its_rest_vary_as_independent_samples_do(method: str) -> None:
+    rows = few_rows_a_slice()
+    compared = slices_with(method).comparisons.filter(metric="mean_error", contrast="rest")
+    for name in SIZES:
+        sides = rows.filter(g=name)["y"], rows.filter(pl.col("g") != name)["y"]
+        error = np.sqrt(sum(side.var() / len(side) for side in sides))  # type: ignore[operator, misc]
+        assert compared.filter(slice=f"g={name}")["std_error"].item() == pytest.approx(error, rel=1e-6)
+
+
+@pytest.mark.parametrize("method", ["analytic", "jackknife"])
+def test_all_rows_of_the_table_count_in_the_spread_of_a_slice_s_total(method: str) -> None:
+    rows = few_rows_a_slice()
+    totals = slices_with(method).metrics.filter(metric="total")
+    for name in SIZES:
+        counted = (rows["big"] & (rows["g"] == name)).to_numpy()
+        error = np.sqrt(31) * counted.std(ddof=1)
+        assert totals.filter(slice=f"g={name}")["std_error"].item() == pytest.approx(error, rel=1e-6)
