@@ -89,7 +89,7 @@ def open_files(
     by_ending = endings()
     named = list_data_files(paths, base, complaints)
     everywhere = find_partitions(named, complaints)
-    chosen, partitions = _prune_files(named, everywhere, where)
+    chosen, partitions = _prune_files(named, everywhere, where, complaints)
     files = _inspect_files(chosen, by_ending, complaints)
     kind = kind_of(files, by_ending, complaints)
     if kind is None:
@@ -132,7 +132,7 @@ def _inspect_files(
 
 
 def _prune_files(
-    files: Sequence[SourceFile], partitions: Partitions, where: str | None
+    files: Sequence[SourceFile], partitions: Partitions, where: str | None, complaints: Complaints
 ) -> tuple[Sequence[SourceFile], Partitions]:
     """Files with possible rows of a condition.
 
@@ -143,6 +143,7 @@ def _prune_files(
         return files, partitions
     holds = partitions.holding(where)
     if files and not holds.any():
+        complaints.settle()  # A folder that could not be listed may hold them.
         raise AbsentDataError(
             Problem(f"no partition satisfies where: {where}", ("data", "where"), partitions.ranges())
         )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from plmetrics.api.nights.night import section_of
 from plmetrics.api.suite_run import open_suite
 from plmetrics.core.durations import Duration
-from plmetrics.core.errors import PlmetricsError
+from plmetrics.core.errors import DataError
 from plmetrics.features.nights.interval_section import Keep, adds_states
 from plmetrics.features.nights.manifests import INTERVALS, Manifest, Manifests
 from plmetrics.features.nights.reach import LookBack, reach_of, runs_by_id
@@ -119,7 +119,7 @@ def _idle_runs(home: Place, used: set[str]) -> Iterator[Removal]:
 
 def _is_roll_up(folder: Place) -> bool:
     """Whether a run has results of no interval: of several merged ones, or of all rows."""
-    with suppress(PlmetricsError):
+    with suppress(DataError):
         record = read_record(folder)
         return record["status"] == "complete" and record.get("interval") is None
     return False

@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
-from plmetrics.core.errors import DataError, PlmetricsError
+from plmetrics.core.errors import DataError, EnvironmentFault, PlmetricsError
 from plmetrics.runs.failure import SKIPPED
 from plmetrics.runs.files import modified_below, update
 from plmetrics.runs.folder import LATEST, UNDELIVERED, pointer_bytes
@@ -164,7 +164,7 @@ def previous_status(home: Place) -> PreviousStatus:
 
     A run that was skipped for want of data has no say: then the last one that was not.
     """
-    with suppress(OSError, ValueError, AttributeError, RecursionError):
+    with suppress(OSError, ValueError, AttributeError, RecursionError, EnvironmentFault):
         record = json.loads((home / LATEST).read_bytes())
         if record.get("exit_code") == SKIPPED:
             attempts = (run.record for run in _attempts(home, []))
@@ -227,8 +227,8 @@ def _last_first(home: Place) -> Iterator[_Entry]:
 
     Of a long history only what is asked for is read: no run ended after its record was written.
     """
-    times = modified_below(home, RECORD)
-    bounds = [(_latest_end(name, time), name) for name, time in times.items() if not name.startswith(".")]
+    times = modified_below(home, RUN_ID, RECORD)
+    bounds = [(_latest_end(name, time), name) for name, time in times.items()]
     queue: list[tuple[float, int, _Entry]] = []
     for number, (bound, name) in enumerate(sorted(bounds, reverse=True)):
         while queue and -queue[0][0] >= bound:
@@ -250,7 +250,7 @@ def _entry(folder: Place) -> _Entry | None:
     try:
         record = read_record(folder)
     except RunFault as fault:
-        return (_start(folder.name), folder, fault) if RUN_ID.fullmatch(folder.name) else None
+        return _start(folder.name), folder, fault
     return (ended_at(record), folder, StoredRun(folder, record)) if record["run_id"] == folder.name else None
 
 
@@ -276,12 +276,13 @@ def repetition_warnings(home: Place, record: Mapping[str, Any]) -> list[str]:
         return []
     data, choice = data_of(record), _choice(record)
     choices: list[str] = []
-    for run in islice(complete_runs(home, []), _READ):
-        if data_of(run.record).same_as(data):
-            choices.append(_choice(run.record))
-            if choices[-1] == choice:
-                # It was made before: most often by the last run, and no other is read.
-                return []
+    with suppress(EnvironmentFault):  # a remark costs no run
+        for run in islice(complete_runs(home, []), _READ):
+            if data_of(run.record).same_as(data):
+                choices.append(_choice(run.record))
+                if choices[-1] == choice:
+                    # It was made before: most often by the last run, and no other is read.
+                    return []
     if len(set(choices)) < MANY:
         return []
     return [
