@@ -16,6 +16,7 @@ from plmetrics.suite.problems import Findings, absent, lacks_column
 from plmetrics.suite.sections.gates import SHARE_HINT, check_band, check_evidence, check_opponent, check_rule
 from plmetrics.suite.sections.metrics import METRIC_DEFAULTS
 from plmetrics.suite.sections.models import check_model_columns, repeated_columns
+from plmetrics.suite.sections.references import interval_references
 from plmetrics.suite.sections.section import names_of
 from plmetrics.suite.tasks import (
     CLASS_CURVES,
@@ -72,6 +73,10 @@ def check(fields: Mapping[str, Any], names: SuiteMentions, problems: Findings) -
         check_additions(fields, add)
     for section in fields["sections"].values():
         section.check(fields, problems)
+    if "interval" not in fields["sections"] and not problems.concern("interval"):
+        for path, reference in interval_references(fields).items():
+            hint = "add interval: {partition: day}, or name a run's folder, or that of a suite's runs"
+            add(f"'{reference}' is about earlier intervals, and the suite has none", path, hint)
     uncertainty = fields.get("uncertainty")
     if "labels" in fields["sections"] and uncertainty is not None and uncertainty.thresholds == "resampled":
         msg = "thresholds: resampled weighs rows that have a label, and with labels others count as well"
