@@ -114,7 +114,7 @@ class IntervalSection(Section):
 
     def _check_windows(self, fields: Mapping[str, Any], problems: Findings) -> None:
         """Note reference windows too short to contain an interval."""
-        named: dict[SuitePath, Any] = {**interval_references(fields)}
+        named: dict[SuitePath, Any] = dict(interval_references(fields).items())
         gates = enumerate(fields.get("gates") or ())
         named |= {("gates", place, "within"): getattr(gate, "within", None) for place, gate in gates}
         for path, reference in named.items():
