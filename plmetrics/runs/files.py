@@ -123,10 +123,20 @@ def update(path: Place, change: Callable[[bytes | None], bytes | None]) -> None:
 
 def write_durable(path: Path, content: bytes, mode: Literal["wb", "xb"] = "wb") -> None:
     """Write a file and wait until its content is on the disk; its name may not be."""
-    with path.open(mode) as file:
+    with _naming(path.parent), path.open(mode) as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
+
+
+@contextmanager
+def _naming(folder: Path) -> Iterator[None]:
+    """Context of writing: errors that name no file, as those of a full disk, name the folder."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = error.filename or str(folder)
+        raise
 
 
 @contextmanager
@@ -140,8 +150,9 @@ def replacement(path: Path) -> Iterator[Path]:
         error.filename = str(path.parent)
         raise
     try:
-        yield temporary
-        os.replace(temporary, path)  # noqa: PTH105
+        with _naming(path.parent):
+            yield temporary
+            os.replace(temporary, path)  # noqa: PTH105
     except BaseException as error:
         if isinstance(error, IsADirectoryError):
             error.filename = str(path)  # Nobody knows the temporary name.
@@ -271,7 +282,8 @@ def sync_directory(directory: Path) -> None:
         return
     descriptor = os.open(directory, os.O_RDONLY)
     try:
-        os.fsync(descriptor)
+        with _naming(directory):
+            os.fsync(descriptor)
     except OSError as error:
         if error.errno not in _NO_DIRECTORY_SYNC:
             raise
