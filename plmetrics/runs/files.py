@@ -228,9 +228,10 @@ def content_of(path: Place) -> bytes:
 
 
 def remove_folder(folder: Place) -> None:
-    """Remove a folder with all its content."""
+    """Remove a folder with all its content; another process may do so at once."""
     if isinstance(folder, Path):
-        shutil.rmtree(folder)
+        with suppress(FileNotFoundError):
+            shutil.rmtree(folder)
         return
     for name in names_in(folder):
         (folder / name).unlink()

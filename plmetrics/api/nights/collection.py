@@ -111,10 +111,12 @@ def _idle_runs(home: Place, used: set[str]) -> Iterator[Removal]:
     """Run folders outside manifests in force: of intervals with another run, failed ones when old."""
     names = names_in(home) if home.is_dir() else []
     for name in sorted(names):
-        if not RUN_ID.fullmatch(name) or name in used or not is_old(home / name) or _is_roll_up(home / name):
+        if not RUN_ID.fullmatch(name) or name in used:
             continue
-        files = tuple(sorted(names_in(home / name)))
-        yield Removal(home / name, files, "superseded or failed", _size(home / name, files))
+        with suppress(FileNotFoundError):  # another process removes it
+            if is_old(home / name) and not _is_roll_up(home / name):
+                files = tuple(sorted(names_in(home / name)))
+                yield Removal(home / name, files, "superseded or failed", _size(home / name, files))
 
 
 def _is_roll_up(folder: Place) -> bool:
