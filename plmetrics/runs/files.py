@@ -228,10 +228,10 @@ def content_of(path: Place) -> bytes:
 
 
 def remove_folder(folder: Place) -> None:
-    """Remove a folder with all its content; another process may do so at once."""
+    """Remove a folder with all its content, or a link to one; another process may do so at once."""
     if isinstance(folder, Path):
         with suppress(FileNotFoundError):
-            shutil.rmtree(folder)
+            folder.unlink() if folder.is_symlink() else shutil.rmtree(folder)
         return
     for name in names_in(folder):
         (folder / name).unlink()

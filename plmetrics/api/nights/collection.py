@@ -113,7 +113,7 @@ def _idle_runs(home: Place, used: set[str]) -> Iterator[Removal]:
     for name in sorted(names):
         if not RUN_ID.fullmatch(name) or name in used:
             continue
-        with suppress(FileNotFoundError):  # another process removes it
+        with suppress(FileNotFoundError, NotADirectoryError):  # another process removes it, or it is a file
             if is_old(home / name) and not _is_roll_up(home / name):
                 files = tuple(sorted(names_in(home / name)))
                 yield Removal(home / name, files, "superseded or failed", _size(home / name, files))

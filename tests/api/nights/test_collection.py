@@ -1,6 +1,7 @@
 """Removal of what no interval needs: nothing that a later one reads."""
 
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -301,3 +302,18 @@ def test_two_removals_at_once(nights: Nights, monkeypatch: pytest.MonkeyPatch, m
     assert len(collect_garbage(nights.suite)) == (moment == "removed")
     assert not old.exists()
     assert nights.run(0).verdict == "pass"
+
+
+def test_a_link_and_a_file_with_the_name_of_a_run(nights: Nights, tmp_path: Path) -> None:
+    """A link to a superseded run on another disk stopped every removal; what it leads to stays."""
+    old = nights.run(0).folder
+    nights.write(0, height=70)
+    nights.run(0)
+    shutil.move(old, tmp_path / "elsewhere")
+    old.symlink_to(tmp_path / "elsewhere")
+    (nights.home / "20250101T000000Z-abcdef").write_text("")
+    for path in (old, *nights.home.iterdir()):
+        os.utime(path, (1, 1), follow_symlinks=False)
+    assert [removal.path for removal in collect_garbage(nights.suite)] == [old]
+    assert not old.is_symlink()
+    assert (tmp_path / "elsewhere" / "run.json").is_file()
