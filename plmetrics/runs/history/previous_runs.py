@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from plmetrics.core.errors import DataError, EnvironmentFault, PlmetricsError
 from plmetrics.runs.failure import SKIPPED
-from plmetrics.runs.files import modified_below, update
+from plmetrics.runs.files import content_of, json_bytes, modified_below, update, write_atomic
 from plmetrics.runs.folder import LATEST, UNDELIVERED, pointer_bytes
 from plmetrics.runs.history.data import RunData, data_of
 from plmetrics.runs.reading import (
@@ -39,6 +39,8 @@ ANY = "any"
 
 _CLOCKS = timedelta(minutes=5)
 """How far the clocks of machines that share a folder may be apart."""
+DELIVERED = "delivered.json"
+"""The file in a run folder that says which messages arrived only when they were sent again."""
 MANY = 5
 """So many earlier choices make a remark."""
 _READ = 50
@@ -176,10 +178,25 @@ def previous_status(home: Place) -> PreviousStatus:
 
 
 def delivery_failures(home: Place, run: str) -> tuple[int, ...]:
-    """Numbers of the messages of a run that did not arrive."""
+    """Numbers of the messages of a run that did not arrive, nor when they were sent again."""
     with suppress(OSError, PlmetricsError):
-        return tuple(read_record(home / run).get(UNDELIVERED, ()))
+        undelivered = read_record(home / run).get(UNDELIVERED, ())
+        return tuple(number for number in undelivered if number not in _deliveries(home / run))
     return ()
+
+
+def note_deliveries(home: Place, run: str, numbers: Sequence[int]) -> None:
+    """Note messages of an ended run that arrived later, beside its record, which nobody writes again."""
+    with suppress(OSError, EnvironmentFault):
+        content = json_bytes({"messages": sorted({*numbers, *_deliveries(home / run)})})
+        write_atomic(home / run / DELIVERED, content)
+
+
+def _deliveries(folder: Place) -> frozenset[int]:
+    """Numbers of the messages of a run that arrived when they were sent again."""
+    with suppress(OSError, ValueError, LookupError, TypeError, RecursionError):
+        return frozenset(json.loads(content_of(folder / DELIVERED))["messages"])
+    return frozenset()
 
 
 def restore_latest(home: Place, record: Mapping[str, Any]) -> bool:

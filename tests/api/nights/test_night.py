@@ -270,6 +270,30 @@ def test_a_result_that_is_shown_after_a_failed_try_is_the_latest_again_and_told(
     assert told() == [*expected, (day(20), "error")]
 
 
+@pytest.mark.parametrize("on", ["change", "fail", "always"])
+def test_a_message_that_did_not_arrive_is_sent_again_by_a_retry(nights: Nights, on: str) -> None:
+    """Of a night that failed each retry is its result, and nobody would hear of it; what arrived is not sent twice."""
+    there = {"command": ["sh", "-c", "cat >> there; echo >> there"], "on": on}
+    away = {"command": ["sh", "-c", "test -e door && cat >> told && echo >> told"], "on": on}
+    nights.write_suite(metrics=["roc_auc"], notify=[there, away])
+    nights.write(0, bad=True)
+    folder = nights.run(0).folder
+    words = "notification 2 (command) is not delivered"
+    assert any(word.startswith(words) for word in nights.run(0).warnings[-2:])
+    (nights.folder / "door").touch()
+    assert "notification 2 is delivered now" in nights.run(0).warnings
+    last = nights.run(0)
+    assert last.folder == folder
+    assert "notification 2 is delivered now" not in last.warnings
+    for name in ("there", "told"):
+        (message,) = map(json.loads, (nights.folder / name).read_text().splitlines())
+        assert (message["interval"], message["exit_code"]) == (day(0), 3)
+    assert nights.manifests.damage(nights.current(0), thorough=True) is None
+    nights.run(1)
+    told = (nights.folder / "told").read_text().splitlines()
+    assert [json.loads(message)["interval"] for message in told] == [day(0)] + [day(1)] * (on != "fail")
+
+
 @pytest.mark.slow
 def test_consecutive_counts_intervals_and_not_runs(nights: Nights) -> None:
     gate = {"metric": "roc_auc", "model": "new", "at_least": 0.75, "consecutive": 3}
