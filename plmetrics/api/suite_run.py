@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -157,17 +157,16 @@ class Messenger:
             folder.note(self.tell_of_failure(error))
             raise
 
-    def tell_of_result(self, result: Result, record: RunRecord, folder: Place) -> dict[int, str]:
-        """Send the messages of a completed run; returns warnings of undelivered ones, by number."""
+    def tell_of_result(
+        self, result: Result, record: RunRecord, folder: Place, again: Collection[int] = ()
+    ) -> dict[int, str]:
+        """Send the messages of a completed run, or those `again`; returns warnings of undelivered ones, by number."""
         from plmetrics.exports.notification import message_of_result
 
         code = record["exit_code"]
         interval = self.evaluation.interval_text
-        return self._send(
-            message_of_result(
-                result.suite.name, result.verdict, code, self._path(folder), interval, result.gates
-            )
-        )
+        name, path = result.suite.name, self._path(folder)
+        return self._send(message_of_result(name, result.verdict, code, path, interval, result.gates), again)
 
     def tell_of_failure(self, error: BaseException) -> dict[int, str]:
         """Send the messages of a run with an error, unless it was interrupted; see `tell_of_result`."""
@@ -184,11 +183,11 @@ class Messenger:
         attach_warnings(error, list(undelivered.values()))
         return undelivered
 
-    def _send(self, message: Message) -> dict[int, str]:
+    def _send(self, message: Message, again: Collection[int] = ()) -> dict[int, str]:
         from plmetrics.exports.notification import notify
 
         loaded = self.evaluation.loaded
-        return notify(loaded.suite.notify, message, self.previous, loaded.folder.resolve())
+        return notify(loaded.suite.notify, message, self.previous, loaded.folder.resolve(), again)
 
     def _path(self, folder: Place | str) -> str:
         return self.evaluation.loaded.variables.text(str(folder))

@@ -10,6 +10,7 @@ PlmetricsError            1  the root; raised as itself only for a bug of ours
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -173,6 +174,52 @@ class EnvironmentFault(PlmetricsError):  # noqa: N818
         return cls(
             Problem(f"{needed_for} needs the extra '{extra}'", hint=f"pip install 'plmetrics[{extra}]'")
         )
+
+
+_REFUSALS = {
+    *(errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG),
+    *(errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.EBUSY),
+    *(errno.ESTALE, errno.ETIMEDOUT, errno.ENOTCONN, errno.ECONNRESET, errno.EHOSTDOWN, errno.EHOSTUNREACH),
+}
+
+
+def is_refusal(error: OSError) -> bool:
+    """Whether the system refuses, so that nothing is known of the content; else there is none."""
+    return error.errno in _REFUSALS
+
+
+def os_message(error: OSError) -> str:
+    """The system's words and the file they are about, without the error number."""
+    reason = (error.strerror or str(error) or type(error).__name__).lower()
+    return f"{error.filename}: {reason}" if error.filename else reason
+
+
+def refusal(error: OSError, doing: str = "") -> Problem:
+    """Problem of an error of the system: its words, and what to do; `doing` says what was to be written."""
+    hint = None
+    match error.errno:
+        case errno.ENOSPC | errno.EDQUOT:
+            hint = "free some space, or choose another place to write to"
+        case errno.EACCES | errno.EPERM | errno.EROFS:
+            hint = "choose a place that you may write to" if doing else "let this user read and write it"
+        case errno.EIO | errno.ESTALE | errno.ETIMEDOUT | errno.ENOTCONN | errno.EHOSTDOWN:
+            hint = "run again when the disk answers"
+    return Problem(f"{doing}: {os_message(error)}" if doing else os_message(error), hint=hint)
+
+
+@contextmanager
+def read_faults() -> Iterator[None]:
+    """Context of reading: what is absent stays an OSError, and a refusal is what it is of a bucket.
+
+    Raises:
+        EnvironmentFault: the system does not read what is there, so that nothing is known of it.
+    """
+    try:
+        yield
+    except OSError as error:
+        if not is_refusal(error):
+            raise
+        raise EnvironmentFault(refusal(error)) from error
 
 
 @contextmanager

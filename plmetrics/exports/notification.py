@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from queue import Empty, Queue
 from threading import Thread
@@ -91,15 +91,21 @@ def message_of_failure(name: str, failure: Failure, interval: str) -> Message:
 
 
 def notify(
-    messages: Iterable[Notify], message: Message, previous: PreviousStatus, folder: Path
+    messages: Iterable[Notify],
+    message: Message,
+    previous: PreviousStatus,
+    folder: Path,
+    again: Collection[int] = (),
 ) -> dict[int, str]:
     """Send the requested messages; a warning for each undelivered one, by its number.
 
-    `previous` is the status of the run before; commands run in `folder`, that of the suite.
+    `previous` is the status of the run before; commands run in `folder`, that of the suite. Of a run that has told its
+    status those of the numbers `again` are sent alone, which did not arrive.
     """
     warnings = {}
     for number, spec in enumerate(messages, start=1):
-        if not _is_due(spec.on, message, previous, is_told=number not in previous.undelivered):
+        is_told = number not in previous.undelivered
+        if not (number in again if again else _is_due(spec.on, message, previous, is_told=is_told)):
             continue
         kind = "webhook" if spec.webhook is not None else "command"
         fault = _within_time(_sender(spec, message, folder))

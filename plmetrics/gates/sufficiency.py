@@ -98,7 +98,8 @@ def with_sizes(
     """
     sizes = rows.with_columns(positives=pl.lit(None, pl.Float64))
     if positives is not None:
-        sizes = _of_places(rows, positives, "positives")
+        empty = pl.when(pl.col("n") == 0).then(0.0)
+        sizes = _of_places(rows, positives, "positives").with_columns(positives=empty.otherwise("positives"))
     minima = [
         (
             pl.col(name) < pl.col(least),

@@ -230,8 +230,14 @@ def _observations(gates: Sequence[Gate], evidence: Evidence) -> pl.DataFrame:
     if any(gate.against is not None for gate in gates):
         differences = evidence.comparisons.filter(pl.col("metric").is_in(texts))
         # An earlier run has one name only, and a gate on it does not say which.
-        other = pl.when(pl.col("contrast") == "run").then(pl.lit("")).otherwise("baseline")
-        parts.append(_columns(differences.with_columns(baseline=other), "difference"))
+        of_run = pl.col("contrast") == "run"
+        other = pl.when(of_run).then(pl.lit("")).otherwise("baseline")
+        place = ("metric", "model", "slice_set", "slice")
+        present = values.select(place).unique().with_columns(present=True)
+        differences = differences.join(present, on=place, how="left", maintain_order="left")
+        # A slice of the earlier run alone has no rows in this one, which sizes are of.
+        n = pl.when(of_run & pl.col("present").is_null()).then(0).otherwise("n")
+        parts.append(_columns(differences.with_columns(baseline=other, n=n), "difference"))
     return pl.concat(parts)
 
 

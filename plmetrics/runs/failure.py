@@ -5,13 +5,12 @@ The only place that maps exceptions to exit codes; the command line and the run 
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.core.errors import EnvironmentFault, PlmetricsError, Problem
+from plmetrics.core.errors import EnvironmentFault, PlmetricsError, Problem, is_refusal, refusal
 from plmetrics.core.redaction import mask_address
 
 if TYPE_CHECKING:
@@ -25,10 +24,6 @@ INTERRUPTED = 130
 
 _LONGEST = 600
 _FOLDER, _WARNINGS = "_plmetrics_run_folder", "_plmetrics_run_warnings"
-_REFUSALS = {
-    *(errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC),
-    *(errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, errno.EFBIG, errno.ENOMEM, errno.EAGAIN),
-}
 _SHORTAGES = ("can't start new thread", "failed to map segment from shared object")
 """What Python says where the system refuses memory or threads without a MemoryError."""
 
@@ -99,8 +94,8 @@ def _read(error: BaseException) -> Failure:
         return Failure(INTERRUPTED, "Interrupted", "interrupted", ())
     if (shortage := _shortage(error)) is not None:
         return _environment([shortage])
-    if isinstance(error, OSError) and error.errno in _REFUSALS:
-        return _environment([Problem(os_message(error))])
+    if isinstance(error, OSError) and is_refusal(error):
+        return _environment([refusal(error)])
     if isinstance(error, FileNotFoundError) and not _has_directory():
         hint = "change to one that exists, or start again from where it was made anew"
         return _environment([Problem("the current directory of the process has been removed", hint=hint)])
@@ -123,12 +118,6 @@ def _has_directory() -> bool:
         return Path.cwd().is_dir()
     except FileNotFoundError:
         return False
-
-
-def os_message(error: OSError) -> str:
-    """The system's words and the file they are about, without the error number."""
-    reason = (error.strerror or str(error) or type(error).__name__).lower()
-    return f"{error.filename}: {reason}" if error.filename else reason
 
 
 def _mask(problem: Problem) -> Problem:

@@ -17,9 +17,8 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from plmetrics.core.errors import ConfigError, EnvironmentFault, Problem
+from plmetrics.core.errors import ConfigError, EnvironmentFault, Problem, read_faults, refusal
 from plmetrics.core.names import SuitePath, is_address
-from plmetrics.runs.failure import os_message
 
 if TYPE_CHECKING:
     from plmetrics.table.storage.places import Place
@@ -124,10 +123,20 @@ def update(path: Place, change: Callable[[bytes | None], bytes | None]) -> None:
 
 def write_durable(path: Path, content: bytes, mode: Literal["wb", "xb"] = "wb") -> None:
     """Write a file and wait until its content is on the disk; its name may not be."""
-    with path.open(mode) as file:
+    with _naming(path.parent), path.open(mode) as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
+
+
+@contextmanager
+def _naming(folder: Path) -> Iterator[None]:
+    """Context of writing: errors that name no file, as those of a full disk, name the folder."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = error.filename or str(folder)
+        raise
 
 
 @contextmanager
@@ -141,8 +150,9 @@ def replacement(path: Path) -> Iterator[Path]:
         error.filename = str(path.parent)
         raise
     try:
-        yield temporary
-        os.replace(temporary, path)  # noqa: PTH105
+        with _naming(path.parent):
+            yield temporary
+            os.replace(temporary, path)  # noqa: PTH105
     except BaseException as error:
         if isinstance(error, IsADirectoryError):
             error.filename = str(path)  # Nobody knows the temporary name.
@@ -176,33 +186,52 @@ def names_in(folder: Place) -> list[str]:
     """The names in a folder, quickly also where it has ten thousand."""
     if not isinstance(folder, Path):
         return folder.names()
-    return os.listdir(folder)  # noqa: PTH208
+    with read_faults():
+        return os.listdir(folder)  # noqa: PTH208
 
 
 def sizes_in(folder: Place) -> dict[str, int]:
     """The files in a folder by name, with their sizes; none where there is no such folder."""
     if not isinstance(folder, Path):
         return folder.sizes()
-    with suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
+    absent = suppress(FileNotFoundError, NotADirectoryError)
+    with absent, read_faults(), os.scandir(folder) as entries:
         return {entry.name: entry.stat().st_size for entry in entries if entry.is_file()}
     return {}
 
 
-def modified_below(home: Place, name: str) -> dict[str, float]:
-    """Subfolders with a file of a name, with the time of its last change."""
+def modified_below(home: Place, folders: re.Pattern[str], name: str) -> dict[str, float]:
+    """Subfolders of a form with a file of a name, with the time of its last change.
+
+    Raises:
+        EnvironmentFault: the system does not let it be looked at.
+    """
     if not isinstance(home, Path):
-        return home.modified_below(name)
+        times = home.modified_below(name)
+        return {folder: time for folder, time in times.items() if folders.fullmatch(folder)}
     times = {}
-    for folder in names_in(home) if home.is_dir() else ():
-        with suppress(OSError):
+    for folder in filter(folders.fullmatch, names_in(home) if home.is_dir() else ()):
+        with suppress(OSError), read_faults():
             times[folder] = (home / folder / name).stat().st_mtime
     return times
 
 
+def content_of(path: Place) -> bytes:
+    """Content of a file.
+
+    Raises:
+        OSError: there is none.
+        EnvironmentFault: the system does not read what is there, so that nothing is known of it.
+    """
+    with read_faults():
+        return path.read_bytes()
+
+
 def remove_folder(folder: Place) -> None:
-    """Remove a folder with all its content."""
+    """Remove a folder with all its content, or a link to one; another process may do so at once."""
     if isinstance(folder, Path):
-        shutil.rmtree(folder)
+        with suppress(FileNotFoundError):
+            folder.unlink() if folder.is_symlink() else shutil.rmtree(folder)
         return
     for name in names_in(folder):
         (folder / name).unlink()
@@ -254,7 +283,8 @@ def sync_directory(directory: Path) -> None:
         return
     descriptor = os.open(directory, os.O_RDONLY)
     try:
-        os.fsync(descriptor)
+        with _naming(directory):
+            os.fsync(descriptor)
     except OSError as error:
         if error.errno not in _NO_DIRECTORY_SYNC:
             raise
@@ -272,7 +302,7 @@ def environment_faults(doing: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise EnvironmentFault(Problem(f"{doing}: {os_message(error)}", hint=_hint(error))) from error
+        raise EnvironmentFault(refusal(error, doing)) from error
 
 
 def json_bytes(value: Any) -> bytes:
@@ -303,12 +333,3 @@ def _scalar(value: Any) -> str | int | float | None:
     if isinstance(value, (date, datetime)):
         return value.isoformat()
     return value if value is None or isinstance(value, (int, str)) else str(value)
-
-
-def _hint(error: OSError) -> str | None:
-    match error.errno:
-        case errno.ENOSPC | errno.EDQUOT:
-            return "free some space, or choose another place to write to"
-        case errno.EACCES | errno.EPERM | errno.EROFS:
-            return "choose a place that you may write to"
-    return None

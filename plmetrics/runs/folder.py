@@ -19,11 +19,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypedDict, cast
 
-from plmetrics.core.errors import ConfigError, EnvironmentFault, Problem
+from plmetrics.core.errors import ConfigError, EnvironmentFault, Problem, os_message
 from plmetrics.core.names import SUITE_NAMES, is_address, is_path, is_suite_name
 from plmetrics.core.results import TABLES, RunRecord
 from plmetrics.runs.exit_policy import ExitPolicy
-from plmetrics.runs.failure import attach_folder, failure_of, os_message, problem_entry
+from plmetrics.runs.failure import attach_folder, failure_of, problem_entry
 from plmetrics.runs.files import (
     environment_faults,
     json_bytes,

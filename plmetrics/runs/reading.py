@@ -17,7 +17,7 @@ from plmetrics.core.names import file_hint, is_suite_name
 from plmetrics.core.results import FURTHER_COLUMNS, TABLES, ResultTables, in_schema, table_schema
 from plmetrics.runs.documents import POINTER, Shape, misfit
 from plmetrics.runs.documents import RECORD as RECORD_SHAPE
-from plmetrics.runs.files import json_bytes, names_in, sizes_in, write_atomic
+from plmetrics.runs.files import content_of, json_bytes, names_in, sizes_in, write_atomic
 from plmetrics.runs.folder import LATEST, moment_of, table_file
 from plmetrics.runs.record import SCHEMA_VERSION
 from plmetrics.runs.work_folder import RECORD
@@ -178,7 +178,7 @@ def read_table(path: Place, expected: str | None, source: str) -> pl.DataFrame:
         RunFault: the table is absent, cannot be read, or is not as it was written.
     """
     try:
-        content = path.read_bytes()
+        content = content_of(path)
         if expected is not None and hashlib.sha256(content).hexdigest() != expected:
             raise RunFault(Problem(f"{shown_path(path)} is damaged: it does not fit its hash in {source}"))
         return pl.read_parquet(io.BytesIO(content))
@@ -267,7 +267,7 @@ def read_record(folder: Place) -> dict[str, Any]:
 def removed_files(folder: Place) -> frozenset[str]:
     """Removed files of a run folder, or those about to be."""
     try:
-        names = json.loads((folder / REMOVED).read_bytes())["files"]
+        names = json.loads(content_of(folder / REMOVED))["files"]
         return frozenset(name for name in names if isinstance(name, str) and "/" not in name)
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return frozenset()
@@ -329,7 +329,7 @@ def _metrics(task: str, texts: Sequence[Any]) -> tuple[Metric, ...]:
 
 def _json(path: Place) -> dict[str, Any]:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(content_of(path).decode())
     except (OSError, ValueError, RecursionError) as error:
         raise RunFault(Problem(f"{shown_path(path)} cannot be read: {error}")) from error
     if not isinstance(content, dict):

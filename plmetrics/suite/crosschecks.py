@@ -16,6 +16,7 @@ from plmetrics.suite.problems import Findings, absent, lacks_column
 from plmetrics.suite.sections.gates import SHARE_HINT, check_band, check_evidence, check_opponent, check_rule
 from plmetrics.suite.sections.metrics import METRIC_DEFAULTS
 from plmetrics.suite.sections.models import check_model_columns, repeated_columns
+from plmetrics.suite.sections.references import interval_references
 from plmetrics.suite.sections.section import names_of
 from plmetrics.suite.tasks import (
     CLASS_CURVES,
@@ -72,6 +73,7 @@ def check(fields: Mapping[str, Any], names: SuiteMentions, problems: Findings) -
         check_additions(fields, add)
     for section in fields["sections"].values():
         section.check(fields, problems)
+    _references(fields, problems)
     uncertainty = fields.get("uncertainty")
     if "labels" in fields["sections"] and uncertainty is not None and uncertainty.thresholds == "resampled":
         msg = "thresholds: resampled weighs rows that have a label, and with labels others count as well"
@@ -97,6 +99,15 @@ def check(fields: Mapping[str, Any], names: SuiteMentions, problems: Findings) -
     for key, tasks in {"positive": ("binary",), "classes": CLASS_TASKS, **METRIC_DEFAULTS}.items():
         if fields["task"] and fields["task"] not in tasks and fields.get(key) is not None:
             add(f"{key} belongs to task {' or '.join(map(repr, tasks))}", (key,))
+
+
+def _references(fields: Mapping[str, Any], problems: Findings) -> None:
+    """Note references to intervals in a suite without any."""
+    if "interval" in fields["sections"] or problems.concern("interval"):
+        return
+    for path, reference in interval_references(fields).items():
+        hint = "add interval: {partition: day}, or name a run's folder, or that of a suite's runs"
+        problems.add(f"'{reference}' is about earlier intervals, and the suite has none", path, hint)
 
 
 def _sources(data: Data, task: str, add: Add) -> None:

@@ -89,7 +89,8 @@ def open_files(
     by_ending = endings()
     named = list_data_files(paths, base, complaints)
     everywhere = find_partitions(named, complaints)
-    chosen, partitions = _prune_files(named, everywhere, where)
+    chosen, partitions = _prune_files(named, everywhere, where, complaints)
+    refuse_loose_files(file.path for file in chosen if not is_address(file.path))
     files = _inspect_files(chosen, by_ending, complaints)
     kind = kind_of(files, by_ending, complaints)
     if kind is None:
@@ -106,7 +107,6 @@ def list_data_files(paths: Sequence[str], base: Path, complaints: Complaints) ->
 
     Raises:
         ConfigError: a path is empty, paths and addresses are mixed, or a file is named twice.
-        DataError: files of a Delta or Iceberg table are named themselves.
     """
     remote = [is_address(path) for path in paths]
     if any(remote):
@@ -116,9 +116,7 @@ def list_data_files(paths: Sequence[str], base: Path, complaints: Complaints) ->
         from plmetrics.table.storage.listing import list_objects
 
         return list_objects(paths, endings(), complaints)
-    named = list_files(paths, base, endings(), complaints)
-    refuse_loose_files(named)
-    return named
+    return list_files(paths, base, endings(), complaints)
 
 
 def _inspect_files(
@@ -132,7 +130,7 @@ def _inspect_files(
 
 
 def _prune_files(
-    files: Sequence[SourceFile], partitions: Partitions, where: str | None
+    files: Sequence[SourceFile], partitions: Partitions, where: str | None, complaints: Complaints
 ) -> tuple[Sequence[SourceFile], Partitions]:
     """Files with possible rows of a condition.
 
@@ -143,6 +141,7 @@ def _prune_files(
         return files, partitions
     holds = partitions.holding(where)
     if files and not holds.any():
+        complaints.settle()  # A folder that could not be listed may hold them.
         raise AbsentDataError(
             Problem(f"no partition satisfies where: {where}", ("data", "where"), partitions.ranges())
         )

@@ -7,19 +7,26 @@ import os
 import re
 import stat
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from plmetrics.core.errors import AbsentDataError, ConfigError, DataError, EnvironmentFault, Problem
+from plmetrics.core.errors import (
+    AbsentDataError,
+    ConfigError,
+    DataError,
+    EnvironmentFault,
+    Problem,
+    is_refusal,
+    read_faults,
+)
 from plmetrics.core.names import file_hint, is_address, name_list
 from plmetrics.core.redaction import mask_address
 
 _SHOWN = 10
 _SUITE_PATH = ("data", "path")
 PARTITION = re.compile(r"([^=]*)=([^=]*)")
-NOT_DATA = ("_", ".")
-ANY_DEPTH = "**"
 
 Stamp = tuple[int | str, ...]
 """Identity of a file, other than that of one that takes its place: device, inode, size and time of the last change.
@@ -105,6 +112,9 @@ class Complaints:
             self._absent |= set(fault.problems)
         elif isinstance(error, PermissionError):
             self._denied.append(Problem(f"{shown_path(path)}: no permission to read it"))
+        elif is_refusal(error):
+            message = f"{shown_path(path)}: cannot be read: {error.strerror}"
+            self._denied.append(Problem(message, hint="run again when the disk answers"))
         else:
             self.add(path, f"cannot be read: {error.strerror or error}")
 
@@ -117,7 +127,7 @@ class Complaints:
             DataError: a file is empty, damaged or of another schema
         """
         if self._denied:
-            raise EnvironmentFault(_first_problems(self._denied))
+            raise EnvironmentFault(_first_problems(list(dict.fromkeys(self._denied))))
         if self._bad:
             kind = AbsentDataError if self._absent.issuperset(self._bad) else DataError
             raise kind(_first_problems(self._bad))
@@ -133,10 +143,9 @@ def shown_path(path: str | os.PathLike[str]) -> str:
 
 def stamp_of(path: str | Path) -> Stamp | None:
     """The stamp of a file; None where there is none."""
-    try:
+    with suppress(OSError), read_faults():
         return stamp(Path(path).stat())
-    except OSError:
-        return None
+    return None
 
 
 def stamp(status: os.stat_result) -> Stamp:
@@ -245,64 +254,26 @@ def _expand(path: Path, endings: Mapping[str, str], complaints: Complaints) -> t
         return path.parent, []
     if not folder:
         return path.parent, [str(path)]
-    files = list(_walk(str(path), complaints))
+    from plmetrics.table.storage.folders import walk
+
+    files = list(walk(str(path), complaints.fault))
     if not files:
         complaints.no_data(path, endings)
     return path, files
 
 
 def _expand_glob(pattern: Path, complaints: Complaints) -> tuple[Path, list[str]]:
+    from plmetrics.table.storage.folders import is_folder, matches, walk
+
     root = next(parent for parent in pattern.parents if not glob.has_magic(str(parent)))
     files: dict[str, None] = {}
-    for match in sorted(_matches(pattern, root)):
-        if not any(part.startswith(NOT_DATA) for part in match.relative_to(root).parts):
-            inside = _walk(str(match), complaints) if _is_folder(match) else [str(match)]
-            files.update(dict.fromkeys(inside))
-    if not files and _is_folder(root) and not os.access(root, os.R_OK | os.X_OK):
-        complaints.fault(root, PermissionError())
-    elif not files:
-        complaints.absent(pattern, "no file matches", None if _is_folder(root) else _nearest_folder(root))
-    return root, list(files)
-
-
-def _matches(pattern: Path, root: Path) -> Iterator[Path]:
-    """Files and folders of a glob; `**` does not follow symbolic links to folders, which may be circular."""
     parts = pattern.relative_to(root).parts
-    if ANY_DEPTH not in parts:
-        yield from map(Path, glob.iglob(str(pattern)))  # noqa: PTH207
-        return
-    plain = (part if part == ANY_DEPTH else re.sub(r"\*+", "*", part) for part in parts)
-    yield from root.glob("/".join(plain))
-
-
-def _walk(folder: str, complaints: Complaints, above: tuple[str, ...] = ()) -> Iterator[str]:
-    """Possible data files below a folder, without links back up; texts, since tables have thousands of folders."""
-    above = (*above, folder)
-    try:
-        with os.scandir(folder) as listed:
-            entries = sorted(listed, key=lambda entry: entry.name)
-    except OSError as error:
-        complaints.fault(folder, error)
-        return
-    for entry in entries:
-        if entry.name.startswith(NOT_DATA):
-            continue
-        if not _is_folder(entry):
-            yield entry.path
-        elif not (entry.is_symlink() and _leads_up(entry.path, above)):
-            yield from _walk(entry.path, complaints, above)
-
-
-def _leads_up(link: str, above: tuple[str, ...]) -> bool:
-    target = Path(link).resolve()
-    return any(Path(folder).resolve().is_relative_to(target) for folder in above)
-
-
-def _is_folder(path: Path | os.DirEntry[str]) -> bool:
-    try:
-        return path.is_dir()
-    except OSError:  # what is wrong is said when the path is looked at as a file
-        return False
+    for match in sorted(matches(str(root), parts, complaints.fault)) if is_folder(root) else ():
+        inside = walk(match, complaints.fault) if is_folder(Path(match)) else [match]
+        files.update(dict.fromkeys(inside))
+    if not files and not complaints:
+        complaints.absent(pattern, "no file matches", None if is_folder(root) else _nearest_folder(root))
+    return root, list(files)
 
 
 def _inspect(file: SourceFile, endings: Mapping[str, str], complaints: Complaints) -> SourceFile | None:
@@ -387,7 +358,9 @@ def _nearest_file(path: Path) -> str | None:
 
 def _nearest_folder(folder: Path) -> str:
     """Absent folder of a path, with its neighbours if its name holds a date or number."""
-    while not _is_folder(folder.parent):
+    from plmetrics.table.storage.folders import is_folder
+
+    while not is_folder(folder.parent):
         folder = folder.parent
     hint = file_hint(folder.name, [entry.name for entry in folder.parent.iterdir()])
     more = f"; {hint}" if hint else ""

@@ -8,7 +8,7 @@ from hashlib import blake2b
 
 from polars.exceptions import PanicException
 
-from plmetrics.core.errors import AbsentDataError, DataError, Problem
+from plmetrics.core.errors import AbsentDataError, DataError, Problem, read_faults
 from plmetrics.core.names import is_address
 from plmetrics.table.files import SourceFile, Stamp, shown_path, stamp_of
 
@@ -33,7 +33,7 @@ def digest_of(file: SourceFile) -> str | None:
 
     digest = blake2b(str(file.size).encode(), digest_size=16)
     try:
-        with open_binary(file.path, _END, file.size) as opened:
+        with read_faults(), open_binary(file.path, _END, file.size) as opened:
             digest.update(opened.read(_END))
             opened.seek(max(file.size - _END, 0))
             digest.update(opened.read(_END))

@@ -1,13 +1,16 @@
 """Files that are written by several at once, through links, and after a crash."""
 
+import errno
 import os
+import re
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from plmetrics.runs.files import create, remove_temporary, write_atomic
+from plmetrics.core.errors import EnvironmentFault
+from plmetrics.runs.files import create, environment_faults, remove_temporary, write_atomic
 
 DAY = 24 * 60 * 60
 
@@ -109,3 +112,17 @@ def test_a_folder_in_the_way_is_named_and_not_the_temporary_file(tmp_path: Path)
     with pytest.raises(IsADirectoryError) as refused:
         write_atomic(tmp_path / "page.html", b"")
     assert refused.value.filename == str(tmp_path / "page.html")
+
+
+@pytest.mark.parametrize("write", [write_atomic, create])
+def test_an_error_of_a_full_disk_names_the_folder(tmp_path, monkeypatch, write):
+    """The system names no file where it refuses its content."""
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    words = f"it cannot be written: {re.escape(str(tmp_path))}: no space left on device\n    free some space"
+    with pytest.raises(EnvironmentFault, match=words), environment_faults("it cannot be written"):
+        write(tmp_path / "file", b"content")
+    assert not list(tmp_path.iterdir())

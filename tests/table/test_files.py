@@ -1,3 +1,4 @@
+import errno
 import os
 import sys
 from pathlib import Path
@@ -283,9 +284,41 @@ def test_no_permission_is_a_fault_of_the_environment(root, monkeypatch, path):
 
 def test_a_folder_that_cannot_be_listed_is_no_folder_without_matches(root, monkeypatch):
     (root / "closed").mkdir()
-    monkeypatch.setattr(os, "access", lambda *_: False)
+    refuse_folder(monkeypatch, root / "closed", errno.EACCES)
     with pytest.raises(EnvironmentFault, match=r"^closed: no permission to read it$"):
         names("closed/*.csv")
+
+
+def refuse_folder(monkeypatch, folder, number):
+    """Let the system refuse to list a folder: permissions do not bind the administrator."""
+    scandir = os.scandir
+
+    def guarded(path: str) -> object:
+        if Path(path) == folder:
+            raise OSError(number, os.strerror(number), path)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", guarded)
+
+
+@pytest.mark.parametrize("pattern", ["days/*/*.csv", "days/**/*.csv", "days/[ab]/x.csv", "days"])
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EIO, errno.ESTALE])
+def test_a_refusal_among_matches_leaves_nothing_out(root, monkeypatch, pattern, number):
+    """A table without some of its files is another table, and gates would judge it."""
+    make(root, "days/a/x.csv", "days/b/x.csv")
+    assert len(names(pattern)) == 2
+    refuse_folder(monkeypatch, root / "days" / "b", number)
+    if pattern.endswith("[ab]/x.csv"):  # which lists no folder: its files are looked at one by one
+        lstat = os.lstat
+
+        def guarded(path: str) -> os.stat_result:
+            if path.endswith("b/x.csv"):
+                raise OSError(number, os.strerror(number), path)
+            return lstat(path)
+
+        monkeypatch.setattr(os, "lstat", guarded)
+    with pytest.raises(EnvironmentFault, match=r"^days/b.*: (no permission to read it|cannot be read: .*)"):
+        names(pattern)
 
 
 def test_a_file_in_a_folder_that_cannot_be_entered(root, monkeypatch):

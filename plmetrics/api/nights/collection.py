@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from plmetrics.api.nights.night import section_of
 from plmetrics.api.suite_run import open_suite
 from plmetrics.core.durations import Duration
-from plmetrics.core.errors import PlmetricsError
+from plmetrics.core.errors import DataError
 from plmetrics.features.nights.interval_section import Keep, adds_states
 from plmetrics.features.nights.manifests import INTERVALS, Manifest, Manifests
 from plmetrics.features.nights.reach import LookBack, reach_of, runs_by_id
@@ -111,15 +111,17 @@ def _idle_runs(home: Place, used: set[str]) -> Iterator[Removal]:
     """Run folders outside manifests in force: of intervals with another run, failed ones when old."""
     names = names_in(home) if home.is_dir() else []
     for name in sorted(names):
-        if not RUN_ID.fullmatch(name) or name in used or not is_old(home / name) or _is_roll_up(home / name):
+        if not RUN_ID.fullmatch(name) or name in used:
             continue
-        files = tuple(sorted(names_in(home / name)))
-        yield Removal(home / name, files, "superseded or failed", _size(home / name, files))
+        with suppress(FileNotFoundError, NotADirectoryError):  # another process removes it, or it is a file
+            if is_old(home / name) and not _is_roll_up(home / name):
+                files = tuple(sorted(names_in(home / name)))
+                yield Removal(home / name, files, "superseded or failed", _size(home / name, files))
 
 
 def _is_roll_up(folder: Place) -> bool:
     """Whether a run has results of no interval: of several merged ones, or of all rows."""
-    with suppress(PlmetricsError):
+    with suppress(DataError):
         record = read_record(folder)
         return record["status"] == "complete" and record.get("interval") is None
     return False

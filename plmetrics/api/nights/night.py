@@ -32,7 +32,12 @@ from plmetrics.features.nights.row_condition import (
 from plmetrics.runs.failure import verdict_exit_code
 from plmetrics.runs.history.comparability import run_name
 from plmetrics.runs.history.data import RunData
-from plmetrics.runs.history.previous_runs import PreviousStatus, delivery_failures, restore_latest
+from plmetrics.runs.history.previous_runs import (
+    PreviousStatus,
+    delivery_failures,
+    note_deliveries,
+    restore_latest,
+)
 from plmetrics.runs.record import fingerprint
 from plmetrics.runs.work_folder import RECORD
 
@@ -88,12 +93,22 @@ def with_warnings(result: Result, warnings: Sequence[str]) -> Result:
 
 
 def _recover(evaluation: IntervalEvaluation, result: Result) -> list[str]:
-    """Let the existing result be the latest one again after a try that failed, and tell of it; undelivered messages."""
+    """Let the existing result be the latest one again after a try that failed, and tell of it; undelivered messages.
+
+    Otherwise messages of the result that did not arrive are sent again.
+    """
     assert result.folder is not None
-    messenger = Messenger.of(evaluation)
-    if not restore_latest(evaluation.home, result.record) or messenger.previous.status != "error":
+    home, run, messenger = evaluation.home, result.folder.name, Messenger.of(evaluation)
+    failed = restore_latest(home, result.record) and messenger.previous.status == "error"
+    asked = range(1, len(evaluation.loaded.suite.notify) + 1)
+    again = [] if failed else [number for number in delivery_failures(home, run) if number in asked]
+    if not failed and not again:
         return []
-    return list(messenger.tell_of_result(result, result.record, result.folder).values())
+    undelivered = messenger.tell_of_result(result, result.record, result.folder, again)
+    arrived = [number for number in again if number not in undelivered]
+    if arrived:
+        note_deliveries(home, run, arrived)
+    return [*undelivered.values(), *(f"notification {number} is delivered now" for number in arrived)]
 
 
 class IntervalEvaluation(Evaluation):

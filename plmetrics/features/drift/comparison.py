@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from plmetrics.core.errors import PlmetricsError
+from plmetrics.core.errors import ConfigError, DataError
 from plmetrics.core.names import number_text
 from plmetrics.core.results import GATES_SCHEMA, in_schema
 from plmetrics.features.drift.against_counts import drift_against, on_slices_of
@@ -77,7 +77,7 @@ def drift_outputs(run: Run) -> Outputs:
         fault = reference.fault
         try:
             counts = _against(run, reference, counts)
-        except PlmetricsError as error:
+        except (ConfigError, DataError) as error:
             if not reference.optional:
                 raise
             counts, fault = None, error.problems[0].message

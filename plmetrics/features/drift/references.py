@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.core.errors import ConfigError, DataError, PlmetricsError, Problem, errors_at
+from plmetrics.core.errors import ConfigError, DataError, Problem, errors_at
 from plmetrics.core.names import SuitePath, is_address, name_list
 from plmetrics.features.drift.against_counts import on_slices_of
 from plmetrics.features.drift.description import Description
@@ -129,7 +129,7 @@ def counts_for_merge(suite: Suite, runs: EarlierRuns) -> ReferenceCounts | None:
         return None
     try:
         counts = reference_counts(suite, None, None, runs)
-    except PlmetricsError as error:
+    except (ConfigError, DataError) as error:
         return ReferenceCounts((), ("drift",), optional=True, fault=error.problems[0].message)
     return None if counts is None else replace(counts, optional=True)
 

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, Field
 from plmetrics.core.durations import Duration
 from plmetrics.core.names import SuitePath, did_you_mean
 from plmetrics.features.nights.calendar import Calendar, Interval
-from plmetrics.suite.sections.references import DurationText, IntervalReference
+from plmetrics.suite.sections.references import DurationText, IntervalReference, interval_references
 from plmetrics.suite.sections.section import Column, Section
 
 if TYPE_CHECKING:
@@ -114,11 +114,7 @@ class IntervalSection(Section):
 
     def _check_windows(self, fields: Mapping[str, Any], problems: Findings) -> None:
         """Note reference windows too short to contain an interval."""
-        drift = (fields.get("sections") or {}).get("drift")
-        named: dict[SuitePath, Any] = {
-            ("compare", "run"): getattr(fields.get("compare"), "run", None),
-            ("drift", "reference"): getattr(drift, "reference", None),
-        }
+        named: dict[SuitePath, Any] = dict(interval_references(fields).items())
         gates = enumerate(fields.get("gates") or ())
         named |= {("gates", place, "within"): getattr(gate, "within", None) for place, gate in gates}
         for path, reference in named.items():
@@ -165,10 +161,7 @@ class Keep(Section):
 
 def references(suite: Suite) -> dict[tuple[str, str], IntervalReference]:
     """References of an interval, by their keys in the suite."""
-    compared = None if suite.compare is None else suite.compare.run
-    drift = suite.sections.get("drift")
-    named = {("compare", "run"): compared, ("drift", "reference"): getattr(drift, "reference", None)}
-    return {path: value for path, value in named.items() if isinstance(value, IntervalReference)}
+    return interval_references({"compare": suite.compare, "sections": suite.sections})
 
 
 def adds_states(suite: Suite) -> bool:

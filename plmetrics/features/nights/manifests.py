@@ -19,8 +19,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from plmetrics.core.errors import read_faults
 from plmetrics.runs.documents import Shape, misfit
 from plmetrics.runs.files import (
+    content_of,
     create,
     environment_faults,
     json_bytes,
@@ -175,7 +177,7 @@ class Manifests:
         folder = self.home / INTERVALS / key
         for name in reversed(_names(folder)):
             with suppress(OSError):
-                manifest = Manifest.read((folder / name).read_bytes(), _number(name))
+                manifest = Manifest.read(content_of(folder / name), _number(name))
                 if manifest is not None and manifest.interval == key:
                     yield manifest
 
@@ -241,7 +243,7 @@ class Manifests:
 
 def digest_of_file(path: Place) -> str:
     """The SHA-256 of a file."""
-    with path.open("rb") as file:
+    with read_faults(), path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

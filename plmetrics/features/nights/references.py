@@ -32,6 +32,7 @@ T = TypeVar("T")
 
 _WEEK = Duration(1, "w")
 _ANY, _ACCEPTED = "any", "accepted"
+_OVERLAP = "it overlaps this interval"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -68,7 +69,12 @@ class EarlierIntervals(EarlierRuns):
         def read(manifest: Manifest) -> T:
             return reader(self._stored_run(manifest.run))
 
-        return self._read(key, candidates, choice, read, rejections, most)
+        values = self._read(key, candidates, choice, read, rejections, most)
+        if reference.run is not None and not values and (reason := rejections[-1]["reason"]) != _OVERLAP:
+            # The name of one run is as a path: nobody waits for it as for the first night.
+            hint = "plmetrics history --all --format csv tells the runs in its column run_id"
+            raise DataError(Problem(f"the run {reference.run} cannot be the reference: {reason}", hint=hint))
+        return values
 
     def values_before(self, band: Band, skip: int) -> list[tuple[int, pl.DataFrame]]:
         """The values in the accepted intervals of a band; see `EarlierRuns.values_before`."""
@@ -275,7 +281,7 @@ class EarlierIntervals(EarlierRuns):
         if interval is None or not manifest.of(interval):
             return f"it is an interval of the time zone {manifest.timezone}"
         if interval.end > self.interval.start and interval.start < self.interval.end:
-            return "it overlaps this interval"
+            return _OVERLAP
         if choice != _ANY and not manifest.is_accepted:
             return "its gates failed"
         return None

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plmetrics.core.errors import PlmetricsError
+from plmetrics.core.errors import ConfigError, DataError
 from plmetrics.core.ops import Array
 from plmetrics.features.nights.states import IntervalState, alike_states, state_suite
 from plmetrics.features.stored.capture import blocks_in
@@ -62,7 +62,7 @@ def score_changes(suite: Suite, now: IntervalState, runs: Sequence[StoredRun], b
     try:
         before = list(map(alike_states(suite), runs))
         check_compatible([now.reference, *before])
-    except PlmetricsError as error:
+    except (ConfigError, DataError) as error:
         note = error.problems[0].message
         return decompose(
             Refusal({"model": model, "baseline": baseline}, subjects, "no_state", note)

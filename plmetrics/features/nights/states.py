@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.core.errors import ConfigError, DataError, PlmetricsError, Problem
+from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.features.nights.manifests import Manifests
 from plmetrics.features.stored.alignment import StateReference
 from plmetrics.features.stored.compatibility import NotAdding, check_compatible, constant_differences
@@ -97,7 +97,7 @@ def lacks_constants(home: Place, run: str, suite: Suite) -> bool:
 def constants_of_states(home: Place, names: Iterable[str]) -> Iterator[Place]:
     """Files of the constants of states below a folder."""
     for name in names:
-        with suppress(PlmetricsError):
+        with suppress(DataError):
             yield constants_path(home, stored_state(home / name).head.fingerprint)
 
 

@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from plmetrics.core.errors import ConfigError, DataError, Problem
+from plmetrics.core.errors import ConfigError, DataError, Problem, os_message
 from plmetrics.core.names import did_you_mean, name_list
-from plmetrics.runs.failure import os_message
 from plmetrics.runs.files import environment_faults, make_directory, write_atomic
 from plmetrics.table.files import shown_path
 

@@ -21,12 +21,13 @@ from plmetrics.core.errors import (
     EnvironmentFault,
     PlmetricsError,
     Problem,
+    os_message,
+    read_faults,
 )
 from plmetrics.core.names import is_address
 from plmetrics.engine.memory.budget import machine_budget
 from plmetrics.runs.documents import HEAD, misfit
-from plmetrics.runs.failure import os_message
-from plmetrics.runs.files import environment_faults, remove_temporary, replacement, write_atomic
+from plmetrics.runs.files import environment_faults, names_in, remove_temporary, replacement, write_atomic
 from plmetrics.runs.folder import check_name
 from plmetrics.states.state_format import READ, Head, State
 from plmetrics.table.files import shown_path
@@ -144,7 +145,7 @@ def state_files(paths: Iterable[Path]) -> Iterator[Path]:
         if not path.is_dir():
             yield path
             continue
-        files = sorted(file for file in path.glob(f"*{ENDING}") if not file.name.startswith("."))
+        files = sorted(path / name for name in names_in(path) if name.endswith(ENDING) and name[0] != ".")
         if not files:
             hint = "plmetrics state SUITE --output DIR writes one there; name the folder that they are in"
             raise AbsentState(Problem(f"{path}: no file in it ends in {ENDING}", hint=hint))
@@ -216,7 +217,7 @@ def _metadata(path: Path) -> dict[str, Any]:
 
 def _footer(path: Path) -> bytes:
     try:
-        with path.open("rb") as file:
+        with read_faults(), path.open("rb") as file:
             return read_footer(file)
     except FooterError as error:
         raise _damage_fault(path, str(error)) from error
@@ -225,7 +226,7 @@ def _footer(path: Path) -> bytes:
 def _hash(path: Path, footer: int, content: str, mark: str) -> str:
     """Hash of a file, with the mark in the place of the hash in its footer, of so many bytes."""
     digest, before = hashlib.sha256(), path.stat().st_size - footer - len(_MAGIC) - 4
-    with path.open("rb") as file:
+    with read_faults(), path.open("rb") as file:
         for start in range(0, before, _AT_ONCE):
             digest.update(file.read(min(_AT_ONCE, before - start)))
         end = file.read()

@@ -14,8 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any
 
-from plmetrics.core.errors import EnvironmentFault, Problem
-from plmetrics.runs.failure import os_message
+from plmetrics.core.errors import EnvironmentFault, Problem, os_message
 
 EXTRA = "report"
 _WORKER = Path(__file__).with_name("worker.py")

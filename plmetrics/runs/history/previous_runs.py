@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -12,9 +12,9 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
-from plmetrics.core.errors import DataError, PlmetricsError
+from plmetrics.core.errors import DataError, EnvironmentFault, PlmetricsError
 from plmetrics.runs.failure import SKIPPED
-from plmetrics.runs.files import modified_below, update
+from plmetrics.runs.files import content_of, json_bytes, modified_below, update, write_atomic
 from plmetrics.runs.folder import LATEST, UNDELIVERED, pointer_bytes
 from plmetrics.runs.history.data import RunData, data_of
 from plmetrics.runs.reading import (
@@ -39,6 +39,8 @@ ANY = "any"
 
 _CLOCKS = timedelta(minutes=5)
 """How far the clocks of machines that share a folder may be apart."""
+DELIVERED = "delivered.json"
+"""The file in a run folder that says which messages arrived only when they were sent again."""
 MANY = 5
 """So many earlier choices make a remark."""
 _READ = 50
@@ -164,7 +166,7 @@ def previous_status(home: Place) -> PreviousStatus:
 
     A run that was skipped for want of data has no say: then the last one that was not.
     """
-    with suppress(OSError, ValueError, AttributeError, RecursionError):
+    with suppress(OSError, ValueError, AttributeError, RecursionError, EnvironmentFault):
         record = json.loads((home / LATEST).read_bytes())
         if record.get("exit_code") == SKIPPED:
             attempts = (run.record for run in _attempts(home, []))
@@ -176,10 +178,25 @@ def previous_status(home: Place) -> PreviousStatus:
 
 
 def delivery_failures(home: Place, run: str) -> tuple[int, ...]:
-    """Numbers of the messages of a run that did not arrive."""
+    """Numbers of the messages of a run that did not arrive, nor when they were sent again."""
     with suppress(OSError, PlmetricsError):
-        return tuple(read_record(home / run).get(UNDELIVERED, ()))
+        undelivered = read_record(home / run).get(UNDELIVERED, ())
+        return tuple(number for number in undelivered if number not in _deliveries(home / run))
     return ()
+
+
+def note_deliveries(home: Place, run: str, numbers: Sequence[int]) -> None:
+    """Note messages of an ended run that arrived later, beside its record, which nobody writes again."""
+    with suppress(OSError, EnvironmentFault):
+        content = json_bytes({"messages": sorted({*numbers, *_deliveries(home / run)})})
+        write_atomic(home / run / DELIVERED, content)
+
+
+def _deliveries(folder: Place) -> frozenset[int]:
+    """Numbers of the messages of a run that arrived when they were sent again."""
+    with suppress(OSError, ValueError, LookupError, TypeError, RecursionError):
+        return frozenset(json.loads(content_of(folder / DELIVERED))["messages"])
+    return frozenset()
 
 
 def restore_latest(home: Place, record: Mapping[str, Any]) -> bool:
@@ -227,8 +244,8 @@ def _last_first(home: Place) -> Iterator[_Entry]:
 
     Of a long history only what is asked for is read: no run ended after its record was written.
     """
-    times = modified_below(home, RECORD)
-    bounds = [(_latest_end(name, time), name) for name, time in times.items() if not name.startswith(".")]
+    times = modified_below(home, RUN_ID, RECORD)
+    bounds = [(_latest_end(name, time), name) for name, time in times.items()]
     queue: list[tuple[float, int, _Entry]] = []
     for number, (bound, name) in enumerate(sorted(bounds, reverse=True)):
         while queue and -queue[0][0] >= bound:
@@ -250,7 +267,7 @@ def _entry(folder: Place) -> _Entry | None:
     try:
         record = read_record(folder)
     except RunFault as fault:
-        return (_start(folder.name), folder, fault) if RUN_ID.fullmatch(folder.name) else None
+        return _start(folder.name), folder, fault
     return (ended_at(record), folder, StoredRun(folder, record)) if record["run_id"] == folder.name else None
 
 
@@ -276,12 +293,13 @@ def repetition_warnings(home: Place, record: Mapping[str, Any]) -> list[str]:
         return []
     data, choice = data_of(record), _choice(record)
     choices: list[str] = []
-    for run in islice(complete_runs(home, []), _READ):
-        if data_of(run.record).same_as(data):
-            choices.append(_choice(run.record))
-            if choices[-1] == choice:
-                # It was made before: most often by the last run, and no other is read.
-                return []
+    with suppress(EnvironmentFault):  # a remark costs no run
+        for run in islice(complete_runs(home, []), _READ):
+            if data_of(run.record).same_as(data):
+                choices.append(_choice(run.record))
+                if choices[-1] == choice:
+                    # It was made before: most often by the last run, and no other is read.
+                    return []
     if len(set(choices)) < MANY:
         return []
     return [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
@@ -53,6 +54,14 @@ class IntervalReference(Strict):
     def __str__(self) -> str:
         ((key, value),) = self.model_dump(exclude_defaults=True).items()
         return PREVIOUS if key == "previous" else f"{key} {value}"
+
+
+def interval_references(fields: Mapping[str, Any]) -> dict[tuple[str, str], IntervalReference]:
+    """References to intervals in the fields of a suite, by their keys."""
+    compared = getattr(fields.get("compare"), "run", None)
+    drift = getattr((fields.get("sections") or {}).get("drift"), "reference", None)
+    named = {("compare", "run"): compared, ("drift", "reference"): drift}
+    return {path: value for path, value in named.items() if isinstance(value, IntervalReference)}
 
 
 def _with_key(value: Any) -> Any:

@@ -83,15 +83,15 @@ def _remote_kind(address: Address) -> str | None:
     return ICEBERG if any(name.endswith(METADATA_ENDING) for name in files) else None
 
 
-def refuse_loose_files(files: Iterable[SourceFile]) -> None:
+def refuse_loose_files(paths: Iterable[str]) -> None:
     """Refuse single files of a table: some may no longer belong to it.
 
     Raises:
         DataError: names the tables
     """
     folders: set[str] = set()
-    for file in files:
-        folder = file.path
+    for path in paths:
+        folder = path
         while (folder := os.path.dirname(folder)) not in folders:  # noqa: PTH120
             folders.add(folder)
     problems = [

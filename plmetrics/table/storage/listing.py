@@ -13,8 +13,6 @@ from urllib.parse import quote
 from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.core.names import file_hint, name_list
 from plmetrics.table.files import (
-    ANY_DEPTH,
-    NOT_DATA,
     PARTITION,
     Complaints,
     SourceFile,
@@ -23,6 +21,7 @@ from plmetrics.table.files import (
 )
 from plmetrics.table.formats.lakehouse import DELTA, ICEBERG, loose_files
 from plmetrics.table.storage.addresses import Address, parse_address
+from plmetrics.table.storage.folders import ANY_DEPTH, NOT_DATA
 from plmetrics.table.storage.objects import at_once, facts_stamp, list_folder, names_in, object_facts
 
 if TYPE_CHECKING:

@@ -1,6 +1,8 @@
 """Removal of what no interval needs: nothing that a later one reads."""
 
 import json
+import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ from suites.faults import age
 from suites.nights import FILES, Nights, day, nights, rows
 
 import plmetrics as plm
+from plmetrics.api.nights import collection
 from plmetrics.api.nights.backfill import backfill
 from plmetrics.api.nights.collection import collect_garbage
 
@@ -278,3 +281,39 @@ def test_nights_of_what_no_state_holds_are_collected(nights: Nights) -> None:
     age(nights.home)
     (removal,) = collect_garbage(nights.suite)
     assert removal.path == first.folder
+
+
+@pytest.mark.parametrize("moment", ["listed", "looked at", "removed"])
+def test_two_removals_at_once(nights: Nights, monkeypatch: pytest.MonkeyPatch, moment: str) -> None:
+    """The other process takes the folder away: that ended with exit code 1, as a bug, or with 6."""
+    old = nights.run(0).folder
+    nights.write(0, height=70)
+    nights.run(0)
+    age(nights.home)
+    names = {"listed": "is_old", "looked at": "names_in", "removed": "remove_folder"}
+    call = getattr(collection, names[moment])
+
+    def late(path: Path) -> object:
+        if path == old:
+            shutil.rmtree(old)
+        return call(path)
+
+    monkeypatch.setattr(collection, names[moment], late)
+    assert len(collect_garbage(nights.suite)) == (moment == "removed")
+    assert not old.exists()
+    assert nights.run(0).verdict == "pass"
+
+
+def test_a_link_and_a_file_with_the_name_of_a_run(nights: Nights, tmp_path: Path) -> None:
+    """A link to a superseded run on another disk stopped every removal; what it leads to stays."""
+    old = nights.run(0).folder
+    nights.write(0, height=70)
+    nights.run(0)
+    shutil.move(old, tmp_path / "elsewhere")
+    old.symlink_to(tmp_path / "elsewhere")
+    (nights.home / "20250101T000000Z-abcdef").write_text("")
+    for path in (old, *nights.home.iterdir()):
+        os.utime(path, (1, 1), follow_symlinks=False)
+    assert [removal.path for removal in collect_garbage(nights.suite)] == [old]
+    assert not old.is_symlink()
+    assert (tmp_path / "elsewhere" / "run.json").is_file()

@@ -11,12 +11,14 @@ from typing import Any
 
 import polars as pl
 import pytest
+import yaml
 from polars.testing import assert_frame_equal
 from suites.nights import FILES, Nights, day, nights, rows
 
 import plmetrics as plm
 from plmetrics.api.nights.acceptance import accept
 from plmetrics.api.result import Result
+from plmetrics.core.errors import DataError
 from plmetrics.features.nights.manifests import Manifest
 
 __all__ = ["nights"]
@@ -268,6 +270,30 @@ def test_a_result_that_is_shown_after_a_failed_try_is_the_latest_again_and_told(
     assert told() == [*expected, (day(20), "error")]
 
 
+@pytest.mark.parametrize("on", ["change", "fail", "always"])
+def test_a_message_that_did_not_arrive_is_sent_again_by_a_retry(nights: Nights, on: str) -> None:
+    """Of a night that failed each retry is its result, and nobody would hear of it; what arrived is not sent twice."""
+    there = {"command": ["sh", "-c", "cat >> there; echo >> there"], "on": on}
+    away = {"command": ["sh", "-c", "test -e door && cat >> told && echo >> told"], "on": on}
+    nights.write_suite(metrics=["roc_auc"], notify=[there, away])
+    nights.write(0, bad=True)
+    folder = nights.run(0).folder
+    words = "notification 2 (command) is not delivered"
+    assert any(word.startswith(words) for word in nights.run(0).warnings[-2:])
+    (nights.folder / "door").touch()
+    assert "notification 2 is delivered now" in nights.run(0).warnings
+    last = nights.run(0)
+    assert last.folder == folder
+    assert "notification 2 is delivered now" not in last.warnings
+    for name in ("there", "told"):
+        (message,) = map(json.loads, (nights.folder / name).read_text().splitlines())
+        assert (message["interval"], message["exit_code"]) == (day(0), 3)
+    assert nights.manifests.damage(nights.current(0), thorough=True) is None
+    nights.run(1)
+    told = (nights.folder / "told").read_text().splitlines()
+    assert [json.loads(message)["interval"] for message in told] == [day(0)] + [day(1)] * (on != "fail")
+
+
 @pytest.mark.slow
 def test_consecutive_counts_intervals_and_not_runs(nights: Nights) -> None:
     gate = {"metric": "roc_auc", "model": "new", "at_least": 0.75, "consecutive": 3}
@@ -376,10 +402,31 @@ def test_late_rows_do_not_bring_another_suite_to_nights_that_were_not_compared_w
     assert [before == after for before, after in zip(old, new, strict=True)] == [True, False, not compare]
 
 
-def test_a_reference_to_a_run_that_is_none_is_said(nights: Nights) -> None:
-    nights.write_suite(compare={"run": {"run": "20260301T000000Z-abcdef"}})
-    (words,) = (word for word in nights.run(1).warnings if "to compare with" in word)
-    assert words.endswith("passed over: 20260301T000000Z-abcdef (no interval has such a run)")
+@pytest.mark.parametrize(
+    "changes", [{"compare": {"run": {"run": "RUN"}}}, {"drift": {"reference": {"run": "RUN"}}}], ids=list
+)
+def test_a_run_that_is_named_and_cannot_be_the_reference_is_an_error(
+    nights: Nights, changes: dict[str, Any]
+) -> None:
+    """Gates on it would never be judged, with exit code 0; of its own interval it is no reference yet."""
+    absent, suite = "20260301T000000Z-abcdef", str(changes)
+    nights.write_suite(**yaml.safe_load(suite.replace("RUN", absent)))
+    with pytest.raises(
+        DataError, match=f"the run {absent} cannot be the reference: no interval has such a run"
+    ):
+        nights.run(1)
+    nights.write_suite(drift={"reference": "previous"})
+    named = nights.run(0).folder
+    assert named is not None
+    nights.write_suite(**yaml.safe_load(suite.replace("RUN", named.name)))
+    (words,) = (word for word in nights.run(0, force=True).warnings if "no earlier run" in word)
+    assert words.endswith("(it overlaps this interval)")
+    named = nights.home / nights.current(0).run
+    nights.write_suite(**yaml.safe_load(suite.replace("RUN", named.name)))
+    (entry,) = nights.run(1).record["references"].values()
+    assert entry["intervals"] == [day(0)]
+    (named / "run.json").unlink()
+    assert nights.exit_code(2) == 4
 
 
 def test_an_earlier_night_whose_rows_no_longer_fit_the_suite_keeps_its_result(nights: Nights) -> None:

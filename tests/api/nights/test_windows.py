@@ -207,3 +207,27 @@ def test_what_no_state_holds_is_refused_before_rows_are_read(nights: Nights, cha
     nights.write_suite(metrics=["brier", "calibration_slope"], gates=None, compare={"run": "previous"})
     nights.write(0)
     assert plm.validate(nights.suite).suite.name == "nightly"
+
+
+SIZES = [
+    ({"min_rows": 5}, "skipped", "too_few_rows", "pass"),
+    ({"min_rows": 5, "on_insufficient": "fail"}, "fail", "too_few_rows", "fail"),
+    ({"min_rows": 5, "on_insufficient": "warn"}, "fail", "too_few_rows", "pass"),
+    ({"min_positives": 1, "on_insufficient": "fail"}, "fail", "too_few_positives", "fail"),
+    ({}, "inconclusive", "not_in_run", "inconclusive"),
+]
+
+
+@pytest.mark.parametrize(("sizes", "verdict", "status", "of_run"), SIZES)
+def test_a_slice_of_the_earlier_night_alone_has_no_rows(
+    nights: Nights, sizes: dict[str, Any], verdict: str, status: str, of_run: str
+) -> None:
+    """0 rows are fewer than `min_rows`: the rows of the earlier night were taken for those of this one."""
+    gate = {"metric": "roc_auc", "against": {"run": True}, "no_worse_than": 0.5, "slices": "region", **sizes}
+    nights.write_suite(compare={"run": "previous"}, models={"new": "new"}, gates=[gate])
+    nights.run(0)
+    nights.write(1, rows(1).filter(region="n"))
+    result = nights.run(1)
+    of_slice = {row["slice"]: (row["verdict"], row["status"]) for row in result.gates.to_dicts()}
+    assert of_slice == {"region=n": ("pass", "ok"), "region=s": (verdict, status)}
+    assert result.verdict == of_run

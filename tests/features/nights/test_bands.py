@@ -12,6 +12,7 @@ import pytest
 import plmetrics as plm
 from plmetrics.api.nights.acceptance import accept
 from plmetrics.api.nights.backfill import backfill
+from plmetrics.suite.reader import suite_from_mapping
 
 FIRST = date(2026, 3, 1)
 SUITE = """
@@ -149,6 +150,26 @@ def test_what_does_not_go_together_is_said(tmp_path: Path, gate: str, message: s
     with pytest.raises(plm.ConfigError) as caught:
         nights(tmp_path, [1.5], gate)
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "reference", ["previous", {"ago": "7d"}, {"window": "3d"}, {"run": "20260301T000000Z-abcdef"}]
+)
+@pytest.mark.parametrize("section", ["compare", "drift"])
+def test_without_intervals_there_is_no_reference_to_one(section: str, reference: Any) -> None:
+    """It compared with nothing for ever, and gates on it left the exit code at 0."""
+    asked = {section: {"run" if section == "compare" else "reference": reference}}
+    suite = {
+        "data": {"path": "x"},
+        "columns": {"label": "y"},
+        "models": {"m": "p"},
+        "metrics": ["brier"],
+        **asked,
+    }
+    with pytest.raises(
+        plm.ConfigError, match=f"{section}.*is about earlier intervals, and the suite has none"
+    ):
+        suite_from_mapping(suite, name="s")
 
 
 def test_without_intervals_there_is_no_band() -> None:
