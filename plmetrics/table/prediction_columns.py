@@ -156,13 +156,9 @@ def leading(parts: Mapping[str, pl.Expr], thresholds: Mapping[str, float]) -> pl
 
 def _largest(parts: Sequence[pl.Expr]) -> pl.Expr:
     """The number of the largest, the first one where several are; in a struct, where all compare with one field."""
-    each = [part.alias(str(number)) for number, part in enumerate(parts)]
-    chosen = case_value(
-        [
-            (pl.field(str(number)) == pl.field("largest"), pl.lit(float(number)))
-            for number in range(len(parts))
-        ]
-    )
+    names, largest = [str(number) for number in range(len(parts))], pl.field("largest")
+    each = [part.alias(name) for name, part in zip(names, parts, strict=True)]
+    chosen = case_value([(pl.field(name) == largest, pl.lit(float(name))) for name in names])
     row = pl.struct(pl.max_horizontal(*parts).alias("largest"), *each)
     return row.struct.with_fields(chosen.alias("chosen")).struct["chosen"]
 
