@@ -10,7 +10,10 @@ or over the rows of a group.
 from __future__ import annotations
 
 import math
+import operator
 import sys
+from collections.abc import Sequence
+from functools import reduce
 
 import numpy as np
 import polars as pl
@@ -18,11 +21,15 @@ from numpy.typing import NDArray
 
 from plmetrics.core.pieces import Pieces
 from plmetrics.core.segments import Along, Operand, Segments
+from plmetrics.core.threads import batches
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 Texts = NDArray[np.object_]
+
+_NESTED = 32
+"""Expressions nest about so deep: what Polars takes to plan them grows with the square of the depth."""
 
 _ROUNDING = 64 * sys.float_info.epsilon
 """Of two means of equal numbers: how far they lie apart at most, in any order of addition, as a share of one."""
@@ -331,3 +338,26 @@ def broadcast(totals: Operand, points: Operand) -> Operand:
     if isinstance(points, Along):
         return points.spread(totals)
     return np.expand_dims(totals, -1)
+
+
+def row_sum(values: Sequence[pl.Expr]) -> pl.Expr:
+    """Sum of the values of a row in their order, of many by groups; null if one is null."""
+    while len(values) > _NESTED:
+        values = [reduce(operator.add, group) for group in batches(values, _NESTED)]
+    return reduce(operator.add, values)
+
+
+def case_value(cases: Sequence[tuple[pl.Expr, pl.Expr]]) -> pl.Expr:
+    """Value of the first condition of a row that is true, null without one. No later one is, or the value is not null.
+
+    >>> cases = [(pl.col("x") == number, pl.lit(10.0 * number)) for number in range(100)]
+    >>> pl.DataFrame({"x": [70, 3, 500]}).select(case_value(cases)).to_series().to_list()
+    [700.0, 30.0, None]
+    """
+    values = []
+    for group in batches(cases, _NESTED):
+        value = pl.lit(None, dtype=pl.Float64)
+        for condition, of_condition in reversed(group):
+            value = pl.when(condition).then(of_condition).otherwise(value)
+        values.append(value)
+    return pl.coalesce(values)

@@ -109,12 +109,8 @@ def _with_differences(ordered: pl.DataFrame, comparisons: pl.DataFrame, metric: 
     values = ordered.with_columns(
         difference=pl.col("value") - pl.col("value").filter(at_best).first().over("@place")
     )
-    compared = usual_tests(comparisons).filter(
-        pl.col("metric") == metric,
-        pl.col("contrast") == "model",
-        pl.col("scale") == "difference",
-        pl.col("class").is_null(),
-    )
+    of_metric = comparisons.filter(pl.col("class").is_null(), metric=metric, contrast="model")
+    compared = usual_tests(of_metric).filter(scale="difference")
     both = pl.concat([_side(compared), _side(_reverse(compared))])
     joined = values.join(both, on=[*_PLACE, "model", "best"], how="left", maintain_order="left")
     return joined.with_columns(difference=pl.coalesce("compared", "difference"))

@@ -11,6 +11,7 @@ import polars as pl
 
 from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.core.names import SuitePath, did_you_mean, is_pattern, name_list, number_text
+from plmetrics.core.ops import case_value, row_sum
 from plmetrics.table.checks import Check, Derivation, Requirement
 
 if TYPE_CHECKING:
@@ -155,10 +156,9 @@ def leading(parts: Mapping[str, pl.Expr], thresholds: Mapping[str, float]) -> pl
 
 def _largest(parts: Sequence[pl.Expr]) -> pl.Expr:
     """The number of the largest, the first one where several are; in a struct, where all compare with one field."""
-    each, chosen = [part.alias(str(number)) for number, part in enumerate(parts)], pl.lit(None, pl.Float64)
-    for number in reversed(range(len(parts))):
-        here = pl.field(str(number)) == pl.field("largest")
-        chosen = pl.when(here).then(float(number)).otherwise(chosen)
+    names, largest = [str(number) for number in range(len(parts))], pl.field("largest")
+    each = [part.alias(name) for name, part in zip(names, parts, strict=True)]
+    chosen = case_value([(pl.field(name) == largest, pl.lit(float(name))) for name in names])
     row = pl.struct(pl.max_horizontal(*parts).alias("largest"), *each)
     return row.struct.with_fields(chosen.alias("chosen")).struct["chosen"]
 
@@ -240,7 +240,7 @@ def part_checks(
     model: str, predicted: PredictionColumns, *, probability: bool, total: bool
 ) -> Iterator[Check]:
     """Checks of the values of a model of several parts; `total`: probabilities must sum to 1."""
-    sum_of_row = pl.lit(0.0)
+    proba: list[pl.Expr] = []
     for part, name in predicted.columns.items():
         value, path, role = pl.col(part_column(model, part)), part_path(model, part), part_role(model, part)
         yield Check(role, name, "null", value.is_null(), path, model)
@@ -253,9 +253,9 @@ def part_checks(
         if part.startswith("proba|") and probability:
             outside = value.is_finite() & ((value < 0) & (not predicted.normalise) | (value > 1))
             yield Check(role, name, "outside [0, 1], and a probability metric reads it", outside, path, model)
-            sum_of_row = sum_of_row + value
-    if probability and total and not predicted.normalise and predicted.of_kind("proba"):
-        name = next(iter(predicted.columns.values()))
+            proba.append(value)
+    if proba and total and not predicted.normalise:
+        name, sum_of_row = next(iter(predicted.columns.values())), row_sum(proba)
         off = sum_of_row.is_finite() & ((sum_of_row - 1).abs() > SUM_TOLERANCE)
         text = "in rows whose probabilities do not sum to 1 (write normalise: true to divide by the sum)"
         role = f"probabilities of model '{model}'"
@@ -276,10 +276,7 @@ def sound_parts(model: str, predicted: PredictionColumns, *, probability: bool, 
         else:
             sound.append(value.is_finite())
     if proba and total:
-        sum_of_row = pl.lit(0.0)
-        for value in proba:
-            sum_of_row = sum_of_row + value
-        sound.append((sum_of_row - 1).abs() <= SUM_TOLERANCE)
+        sound.append((row_sum(proba) - 1).abs() <= SUM_TOLERANCE)
     return pl.all_horizontal(sound)
 
 

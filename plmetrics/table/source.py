@@ -87,7 +87,7 @@ class Source:
         return replace(
             self,
             frame=self.frame.with_columns(value.alias(name)),
-            schema=pl.Schema({**self.schema, name: dtype}),
+            schema=pl.Schema({**self.schema, name: dtype}, check_dtypes=False),
             derived={**self.derived, name: value},
         )
 

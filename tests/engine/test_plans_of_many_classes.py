@@ -58,3 +58,28 @@ def test_plans_grow_with_the_number_of_classes(
         plm.evaluate(tmp_path / "t.parquet", task="multiclass", label="y", **arguments)
     few, many = sizes
     assert many < 5 * few
+
+
+def test_expressions_nest_no_deeper_the_more_classes_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The time and memory of planning grow with the square of the depth: 1.4 GB for the log loss of 1,000 classes."""
+    read, depths = streaming.frames_of, []
+
+    def measured(plans: Any, *arguments: Any, **options: Any) -> Any:
+        for plan in (plans := list(plans)):
+            opens = np.array([(letter == "(") - (letter == ")") for letter in plan.explain(optimized=False)])
+            depths.append(int(opens.cumsum().max()))
+        return read(plans, *arguments, **options)
+
+    monkeypatch.setattr("plmetrics.engine.step.frames_of", measured)
+    frame, metrics = table(150), ["accuracy", "log_loss", "brier"]
+    result = plm.evaluate(frame, task="multiclass", label="y", models={"m": {"proba": "p_"}}, metrics=metrics)
+    assert max(depths) < 100
+    names = sorted(name for name in frame.columns if name.startswith("p_"))
+    chance, label = frame.select(names).to_numpy(), frame["y"].to_numpy()
+    truth = np.array([name.removeprefix("p_") for name in names]) == label[:, None]
+    expected = [
+        (chance.argmax(1) == truth.argmax(1)).mean(),
+        -np.log(chance[truth]).mean(),
+        ((chance - truth) ** 2).sum(1).mean(),
+    ]
+    np.testing.assert_allclose(result.metrics["value"].to_numpy(), expected, rtol=1e-12)

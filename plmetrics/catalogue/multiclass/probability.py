@@ -34,17 +34,18 @@ def probabilities(rows: Rows) -> list[pl.Expr]:
 
 def label_probability(rows: Rows) -> pl.Expr:
     """Probability of the row's class."""
-    of_label = pl.lit(None, dtype=pl.Float64)
-    for number, probability in enumerate(probabilities(rows)):
-        of_label = pl.when(rows.label == float(number)).then(probability).otherwise(of_label)
-    return of_label
+    return ops.case_value(
+        [(rows.label == float(number), probability) for number, probability in enumerate(probabilities(rows))]
+    )
 
 
 def _squares(rows: Rows) -> pl.Expr:
-    total = pl.lit(0.0)
-    for number, probability in enumerate(probabilities(rows)):
-        total = total + (probability - (rows.label == float(number)).cast(pl.Float64)) ** 2
-    return total
+    return ops.row_sum(
+        [
+            (probability - (rows.label == float(number)).cast(pl.Float64)) ** 2
+            for number, probability in enumerate(probabilities(rows))
+        ]
+    )
 
 
 _SQUARES = Atom("squared_distance", _squares, most=2.0)

@@ -100,9 +100,14 @@ class NumberSet:
 
 
 def unit_numbers(view: TableView) -> NumberSet | None:
-    """A set for the units of many rows, where these are whole numbers; None where they are not."""
-    name, rows = unit_column(view.suite), view.source.rows
-    if name is None or rows is None or rows < _MARKED_ROWS or not view.schema[name].is_integer():
+    """A set for the units of many rows, where these are whole numbers; None where they are not.
+
+    A table of queries has the hashes of its units alone.
+    """
+    name, rows, hashed = unit_column(view.suite), view.source.rows, view.roles.unit
+    if hashed is None or name not in hashed.meta.root_names() or rows is None or rows < _MARKED_ROWS:
+        return None
+    if not view.schema[name].is_integer():
         return None
     most = min(rows * _NUMBERS_A_ROW, working_memory(view.suite) // _SHARE)
     return None if view.schema[name] in {pl.Int128, pl.UInt128} else NumberSet(most)

@@ -106,11 +106,16 @@ def with_areas(comparisons: pl.DataFrame, analysis: Analysis, rows: PairedRows |
     if rows is None or not metrics or of_different_rows:
         return comparisons
     tables = [
-        _place_rows(tested_columns(DELONG, _FORMS["delong"], tested), pair, metric, here.name, here.texts)
+        _test_rows(
+            tested_columns(DELONG, _FORMS["delong"], here.of_pairs(metric, AREAS, analysis.pairs)),
+            analysis.pairs,
+            metric,
+            here.name,
+            here.texts,
+        )
         for here in (_InSet(analysis, rows, index) for index in range(len(analysis.sets)))
         for metric in analysis.suite.metrics_in(here.name)
-        if metric in metrics
-        for pair, tested in zip(analysis.pairs, here.of_pairs(metric, AREAS, analysis.pairs), strict=True)
+        if metric in metrics and analysis.pairs
     ]
     if not tables:
         return comparisons
@@ -171,10 +176,11 @@ def _of_rows(analysis: Analysis, rows: PairedRows | None, areas: OrderedByPlace)
     for index in range(len(analysis.sets)):
         here = _InSet(analysis, rows, index, areas)
         for metric, test in product(analysis.suite.metrics_in(here.name), row_tests(analysis.suite)):
-            pairs = compare.pairs_of(analysis.models) if _is_of(test, metric) else []
-            for pair, tested in zip(pairs, here.of_pairs(metric, test, pairs), strict=True):
+            pairs = compare.pairs_of(analysis.models)
+            if pairs and _is_of(test, metric):
+                tested = here.of_pairs(metric, test, pairs)
                 columns = tested_columns(test.text, _FORMS.get(test.test), tested)
-                yield _place_rows(columns, pair, metric, here.name, here.texts)
+                yield _test_rows(columns, pairs, metric, here.name, here.texts)
 
 
 def _is_of(test: ComparisonTest, metric: Metric) -> bool:
@@ -192,25 +198,23 @@ def _without_folds(analysis: Analysis) -> Iterator[pl.DataFrame]:
         t for t in comparison_tests(suite.compare) if by_fold(t, folded=suite.columns.fold is not None)
     ]
     for metric, test in product(suite.metrics_in("overall"), by_folds):
-        for pair in suite.compare.pairs_of(analysis.models):
-            yield _place_rows(
-                tested_columns(test.text, None, _no_outcomes(1, "folds_not_listed")), pair, metric
-            )
+        pairs = suite.compare.pairs_of(analysis.models)
+        omitted = _no_outcomes(len(pairs), "folds_not_listed")
+        yield _test_rows(tested_columns(test.text, None, omitted), pairs, metric)
 
 
-def _place_rows(
+def _test_rows(
     frame: pl.DataFrame,
-    pair: tuple[str, str],
+    pairs: Sequence[tuple[str, str]],
     metric: Metric,
     slice_set: str = "overall",
     slices: Sequence[str] = ("all",),
 ) -> pl.DataFrame:
+    """Rows of a test with their places: the slices of each pair of models."""
+    names = dict.fromkeys(("model", "baseline", "slice"), pl.String)
+    places = pl.DataFrame([(*pair, text) for pair, text in product(pairs, slices)], names, orient="row")
     return frame.with_columns(
-        pl.lit(pair[0]).alias("model"),
-        pl.lit(pair[1]).alias("baseline"),
-        pl.lit(slice_set).alias("slice_set"),
-        pl.Series("slice", slices, dtype=pl.String),
-        pl.lit(metric.text).alias("metric"),
+        *places, pl.lit(slice_set).alias("slice_set"), pl.lit(metric.text).alias("metric")
     )
 
 
@@ -241,13 +245,13 @@ class _InSet:
 
     def of_pairs(
         self, metric: Metric, test: ComparisonTest, pairs: Sequence[tuple[str, str]]
-    ) -> list[TestOutcomes]:
-        """A test of pairs of models in all slices of the set, several pairs at a time."""
+    ) -> TestOutcomes:
+        """A test of pairs of models in all slices of the set, several pairs at a time, one pair after another."""
         independent = dependence_of(test, self._analysis.suite) is None
         if test.test == "delong" and self._rows is not None and independent and not self._apart:
             missing = [model for model in dict.fromkeys(chain(*pairs)) if model not in self._placed]
             self._placed |= dict(zip(missing, parallel_map(self._placements, missing), strict=True))
-        return parallel_map(partial(self._outcomes, metric, test), pairs)
+        return TestOutcomes.concat(parallel_map(partial(self._outcomes, metric, test), pairs))
 
     def _outcomes(self, metric: Metric, test: ComparisonTest, pair: tuple[str, str]) -> TestOutcomes:
         reason = self._reason(metric, test, pair)

@@ -47,8 +47,11 @@ def pairs(summary: Summary, contrast: str) -> list[pl.DataFrame]:
 def usual_tests(comparisons: pl.DataFrame) -> pl.DataFrame:
     """Comparisons without further tests; DeLong's where it is the test of the intervals' method."""
     default = pl.col("test").is_null() | pl.col("test").is_in([*TESTS.values(), INDEPENDENT_TEST])
+    delong = pl.col("test") == "delong"
+    if not comparisons.select((delong & ~default).any()).item():
+        return comparisons.filter(default)
     answered = (default & (pl.col("scale") == "difference")).any().over(_PLACE)
-    return comparisons.filter(default | ((pl.col("test") == "delong") & ~answered))
+    return comparisons.filter(default | (delong & ~answered))
 
 
 def on_all_rows(comparisons: pl.DataFrame) -> pl.DataFrame:

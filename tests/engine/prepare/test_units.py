@@ -75,6 +75,18 @@ def test_marked_whole_numbers_are_the_units_that_a_grouping_finds(monkeypatch, u
         np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name), err_msg=name)
 
 
+@pytest.mark.parametrize("unit", [None, "region"])
+def test_queries_of_a_ranking_are_counted_by_their_hashes_however_many(monkeypatch, unit):
+    """A ranking of a million queries with intervals ended in a KeyError: its table has no column of that name."""
+    draw = np.random.default_rng(3)
+    frame = pl.DataFrame({"q": np.arange(400) // 4, "y": draw.integers(0, 2, 400), "p": draw.random(400)})
+    frame = frame.with_columns(region=pl.col("q") // 5)
+    given = asked(unit=unit, metrics=["ndcg"]) | {"task": "ranking", "query": "q", "slices": "region"}
+    wanted = plm.evaluate(frame, **given)
+    monkeypatch.setattr(unit_counts, "_MARKED_ROWS", 1)
+    assert plm.evaluate(frame, **given).metrics.equals(wanted.metrics)
+
+
 def test_too_many_units_are_counted_in_ranges_of_their_hashes():
     values = np.random.default_rng(1).integers(0, 2**64, 40_000, dtype=np.uint64)
     found, last = unit_counts.distinct(np.split(values, 8), most=6_000)

@@ -9,6 +9,7 @@ from scipy import stats
 from sklearn.metrics import roc_auc_score
 
 import plmetrics as plm
+from plmetrics.inference.comparisons import tables
 
 ROWS = 600
 MODELS = {"a": "a", "b": "b", "same": "a"}
@@ -683,3 +684,27 @@ def test_paired_t_of_tiny_losses_has_its_p_value_or_none(power: int, known: bool
     found = plm.evaluate(rows, **asked).comparisons.filter(test="paired_t")["p_value"].to_list()
     losses = [((guess - label) ** 2) for guess in guesses.values()]
     assert found == ([pytest.approx(stats.ttest_rel(*losses).pvalue, rel=1e-9)] if known else [None])
+
+
+def test_rows_of_a_test_are_made_for_all_pairs_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A frame a pair of models took 1.5 ms; what one pair lacks is absent in its own rows alone."""
+    made, rows = [], tables.tested_columns
+
+    def counted(*arguments: Any) -> pl.DataFrame:
+        made.append(rows(*arguments))
+        return made[-1]
+
+    monkeypatch.setattr(tables, "tested_columns", counted)
+    models = {"a": "a", "b": "b", "c": "weight", "same": "a"}
+    table = TABLE.with_columns(pl.col("weight") / 4)
+    tests = ["mcnemar", "delong"]
+    asked = {"metrics": ["roc_auc", "accuracy"], "slices": ["group"], "min_rows": 1}
+    both = plm.evaluate(table, label="y", models=models, compare={"pairs": "all", "tests": tests}, **asked)
+    assert [frame.height for frame in made] == [6, 6, 18, 18]
+    for pair in (("b", "a"), ("same", "a"), ("same", "c")):
+        two = {name: models[name] for name in reversed(pair)}
+        alone = plm.evaluate(table, label="y", models=two, compare={"pairs": "all", "tests": tests}, **asked)
+        columns = ["slice", "metric", "test", "p_value", "statistic", "status", "note", "n", "lower"]
+        chosen = both.comparisons.filter(pl.col("test").is_in(tests), model=pair[0], baseline=pair[1])
+        expected = alone.comparisons.filter(pl.col("test").is_in(tests))
+        assert chosen.select(columns).equals(expected.select(columns))

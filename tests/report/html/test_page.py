@@ -186,6 +186,36 @@ def test_thousands_of_slices_are_cut_and_counted() -> None:
     assert "the 50 largest of 4,000 slices; the others are in the table metrics" in text
 
 
+def test_work_on_tables_of_many_slices_is_that_of_the_rows_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All rows went through Python for the 50 slices shown, and each look at comparisons grouped all of them."""
+    frame = table(4_000).with_columns(region=pl.int_range(pl.len()) % 800)
+    asked = {
+        "label": "y",
+        "models": ["good", "poor"],
+        "metrics": ["recall", "log_loss"],
+        "slices": ["region"],
+    }
+    result = plm.evaluate(frame, compare="good", uncertainty={"replicates": 50}, min_rows=1, **asked)
+    assert result.comparisons.height > 1_600
+    iter_rows, over = pl.DataFrame.iter_rows, pl.Expr.over
+    iterated, grouped = [], []
+
+    def counted_rows(frame: pl.DataFrame, **options: bool) -> object:
+        iterated.append(frame.height)
+        return iter_rows(frame, **options)
+
+    def counted_groups(expr: pl.Expr, *keys: object) -> pl.Expr:
+        grouped.extend(keys)
+        return over(expr, *keys)
+
+    monkeypatch.setattr(pl.DataFrame, "iter_rows", counted_rows)
+    monkeypatch.setattr(pl.Expr, "over", counted_groups)
+    text = html_text(summarise(result))
+    assert "the 50 largest of 800 slices" in text
+    assert max(iterated) <= 400
+    assert all("contrast" not in keys for keys in map(str, grouped))
+
+
 def test_many_models_are_rows_the_best_first() -> None:
     frame = table(500)
     models = {f"m{index:02d}": f"s{index}" for index in range(50)}

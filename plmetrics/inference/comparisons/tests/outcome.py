@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from math import isfinite
 from operator import eq
 from typing import Any, ClassVar
@@ -61,6 +61,18 @@ class TestOutcomes:
     std_error: Array | None = None
     df: Array | None = None
     note: Texts | None = None
+
+    @classmethod
+    def concat(cls, parts: Sequence[TestOutcomes]) -> TestOutcomes:
+        """Outcomes of several tests, end to end; what some do not have is absent in their places."""
+        values = {}
+        for name in (column.name for column in fields(cls)):
+            absent = None if name == "note" else np.nan
+            columns = ((part, getattr(part, name)) for part in parts)
+            values[name] = np.concatenate(
+                [np.full(len(part.n), absent) if column is None else column for part, column in columns]
+            )
+        return cls(**values)
 
     def only(self, test: str, note: str | None = None) -> TestResult:
         """The first outcome by itself."""

@@ -78,8 +78,8 @@ def _first_rows(summary: Summary, rows: pl.DataFrame) -> pl.DataFrame:
 
 def _comparisons(selection: Selection) -> pl.DataFrame:
     """The comparisons of models, or of runs, on the scale of differences."""
-    rows = usual_differences(selection.of_models(selection.summary.comparisons))
-    rows = rows.filter(pl.col("contrast").is_in(["model", "run"]))
+    rows = selection.of_models(selection.summary.comparisons)
+    rows = usual_differences(rows.filter(pl.col("contrast").is_in(["model", "run"])))
     if rows.is_empty():
         hint = "name a baseline when you evaluate: compare={'baseline': 'champion'}"
         raise NothingToDraw(Problem("no models were compared", hint=hint))

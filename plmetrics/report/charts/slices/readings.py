@@ -28,7 +28,7 @@ def usual_differences(comparisons: pl.DataFrame) -> pl.DataFrame:
 
 def slice_contrasts(comparisons: pl.DataFrame) -> pl.DataFrame:
     """Comparisons of slices with others: those with the rest first, then with all rows, then the others."""
-    rows = usual_differences(comparisons).filter(pl.col("contrast").is_in(["rest", "slice"]))
+    rows = usual_differences(comparisons.filter(pl.col("contrast").is_in(["rest", "slice"])))
     order = (
         pl.when(pl.col("contrast") == "rest").then(0).when(pl.col("baseline") == "all").then(1).otherwise(2)
     )

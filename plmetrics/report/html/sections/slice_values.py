@@ -34,6 +34,7 @@ _SHADES = "shades: by how many standard errors of the slice (1, 2, 3) a value is
 _BEST_AT_ZERO = ", or farther from 0 or nearer where 0 is best"
 
 Place = tuple[str, str, str]
+_PLACE = ["slice_set", "slice", "slice_values"]
 
 
 def slices(summary: Summary, gallery: Gallery) -> PageSection:
@@ -92,19 +93,21 @@ def _shaded_table(summary: Summary, frame: pl.DataFrame, model: str) -> Table:
         if row["class"] is None
     }
     whole = pl.col("metric").replace_strict(overall, default=None, return_dtype=pl.Float64)
-    rated = frame.with_columns(error=slice_error(whole, summary.level))
+    sizes = frame.group_by(_PLACE, maintain_order=True).agg(pl.col("n").max().fill_null(0))
+    largest = _largest(sizes)
+    rated = frame.join(largest, on=_PLACE, how="semi", nulls_equal=True, maintain_order="left").with_columns(
+        error=slice_error(whole, summary.level)
+    )
     values = {(_place(row), row["metric"]): row for row in rated.iter_rows(named=True)}
-    sizes: dict[Place, int] = {}
-    for (place, _), row in values.items():
-        sizes[place] = max(sizes.get(place, 0), row["n"] or 0)
-    shown, footnotes, rows = _chosen(sizes), Footnotes(), []
+    shown = {_place(row): row["n"] for row in largest.iter_rows(named=True)}
+    footnotes, rows = Footnotes(), []
     times = Counter(text for _, text, _ in shown)
-    for place in shown:
+    for place, size in shown.items():
         cells = [
             _cell(summary, values.get((place, metric)), overall.get(metric), footnotes) for metric in metrics
         ]
         name = place[1] if times[place[1]] == 1 else f"{place[1]} ({place[0]})"
-        rows.append([words(name), rows_cell(sizes[place]), *cells])
+        rows.append([words(name), rows_cell(size), *cells])
     shaded = any(cell.kind.startswith(("worse", "better")) for row in rows for cell in row)
     zero = _BEST_AT_ZERO if "zero" in map(summary.directions.get, metrics) else ""
     notes = [*([_SHADES + zero] if shaded else []), *omission(len(every) - len(metrics), "metric", "metrics")]
@@ -120,10 +123,10 @@ def _place(row: dict[str, Any]) -> Place:
     return row["slice_set"], row["slice"], str(row["slice_values"])
 
 
-def _chosen(sizes: dict[Place, int]) -> list[Place]:
+def _largest(sizes: pl.DataFrame) -> pl.DataFrame:
     """The slices of the table: the largest, in the order of the result."""
-    largest = set(sorted(sizes, key=lambda place: -sizes[place])[:MOST])
-    return [place for place in sizes if place in largest]
+    largest = sizes.with_row_index("@place").sort("n", descending=True, maintain_order=True).head(MOST)
+    return largest.sort("@place")
 
 
 def _cell(summary: Summary, row: dict[str, Any] | None, overall: float | None, footnotes: Footnotes) -> Cell:
