@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from plmetrics.catalogue.metric import Metric
-    from plmetrics.engine.step import Step
+    from plmetrics.engine.inquiry import Step
     from plmetrics.states.queries import QueryValue
     from plmetrics.states.scores.sliced_scores import Binning
     from plmetrics.states.sums import RowValue

@@ -328,7 +328,7 @@ def test_explain_says_what_is_sorted() -> None:
 def test_the_rows_of_a_ranking_are_read_in_one_streaming_plan(
     frame: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from plmetrics.features.explain.query_plans import fallbacks
+    from plmetrics.features.explain.passes import fallbacks
 
     stuck: list[str] = []
     collect_all = pl.collect_all

@@ -9,7 +9,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import plmetrics as plm
-from plmetrics.features.explain.query_plans import fallbacks
+from plmetrics.features.explain.passes import fallbacks
 
 TABLE = pl.DataFrame(
     {
