@@ -115,7 +115,7 @@ def _in_memory(request: Request) -> str:
     orders = int(request.orders_scores) + len(request.values)
     if not orders:
         return "rows for curves"
-    bins = request.suite.uncertainty is None and not request.has_weights
+    bins = request.suite.uncertainty is None and not request.suite.has_weights
     bins = bins and all(isinstance(need, Bins) and not need.rows_in_order for need in request.orders)
     curves = request.suite.row_curves
     bins = bins and all(curve.curve in BINNED_CURVES and curve.strategy == "width" for curve in curves)

@@ -311,7 +311,7 @@ def _locators(plan: RunPlan, every: Sequence[Ordering], room: int) -> dict[str, 
 def count_type(request: Request, sums: Sequence[SumsState]) -> type[np.number[Any]]:
     """Smallest type for exact counts of all rows of a block, and for running totals of their bins."""
     state = sums[0]
-    if request.has_weights or "n" not in state.columns:
+    if request.suite.has_weights or "n" not in state.columns:
         return np.float64
     by_block = np.bincount(state.block, weights=state.columns[row_count(state.columns)])
     most = float(by_block.max(initial=0.0)) * request.width
