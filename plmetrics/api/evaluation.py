@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from plmetrics.api.result import Result
     from plmetrics.api.stopwatch import Progress
     from plmetrics.runners.choice import On
-    from plmetrics.runs.exit_policy import ExitPolicy
+    from plmetrics.runs.outcome import ExitPolicy
     from plmetrics.suite.keywords import Arguments, Curves, Metrics, Missing, Models, Slices, Task
     from plmetrics.suite.model import Suite
     from plmetrics.suite.python_types import Table, TrecTable

@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from plmetrics.features.shards.coverage import UnitCoverage
     from plmetrics.features.stored.alignment import StateReference
     from plmetrics.features.stored.restoration import RestoredRun
-    from plmetrics.runs.exit_policy import ExitPolicy
     from plmetrics.runs.history.earlier_runs import EarlierRuns
+    from plmetrics.runs.outcome import ExitPolicy
     from plmetrics.suite.model import Suite
     from plmetrics.table.source import Source
     from plmetrics.table.storage.places import Place

@@ -291,7 +291,7 @@ def _ordered_values(
         models = watch.each_model(models, len(analysis.models), plan.rows.read)
     classes, spans = request.classes, plan.score_spans
     ordered, curves = ordered_stage(analysis, models, exact=plan.exact, classes=classes, spans=spans)
-    if request.reads_pairs:
+    if request.ranks:
         ordered |= rank_stage(analysis, list(models_by_row(plan, aggregated)))
     return ordered, curves
 

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from plmetrics.core.results import RecordedInterval, RunRecord
     from plmetrics.exports.notification import Message
     from plmetrics.exports.plan import Exports
-    from plmetrics.runs.exit_policy import ExitPolicy
     from plmetrics.runs.folder import FileFacts, RunFolder
     from plmetrics.runs.history.previous_runs import PreviousStatus
+    from plmetrics.runs.outcome import ExitPolicy
     from plmetrics.suite.yaml.load import LoadedSuite
     from plmetrics.table.storage.places import Place
 

@@ -86,7 +86,7 @@ class Formula(Custom, DerivedMetric):
     def additive(self) -> bool:  # type: ignore[override]
         """Whether it grows with the rows, as costs of errors do and a quotient of two totals does not."""
         totals = frozenset(name for name, metric in self.operands if metric.additive)
-        from plmetrics.core.rowsql.degrees import degree
+        from plmetrics.core.rowsql.linear import degree
 
         return bool(totals) and degree(self.sql, totals) > 0
 

@@ -11,7 +11,6 @@ from functools import cached_property
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.core.names import number_text
 from plmetrics.core.text import Call, value_text
 
 if TYPE_CHECKING:
@@ -155,11 +154,7 @@ def _plain(value: Any) -> Any:
 
 def parameter_text(value: Any) -> str:
     """The value of a parameter in the text of a metric."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, (int, float)):
-        return number_text(value)
-    return value_text(value) if isinstance(value, str) else str(value)
+    return value_text(value) if isinstance(value, (int, float, str)) else str(value)
 
 
 def finite(value: float) -> bool:

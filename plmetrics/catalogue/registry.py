@@ -15,6 +15,7 @@ from plmetrics.catalogue.needs import Family, Reads
 from plmetrics.catalogue.parameters import ParameterError
 from plmetrics.catalogue.parameters import parameters as parameters_of
 from plmetrics.core.errors import EnvironmentFault, Problem
+from plmetrics.core.text import HintError
 
 ENTRY_POINTS = "plmetrics.metrics"
 """The group of entry points by which a package announces metric classes, or modules that register some."""
@@ -43,12 +44,8 @@ _DEFAULTS = {
 }
 
 
-class UnknownMetricError(ValueError):
+class UnknownMetricError(HintError):
     """Error of a name without a metric of the task."""
-
-    def __init__(self, message: str, hint: str | None) -> None:
-        super().__init__(message)
-        self.hint = hint
 
 
 def register(metric: type[Metric]) -> type[Metric]:

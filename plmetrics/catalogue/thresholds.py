@@ -16,7 +16,7 @@ import numpy as np
 from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.parameters import ThresholdRule
 from plmetrics.core.names import number_text
-from plmetrics.core.text import Call, Value, parse_call
+from plmetrics.core.text import Call, HintError, Value, parse_call
 from plmetrics.states.sums import class_threshold
 
 if TYPE_CHECKING:
@@ -111,12 +111,8 @@ class Reach(ThresholdRule):
         return float(points.threshold[members[hits >= hits.max()][-1]])
 
 
-class RuleError(ValueError):
-    """Error of a threshold's rule; `hint` is the advice."""
-
-    def __init__(self, message: str, hint: str | None = None) -> None:
-        super().__init__(message)
-        self.hint = hint
+class RuleError(HintError):
+    """Error of a threshold's rule."""
 
 
 _KNOWN = (

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 from typer import Argument, Option
 
-from plmetrics.cli.options import Debug, HtmlFile, TableFormat  # noqa: TC001 (typer reads the annotations)
-from plmetrics.cli.terminal.completion import run_folders
+from plmetrics.cli.options import Debug, HtmlFile, TableFormat, run_folders
 from plmetrics.cli.terminal.console import wants_color, width, write_html, write_result
 from plmetrics.cli.terminal.guard import guard
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from plmetrics.cli.options import Debug, ReportFormat  # noqa: TC001 (typer reads the annotations)
-from plmetrics.cli.terminal.completion import metric_names
+from plmetrics.cli.options import Debug, ReportFormat, metric_names
 from plmetrics.cli.terminal.console import wants_color, width, write_result
 from plmetrics.cli.terminal.guard import UsageError, guard
 from plmetrics.core.errors import Problem

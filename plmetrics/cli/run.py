@@ -35,8 +35,7 @@ from plmetrics.core.errors import Problem
 if TYPE_CHECKING:
     from plmetrics.api.result import Result
     from plmetrics.cli.options import ReportFormat
-    from plmetrics.runs.exit_policy import ExitPolicy
-    from plmetrics.runs.outcome import Outcome
+    from plmetrics.runs.outcome import ExitPolicy, Outcome
 
 
 def run(
@@ -125,7 +124,7 @@ def show_and_exit(
 ) -> NoReturn:
     """Print a result and its warnings, and end with the exit code of its verdict."""
     from plmetrics.api.suite_run import REPORT
-    from plmetrics.runs.exit_policy import ExitPolicy
+    from plmetrics.runs.outcome import ExitPolicy
 
     exits = exits or ExitPolicy()
     exit_code = exits.of_result(result.verdict, result.gates)

@@ -42,12 +42,16 @@ _AT_RANKS = re.compile(
 _WORD = re.compile(r"[^\W\d]\w*(?:-\w+)*")
 
 
-class TextError(ValueError):
-    """Syntax error of a text other than a metric's; `hint` is the advice."""
+class HintError(ValueError):
+    """Error of a text without a place; `hint` is the advice."""
 
     def __init__(self, message: str, hint: str | None = None) -> None:
         super().__init__(message)
         self.hint = hint
+
+
+class TextError(HintError):
+    """Syntax error of a text other than a metric's."""
 
 
 @dataclass(frozen=True, slots=True)

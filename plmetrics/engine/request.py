@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from plmetrics.catalogue.metric import Metric
-    from plmetrics.engine.step import Step
+    from plmetrics.engine.inquiry import Step
     from plmetrics.states.queries import QueryValue
     from plmetrics.states.scores.sliced_scores import Binning
     from plmetrics.states.sums import RowValue
@@ -130,11 +130,6 @@ class Request:
         return any(metric.chosen_threshold is not None for metric in self.leaves)
 
     @property
-    def has_weights(self) -> bool:
-        """Whether rows have weights."""
-        return self.suite.has_weights
-
-    @property
     def awaits_labels(self) -> bool:
         """Whether rows may have no label yet."""
         return self.view.roles.unlabelled
@@ -200,7 +195,7 @@ class Request:
     def areas_alone(self) -> bool:
         """Whether the models' scores are ordered for ROC areas alone, of rows of weight 1."""
         suite = self.suite
-        if suite.uncertainty is not None or suite.row_curves or self.has_weights:
+        if suite.uncertainty is not None or suite.row_curves or suite.has_weights:
             return False
         return {need for need in self.orders if need.by is None} == {Points("area")}
 
@@ -230,13 +225,8 @@ class Request:
 
     @property
     def ranks(self) -> tuple[Metric, ...]:
-        """The metrics of the ranks of labels and predictions."""
+        """The metrics of the ranks of labels and predictions, which are read row by row."""
         return self._needing(Ranks)
-
-    @property
-    def reads_pairs(self) -> bool:
-        """Whether labels and predictions are read row by row."""
-        return bool(self.ranks)
 
     @property
     def values(self) -> tuple[RowValue, ...]:
@@ -285,7 +275,7 @@ class Request:
     def area_pairs(self) -> tuple[tuple[str, str], ...]:
         """Pairs of models with scores counted together on a grid, for DeLong's test."""
         suite = self.suite
-        compare, dependent = suite.compare, self.has_weights or suite.columns.unit is not None
+        compare, dependent = suite.compare, suite.has_weights or suite.columns.unit is not None
         if compare is None or suite.exact is not False or dependent or self.view.roles.per_model:
             return ()
         tested = any(test.test == "delong" for test in compare.tests)

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.core.results import Json
+    from plmetrics.engine.inquiry import Step
     from plmetrics.engine.request import Request, TableView
-    from plmetrics.engine.step import Step
     from plmetrics.states.scores.grid.run_grids import Grids
     from plmetrics.table.prediction_table import PredictionTable
     from plmetrics.table.slices import Cube, Slices

@@ -19,10 +19,9 @@ if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
     from plmetrics.core.errors import Problem
     from plmetrics.core.results import Json
-    from plmetrics.engine.inquiry import Question
+    from plmetrics.engine.inquiry import Question, Step
     from plmetrics.engine.request import Request, TableView
     from plmetrics.engine.run_plan import RunPlan
-    from plmetrics.engine.step import Step
     from plmetrics.features.stored.alignment import AlignedStates, StateReference
     from plmetrics.inference.analysis import OrderedByPlace
     from plmetrics.inference.subject import Analysis

@@ -24,7 +24,6 @@ from plmetrics.inference.comparisons.inflation import (
     remaining_noise,
     unequal_noise,
 )
-from plmetrics.inference.comparisons.omissions import with_omissions
 from plmetrics.inference.comparisons.paired_bootstrap import (
     Difference,
     distance,
@@ -34,6 +33,7 @@ from plmetrics.inference.comparisons.paired_bootstrap import (
     stack,
     without_spread,
 )
+from plmetrics.inference.comparisons.readings import with_omissions
 from plmetrics.inference.estimate import Estimate, ReplicateKind, of_other_rows
 from plmetrics.inference.intervals.closed_forms import at_end
 from plmetrics.inference.intervals.spread import DEGENERATE, of_tied_rows, without_difference

@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any, Self, TypedDict, cast
 from plmetrics.core.errors import ConfigError, EnvironmentFault, Problem, os_message
 from plmetrics.core.names import SUITE_NAMES, is_address, is_path, is_suite_name
 from plmetrics.core.results import TABLES, RunRecord
-from plmetrics.runs.exit_policy import ExitPolicy
 from plmetrics.runs.failure import attach_folder, failure_of, problem_entry
 from plmetrics.runs.files import (
     environment_faults,
@@ -32,6 +31,7 @@ from plmetrics.runs.files import (
     update,
     write_atomic,
 )
+from plmetrics.runs.outcome import ExitPolicy
 from plmetrics.runs.readme import README, readme_text
 from plmetrics.runs.record import SCHEMA_VERSION, build, versions
 from plmetrics.runs.work_folder import RECORD, WorkFolder, begin

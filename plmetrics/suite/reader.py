@@ -44,6 +44,10 @@ _BESIDE_FOUR_FIFTHS = (
 )
 _DATA_FORM = "write data: {path: scores/*.parquet}"
 _OUTPUT_FORM = "write output: {directory: runs}"
+_LIST_FORMS = {
+    "gates": "write gates: [{metric: accuracy, at_least: 0.9}]",
+    "curves": "write curves: [roc, reliability]",
+}
 _RULE = re.compile(r"(?P<metric>[^\s<>][^<>]*?)\s*=?(?P<sign>[<>])=?\s*(?P<limit>-?[0-9]*\.?[0-9]+)")
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(B|KB|MB|GB|TB|KiB|MiB|GiB|TiB)?", re.IGNORECASE)
 _UNITS = {"b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
@@ -97,8 +101,9 @@ def suite_from_mapping(
         fields["derive"] = read_derive(raw["derive"], findings)
     fields["uncertainty"] = _uncertainty(raw.get("uncertainty"), findings)
     fields |= _optional(raw, reader, findings)
-    fields["gates"] = _gates(raw.get("gates"), reader, findings)
-    fields["curves"] = _curves(raw.get("curves"), reader, findings)
+    for key, read in (("gates", _gate), ("curves", _curve)):
+        specs = enumerate(_list(raw.get(key), key, findings))
+        fields[key] = tuple(read(spec, (key, index), reader, findings) for index, spec in specs)
     fields["memory"] = _memory(raw.get("memory"), findings)
     fields["sections"] = _sections(raw, reader, findings)
     fields["output"] = findings.model(Output, _section(raw, "output"), ("output",), _OUTPUT_FORM)
@@ -271,11 +276,13 @@ def _uncertainty(value: Any, findings: Findings) -> Uncertainty | None:
     return section
 
 
-def _gates(value: Any, reader: MetricReader, findings: Findings) -> tuple[Gate | None, ...]:
-    """Gates in their places, None for an invalid one."""
-    if not _list(value, "gates", findings, "write gates: [{metric: accuracy, at_least: 0.9}]"):
-        return ()
-    return tuple(_gate(spec, ("gates", index), reader, findings) for index, spec in enumerate(value))
+def _list(value: Any, key: str, findings: Findings) -> Sequence[Any]:
+    """A list of gates or curves; empty for anything else."""
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return value
+    if value is not None:
+        findings.add(f"{key} must be a list, not {message_text(value)}", (key,), _LIST_FORMS[key])
+    return ()
 
 
 def _gate(spec: Any, path: SuitePath, reader: MetricReader, findings: Findings) -> Gate | None:
@@ -330,13 +337,6 @@ def _four_fifths(fields: dict[str, Any], path: SuitePath, reader: MetricReader, 
     return metric is not None
 
 
-def _curves(value: Any, reader: MetricReader, findings: Findings) -> tuple[Curve | None, ...]:
-    """Curves in their places, None for an invalid one."""
-    if not _list(value, "curves", findings, "write curves: [roc, reliability]"):
-        return ()
-    return tuple(_curve(spec, ("curves", index), reader, findings) for index, spec in enumerate(value))
-
-
 def _curve(spec: Any, path: SuitePath, reader: MetricReader, findings: Findings) -> Curve | None:
     fields = {"curve": spec} if isinstance(spec, str) else spec
     if not isinstance(fields, Mapping):
@@ -351,14 +351,6 @@ def _curve(spec: Any, path: SuitePath, reader: MetricReader, findings: Findings)
     if isinstance(fields.get("metric"), str):
         fields = {**fields, "metric": reader.result_text(fields["metric"])}
     return findings.model(Curve, fields, path)
-
-
-def _list(value: Any, key: str, findings: Findings, form: str) -> bool:
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return True
-    if value is not None:
-        findings.add(f"{key} must be a list, not {message_text(value)}", (key,), form)
-    return False
 
 
 def _memory(value: Any, findings: Findings) -> int | None:

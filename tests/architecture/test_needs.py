@@ -27,7 +27,7 @@ EXCEPTIONS = {
     ("report/catalogue.py", "metric.name"): "a card shows it, and the advice about it",
     ("report/catalogue.py", "metric.family"): "the same",
     ("cli/metrics.py", "metric.name"): "cards are asked for by name",
-    ("cli/terminal/completion.py", "metric.name"): "names are completed",
+    ("cli/options.py", "metric.name"): "names are completed",
     ("engine/binding/row_expressions.py", "metric.name"): "a message has it",
     ("api/catalogue.py", "getattr(cls, fact)"): "the other columns of the table",
     ("suite/sections/metrics.py", "type(metric)"): "a class that declares too little is refused by name",

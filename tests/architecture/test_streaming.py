@@ -11,7 +11,7 @@ from plmetrics.engine.aggregate.aggregation import sum_plans
 from plmetrics.engine.aggregate.row_plan import rows_plan
 from plmetrics.engine.binding.bind import bind
 from plmetrics.engine.prepare.preparation import prepare
-from plmetrics.features.explain.query_plans import fallbacks
+from plmetrics.features.explain.passes import fallbacks
 from plmetrics.suite.arguments import suite_from_arguments
 from plmetrics.table.opening import open_source
 

@@ -11,7 +11,7 @@ from unittest import mock
 
 import polars as pl
 
-from plmetrics.features.explain.query_plans import fallbacks, scans
+from plmetrics.features.explain.passes import fallbacks, scans
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,35 +60,22 @@ def test_a_value_of_another_type_is_refused(given):
         Sample(**given)
 
 
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), "0.5", False])
+def test_messages_name_metric_parameter_and_domain(value):
+    words = f"recall: threshold must be a finite number, or a rule such as max.f1., not {value!r}"
+    with pytest.raises(ParameterError, match=words):
+        create("binary", "recall", {"threshold": value})
+
+
 @pytest.mark.parametrize(
     ("name", "given", "words"),
     [
-        (
-            "recall",
-            {"threshold": float("nan")},
-            "recall: threshold must be a finite number, or a rule such as max.f1., not nan",
-        ),
-        (
-            "recall",
-            {"threshold": float("inf")},
-            "recall: threshold must be a finite number, or a rule such as max.f1., not inf",
-        ),
-        (
-            "recall",
-            {"threshold": "0.5"},
-            "recall: threshold must be a finite number, or a rule such as max.f1., not '0.5'",
-        ),
-        (
-            "recall",
-            {"threshold": False},
-            "recall: threshold must be a finite number, or a rule such as max.f1., not False",
-        ),
         ("recall", {"treshold": 0.5}, "recall: unknown parameter 'treshold' .did you mean 'threshold'"),
         ("roc_auc", {"threshold": 0.5}, "roc_auc: unknown parameter 'threshold' .known: max_fpr"),
         ("fbeta", {}, "fbeta: parameter 'beta' is missing .how many times recall"),
     ],
 )
-def test_messages_name_metric_parameter_and_domain(name, given, words):
+def test_messages_name_metric_and_parameter(name, given, words):
     with pytest.raises(ParameterError, match=words):
         create("binary", name, given)
 

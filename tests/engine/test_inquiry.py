@@ -10,7 +10,7 @@ import pytest
 from plmetrics.engine.binding.bind import bind
 from plmetrics.engine.inquiry import Inquiry, Question, answer, constant_question, frames_by_name, gather
 from plmetrics.engine.prepare.preparation import prepare
-from plmetrics.features.explain.query_plans import scans
+from plmetrics.features.explain.passes import scans
 from plmetrics.suite.arguments import suite_from_arguments
 from plmetrics.table.opening import open_source
 

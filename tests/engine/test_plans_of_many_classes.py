@@ -50,7 +50,7 @@ def test_plans_grow_with_the_number_of_classes(
         sizes[-1] += sum(len(plan.serialize()) for plan in plans)
         return read(plans, *arguments, **options)
 
-    monkeypatch.setattr("plmetrics.engine.step.frames_of", measured)
+    monkeypatch.setattr("plmetrics.engine.inquiry.frames_of", measured)
     for classes in (10, 40):
         sizes.append(0)
         arguments = {"models": {"m": {"proba": "p_"}}, **CASES[case]}

@@ -18,8 +18,7 @@ from polars.testing import assert_frame_equal
 
 import plmetrics.exports.database as database_module
 from plmetrics.core.errors import EnvironmentFault
-from plmetrics.exports.database import DatabaseTarget, open_engine
-from plmetrics.exports.database_schema import PREFIX, database_tables
+from plmetrics.exports.database import PREFIX, DatabaseTarget, database_tables, open_engine
 from plmetrics.exports.protocol import EndedRun
 from plmetrics.exports.tidy import RESULTS, RUN_KEYS
 

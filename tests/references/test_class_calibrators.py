@@ -145,33 +145,19 @@ CERTAIN = pl.DataFrame({"y": ["a", "b"] * 9, "s": ["valid"] * 9 + ["test"] * 9})
 
 
 @pytest.mark.parametrize(
-    ("rows", "calibrate", "kind", "words"),
+    ("rows", "method", "fit_on", "kind", "words"),
     [
-        (
-            table(50),
-            {"method": "platt", "fit_on": "fold"},
-            plm.ConfigError,
-            ["'platt'", "'multiclass'", "vector"],
-        ),
-        (
-            CERTAIN,
-            {"method": "temperature", "fit_on": "s = 'valid'"},
-            plm.DataError,
-            ["largest probability already"],
-        ),
-        (CERTAIN, {"method": "vector", "fit_on": "s = 'valid'"}, plm.DataError, ["no finite slopes"]),
-        (
-            CERTAIN,
-            {"method": "dirichlet", "fit_on": "s = 'valid'"},
-            plm.DataError,
-            ["no finite coefficients"],
-        ),
-        (table(50), {"method": "vector", "fit_on": "s = 'none'"}, plm.DataError, ["no rows to fit"]),
+        (table(50), "platt", "fold", plm.ConfigError, ["'platt'", "'multiclass'", "vector"]),
+        (CERTAIN, "temperature", "s = 'valid'", plm.DataError, ["largest probability already"]),
+        (CERTAIN, "vector", "s = 'valid'", plm.DataError, ["no finite slopes"]),
+        (CERTAIN, "dirichlet", "s = 'valid'", plm.DataError, ["no finite coefficients"]),
+        (table(50), "vector", "s = 'none'", plm.DataError, ["no rows to fit"]),
     ],
 )
 def test_what_cannot_be_fitted_is_said(
-    rows: pl.DataFrame, calibrate: Any, kind: type[Exception], words: list[str]
+    rows: pl.DataFrame, method: Any, fit_on: str, kind: type[Exception], words: list[str]
 ) -> None:
+    calibrate: Any = {"method": method, "fit_on": fit_on}
     with pytest.raises(kind) as error:
         plm.evaluate(rows, **ROLES, calibrate=calibrate, metrics=["accuracy"])
     for word in words:

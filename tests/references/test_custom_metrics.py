@@ -402,60 +402,49 @@ def test_custom_metrics_of_a_regression():
     assert found[2] == pytest.approx(((rows["p"] - rows["y"]).abs() < 3).mean())
 
 
+CONFIG, DATA = plm.ConfigError, plm.DataError
+
+
 @pytest.mark.parametrize(
     ("metric", "error", "words"),
     [
-        ({"name": "m", "mean": "amout"}, plm.DataError, "column 'amout' (in metric 'm') is not in the data"),
-        ({"name": "m", "mean": "region"}, plm.ConfigError, "does not fit the columns' types"),
-        ({"name": "m", "mean": "(SELECT 1)"}, plm.ConfigError, "a subquery is not allowed"),
-        ({"name": "m", "mean": "AVG(amount)"}, plm.ConfigError, "aggregate AVG is not allowed"),
-        ({"name": "m", "mean": "'x'"}, plm.ConfigError, "is a text, not a number"),
-        ({"name": "m", "mean": "score", "where": "amount + 1"}, plm.ConfigError, "is not a condition"),
-        ({"name": "m", "mean": "score", "were": "amount > 1"}, plm.ConfigError, "unknown key 'were'"),
-        ({"name": "m", "ratio": "a / b"}, plm.ConfigError, "ratio needs a numerator and a denominator"),
-        ({"name": "m", "mean": True}, plm.ConfigError, "must be an SQL expression"),
-        ({"mean": "score"}, plm.ConfigError, "needs a name"),
+        ({"mean": "amout"}, DATA, "column 'amout' (in metric 'm') is not in the data"),
+        ({"mean": "region"}, CONFIG, "does not fit the columns' types"),
+        ({"mean": "(SELECT 1)"}, CONFIG, "a subquery is not allowed"),
+        ({"mean": "AVG(amount)"}, CONFIG, "aggregate AVG is not allowed"),
+        ({"mean": "'x'"}, CONFIG, "is a text, not a number"),
+        ({"mean": "score", "where": "amount + 1"}, CONFIG, "is not a condition"),
+        ({"mean": "score", "were": "amount > 1"}, CONFIG, "unknown key 'were'"),
+        ({"ratio": "a / b"}, CONFIG, "ratio needs a numerator and a denominator"),
+        ({"mean": True}, CONFIG, "must be an SQL expression"),
+        ({"name": None, "mean": "score"}, CONFIG, "needs a name"),
+        ({"name": "recall", "mean": "score"}, CONFIG, "'recall' is a metric of the catalogue already"),
+        ({"name": "tpr", "mean": "score"}, CONFIG, "'tpr' is a metric of the catalogue already"),
+        ({"mean": "score", "direction": "up"}, CONFIG, "direction must be one of"),
+        ({"quantile": "score"}, CONFIG, "quantile needs q"),
+        ({"formula": "50*fpp"}, CONFIG, "unknown metric 'fpp'"),
+        ({"formula": "50"}, CONFIG, "names no metric"),
+        ({"formula": "recall >"}, CONFIG, "'recall >'"),
+        ({"formula": "m + recall"}, CONFIG, "defined by itself: m -> m"),
+        ({"formula": "recall > 0.5"}, CONFIG, "is no number"),
+        ({"over": {"metric": "recall"}}, CONFIG, "over needs slice_set and metric"),
         (
-            {"name": "recall", "mean": "score"},
-            plm.ConfigError,
-            "'recall' is a metric of the catalogue already",
-        ),
-        ({"name": "tpr", "mean": "score"}, plm.ConfigError, "'tpr' is a metric of the catalogue already"),
-        ({"name": "m", "mean": "score", "direction": "up"}, plm.ConfigError, "direction must be one of"),
-        ({"name": "m", "quantile": "score"}, plm.ConfigError, "quantile needs q"),
-        ({"name": "m", "formula": "50*fpp"}, plm.ConfigError, "unknown metric 'fpp'"),
-        ({"name": "m", "formula": "50"}, plm.ConfigError, "names no metric"),
-        ({"name": "m", "formula": "recall >"}, plm.ConfigError, "'recall >'"),
-        ({"name": "m", "formula": "m + recall"}, plm.ConfigError, "defined by itself: m -> m"),
-        ({"name": "m", "formula": "recall > 0.5"}, plm.ConfigError, "is no number"),
-        ({"name": "m", "over": {"metric": "recall"}}, plm.ConfigError, "over needs slice_set and metric"),
-        (
-            {"name": "m", "over": {"slice_set": "region", "metric": "recall", "agg": "max", "weight": "n"}},
-            plm.ConfigError,
+            {"over": {"slice_set": "region", "metric": "recall", "agg": "max", "weight": "n"}},
+            CONFIG,
             "weight is of a mean, not of agg max",
         ),
-        (
-            {"name": "m", "over": {"slice_set": "regio", "metric": "recall"}},
-            plm.ConfigError,
-            "did you mean 'region'?",
-        ),
-        (
-            {"name": "m", "over": {"slice_set": "region", "metric": "recall", "agg": "avg"}},
-            plm.ConfigError,
-            "agg must be one of",
-        ),
-        (
-            {"name": "m", "over": {"slice_set": "region", "metric": "n", "agg": "worst"}},
-            plm.ConfigError,
-            "'n' has no worse side",
-        ),
-        ({"metric": "recall", "slices": ["regin"]}, plm.ConfigError, "'regin' is not one of the slice sets"),
-        ({"metric": "recall", "slices": 3}, plm.ConfigError, "slices must be a slice set or a list"),
+        ({"over": {"slice_set": "regio", "metric": "recall"}}, CONFIG, "did you mean 'region'?"),
+        ({"over": {"slice_set": "region", "metric": "recall", "agg": "avg"}}, CONFIG, "agg must be one of"),
+        ({"over": {"slice_set": "region", "metric": "n", "agg": "worst"}}, CONFIG, "'n' has no worse side"),
+        ({"metric": "recall", "slices": ["regin"]}, CONFIG, "'regin' is not one of the slice sets"),
+        ({"metric": "recall", "slices": 3}, CONFIG, "slices must be a slice set or a list"),
     ],
 )
 def test_what_is_wrong_is_said(metric, error, words):
+    metric = metric if "metric" in metric else {"name": "m"} | metric
+    given = {key: value for key, value in metric.items() if value is not None}
     with pytest.raises(error) as caught:
-        plm.evaluate(table(20), label="y", models="p", metrics=[metric], slices="region")
+        plm.evaluate(table(20), label="y", models="p", metrics=[given], slices="region")
     assert words in str(caught.value)
     assert "Traceback" not in str(caught.value)
 

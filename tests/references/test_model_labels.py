@@ -141,34 +141,26 @@ def test_the_label_of_a_table_is_not_needed_where_each_model_has_one():
     )
 
 
+AGAINST = {"metric": "f1", "against": "first", "no_worse_than": 0.1}
+PLATT = {"method": "platt", "fit_on": "region = 'north'", "models": ["second"]}
+RANKING = {"task": "ranking", "query": "region", "metrics": "map"}
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
         ({"compare": "first"}, "models 'second' and 'first' have different labels, 'lost' and 'late'"),
-        (
-            {"gates": [{"metric": "f1", "model": "second", "against": "first", "no_worse_than": 0.1}]},
-            "models 'second' and 'first' have different labels",
-        ),
+        ({"gates": [AGAINST | {"model": "second"}]}, "models 'second' and 'first' have different labels"),
         (
             {"task": "uplift", "treatment": "late", "metrics": ["ate"]},
             "a label of one model belongs to task binary, multiclass, regression, quantile$",
         ),
         (
-            {
-                "task": "ranking",
-                "query": "region",
-                "models": {"a": {"score": "score", "weight": "w"}},
-                "metrics": "map",
-            },
+            RANKING | {"models": {"a": {"score": "score", "weight": "w"}}},
             "a weight of one model belongs to task binary, multiclass, regression, quantile, multilabel, uplift",
         ),
         (
-            {
-                "calibrate": {"method": "platt", "fit_on": "region = 'north'", "models": ["second"]},
-                "gates": [
-                    {"metric": "f1", "model": "second_platt", "against": "first", "no_worse_than": 0.1}
-                ],
-            },
+            {"calibrate": PLATT, "gates": [AGAINST | {"model": "second_platt"}]},
             "models 'second_platt' and 'first' have different labels",
         ),
         ({"baseline": True}, "baseline reads one label"),

@@ -202,6 +202,14 @@ PARIS = "Europe/Paris"
 MOMENTS = [dt.datetime(2020, 1, 1, 23), dt.datetime(2020, 1, 2), dt.datetime(2020, 1, 2, 12), None]
 
 
+DAYS = [dt.date(2020, 1, 1), dt.date(2020, 1, 2)]
+DECIMALS, FLOATS = [Decimal("0.1"), Decimal("0.25"), None], [float("nan"), -0.0, float("inf"), 5.0]
+
+
+def is_second(moment):
+    return int(moment.day == 2)
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("values", "dtype", "edges", "rule"),
@@ -210,26 +218,11 @@ MOMENTS = [dt.datetime(2020, 1, 1, 23), dt.datetime(2020, 1, 2), dt.datetime(202
         ([255, 0, 5], pl.UInt8, [3, 300], lambda v: int(v >= 3)),
         ([2**53 + 1, 2**53], pl.Int64, [2**53 + 1], lambda v: int(v >= 2**53 + 1)),
         ([-1, 0, 1, None], pl.Int8, [0.5, 1], lambda v: 2 * (v == 1)),
-        (
-            [float("nan"), -0.0, float("inf"), 5.0],
-            pl.Float64,
-            [0, 5],
-            lambda v: None if v != v else 1 + (v >= 5),
-        ),
-        (
-            [Decimal("0.1"), Decimal("0.25"), None],
-            pl.Decimal(10, 2),
-            [0.1, 0.2],
-            lambda v: 1 + (v >= Decimal("0.2")),
-        ),
-        ([dt.date(2020, 1, 1), dt.date(2020, 1, 2)], pl.Date, ["2020-01-02"], lambda v: int(v.day == 2)),
-        (
-            [dt.date(2020, 1, 1), dt.date(2020, 1, 2)],
-            pl.Date,
-            ["2020-01-01T12:00:00"],
-            lambda v: int(v.day == 2),
-        ),
-        (MOMENTS, pl.Datetime("us"), ["2020-01-02"], lambda v: int(v.day == 2)),
+        (FLOATS, pl.Float64, [0, 5], lambda v: None if v != v else 1 + (v >= 5)),
+        (DECIMALS, pl.Decimal(10, 2), [0.1, 0.2], lambda v: 1 + (v >= Decimal("0.2"))),
+        (DAYS, pl.Date, ["2020-01-02"], is_second),
+        (DAYS, pl.Date, ["2020-01-01T12:00:00"], is_second),
+        (MOMENTS, pl.Datetime("us"), ["2020-01-02"], is_second),
         (MOMENTS, pl.Datetime("ms"), ["2020-01-02T06:00:00"], lambda v: int(v.hour == 12)),
     ],
 )

@@ -11,9 +11,8 @@ import pytest
 
 import plmetrics as plm
 from plmetrics.core import process
-from plmetrics.runners.choice import runner_of
+from plmetrics.runners.choice import PoolRunner, runner_of
 from plmetrics.runners.executors import ExecutorBackend
-from plmetrics.runners.pool import PoolRunner
 from plmetrics.runners.protocol import Crash, Receipt, Runner, RunnerTask
 from plmetrics.runners.worker import answer, receipt_of
 

@@ -10,8 +10,8 @@ import pytest
 from plmetrics.core.errors import AbsentDataError, DataError
 from plmetrics.core.results import GATES_SCHEMA
 from plmetrics.gates.verdicts import verdict
-from plmetrics.runs.exit_policy import ExitPolicy
 from plmetrics.runs.failure import failure_of
+from plmetrics.runs.outcome import ExitPolicy
 
 CHECKS = tuple(product(("fail", "warn"), ("pass", "fail", "inconclusive", "skipped")))
 POLICIES = ((), ("warn",), ("inconclusive",), ("warn", "inconclusive"))

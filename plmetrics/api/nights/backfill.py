@@ -26,8 +26,8 @@ from plmetrics.core.errors import (
 )
 from plmetrics.features.nights.interval_section import IntervalSection, references
 from plmetrics.features.nights.manifests import Manifest, Manifests
-from plmetrics.runs.exit_policy import ExitPolicy
 from plmetrics.runs.failure import OK, failure_of
+from plmetrics.runs.outcome import ExitPolicy
 
 if TYPE_CHECKING:
     import polars as pl

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from plmetrics.api.context import check_distributable, check_feature_counts, feature_counts
-from plmetrics.api.shards.plans import engine_of, plan_of
+from plmetrics.api.shards.plans import engine_of
 from plmetrics.api.stopwatch import Progress, Stopwatch
+from plmetrics.api.suite_files import open_rows
 from plmetrics.api.suite_run import Evaluation, RunOptions
 from plmetrics.core.errors import call_errors, errors_at
 from plmetrics.engine.memory.budget import budget_of
-from plmetrics.features.shards.engine_feature import EngineSection
 from plmetrics.features.shards.planning import check_countable, plan_units
 from plmetrics.features.shards.unit_plan import TASK, UnitPlan
 from plmetrics.runners.choice import On, process_count, runner_of
@@ -25,12 +25,11 @@ from plmetrics.runs.history.earlier_runs import EarlierRuns
 
 if TYPE_CHECKING:
     from plmetrics.api.result import Result
+    from plmetrics.features.shards.engine_feature import EngineSection
     from plmetrics.suite.model import Suite
     from plmetrics.suite.yaml.load import LoadedSuite
     from plmetrics.table.source import Source
     from plmetrics.table.storage.places import Place
-
-    Plan = Callable[[Stopwatch, Callable[[Source], None]], UnitPlan]
 
 STATES = "unit-states"
 """The folder beside runs that holds the states of units: a run again counts what has changed."""
@@ -50,7 +49,7 @@ class Distribution:
     """Distribution of the units of a table: where they are counted, and where their states lie.
 
     `on` is the runner in place of that of the section, `home` the folder of the suite's runs, if it has one; relative
-    paths start from `base`.
+    paths start from `base`, and values of `variables` are not written.
     """
 
     section: EngineSection
@@ -59,11 +58,12 @@ class Distribution:
     home: Place | None = None
     progress: Progress | None = None
     base: Path | None = None
+    variables: tuple[str, ...] = ()
 
-    def result(self, suite: Suite, plan_of_units: Plan) -> Result:
+    def result(self, suite: Suite, rows: Callable[[], Source]) -> Result:
         """The result of the states of all units.
 
-        `plan_of_units` hands over the rows once they are opened: workers begin then, while constants are looked up.
+        Workers begin once the rows are opened, while constants are looked up in them.
 
         Raises:
             ConfigError: the suite asks for what no state carries, or there is no such runner.
@@ -78,14 +78,17 @@ class Distribution:
             with errors_at("engine", "on") if self.on is None else call_errors("on"):
                 runner = stack.enter_context(runner_of(on, section.address, section.cpus_per_task))
 
-            opened: list[Source] = []
-
-            def begin(source: Source) -> None:
-                opened.append(source)
-                _check_references(suite, source, counts(EarlierRuns.of(suite, (), self.home)))
-                runner.begin(TASK, len(source.files))
-
-            plan = plan_of_units(watch, begin)
+            source = rows()
+            _check_references(suite, source, counts(EarlierRuns.of(suite, (), self.home)))
+            runner.begin(TASK, len(source.files))
+            plan = plan_units(
+                suite,
+                source,
+                watch.stage,
+                variables=self.variables,
+                by_folder=section.unit == "folder",
+                folder=self.base,
+            )
             from plmetrics.api.merging import result_of_units
             from plmetrics.api.shards.plans import run_units
             from plmetrics.features.shards.coverage import missing_units, of_plan
@@ -102,7 +105,7 @@ class Distribution:
             reasons = f": {next(iter(outcome.crashes.values()))}"
             raise missing_units([unit.text for unit in missing], len(plan.units), reasons, _CRASHED)
         states = [outcome.receipts[unit.id].path for unit in plan.units if unit.id in outcome.receipts]
-        result = result_of_units(states, coverage, watch, self.home, counts, opened[0])
+        result = result_of_units(states, coverage, watch, self.home, counts, source)
         _remove_stale(self.folder, plan, states)
         if suite.exact is None and counts_scores(plan):
             result.record["warnings"].append(_ON_GRID)
@@ -124,9 +127,15 @@ class DistributedEvaluation(Evaluation):
         loaded, section = self.loaded, engine_of(self.loaded.suite)
         folder = self.home / STATES if section.states is None else place_of(section.states, loaded.folder)
         distribution = Distribution(
-            section, self._on, folder, self.home, self.options.progress, loaded.folder
+            section,
+            self._on,
+            folder,
+            self.home,
+            self.options.progress,
+            loaded.folder,
+            tuple(name for _, name in loaded.variables.names),
         )
-        return distribution.result(loaded.suite, lambda watch, opened: plan_of(loaded, watch, opened=opened))
+        return distribution.result(loaded.suite, partial(open_rows, loaded))
 
 
 def evaluate_units(suite: Suite, source: Source, on: On | None) -> Result:
@@ -138,16 +147,11 @@ def evaluate_units(suite: Suite, source: Source, on: On | None) -> Result:
         EnvironmentFault: a worker or a cluster cannot be used.
         UnitsMissingError: units end their workers.
     """
-
-    def plan_of_units(watch: Stopwatch, opened: Callable[[Source], None]) -> UnitPlan:
-        opened(source)
-        return plan_units(suite, source, watch.stage, by_folder=section.unit == "folder")
-
-    section = EngineSection.find(suite) or EngineSection()
+    section = engine_of(suite)
     if section.states is not None:
-        return Distribution(section, on, place_of(section.states)).result(suite, plan_of_units)
+        return Distribution(section, on, place_of(section.states)).result(suite, lambda: source)
     with tempfile.TemporaryDirectory(prefix="plmetrics-units-") as folder:
-        return Distribution(section, on, Path(folder)).result(suite, plan_of_units)
+        return Distribution(section, on, Path(folder)).result(suite, lambda: source)
 
 
 def check_distribution(suite: Suite, source: Source) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from plmetrics.features.shards.unit_plan import Unit, UnitFacts, UnitPlan
     from plmetrics.suite.model import Suite
     from plmetrics.suite.yaml.load import LoadedSuite
-    from plmetrics.table.source import Source
     from plmetrics.table.storage.places import Place
 
 
@@ -64,24 +63,13 @@ def units(
     return [unit.facts() for unit in unit_plan.units]
 
 
-def plan_of(
-    loaded: LoadedSuite,
-    watch: Stopwatch,
-    constants: Path | None = None,
-    opened: Callable[[Source], object] | None = None,
-) -> UnitPlan:
-    """The plan of a suite's units.
-
-    `opened` is handed the rows before constants are looked up in them.
-    """
+def plan_of(loaded: LoadedSuite, watch: Stopwatch, constants: Path | None = None) -> UnitPlan:
+    """The plan of a suite's units."""
     section = engine_of(loaded.suite)
     with without_values(loaded), error_places(loaded):
-        source = open_rows(loaded)
-        if opened is not None:
-            opened(source)
         return plan_units(
             loaded.suite,
-            source,
+            open_rows(loaded),
             watch.stage,
             variables=[name for _, name in loaded.variables.names],
             constants=constants,

@@ -9,7 +9,6 @@ from math import sqrt
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
-from plmetrics.catalogue.advice.publications import PUBLICATIONS
 from plmetrics.core.names import name_list, number_text
 from plmetrics.core.text import parse_call
 
@@ -18,6 +17,59 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.catalogue.metric import Metric
+
+PUBLICATIONS = {
+    "basel": "Basel Committee, Studies on the validation of internal rating systems, working paper 14, 2005",
+    "benedetti": "Benedetti, Scoring rules for forecast verification, Monthly Weather Review 138, 2010",
+    "bracher": "Bracher et al., Evaluating epidemic forecasts in an interval format, PLOS Comput. Biol. 17, 2021",
+    "brodersen": "Brodersen et al., The balanced accuracy and its posterior distribution, ICPR 2010",
+    "calster": "Van Calster et al., Calibration: the Achilles heel of predictive analytics, BMC Medicine 17:230, 2019",
+    "chai": "Chai and Draxler, Root mean square error or mean absolute error?, Geosci. Model Dev. 7, 2014",
+    "chapelle": "Chapelle et al., Expected reciprocal rank for graded relevance, CIKM 2009",
+    "chicco": "Chicco and Jurman, The advantages of the Matthews correlation coefficient, BMC Genomics 21:6, 2020",
+    "cormack": "Cormack and Lynam, Online supervised spam filter evaluation, ACM TOIS 25(3), 2007",
+    "covington": "Covington, Adams and Sargin, Deep neural networks for YouTube recommendations, RecSys 2016",
+    "davis": "Davis and Goadrich, The relationship between precision-recall and ROC curves, ICML 2006",
+    "devriendt": "Devriendt et al., Learning to rank for uplift modeling, IEEE TKDE 34, 2022",
+    "dimitriadis": "Dimitriadis, Gneiting and Jordan, Stable reliability diagrams, PNAS 118, 2021",
+    "elkan": "Elkan, The foundations of cost-sensitive learning, IJCAI 2001",
+    "fawcett": "Fawcett, An introduction to ROC analysis, Pattern Recognition Letters 27, 2006",
+    "flach": "Flach and Kull, Precision-recall-gain curves, NeurIPS 2015",
+    "gneiting": "Gneiting and Raftery, Strictly proper scoring rules, JASA 102, 2007",
+    "gneiting_points": "Gneiting, Making and evaluating point forecasts, JASA 106, 2011",
+    "gneiting_sharpness": "Gneiting, Balabdaoui and Raftery, Probabilistic forecasts, JRSS B 69, 2007",
+    "gorodkin": "Gorodkin, Comparing two K-category assignments, Comput. Biol. Chem. 28, 2004",
+    "granger": "Granger, Prediction with a generalized cost of error function, Oper. Res. Quarterly 20, 1969",
+    "hand": "Hand and Till, A simple generalisation of the area under the ROC curve, Machine Learning 45, 2001",
+    "he": "He et al., Practical lessons from predicting clicks on ads at Facebook, ADKDD 2014",
+    "huber": "Huber, Robust estimation of a location parameter, Ann. Math. Statist. 35, 1964",
+    "hyndman": "Hyndman and Koehler, Another look at measures of forecast accuracy, Int. J. Forecasting 22, 2006",
+    "imbens": "Imbens and Rubin, Causal inference for statistics, ch. 6, 2015",
+    "jarvelin": "Jarvelin and Kekalainen, Cumulated gain-based evaluation of IR techniques, ACM TOIS 20, 2002",
+    "kish": "Kish, Survey sampling, ch. 5 and 8, Wiley 1965",
+    "kolassa": "Kolassa and Schuetz, Advantages of the MAD/mean ratio over the MAPE, Foresight 6, 2007",
+    "kull": "Kull et al., Beyond temperature scaling, NeurIPS 2019",
+    "kumar": "Kumar, Liang and Ma, Verified uncertainty calibration, NeurIPS 2019",
+    "kvalseth": "Kvalseth, Cautionary note about R2, The American Statistician 39, 1985",
+    "lin": "Lin, A concordance correlation coefficient to evaluate reproducibility, Biometrics 45, 1989",
+    "manning": "Manning, Raghavan and Schuetze, Introduction to information retrieval, ch. 8, 2008",
+    "pepe": "Pepe, The statistical evaluation of medical tests for classification and prediction, 2003",
+    "pozzolo": "Dal Pozzolo et al., Learned lessons in credit card fraud detection, Expert Syst. Appl. 41, 2014",
+    "provost": "Provost and Fawcett, Robust classification for imprecise environments, Machine Learning 42, 2001",
+    "radcliffe": "Radcliffe, Using control groups to target on predicted lift, Direct Marketing Analytics J., 2007",
+    "saito": "Saito and Rehmsmeier, The precision-recall plot is more informative, PLOS ONE 10(3), 2015",
+    "schapire": "Schapire and Singer, BoosTexter: a boosting-based system for text categorization, "
+    "Mach. Learn. 39, 2000",
+    "sokolova": "Sokolova and Lapalme, A systematic analysis of performance measures, Inf. Proc. Man. 45, 2009",
+    "steyerberg": "Steyerberg et al., Assessing the performance of prediction models, Epidemiology 21, 2010",
+    "thomas": "Thomas, Edelman and Crook, Credit scoring and its applications, SIAM 2002",
+    "tofallis": "Tofallis, A better measure of relative prediction accuracy, J. Oper. Res. Soc. 66, 2015",
+    "tsoumakas": "Tsoumakas and Katakis, Multi-label classification: an overview, IJDWM 3(3), 2007",
+    "voorhees": "Voorhees, The TREC-8 question answering track report, TREC 1999",
+    "willmott": "Willmott and Matsuura, Advantages of the mean absolute error, Climate Research 30, 2005",
+    "winkler": "Winkler, A decision-theoretic approach to interval estimation, JASA 67, 1972",
+}
+
 
 _SHARES = frozenset({"prevalence", "largest", "zeros", "commonest", "tail", "treated", "constant_f1"})
 _EXACT = frozenset({"cost_fp", "cost_fn", "widest"})

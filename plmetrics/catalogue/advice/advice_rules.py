@@ -5,9 +5,8 @@
 
 from __future__ import annotations
 
-from plmetrics.catalogue.advice.advice_rule import AdviceRule, TableFacts, Verdict
+from plmetrics.catalogue.advice.advice_rule import PUBLICATIONS, AdviceRule, TableFacts, Verdict
 from plmetrics.catalogue.advice.advice_rule import advise as _advise
-from plmetrics.catalogue.advice.publications import PUBLICATIONS
 
 
 def rules_for(facts: TableFacts, verdict: Verdict) -> tuple[AdviceRule, ...]:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from typer import Argument, Option
 
-from plmetrics.cli.options import Debug  # noqa: TC001 (typer reads the annotations)
-from plmetrics.cli.terminal.completion import run_folders
+from plmetrics.cli.options import Debug, run_folders
 from plmetrics.cli.terminal.console import say, say_warnings, shown_path, wants_color, width, write_result
 from plmetrics.cli.terminal.guard import UsageError, guard, usage
 from plmetrics.core.errors import Problem

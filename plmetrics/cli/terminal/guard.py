@@ -29,7 +29,7 @@ from plmetrics.runs.failure import BUG, INTERRUPTED, Failure, failure_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from plmetrics.runs.exit_policy import ExitPolicy
+    from plmetrics.runs.outcome import ExitPolicy
 
 _BUG_HINT = "This is a bug in plmetrics. Run again with --debug to see where, and report it with the suite."
 

@@ -30,10 +30,9 @@ from plmetrics.engine.aggregate.totals import (
     tells_counts,
     totals,
 )
-from plmetrics.engine.inquiry import Question, answer, constant_question, gather
+from plmetrics.engine.inquiry import Question, Step, answer, constant_question, gather
 from plmetrics.engine.memory.budget import separates_scans
 from plmetrics.engine.run_plan import NoRowsLeftError, RunPlan
-from plmetrics.engine.step import Step
 from plmetrics.engine.streaming import AGGREGATES_PER_NODE
 from plmetrics.states.sums import SlicedSums, SumsState, Total
 from plmetrics.table.prediction_columns import LABEL, UNIT

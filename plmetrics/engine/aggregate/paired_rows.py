@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from plmetrics.catalogue.bases import called_rightly, row_value
 from plmetrics.catalogue.variation import square
 from plmetrics.core.errors import DataError, Problem
+from plmetrics.engine.inquiry import Step
 from plmetrics.engine.memory.budget import rows_that_fit
-from plmetrics.engine.step import Step
 from plmetrics.states.sums import Total
 from plmetrics.suite.sections.compare import OF_ROWS, ON_MEANS, by_fold
 from plmetrics.suite.sections.section import ComparisonTest

@@ -53,7 +53,7 @@ def rows_plan(
             columns += positives(roles, models)
         else:
             columns += [pl.col(LABEL), (pl.col(TREATMENT) == 1).alias(TREATED)]
-    if request.reads_pairs:
+    if request.ranks:
         labels_read = dict.fromkeys(roles.label_of(model) for model in models)
         columns += [*map(pl.col, labels_read), *(pl.col(score_column(model)) for model in models)]
     for value in request.values:

@@ -317,7 +317,7 @@ def _complete(
 def tells_counts(plan: RunPlan) -> bool:
     """Whether rows for ordered metrics contain all counts of a run: rows without weight, in one cell."""
     request = plan.request
-    if request.has_weights or plan.view.roles.treatment is not None or not request.orders_scores:
+    if request.suite.has_weights or plan.view.roles.treatment is not None or not request.orders_scores:
         return False
     if plan.blocks is not None or any(cube.columns for cube in plan.cubes) or len(plan.cubes) > 1:
         return False

@@ -186,7 +186,7 @@ def size_text(size: int) -> str:
 def by_points(request: Request, rows: int) -> bool:
     """Whether points of the scores, and counts by block on a grid, suffice for all ordered metrics and curves."""
     suite = request.suite
-    if rows < POINT_ROWS or not _orders(request) or request.reads_pairs:
+    if rows < POINT_ROWS or not _orders(request) or request.ranks:
         return False
     if any(curve.strategy == "count" for curve in suite.curves):
         return False
@@ -205,7 +205,7 @@ def _orders_classes(request: Request) -> bool:
 
 def _counts_bins(request: Request) -> bool:
     """Whether rows of weight 1 are counted in bins, without a sort of rows in memory."""
-    return request.counts_bins and request.suite.uncertainty is None and not request.has_weights
+    return request.counts_bins and request.suite.uncertainty is None and not request.suite.has_weights
 
 
 def _replicates_rows(suite: Suite, rows: int, slices: int) -> bool:
@@ -249,8 +249,8 @@ def sort_bytes(request: Request, rows: int, cubes: int) -> int:
     columns += _WEIGHT if suite.has_weights else 0
     columns += _BLOCK if suite.uncertainty is not None else 0
     widths = [value.width for value in request.values]
-    orders = int(request.orders_scores or request.reads_pairs) + sum(widths)
-    columns += _SCORE if request.reads_pairs else 0
+    orders = int(request.orders_scores or bool(request.ranks)) + sum(widths)
+    columns += _SCORE if request.ranks else 0
     arms = _ARMS * int(request.view.roles.treatment is not None)
     by_class = any(value.positive is not None for value in request.values)
     copies = _COPIES_OF_CLASSES if by_class else _COPIES_OF_VALUES if widths else _COPIES

@@ -39,9 +39,9 @@ def points_bytes(request: Request) -> int:
 
 def _in_a_set(request: Request, *, scores: bool) -> int:
     if request.view.roles.treatment is not None:
-        broken = request.has_weights, request.has_weights or not _whole_outcomes(request)
+        broken = request.suite.has_weights, request.suite.has_weights or not _whole_outcomes(request)
         return sum(_BROKEN if each else _WHOLE for each in broken) + _SCORE * int(scores)
-    weighted = request.has_weights
+    weighted = request.suite.has_weights
     joined, distinct = (_JOINED_WEIGHTS, _DISTINCT_WEIGHTS) if weighted else (_JOINED, _DISTINCT)
     return joined + (distinct if scores else 0)
 
@@ -55,7 +55,7 @@ def bytes_in_hand(request: Request, orders: int, cubes: int) -> int:
     further = _WEIGHT * (1 + _SORTED) * _further_numbers(request)
     complements = any(request.has_complements(of_set.name) for of_set in request.view.sets)
     ordered = 0 if not complements else _SCORE * _SORTED + further // 2
-    waiting = _SCORE + (_NUMBER * cubes + _WEIGHT * int(request.has_weights) if request.values else 0)
+    waiting = _SCORE + (_NUMBER * cubes + _WEIGHT * int(request.suite.has_weights) if request.values else 0)
     return _NUMBER * cubes + waiting * (orders - 1) + _SCORE * _SORTED + further + ordered
 
 
@@ -70,7 +70,7 @@ def _reads_numbers(request: Request) -> bool:
 
 def _further_numbers(request: Request) -> int:
     """Number of values of a row beside its ordering number: its weight, and its outcome."""
-    return int(request.has_weights) + int(request.view.roles.treatment is not None)
+    return int(request.suite.has_weights) + int(request.view.roles.treatment is not None)
 
 
 def _whole_outcomes(request: Request) -> bool:

@@ -19,13 +19,13 @@ import polars as pl
 from plmetrics.catalogue.needs import Bins, OrderedRows, Points, Quantiles
 from plmetrics.core.ops import Codes
 from plmetrics.core.threads import batches
+from plmetrics.engine.inquiry import Step
 from plmetrics.engine.order.encoding import grid_steps
 from plmetrics.engine.order.grid_scores import models_on_grids
 from plmetrics.engine.order.in_memory import models_in_order
 from plmetrics.engine.order.orderings import Ordering, run_orderings
 from plmetrics.engine.order.range_reader import Limits, RangeReader, numbers_sample, range_plan
 from plmetrics.engine.order.score_bins import drawn_from, key_of
-from plmetrics.engine.step import Step
 from plmetrics.engine.streaming import collected_frame
 from plmetrics.states.scores.exact.complement_points import SetOrder
 from plmetrics.states.scores.exact.ranges import RangePoints, SetPoints, SlicedPoints, add_range
@@ -115,7 +115,7 @@ def _in_memory(request: Request) -> str:
     orders = int(request.orders_scores) + len(request.values)
     if not orders:
         return "rows for curves"
-    bins = request.suite.uncertainty is None and not request.has_weights
+    bins = request.suite.uncertainty is None and not request.suite.has_weights
     bins = bins and all(isinstance(need, Bins) and not need.rows_in_order for need in request.orders)
     curves = request.suite.row_curves
     bins = bins and all(curve.curve in BINNED_CURVES and curve.strategy == "width" for curve in curves)

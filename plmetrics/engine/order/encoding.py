@@ -18,9 +18,9 @@ from plmetrics.core.threads import parallel_map, steps
 from plmetrics.engine.aggregate.aggregation import families
 from plmetrics.engine.aggregate.row_plan import BLOCK, TREATED, cell_column, rows_plan
 from plmetrics.engine.aggregate.totals import row_count
+from plmetrics.engine.inquiry import Step
 from plmetrics.engine.order.orderings import Ordering, run_orderings, sample_columns
 from plmetrics.engine.order.score_bins import fixed_binnings
-from plmetrics.engine.step import Step
 from plmetrics.engine.streaming import collected_batches, collected_frame, column_array
 from plmetrics.states.scores.bin_lookup import Locator, score_locator, value_locator
 from plmetrics.states.scores.grid.grid_tally import FINE_BINS
@@ -311,7 +311,7 @@ def _locators(plan: RunPlan, every: Sequence[Ordering], room: int) -> dict[str, 
 def count_type(request: Request, sums: Sequence[SumsState]) -> type[np.number[Any]]:
     """Smallest type for exact counts of all rows of a block, and for running totals of their bins."""
     state = sums[0]
-    if request.has_weights or "n" not in state.columns:
+    if request.suite.has_weights or "n" not in state.columns:
         return np.float64
     by_block = np.bincount(state.block, weights=state.columns[row_count(state.columns)])
     most = float(by_block.max(initial=0.0)) * request.width

@@ -57,7 +57,7 @@ def models_by_row(
     plan: RunPlan, aggregated: Aggregates
 ) -> Iterator[tuple[str, Pairs, Callable[[int], SlicedPairs]]]:
     """Labels and predictions of each model, as a function of the slice set."""
-    if aggregated.rows is None or not plan.request.reads_pairs:
+    if aggregated.rows is None or not plan.request.ranks:
         return
     rows = ModelRows(plan, aggregated.rows)
     for model in plan.request.models:

@@ -43,7 +43,7 @@ def exponent_in_bins(plan: RunPlan, ordering: Ordering, bins: BinKind) -> int | 
     """Exponent of sums in bins for arithmetic in any order; None where sums are exact anyway."""
     if bins == "ends":
         return None
-    fractions = isinstance(bins, Binning) or ordering.arms or plan.request.has_weights
+    fractions = isinstance(bins, Binning) or ordering.arms or plan.request.suite.has_weights
     return plan.addition.exponents.get(IN_BINS) if fractions else None
 
 

@@ -19,8 +19,8 @@ from plmetrics.core.hashing import OWN_BLOCK_LIMIT, block_numbers
 from plmetrics.core.ops import Array
 from plmetrics.core.rowsql import compile_row
 from plmetrics.engine.aggregate.row_plan import BLOCK, POSITIVE, cell_column
+from plmetrics.engine.inquiry import Step
 from plmetrics.engine.order.in_memory import set_codes
-from plmetrics.engine.step import Step
 from plmetrics.states.moving_thresholds import ScoredRows, replicate_thresholds
 from plmetrics.states.scores.exact.sorted_rows import SortedRows
 from plmetrics.states.sums import sum_column

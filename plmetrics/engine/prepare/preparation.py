@@ -14,7 +14,7 @@ import polars as pl
 
 from plmetrics.core.errors import AbsentDataError
 from plmetrics.core.hashing import OWN_BLOCK_LIMIT
-from plmetrics.engine.inquiry import Inquiry, Question, constant_question, frames_by_name, gather
+from plmetrics.engine.inquiry import Inquiry, Question, Step, constant_question, frames_by_name, gather
 from plmetrics.engine.memory.budget import separates_scans, sorts_in_memory
 from plmetrics.engine.prepare.constants import (
     Calibration,
@@ -25,7 +25,6 @@ from plmetrics.engine.prepare.constants import (
 )
 from plmetrics.engine.prepare.slices import key_codes, list_slices, resolve_keys, slice_plans
 from plmetrics.engine.run_plan import Accounting, Blocks, RunPlan, SliceSums, rows_of, units_of_rows
-from plmetrics.engine.step import Step
 from plmetrics.engine.streaming import SAMPLE_ROWS
 from plmetrics.suite.sections.basics import BASELINE
 from plmetrics.table.prediction_columns import UNIT, WEIGHT, PredictionColumns

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.engine.step import Step
+from plmetrics.engine.inquiry import Step
 from plmetrics.features.drift.drift_section import Drift
 from plmetrics.features.protocol import CountedRows, Feature, FeatureTable, Outputs, Run
 from plmetrics.report.charts.entry import Entry

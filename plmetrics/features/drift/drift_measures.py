@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from plmetrics.core.names import did_you_mean
-from plmetrics.core.text import Call, TextError, parse_call
+from plmetrics.core.text import Call, HintError, TextError, parse_call
 
 NULL_SHARE = "null_share"
 """The measure that every column has, asked for or not."""
@@ -33,12 +33,8 @@ _OF_NUMBERS = frozenset({"ks_2samp", "wasserstein", "mean", "variance", "quantil
 MOST_BINS = 1000
 
 
-class MeasureError(ValueError):
-    """A text without a measure; `hint` is the advice."""
-
-    def __init__(self, message: str, hint: str | None = None) -> None:
-        super().__init__(message)
-        self.hint = hint
+class MeasureError(HintError):
+    """A text without a measure."""
 
 
 @dataclass(frozen=True, slots=True)

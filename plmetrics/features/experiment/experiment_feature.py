@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from plmetrics.engine.step import Step
+from plmetrics.engine.inquiry import Step
 from plmetrics.features.experiment.experiment_section import ExperimentPlan, experiment_defaults
 from plmetrics.features.experiment.outcomes import check_columns
 from plmetrics.features.protocol import Feature, FeatureTable, Outputs, Run

@@ -120,7 +120,7 @@ def _reading(plan: RunPlan, sizes: Sizes) -> int:
 def _before(plan: RunPlan, sizes: Sizes) -> dict[str, int]:
     """Rows sorted for constants, and rows of queries."""
     request, rows = plan.request, sizes.rows
-    weight = _NUMBER if request.has_weights else 0
+    weight = _NUMBER if request.suite.has_weights else 0
     parts: dict[str, int] = {}
     if plan.rows.pairs is not None:
         size = rows * (_NUMBER * (2 + len(request.models)) + _QUERY_ROW)

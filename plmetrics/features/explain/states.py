@@ -167,7 +167,7 @@ def _counts(plan: RunPlan, slices: int, places: int, blocks: int, bins: BinKind)
     rows = plan.rows.read / max(slices, 1)
     occupied = -width * math.expm1(-rows / width)
     full = occupied * _FULL >= width
-    fractions = (isinstance(bins, Binning) and bins.scores) or plan.request.has_weights
+    fractions = (isinstance(bins, Binning) and bins.scores) or plan.request.suite.has_weights
     each = _FRACTION if fractions else (_FULL_COUNT if full else _COUNT)
     return _CountSize(slices, slices * (width * each if full else occupied * (_GAP + each)))
 

@@ -120,7 +120,7 @@ def _number(schema: pl.Schema, *, floats: bool) -> int:
 def _order(plan: RunPlan, sizes: Sizes) -> Iterator[Work]:
     """Work of ordering rows, or counting them on a grid, and of reading them."""
     request, order = plan.request, plan.order
-    if request.reads_pairs:
+    if request.ranks:
         yield Work("order", "rows of ranks", sizes.rows * len(request.models))
     if not needs_rows(plan):
         return

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.core.errors import errors_at
-from plmetrics.engine.step import Step
+from plmetrics.engine.inquiry import Step
 from plmetrics.features.leakage.leakage_section import Leakage
 from plmetrics.features.protocol import CountedRows, Feature, FeatureTable, Outputs, Run
 from plmetrics.suite.sections.section import HANDED_OVER

@@ -21,9 +21,8 @@ from plmetrics.engine.aggregate.aggregation import refuse_bad
 from plmetrics.engine.aggregate.row_plan import BLOCK
 from plmetrics.engine.aggregate.totals import centres_of, moments, summed_columns
 from plmetrics.engine.binding.bind import bind
-from plmetrics.engine.inquiry import answer
+from plmetrics.engine.inquiry import Step, answer
 from plmetrics.engine.prepare.preparation import prepare
-from plmetrics.engine.step import Step
 from plmetrics.engine.streaming import collected_batches
 from plmetrics.features.slice_search.row_sums import GroupingSums, by_block, centred_values, code_column
 from plmetrics.features.slice_search.search_columns import column_encodings, searched_columns

@@ -13,8 +13,8 @@ from plmetrics.report.charts.entry import Entry
 if TYPE_CHECKING:
     import polars as pl
 
+    from plmetrics.engine.inquiry import Step
     from plmetrics.engine.request import Request
-    from plmetrics.engine.step import Step
     from plmetrics.features.stored.alignment import AlignedStates
     from plmetrics.report.summary import Summary
     from plmetrics.states.state_format import Builder

@@ -1,16 +1,18 @@
-"""Readings of comparisons: the meaning of a difference in a word, for tables and reports alike."""
+"""Readings of comparisons: the meaning of a difference in a word, and what either side of it leaves out."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
 from plmetrics.core.results import FARTHER, MEAN_RANK, NEARER, first_word
 from plmetrics.suite.sections.section import names_of
 
 if TYPE_CHECKING:
+    from plmetrics.core.ops import Texts
     from plmetrics.suite.model import Suite
     from plmetrics.suite.sections.gates import Gate
 
@@ -113,3 +115,24 @@ def _keys(gate: Gate) -> list[dict[str, str]]:
         key["model"] = gate.model
     names = names_of(gate.slices)
     return [key] if "all" in names else [key | {"slice_set": name} for name in names]
+
+
+DIFFERENT_PARTS = "values of different parts"
+_OMITTED = ("classes left out: ", "not judged: ", "left out: ")
+"""How the notes of values begin that leave parts out."""
+
+
+def with_omissions(notes: Texts, model: Texts, baseline: Texts) -> Texts:
+    """Notes of comparisons, in their place what the values on either side leave out where that differs.
+
+    >>> none = np.array([None, None], dtype=object)
+    >>> with_omissions(none, np.array(["classes left out: d", None], dtype=object), none).tolist()
+    ['values of different parts (here classes left out: d; there nothing left out)', None]
+    """
+    notes = notes.copy()
+    for index in np.flatnonzero(model != baseline):
+        sides = [str(side[index] or "") for side in (model, baseline)]
+        if any(text.startswith(_OMITTED) for text in sides):
+            here, there = (text if text.startswith(_OMITTED) else "nothing left out" for text in sides)
+            notes[index] = f"{DIFFERENT_PARTS} (here {here}; there {there})"
+    return notes

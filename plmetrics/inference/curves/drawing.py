@@ -14,9 +14,14 @@ from plmetrics.core.results import CURVES_SCHEMA
 from plmetrics.engine.order.score_bins import UNIT_SPAN, curve_binning
 from plmetrics.inference.curves.bands import Replicates, band, replicates_of
 from plmetrics.inference.curves.effects import EFFECT_CURVES, points_of_effects
-from plmetrics.inference.curves.net_benefit import net_benefits
 from plmetrics.inference.curves.ranking import POINT_CURVES, Operating, hull_points, joint_hull, points_of
-from plmetrics.inference.curves.reliability import by_class, class_histograms, recalibration, reliability
+from plmetrics.inference.curves.reliability import (
+    by_class,
+    class_histograms,
+    net_benefits,
+    recalibration,
+    reliability,
+)
 from plmetrics.inference.curves.thinning import thin
 from plmetrics.suite.tasks import BANDED_CURVES, BINNED_CURVES
 

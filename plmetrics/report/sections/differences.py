@@ -9,8 +9,7 @@ import polars as pl
 from rich.text import Text
 
 from plmetrics.core.names import printable
-from plmetrics.inference.comparisons.omissions import DIFFERENT_PARTS
-from plmetrics.inference.comparisons.readings import READINGS
+from plmetrics.inference.comparisons.readings import DIFFERENT_PARTS, READINGS
 from plmetrics.inference.tables import INDEPENDENT_TEST, TESTS
 from plmetrics.report.layout import FAINT, Column, align, heading, join_blocks, remarks, table_or_stack
 from plmetrics.report.numbers import Row, comparison_estimate, count, p_value, plural

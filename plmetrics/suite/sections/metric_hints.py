@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from plmetrics.catalogue import registry
 from plmetrics.catalogue.parameters import ParameterError, normalise, parameters
-from plmetrics.core.text import Call, TextError, Value, parse_call
+from plmetrics.core.text import Call, HintError, Value, parse_call
 
 if TYPE_CHECKING:
     import dataclasses
@@ -46,7 +46,7 @@ def parts_hint(task: str, name: Any, values: Sequence[Any]) -> str | None:
     parts = [part for value in values for part in _argument_texts(value)]
     try:
         return unnamed_hint(task, f"{name}({', '.join(parts)})") if parts else None
-    except (ParameterError, TextError, registry.UnknownMetricError):
+    except (ParameterError, HintError):
         return None
 
 

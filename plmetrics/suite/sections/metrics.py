@@ -11,9 +11,9 @@ from plmetrics.catalogue import registry
 from plmetrics.catalogue.composite_metrics import is_across_slices
 from plmetrics.catalogue.metric import Metric, composition
 from plmetrics.catalogue.parameters import ParameterError, ThresholdRule, unnamed_parameter
-from plmetrics.catalogue.thresholds import RuleError, read_rule
+from plmetrics.catalogue.thresholds import read_rule
 from plmetrics.core.names import SuitePath, did_you_mean
-from plmetrics.core.text import Call, TextError, at_ranks, join_torn, parse_call, refuse_nameless
+from plmetrics.core.text import Call, HintError, TextError, at_ranks, join_torn, parse_call, refuse_nameless
 from plmetrics.suite.problems import Findings, check_predicate, message_text
 from plmetrics.suite.sections.custom_metrics import DEFINITION_KEYS, CustomMetrics, kind_of
 from plmetrics.suite.sections.section import is_name_list
@@ -147,7 +147,7 @@ class MetricReader:
             if isinstance(value, Mapping):
                 return self._from_mapping(value, path)
             self._say_no_metric(value, path)
-        except (TextError, RuleError, registry.UnknownMetricError) as error:
+        except HintError as error:
             self._findings.add(str(error), path, error.hint)
         except ParameterError as error:
             self._findings.add(str(error), (*path, *_parameter_place(value, error.parameter)))
@@ -159,7 +159,7 @@ class MetricReader:
             return text
         try:
             metric = self._of_text(text, ())
-        except (TextError, RuleError, registry.UnknownMetricError, ParameterError):
+        except (HintError, ParameterError):
             return text
         return text if metric is None else metric.text
 

@@ -35,7 +35,7 @@ from plmetrics.table.formats.compression import (
     with_compressions,
 )
 from plmetrics.table.formats.fields import LAST, UnevenRow, code_fields, uneven_rows
-from plmetrics.table.formats.header import NUMBER, absent_header, header_fault, is_row
+from plmetrics.table.formats.header import NUMBER, absent_header, has_number_names, header_fault, is_row
 from plmetrics.table.formats.hive import FILE_PATH
 from plmetrics.table.storage.objects import each_file, open_binary
 from plmetrics.table.storage.stores import scan_options
@@ -284,6 +284,8 @@ def _types(
                 places = code_fields(stream, rows, file.separator)
                 codes = [names[place] for place in places if place < len(names)]
             types |= dict.fromkeys(whole.intersection(codes), pl.String())
+        if not has_number_names([_REPEATED.sub(r"\1", name) for name in names], list(types.values())):
+            return types
         records = islice(_records(file), _FEWEST_ROWS)
         first = next(records)
         if not is_row(first, list(types.values()), records):

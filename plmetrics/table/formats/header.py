@@ -35,6 +35,16 @@ def absent_header(names: Sequence[str]) -> tuple[str, str]:
     return f"has no header: its first line is {name_list(names)}", "the first line must name the columns"
 
 
+def has_number_names(names: Sequence[str], types: Sequence[pl.DataType]) -> bool:
+    """Whether the first line has a number for each column of numbers, of which there is one."""
+    numbers = _names_of_numbers(names, types)
+    return bool(numbers) and all(map(NUMBER.fullmatch, numbers))
+
+
+def _names_of_numbers(names: Sequence[str], types: Sequence[pl.DataType]) -> list[str]:
+    return [name for name, dtype in zip(names, types, strict=True) if dtype.is_numeric()]
+
+
 def is_row(names: Sequence[str], types: Sequence[pl.DataType], rows: Iterable[Sequence[str]]) -> bool:
     """Whether the first line is a row like those below.
 
@@ -46,8 +56,8 @@ def is_row(names: Sequence[str], types: Sequence[pl.DataType], rows: Iterable[Se
     >>> is_row(["species", "0", "1"], [pl.String(), pl.Float64(), pl.Float64()], [["cat", "0.2", "0.8"]])
     False
     """
-    numbers = [name for name, dtype in zip(names, types, strict=True) if dtype.is_numeric()]
-    if not numbers or not all(map(NUMBER.fullmatch, numbers)):
+    numbers = _names_of_numbers(names, types)
+    if not has_number_names(names, types):
         return False
     places = [place for place, dtype in enumerate(types) if not dtype.is_numeric()]
     return any(map(_MEASURED.fullmatch, numbers)) or any(

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from plmetrics.catalogue import registry
-from plmetrics.cli.terminal.completion import metric_names, run_folders, suite_files
+from plmetrics.cli.options import metric_names, run_folders, suite_files
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import plmetrics as plm
-from plmetrics.engine import step
+from plmetrics.engine import inquiry
 from plmetrics.engine.prepare import slice_sums
 
 ROWS = pl.DataFrame(
@@ -35,7 +35,7 @@ def scans(monkeypatch):
         found.append(len(plans))
         return pl.collect_all(list(plans))
 
-    monkeypatch.setattr(step, "frames_of", counted)
+    monkeypatch.setattr(inquiry, "frames_of", counted)
     return found
 
 

@@ -184,6 +184,10 @@ def test_rows_that_are_left_out_of_their_queries_are_counted(frame: pl.DataFrame
     assert words.startswith(f"3 of {QUERIES * SIZE} rows are left out")
 
 
+EXPONENTIAL = {"metrics": ["ndcg(gain=exponential)"]}
+REPEATED = {"cross_validation": {"repeat": "d"}, "fold": "y"}
+
+
 def null_at(column: str) -> pl.Expr:
     return pl.when(pl.col("d") != 7).then(pl.col(column)).alias(column)
 
@@ -203,11 +207,7 @@ def null_at(column: str) -> pl.Expr:
         ),
         (pl.col("y"), {"slices": ["y"]}, ["'y' of slice set 'y' varies within", "queries"]),
         (pl.col("y"), {"slices": {"high": {"where": "a > 0.5"}}}, ["slice set 'high' varies within"]),
-        (
-            pl.col("y"),
-            {"cross_validation": {"repeat": "d"}, "fold": "y"},
-            ["'d' (cross_validation) varies within 40"],
-        ),
+        (pl.col("y"), REPEATED, ["'d' (cross_validation) varies within 40"]),
         (pl.col("y"), {"unit": "d", "uncertainty": True}, ["'d' (unit) varies within 40 of 40 queries"]),
         (
             pl.when(pl.col("d") == 1).then(0).otherwise("d").alias("d"),
@@ -217,11 +217,7 @@ def null_at(column: str) -> pl.Expr:
         (null_at("q"), {}, ["'q' (query): 1 of 240 values is null, the first in row 7"]),
         (null_at("a"), {}, ["'a' (score of model 'a'): 1 of 240 values is null, the first in row 7"]),
         ((pl.col("y") - 1).alias("y"), {}, ["'y' (label)", "are negative", "the first is -1 in row 0"]),
-        (
-            pl.lit(2000).alias("y"),
-            {"metrics": ["ndcg(gain=exponential)"]},
-            ["above 1000, too large for exponential gains"],
-        ),
+        (pl.lit(2000).alias("y"), EXPONENTIAL, ["above 1000, too large for exponential gains"]),
         (pl.lit(0.5).alias("q"), {"uncertainty": True}, ["'q' (query) is of type Float64"]),
         (pl.col("y"), {"where": "y > 9"}, ["no row satisfies where: y > 9"]),
         (pl.col("a").cast(pl.Float64) * float("nan"), {"missing": "drop"}, ["no rows are left of 240"]),
@@ -328,7 +324,7 @@ def test_explain_says_what_is_sorted() -> None:
 def test_the_rows_of_a_ranking_are_read_in_one_streaming_plan(
     frame: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from plmetrics.features.explain.query_plans import fallbacks
+    from plmetrics.features.explain.passes import fallbacks
 
     stuck: list[str] = []
     collect_all = pl.collect_all

@@ -2,7 +2,6 @@
 
 import datetime as dt
 import math
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -464,77 +463,51 @@ def of_every_column() -> plm.State:
 ZONED = CURRENT.with_columns(pl.col("day").dt.replace_time_zone("UTC"))
 
 
+SLICED_BY_W = r"not sliced by the slice set 'w'; .*region, size, both"
+OTHER_CONDITION = r"means by 'old' 'age > 0.5', and this suite 'age > 1'"
+OLD = {"slices": {"old": {"where": "age > 1"}}}
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(
-    ("counted", "rows", "spec", "arguments", "words"),
+    ("rows", "spec", "arguments", "words"),
     [
-        (
-            of_every_column,
-            CURRENT,
-            {"columns": ["w"]},
-            {},
-            r"does not count column 'w'; it counts .*column 'age'",
-        ),
-        (
-            of_every_column,
-            CURRENT,
-            {},
-            {"models": {"m": "q"}},
-            "does not count the score of model 'm' .column 'q'",
-        ),
-        (
-            of_every_column,
-            CURRENT.cast({"visits": pl.String}),
-            {"slices": "region"},
-            {},
-            "holds texts or .* held numbers",
-        ),
-        (of_every_column, ZONED, {"columns": ["day"]}, {}, "has a time zone, but had none"),
-        (of_every_column, CURRENT, {}, {"weight": "w"}, "weighs rows equally, and this suite by 'w'"),
-        (of_every_column, CURRENT, {"slices": "city"}, {"slices": ["city"]}, None),
-        (
-            of_every_column,
-            CURRENT,
-            {"slices": "w"},
-            {"slices": ["w"]},
-            "not sliced by the slice set 'w'; .*region, size, both",
-        ),
-        (
-            of_every_column,
-            CURRENT,
-            {"slices": "old"},
-            {"slices": {"old": {"where": "age > 1"}}},
-            "means by 'old' 'age > 0.5', and this suite 'age > 1'",
-        ),
-        (
-            of_every_column,
-            CURRENT.with_columns(region=3),
-            {"slices": "region"},
-            {"slices": ["region"]},
-            "of type String",
-        ),
-        (
-            lambda: state(REFERENCE, {**SPEC, "where": "p < 2"}, slices=SLICES),
-            CURRENT,
-            {},
-            {},
-            "the reference has no rows",
-        ),
-        (lambda: plm.state(REFERENCE, **arguments_of()), CURRENT, {}, {}, "holds no counts for drift"),
-        (of_every_column, CURRENT, {}, {"positive": 0}, "counts 0 as positive, but counted 1"),
+        (CURRENT, {"columns": ["w"]}, {}, r"does not count column 'w'; it counts .*column 'age'"),
+        (CURRENT, {}, {"models": {"m": "q"}}, "does not count the score of model 'm' .column 'q'"),
+        (CURRENT.cast({"visits": pl.String}), {"slices": "region"}, {}, "holds texts or .* held numbers"),
+        (ZONED, {"columns": ["day"]}, {}, "has a time zone, but had none"),
+        (CURRENT, {}, {"weight": "w"}, "weighs rows equally, and this suite by 'w'"),
+        (CURRENT, {"slices": "city"}, {"slices": ["city"]}, None),
+        (CURRENT, {"slices": "w"}, {"slices": ["w"]}, SLICED_BY_W),
+        (CURRENT, {"slices": "old"}, OLD, OTHER_CONDITION),
+        (CURRENT.with_columns(region=3), {"slices": "region"}, {"slices": ["region"]}, "of type String"),
+        (CURRENT, {}, {"positive": 0}, "counts 0 as positive, but counted 1"),
     ],
 )
-def test_what_does_not_fit_is_said(
-    counted: Callable[[], plm.State], rows: Any, spec: Any, arguments: Any, words: str | None
-) -> None:
-    held, asked = counted(), {**SPEC, **spec}
-    arguments = {"slices": {name: SLICES[name] for name in ("region", "old")}, **arguments}
+def test_what_does_not_fit_is_said(rows: Any, spec: Any, arguments: Any, words: str | None) -> None:
     if words is None:
-        assert by_states(held, rows=rows, spec=asked, **arguments).height
+        assert by_some(of_every_column(), rows, spec, **arguments).height
         return
     with pytest.raises(plm.DataError, match=words) as caught:
-        by_states(held, rows=rows, spec=asked, **arguments)
+        by_some(of_every_column(), rows, spec, **arguments)
     assert {problem.path[0] for problem in caught.value.problems} == {"drift"}
+
+
+def by_some(held: plm.State, rows: Any, spec: Any, **arguments: Any) -> pl.DataFrame:
+    """Drift from a state, with some of its slice sets."""
+    slices = {name: SLICES[name] for name in ("region", "old")}
+    return by_states(held, rows=rows, spec={**SPEC, **spec}, **{"slices": slices, **arguments})
+
+
+def test_states_without_counts_are_no_reference() -> None:
+    without_rows = state(REFERENCE, {**SPEC, "where": "p < 2"}, slices=SLICES)
+    for held, words in (
+        (without_rows, "the reference has no rows"),
+        (plm.state(REFERENCE, **arguments_of()), "holds no counts for drift"),
+    ):
+        with pytest.raises(plm.DataError, match=words) as caught:
+            by_some(held, CURRENT, {})
+        assert {problem.path[0] for problem in caught.value.problems} == {"drift"}
 
 
 def test_a_state_does_not_promise_what_it_cannot_keep() -> None:

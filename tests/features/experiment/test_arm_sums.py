@@ -10,7 +10,7 @@ from polars.testing import assert_frame_equal
 from scipy import stats
 
 import plmetrics as plm
-from plmetrics.features.explain.query_plans import fallbacks
+from plmetrics.features.explain.passes import fallbacks
 
 TABLE = pl.DataFrame(
     {

@@ -94,6 +94,9 @@ def test_quantiles_are_those_of_the_readout(outcomes: list[str]) -> None:
     assert evaluated(more=plan).gates["verdict"].to_list() == ["pass"]
 
 
+MEDIAN = {"quantiles": {"p": ["revenue", 0.5]}}
+
+
 @pytest.mark.parametrize(
     ("more", "options", "says"),
     [
@@ -103,16 +106,8 @@ def test_quantiles_are_those_of_the_readout(outcomes: list[str]) -> None:
             {},
             r"experiment.quantiles.p: column 'nope' \(outcome\) is not in",
         ),
-        (
-            {"quantiles": {"p": ["revenue", 0.5]}, "strata": ["country"]},
-            {},
-            "quantiles are of rows, and the suite has",
-        ),
-        (
-            {"quantiles": {"p": ["revenue", 0.5]}},
-            {"unit": "user"},
-            "quantiles are of rows, and the suite has a unit",
-        ),
+        ({**MEDIAN, "strata": ["country"]}, {}, "quantiles are of rows, and the suite has"),
+        (MEDIAN, {"unit": "user"}, "quantiles are of rows, and the suite has a unit"),
         ({"ratios": {"r": ["nope", "age"]}}, {}, r"experiment.ratios.r: column 'nope' \(outcome\) is not in"),
         ({"ratios": {"r": ["country", "age"]}}, {}, r"column 'country' \(outcome\) is of type String"),
         ({"covariates": "nope"}, {}, r"experiment.covariates: column 'nope' \(covariate\) is not in"),

@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from plmetrics.features.explain.query_plans import fallbacks
+from plmetrics.features.explain.passes import fallbacks
 
 
 @pytest.mark.parametrize(("expression", "stuck"), [(pl.col("x").sum(), False), (pl.col("x").median(), True)])

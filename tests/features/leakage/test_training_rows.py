@@ -14,7 +14,7 @@ import plmetrics as plm
 from plmetrics.core.results import LEAKAGE_SCHEMA
 from plmetrics.engine.binding.bind import bind
 from plmetrics.engine.inquiry import answer
-from plmetrics.features.explain.query_plans import fallbacks
+from plmetrics.features.explain.passes import fallbacks
 from plmetrics.features.leakage.attributes import LEAST_ROWS, _Column, attribute_candidates
 from plmetrics.features.leakage.training_rows import LeakagePlans, evaluated_columns
 from plmetrics.suite.arguments import suite_from_arguments

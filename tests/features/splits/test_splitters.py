@@ -13,7 +13,7 @@ from polars.testing import assert_frame_equal
 from sklearn.model_selection import StratifiedKFold
 
 import plmetrics as plm
-from plmetrics.features.explain.query_plans import fallbacks
+from plmetrics.features.explain.passes import fallbacks
 
 
 def made(rows: int, classes: int = 3, groups: int = 12, seed: int = 0) -> pl.DataFrame:

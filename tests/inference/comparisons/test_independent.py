@@ -75,45 +75,25 @@ def test_p_is_small_exactly_where_the_interval_excludes_no_change(one: Any, othe
     assert made.lower[0] <= made.difference[0] <= made.upper[0]
 
 
+PLAIN, LARGER, ABSENT = sample(1, 0.1, 9), sample(2, 0.1, 9), sample(np.nan, 0.1, 9, status="not_in_run")
+WITHOUT_INTERVAL = sample(2, np.nan, 9, interval_status="not_requested")
+
+
 @pytest.mark.parametrize(
     ("one", "other", "scale", "status", "interval_status"),
     [
-        (
-            sample(1, 0.1, 9),
-            sample(2, np.nan, 9, interval_status="not_requested"),
-            "difference",
-            "ok",
-            "not_requested",
-        ),
-        (sample(1, 0.1, 1), sample(2, 0.1, 9), "difference", "ok", "too_few_units"),
+        (PLAIN, WITHOUT_INTERVAL, "difference", "ok", "not_requested"),
+        (sample(1, 0.1, 1), LARGER, "difference", "ok", "too_few_units"),
         (sample(1, 0.0, 9), sample(2, 0.0, 9), "difference", "ok", "degenerate"),
-        (sample(1, np.nan, 9), sample(2, 0.1, 9), "difference", "ok", "not_estimable"),
-        (
-            sample(np.nan, 0.1, 9, status="not_in_run"),
-            sample(2, 0.1, 9),
-            "ratio",
-            "not_in_run",
-            "undefined_value",
-        ),
-        (
-            sample(np.nan, 0.1, 9, status="not_in_run"),
-            sample(2, 0.1, 9),
-            "difference",
-            "not_in_run",
-            "undefined_value",
-        ),
-        (
-            sample(1, 0.1, 9),
-            sample(np.nan, 0.1, 9, status="not_in_run"),
-            "difference",
-            "not_in_run",
-            "undefined_value",
-        ),
-        (sample(1, 0.1, 9), sample(0, 0.1, 9), "ratio", "zero_denominator", "undefined_value"),
-        (sample(1, 0.1, 9), sample(-1, 0.1, 9), "relative_change", "nonpositive_values", "undefined_value"),
-        (sample(0, 0.1, 9), sample(1, 0.1, 9), "ratio", "ok", "degenerate"),
-        (sample(1, 0.1, 9), sample(1e-6, 1.0, 3), "ratio", "ok", "degenerate"),
-        (sample(1, 0.1, 9), sample(1e-6, 1.0, 3), "relative_change", "ok", "degenerate"),
+        (sample(1, np.nan, 9), LARGER, "difference", "ok", "not_estimable"),
+        (ABSENT, LARGER, "ratio", "not_in_run", "undefined_value"),
+        (ABSENT, LARGER, "difference", "not_in_run", "undefined_value"),
+        (PLAIN, ABSENT, "difference", "not_in_run", "undefined_value"),
+        (PLAIN, sample(0, 0.1, 9), "ratio", "zero_denominator", "undefined_value"),
+        (PLAIN, sample(-1, 0.1, 9), "relative_change", "nonpositive_values", "undefined_value"),
+        (sample(0, 0.1, 9), PLAIN, "ratio", "ok", "degenerate"),
+        (PLAIN, sample(1e-6, 1.0, 3), "ratio", "ok", "degenerate"),
+        (PLAIN, sample(1e-6, 1.0, 3), "relative_change", "ok", "degenerate"),
     ],
 )
 def test_says_why_there_is_none(

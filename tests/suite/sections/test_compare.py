@@ -41,57 +41,42 @@ def refused(compare: Any, **keywords: Any) -> plm.PlmetricsError:
 @pytest.mark.parametrize(
     ("compare", "place", "words"),
     [
-        (3, "compare", "name of a model or a mapping"),
-        ({}, "compare", "does not say what is compared"),
-        ({"baseline": "c"}, "compare.baseline", "'c' is not one of the models"),
-        ({"baseline": "a", "pairs": "all"}, "compare.pairs", "both say what models"),
-        ({"pairs": "some"}, "compare.pairs", "pairs must be all"),
-        ({"run": "runs", "reference": "last"}, "compare.reference", "accepted"),
-        ({"baseline": "a", "reference": "any"}, "compare.reference", "run names none"),
-        ({"baseline": "a", "scales": ["odds"]}, "compare.scales.0", "difference, ratio or relative_change"),
-        ({"baseline": "a", "scales": []}, "compare.scales", "a list that is not empty"),
-        ({"slices": {"regio": "rest"}}, "compare.slices.regio", "did you mean 'region'?"),
-        ({"slices": "rest"}, "compare.slices", "slices must be a mapping"),
-        ({"slices": {"region": 3}}, "compare.slices.region", "must be a list"),
-        (
-            {"slices": {"region": "region=w"}},
-            "compare.slices.region",
-            "'region=w' is not a slice of 'region'",
-        ),
-        (
-            {"slices": {"region": ["pairs", "region=n"]}},
-            "compare.slices.region",
-            "pairs compares every slice",
-        ),
-        ({"baseline": "a", "decompose": ["x"]}, "compare.decompose.x", "not one of the slice sets"),
-        (
-            {"slices": {"region": "rest"}, "decompose": ["region"]},
-            "compare.decompose",
-            "two models or two runs",
-        ),
-        ({"baseline": "a", "decompose": ["any"]}, "compare.decompose.any", "may overlap"),
-        ({"baseline": "a", "decompose": ["level"]}, "compare.decompose.level", "may overlap"),
-        ({"baseline": "a", "decompose": ["tag"]}, "compare.decompose.tag", "are tags, which overlap"),
-        ({"baseline": "a", "tests": "friedman(over=any)"}, "compare.tests.0", "may overlap"),
-        ({"baseline": "a", "tests": "nemenyi(over=level)"}, "compare.tests.0", "may overlap"),
-        ({"baseline": "a", "tests": "friedman(over=tag)"}, "compare.tests.0", "are tags, which overlap"),
+        (3, "", "name of a model or a mapping"),
+        ({}, "", "does not say what is compared"),
+        ({"baseline": "c"}, ".baseline", "'c' is not one of the models"),
+        ({"baseline": "a", "pairs": "all"}, ".pairs", "both say what models"),
+        ({"pairs": "some"}, ".pairs", "pairs must be all"),
+        ({"run": "runs", "reference": "last"}, ".reference", "accepted"),
+        ({"baseline": "a", "reference": "any"}, ".reference", "run names none"),
+        ({"baseline": "a", "scales": ["odds"]}, ".scales.0", "difference, ratio or relative_change"),
+        ({"baseline": "a", "scales": []}, ".scales", "a list that is not empty"),
+        ({"slices": {"regio": "rest"}}, ".slices.regio", "did you mean 'region'?"),
+        ({"slices": "rest"}, ".slices", "slices must be a mapping"),
+        ({"slices": {"region": 3}}, ".slices.region", "must be a list"),
+        ({"slices": {"region": "region=w"}}, ".slices.region", "'region=w' is not a slice of 'region'"),
+        ({"slices": {"region": ["pairs", "region=n"]}}, ".slices.region", "pairs compares every slice"),
+        ({"baseline": "a", "decompose": ["x"]}, ".decompose.x", "not one of the slice sets"),
+        ({"slices": {"region": "rest"}, "decompose": ["region"]}, ".decompose", "two models or two runs"),
+        ({"baseline": "a", "decompose": ["any"]}, ".decompose.any", "may overlap"),
+        ({"baseline": "a", "decompose": ["level"]}, ".decompose.level", "may overlap"),
+        ({"baseline": "a", "decompose": ["tag"]}, ".decompose.tag", "are tags, which overlap"),
+        ({"baseline": "a", "tests": "friedman(over=any)"}, ".tests.0", "may overlap"),
+        ({"baseline": "a", "tests": "nemenyi(over=level)"}, ".tests.0", "may overlap"),
+        ({"baseline": "a", "tests": "friedman(over=tag)"}, ".tests.0", "are tags, which overlap"),
         (
             {"baseline": "a", "decompose": {"region": ["roc_auc"]}},
-            "compare.decompose.region",
+            ".decompose.region",
             "'roc_auc' is not a mean",
         ),
-        (
-            {"baseline": "a", "decompose": {"region": "mae"}},
-            "compare.decompose.region.0",
-            "'mae' is not in metrics",
-        ),
-        ({"baseline": "a", "colour": 1}, "compare.colour", "unknown key 'colour'"),
+        ({"baseline": "a", "decompose": {"region": "mae"}}, ".decompose.region.0", "'mae' is not in metrics"),
+        ({"baseline": "a", "colour": 1}, ".colour", "unknown key 'colour'"),
     ],
 )
 def test_says_what_is_wrong_and_where(compare: Any, place: str, words: str) -> None:
     problems = refused(compare).problems
     assert any(
-        ".".join(map(str, problem.path)).startswith(place) and words in f"{problem.message} {problem.hint}"
+        ".".join(map(str, problem.path)).startswith(f"compare{place}")
+        and words in f"{problem.message} {problem.hint}"
         for problem in problems
     ), problems
 

@@ -21,89 +21,70 @@ def said(problems: tuple[Problem, ...]) -> list[str]:
 @pytest.mark.parametrize(
     ("gate", "key", "words"),
     [
+        ("at_least: 0.5, correction: holm", "correction", ["widens intervals", "using: interval"]),
+        ("at_least: 0.5, correction: hlom, using: interval", "correction", ["must be", "'hlom'"]),
+        ("at_least: 0.5, consecutive: 0", "consecutive", ["at least 1", "not 0"]),
+        ("at_least: 0.5, consecutive: 1.5", "consecutive", ["a whole number"]),
+        ("at_least: 0.5, min_rows: 0", "min_rows", ["at least 1"]),
+        ("at_least: 0.5, min_rows: many", "min_rows", ["a whole number", "'many'"]),
+        ("at_least: 0.5, min_positives: -3", "min_positives", ["at least 1", "-3"]),
         (
-            "{metric: f1, at_least: 0.5, correction: holm}",
-            "correction",
-            ["widens intervals", "using: interval"],
-        ),
-        (
-            "{metric: f1, at_least: 0.5, correction: hlom, using: interval}",
-            "correction",
-            ["must be", "'hlom'"],
-        ),
-        ("{metric: f1, at_least: 0.5, consecutive: 0}", "consecutive", ["at least 1", "not 0"]),
-        ("{metric: f1, at_least: 0.5, consecutive: 1.5}", "consecutive", ["a whole number"]),
-        ("{metric: f1, at_least: 0.5, min_rows: 0}", "min_rows", ["at least 1"]),
-        ("{metric: f1, at_least: 0.5, min_rows: many}", "min_rows", ["a whole number", "'many'"]),
-        ("{metric: f1, at_least: 0.5, min_positives: -3}", "min_positives", ["at least 1", "-3"]),
-        (
-            "{metric: f1, at_least: 0.5, on_insufficient: warn}",
+            "at_least: 0.5, on_insufficient: warn",
             "on_insufficient",
             ["no size is asked for", "add min_rows or min_positives, or labels: {coverage: 0.9}"],
         ),
         (
-            "{metric: f1, at_least: 0.5, min_rows: 5, on_insufficient: stop}",
+            "at_least: 0.5, min_rows: 5, on_insufficient: stop",
             "on_insufficient",
             ["must be skip, warn or fail"],
         ),
         (
-            "{metric: {name: rate, mean: score}, at_least: 0.5}",
+            "metric: {name: rate, mean: score}, at_least: 0.5",
             "metric",
             ["is named here, and not defined", "under metrics, and write 'rate'"],
         ),
         (
-            "{metric: {metric: f1, slices: region}, at_least: 0.5}",
+            "metric: {metric: f1, slices: region}, at_least: 0.5",
             "metric",
             ["is named here, and not defined", "write 'f1'"],
         ),
-        ("{metric: f1, better_than: 0}", "better_than", ["needs against"]),
+        ("better_than: 0", "better_than", ["needs against"]),
         (
-            "{metric: selection_rate, against: a, better_than: 0}",
+            "metric: selection_rate, against: a, better_than: 0",
             "better_than",
             ["neither better higher nor lower", "of your own takes direction"],
         ),
-        ("{metric: f1, against: a, better_than: -0.1}", "better_than", ["must be at least 0", "-0.1"]),
+        ("against: a, better_than: -0.1", "better_than", ["must be at least 0", "-0.1"]),
+        ("against: a, no_worse_than: 2 percent", "no_worse_than", ["or a percentage", "write 0.005"]),
+        ("against: a, better_than: -2%", "better_than", ["or a percentage", "'-2%'"]),
         (
-            "{metric: f1, against: a, no_worse_than: 2 percent}",
-            "no_worse_than",
-            ["or a percentage", "write 0.005"],
-        ),
-        ("{metric: f1, against: a, better_than: -2%}", "better_than", ["or a percentage", "'-2%'"]),
-        (
-            "{metric: f1, against: a, no_worse_than: 2%, scale: ratio}",
+            "against: a, no_worse_than: 2%, scale: ratio",
             "scale",
             ["in percent is a relative change", "leave scale out"],
         ),
-        ("{metric: f1, against: 3, at_least: 1}", "against", ["is a model, {slice: ...}", "not 3"]),
-        ("{metric: f1, against: {}, at_least: 1}", "against", ["is a model, {slice: ...}"]),
-        ("{metric: f1, against: {slice: rest, run: true}, at_least: 1}", "against", ["is a model"]),
+        ("against: 3, at_least: 1", "against", ["is a model, {slice: ...}", "not 3"]),
+        ("against: {}, at_least: 1", "against", ["is a model, {slice: ...}"]),
+        ("against: {slice: rest, run: true}, at_least: 1", "against", ["is a model"]),
+        ("against: {run: true}, at_least: 1", "against", ["needs the run", "compare: {run: FOLDER}"]),
         (
-            "{metric: f1, against: {run: true}, at_least: 1}",
-            "against",
-            ["needs the run", "compare: {run: FOLDER}"],
-        ),
-        (
-            "{metric: f1, slices: region, against: {slice: rest}, at_least: 1}",
+            "slices: region, against: {slice: rest}, at_least: 1",
             "against",
             ["'region' is not compared with the rest", "add compare: {slices: {region: rest}}"],
         ),
         (
-            "{metric: f1, against: {slice: region=n}, at_least: 1}",
+            "against: {slice: region=n}, at_least: 1",
             "against",
             ["'overall' is not compared with region=n", "name the slice set"],
         ),
-        (
-            "{metric: f1, between: region, against: {slice: rest}, at_most: 1}",
-            "against",
-            ["put together from all slices"],
-        ),
-        ("{metric: f1, at_least: 1, slices: []}", "slices", ["a list that is not empty"]),
-        ("{metric: f1, at_least: 1, scale: ratio}", "scale", ["scale: ratio needs against"]),
-        ("{metric: f1, against: a, at_least: 1, scale: ration}", "scale", ["must be", "'ration'"]),
+        ("between: region, against: {slice: rest}, at_most: 1", "against", ["put together from all slices"]),
+        ("at_least: 1, slices: []", "slices", ["a list that is not empty"]),
+        ("at_least: 1, scale: ratio", "scale", ["scale: ratio needs against"]),
+        ("against: a, at_least: 1, scale: ration", "scale", ["must be", "'ration'"]),
     ],
 )
 def test_what_is_wrong_is_said_at_its_place(refuse: Any, gate: str, key: str, words: list[str]) -> None:
-    problems = refuse(f"{METRICS}{INTERVALS}gates:\n- {{metric: f1, at_least: 0.1}}\n- {gate}\n")
+    gate = gate if gate.startswith("metric:") else f"metric: f1, {gate}"
+    problems = refuse(f"{METRICS}{INTERVALS}gates:\n- {{metric: f1, at_least: 0.1}}\n- {{{gate}}}\n")
     (problem,) = problems
     assert problem.path == ("gates", 1, key)
     assert problem.where is not None

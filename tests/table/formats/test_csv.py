@@ -282,3 +282,15 @@ def test_of_large_files_the_end_is_looked_at(root, monkeypatch, text, told):
         return
     with pytest.raises(DataError, match=rf"^a\.csv: {told}\n"):
         source.check_rows(ends=True)
+
+
+@pytest.mark.parametrize(("header", "times"), [("y,p", 1), ("y,y", 1), ("2024,0.5th", 1), ("2024,25", 2)])
+def test_a_header_is_read_again_where_it_may_be_a_row(
+    root, monkeypatch: pytest.MonkeyPatch, header: str, times: int
+) -> None:
+    write(a=f"g,{header}\na,1,0.5\n")
+    records, reads = csv._records, []
+    monkeypatch.setattr(csv, "_word_types", lambda *_: {})
+    monkeypatch.setattr(csv, "_records", lambda file: reads.append(file) or records(file))
+    open_source("*.csv")
+    assert len(reads) == times
