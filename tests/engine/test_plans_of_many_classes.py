@@ -70,7 +70,7 @@ def test_expressions_nest_no_deeper_the_more_classes_there_are(monkeypatch: pyte
             depths.append(int(opens.cumsum().max()))
         return read(plans, *arguments, **options)
 
-    monkeypatch.setattr("plmetrics.engine.step.frames_of", measured)
+    monkeypatch.setattr("plmetrics.engine.inquiry.frames_of", measured)
     frame, metrics = table(150), ["accuracy", "log_loss", "brier"]
     result = plm.evaluate(frame, task="multiclass", label="y", models={"m": {"proba": "p_"}}, metrics=metrics)
     assert max(depths) < 100
