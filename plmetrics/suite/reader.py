@@ -25,7 +25,7 @@ from plmetrics.suite.sections.models import read_models, with_model_columns
 from plmetrics.suite.sections.output import Output
 from plmetrics.suite.sections.section import Section, Strict
 from plmetrics.suite.sections.uncertainty import Uncertainty
-from plmetrics.suite.tasks import CURVES
+from plmetrics.suite.tasks import CURVES, TASK_HINTS, curve_hint
 
 SUITE_KEYS = tuple(key for key in Suite.model_fields if key not in {"metric_slices", "sections"})
 _SECTIONS: Mapping[str, type[Strict]] = MappingProxyType(
@@ -230,8 +230,9 @@ def _task(value: Any, findings: Findings) -> str:
     if registry.has_metrics(value):
         return str(value)
     tasks = registry.tasks()
-    hint = did_you_mean(str(value), tasks)
-    findings.add(f"task must be one of {', '.join(tasks)}, not {message_text(value)}", ("task",), hint)
+    hint = TASK_HINTS.get(str(value).lower()) or did_you_mean(str(value), tasks, limit=0)
+    msg = f"task must be one of {', '.join(tasks)}, not {message_text(value)}"
+    findings.add(msg, ("task",), hint)
     return ""
 
 
@@ -346,7 +347,7 @@ def _curve(spec: Any, path: SuitePath, reader: MetricReader, findings: Findings)
     curves = tuple(dict.fromkeys(name for names in CURVES.values() for name in names))
     if isinstance(name, str) and name not in curves:
         place = path if isinstance(spec, str) else (*path, "curve")
-        findings.add(f"unknown curve '{name}'", place, did_you_mean(name, curves, limit=len(curves)))
+        findings.add(f"unknown curve '{name}'", place, curve_hint(name, reader.task))
         return None
     if isinstance(fields.get("metric"), str):
         fields = {**fields, "metric": reader.result_text(fields["metric"])}

@@ -297,12 +297,12 @@ def _unsupported_node(node: Node) -> RowExpressionError:
         hint = "a row expression looks at one row at a time"
         return RowExpressionError(f"the aggregate {name} is not allowed", place, hint)
     if isinstance(node, exp.Func) and node.key not in _SIGNS:
-        name = _written(node) or (str(node.this) if isinstance(node, exp.Anonymous) else node.sql_name())
+        name = _name_in_text(node) or (str(node.this) if isinstance(node, exp.Anonymous) else node.sql_name())
         return _unsupported_function(name.upper(), place)
     return RowExpressionError(f"{_SIGNS.get(node.key, node.key.upper())} is not allowed", place)
 
 
-def _written(node: Node) -> str:
+def _name_in_text(node: Node) -> str:
     """The name of a function as the text has it; the parser's own is that of another dialect for some."""
     text: str = node.root().meta["text"]
     return text[node.meta["start"] : node.meta["end"] + 1] if "start" in node.meta else ""

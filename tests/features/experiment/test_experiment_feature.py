@@ -115,6 +115,13 @@ def test_quantiles_are_those_of_the_readout(outcomes: list[str]) -> None:
         ),
         ({"ratios": {"r": ["nope", "age"]}}, {}, r"experiment.ratios.r: column 'nope' \(outcome\) is not in"),
         ({"ratios": {"r": ["country", "age"]}}, {}, r"column 'country' \(outcome\) is of type String"),
+        ({"arm": "nope"}, {}, r"experiment.arm: column 'nope' \(arm\) is not in"),
+        ({"sequential": {"mixture": 0}}, {}, "experiment.sequential.mixture: mixture must be greater than 0"),
+        (
+            {"sequential": {"spending": "obf", "planned": 9}},
+            {},
+            r"sequential.spending: spending must be obrien_fleming or pocock, not 'obf'\n    did you mean",
+        ),
         ({"covariates": "nope"}, {}, r"experiment.covariates: column 'nope' \(covariate\) is not in"),
         ({"strata": ["nope"]}, {}, r"experiment.strata: column 'nope' \(stratum\) is not in"),
     ],
