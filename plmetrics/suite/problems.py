@@ -93,7 +93,9 @@ class Findings:
                 self.add(f"unknown key '{key}'", (*path, *place), key_hint(key, fields))
             elif error["type"] == "missing":
                 hint = "name its column: columns: {label: y}" if key == "label" else None
-                self.add(f"'{key}' is missing", (*path, *place[:-1]), hint)
+                is_listed = isinstance(error["loc"][-1], int)
+                message = f"{place[-2]} needs more than {key} value" if is_listed else f"'{key}' is missing"
+                self.add(message, (*path, *place[:-1]), hint)
             elif not any(place == other[: len(place)] != other for other in places):
                 expected.setdefault(place, []).append(_expectation(error))
                 inputs[place] = error["input"]

@@ -115,6 +115,7 @@ def test_quantiles_are_those_of_the_readout(outcomes: list[str]) -> None:
         ),
         ({"ratios": {"r": ["nope", "age"]}}, {}, r"experiment.ratios.r: column 'nope' \(outcome\) is not in"),
         ({"ratios": {"r": ["country", "age"]}}, {}, r"column 'country' \(outcome\) is of type String"),
+        ({"quantiles": {"p": ["revenue"]}}, {}, "experiment.quantiles.p: p needs more than 1 value"),
         ({"arm": "nope"}, {}, r"experiment.arm: column 'nope' \(arm\) is not in"),
         ({"sequential": {"mixture": 0}}, {}, "experiment.sequential.mixture: mixture must be greater than 0"),
         (
