@@ -135,10 +135,16 @@ _OTHER_WORDS = {
     **dict.fromkeys(("fdr", "bh", "fdr_bh"), "benjamini_hochberg"),
     **dict.fromkeys(("delong", "wilson", "delta"), "analytic"),
     **dict.fromkeys(("obf", "obrien-fleming"), "obrien_fleming"),
-    "metric": "outcome",
+    **dict.fromkeys(("bootstrap", "n_bootstrap", "n_boot", "n_resamples", "resamples"), "replicates"),
+    **dict.fromkeys(("confidence", "confidence_level", "conf_level"), "level"),
+    **dict.fromkeys(("target", "y_true", "truth"), "label"),
     "average": "mean",
+    "html": "report",
+    "metric": "outcome",
+    "metrics": "measures",
+    "path": "directory",
 }
-"""Keys and values under names that other tools have for them; the last two are of experiments and custom metrics."""
+"""Keys and values under names that other tools or sections have for them."""
 
 _SWITCHES = {"true": ("yes", "on", "y"), "false": ("no", "off", "n")}
 _SHARE = frozenset({"less than 1", "at most 1"})
@@ -165,9 +171,14 @@ def _expectation(error: Any) -> str:
     return _WORDS.get(kind) or str(error["msg"]).removeprefix("Input should be ").lower()
 
 
+def key_word(key: str) -> str:
+    """Our word for a key; the key itself where there is none."""
+    return _OTHER_WORDS.get(key, key)
+
+
 def key_hint(key: str, keys: Iterable[str]) -> str | None:
     """Hint for an unknown key of a section with these keys."""
-    word = _OTHER_WORDS.get(key, key)
+    word = key_word(key)
     if word == "unit" and word not in keys:
         return "what is resampled together is named under columns: {unit: COLUMN}"
     return f"did you mean '{word}'?" if word in keys else did_you_mean(key, keys)

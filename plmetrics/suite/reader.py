@@ -17,7 +17,7 @@ from plmetrics.features.registry import FEATURES, feature
 from plmetrics.suite import crosschecks
 from plmetrics.suite.mentions import SuiteMentions
 from plmetrics.suite.model import Suite
-from plmetrics.suite.problems import Findings, check_predicate, message_text, switch_hint
+from plmetrics.suite.problems import Findings, check_predicate, key_word, message_text, switch_hint
 from plmetrics.suite.sections.basics import Columns, Compare, Curve, Data, SliceSet
 from plmetrics.suite.sections.gates import Gate, read_margins, read_opponent
 from plmetrics.suite.sections.metrics import METRIC_DEFAULTS, MetricReader, is_torn, say_torn
@@ -200,6 +200,12 @@ def _not_text(value: Any) -> SuitePath | None:
     return None
 
 
+_KEYS_ELSEWHERE = {
+    "fairness": "its metrics name a slice set: metrics: [demographic_parity_difference(by=region)]",
+    "threshold": "write metrics: [recall(threshold=0.3)], or models: {m: {score: p, threshold: 0.3}}",
+}
+
+
 def _place_of(key: str) -> str | None:
     """Hint for an unknown key: its section, or a similar key."""
     if key == "defaults":
@@ -207,6 +213,10 @@ def _place_of(key: str) -> str | None:
     for section, kind in _SECTIONS.items():
         if key in kind.model_fields:
             return f"it stands under {section}:"
+        if (word := key_word(key)) != key and word in kind.model_fields:
+            return f"write {section}: {{{word}: ...}}"
+    if key in _KEYS_ELSEWHERE:
+        return _KEYS_ELSEWHERE[key]
     return did_you_mean(key, (*suite_keys(), "defaults"))
 
 
