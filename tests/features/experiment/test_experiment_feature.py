@@ -342,3 +342,13 @@ def test_a_bad_outcome_is_told_as_one(outcome: str, words: str) -> None:
         plm.evaluate(rows, task="experiment", experiment=plan)
     (problem,) = caught.value.problems
     assert str(problem).startswith(words)
+
+
+def test_a_gate_of_an_absent_arm_names_the_arms() -> None:
+    gates = [{"outcome": "bought", "arm": arm, "at_least": 0} for arm in ("b", "other")]
+    found = evaluated(more={"gates": gates}).gates
+    assert found["verdict"].to_list() == ["inconclusive"] * 2
+    assert found["note"].to_list() == [
+        "there is no such arm; did you mean 'B'?",
+        "there is no such arm; known: B",
+    ]
