@@ -110,7 +110,7 @@ def parse_call(text: str, *, unnamed: bool = False) -> Call:
         parser.fail("a metric's name", hint=_EXAMPLE)
     parameters, arguments = parser.arguments(depth=0)
     if not parser.at_end:
-        hints = {r"[\w\s]+": _ONE_EACH, ".*@.*": _EXAMPLE}
+        hints = {r"[\w\s,]+": _ONE_EACH, ".*@.*": f"a whole number stands behind @: {name}@10"}
         parser.fail("the end", hint=next((hints[form] for form in hints if re.fullmatch(form, text)), None))
     if arguments and not unnamed:
         refuse_nameless(name, arguments[0], text)

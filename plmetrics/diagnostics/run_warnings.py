@@ -44,6 +44,7 @@ _LARGEST_WEIGHT = 1e140
 def run_warnings(plan: RunPlan, aggregated: Aggregates, metrics: pl.DataFrame) -> list[str]:
     """Warnings of a run: a class without rows, incompatible gates, misleading metrics and values."""
     return [
+        *_models_without_rows(plan),
         *models_of_the_label(plan.view),
         *_hidden_columns(plan.request.view),
         *_left_out_labels(plan.view),
@@ -103,33 +104,27 @@ def models_of_the_label(view: TableView) -> list[str]:
     return [
         f"model '{name}' reads the label, column '{roles.label}', as its prediction: its numbers say nothing"
         for name, model in roles.models.items()
-        if any(
-            column == roles.label and part not in model.derivations for part, column in model.columns.items()
-        )
+        if any(of == roles.label and part not in model.derivations for part, of in model.columns.items())
     ]
+
+
+def _models_without_rows(plan: RunPlan) -> list[str]:
+    """Warnings of models all of whose rows were dropped."""
+    rows = plan.rows
+    if not any(0 < dropped == rows.read - rows.zero_weight for dropped in rows.dropped.values()):
+        return []
+    from plmetrics.engine.bad_rows import models_without_rows
+
+    return models_without_rows(plan)
 
 
 def _hidden_columns(view: TableView) -> list[str]:
     """Warnings of columns with the name of a role, in expressions of metrics: these read the role."""
-    texts = {metric.text: [*metric.row_expressions().values()] for metric in view.suite.metrics}
-    if not any(texts.values()):
+    if not any(metric.row_expressions() for metric in view.suite.metrics):
         return []
-    from plmetrics.catalogue.custom import ROLES
+    from plmetrics.engine.binding.row_expressions import hidden_columns
 
-    columns_of_roles = {view.roles.label, view.roles.weight}
-    for model in view.roles.models.values():
-        columns_of_roles |= {*model.columns.values(), model.label, model.weight or None}
-    read = {
-        name: {column for text in of_one for column in compile_row(text).columns}
-        for name, of_one in texts.items()
-    }
-    return [
-        f"metric '{name}' reads the role {role}, not the column '{role}' of the table: to read the column, derive one "
-        f"of another name from it"
-        for name, columns in read.items()
-        for role in ROLES
-        if role in columns & set(view.schema) - columns_of_roles
-    ]
+    return hidden_columns(view)
 
 
 def _left_out_labels(view: TableView) -> list[str]:

@@ -17,11 +17,23 @@ from plmetrics.table.source import ROW_KEY, ROW_NUMBER
 
 if TYPE_CHECKING:
     from plmetrics.engine.request import TableView
+    from plmetrics.engine.run_plan import RunPlan
 
 
 def bad_values(view: TableView, checks: Sequence[Check], rows: int) -> DataError:
     """Findings of the checks of so many rows."""
     return data_error(findings(checks, _second_look(view, checks)), rows=rows, place=view.source.place)
+
+
+def models_without_rows(plan: RunPlan) -> list[str]:
+    """Warnings of models all of whose rows were dropped, with the values that they were dropped for."""
+    rows, texts = plan.rows, []
+    for model, dropped in rows.dropped.items():
+        if 0 < dropped == rows.read - rows.zero_weight:
+            checks = [check for check in plan.table.checks if check.model in {None, model}]
+            problems = bad_values(plan.view, checks, rows.read).problems
+            texts.append(f"model '{model}' has no rows left: " + "; ".join(p.message for p in problems))
+    return texts
 
 
 def no_rows_left(rows: int) -> Problem:

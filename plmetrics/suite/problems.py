@@ -40,7 +40,7 @@ class Findings:
         """Note the unknown keys of a mapping; whether there are any."""
         unknown = [key for key in mapping if key not in keys]
         for key in unknown:
-            self.add(f"unknown key '{key}'", (*path, key), did_you_mean(str(key), keys))
+            self.add(f"unknown key '{key}'", (*path, key), key_hint(str(key), keys))
         return bool(unknown)
 
     def is_mapping(self, value: Any, path: SuitePath, hint: str | None = None) -> bool:
@@ -83,21 +83,20 @@ class Findings:
         expected: dict[SuitePath, list[str]] = {}
         inputs: dict[SuitePath, Any] = {}
         hints: dict[SuitePath, str | None] = {}
-        for error in errors:
-            place = _within(error["loc"], value)
+        places = [_place(error, value) for error in errors]
+        for error, place in zip(errors, places, strict=True):
             key = str(error["loc"][-1]) if error["loc"] else ""
             if error["type"] == "frozen_instance":
                 continue
             if error["type"] in {"extra_forbidden", "invalid_key"}:
-                self.add(
-                    f"unknown key '{key}'",
-                    (*path, *place),
-                    did_you_mean(key, _kind_at(kind, place[:-1]).model_fields),
-                )
+                fields = _kind_at(kind, place[:-1]).model_fields
+                self.add(f"unknown key '{key}'", (*path, *place), key_hint(key, fields))
             elif error["type"] == "missing":
                 hint = "name its column: columns: {label: y}" if key == "label" else None
-                self.add(f"'{key}' is missing", (*path, *place), hint)
-            else:
+                is_listed = isinstance(error["loc"][-1], int)
+                message = f"{place[-2]} needs more than {key} value" if is_listed else f"'{key}' is missing"
+                self.add(message, (*path, *place[:-1]), hint)
+            elif not any(place == other[: len(place)] != other for other in places):
                 expected.setdefault(place, []).append(_expectation(error))
                 inputs[place] = error["input"]
                 hints[place] = error.get("ctx", {}).get("hint")
@@ -129,6 +128,24 @@ _WORDS = {
     "datetime_type": "a date",
     "is_instance_of": "a metric",
 }
+_OTHER_WORDS = {
+    **dict.fromkeys(("min", "minimum", "above"), "at_least"),
+    **dict.fromkeys(("max", "maximum", "below"), "at_most"),
+    **dict.fromkeys(("cluster", "clusters", "group", "groups"), "unit"),
+    **dict.fromkeys(("fdr", "bh", "fdr_bh"), "benjamini_hochberg"),
+    **dict.fromkeys(("delong", "wilson", "delta"), "analytic"),
+    **dict.fromkeys(("obf", "obrien-fleming"), "obrien_fleming"),
+    **dict.fromkeys(("bootstrap", "n_bootstrap", "n_boot", "n_resamples", "resamples"), "replicates"),
+    **dict.fromkeys(("confidence", "confidence_level", "conf_level"), "level"),
+    **dict.fromkeys(("target", "y_true", "truth"), "label"),
+    "average": "mean",
+    "html": "report",
+    "metric": "outcome",
+    "metrics": "measures",
+    "path": "directory",
+}
+"""Keys and values under names that other tools or sections have for them."""
+
 _SWITCHES = {"true": ("yes", "on", "y"), "false": ("no", "off", "n")}
 _SHARE = frozenset({"less than 1", "at most 1"})
 _PERCENT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*%\s*")
@@ -152,6 +169,19 @@ def _expectation(error: Any) -> str:
     if kind == "value_error":
         return str(error["ctx"]["error"])  # what a validator of ours expects
     return _WORDS.get(kind) or str(error["msg"]).removeprefix("Input should be ").lower()
+
+
+def key_word(key: str) -> str:
+    """Our word for a key; the key itself where there is none."""
+    return _OTHER_WORDS.get(key, key)
+
+
+def key_hint(key: str, keys: Iterable[str]) -> str | None:
+    """Hint for an unknown key of a section with these keys."""
+    word = key_word(key)
+    if word == "unit" and word not in keys:
+        return "what is resampled together is named under columns: {unit: COLUMN}"
+    return f"did you mean '{word}'?" if word in keys else did_you_mean(key, keys)
 
 
 def switch_hint(value: Any) -> str | None:
@@ -182,21 +212,29 @@ def _share(percent: float) -> str:
 def _nearest(expected: Sequence[str], value: Any) -> str | None:
     """Nearest of the expected names to a text."""
     names = [name for words in expected for name in re.split(", | or ", words) if " " not in name]
-    match = nearest(value, names) if isinstance(value, str) else None
+    if not isinstance(value, str):
+        return None
+    word = _OTHER_WORDS.get(value.lower())
+    match = word if word in names else nearest(value, names)
     return None if match is None else f"did you mean '{match}'?"
 
 
+def _place(error: Any, value: Any) -> SuitePath:
+    """Place of an error in the value, that of a missing key included."""
+    place = _within(error["loc"], value)
+    return (*place, error["loc"][-1]) if error["type"] == "missing" else place
+
+
 def _within(location: Sequence[Any], value: Any) -> SuitePath:
-    """Steps of a location within the value: pydantic adds names of types behind them."""
+    """Steps of a location within the value: pydantic adds names of types between and behind them."""
     place: list[str | int] = []
     for step in location:
         inside = isinstance(value, (Mapping, list, tuple)) and (
             step in value if isinstance(value, Mapping) else isinstance(step, int) and step < len(value)
         )
-        if not inside:
-            break
-        place.append(step)
-        value = value[step]
+        if inside:
+            place.append(step)
+            value = value[step]
     return tuple(place)
 
 

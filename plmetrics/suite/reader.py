@@ -17,7 +17,7 @@ from plmetrics.features.registry import FEATURES, feature
 from plmetrics.suite import crosschecks
 from plmetrics.suite.mentions import SuiteMentions
 from plmetrics.suite.model import Suite
-from plmetrics.suite.problems import Findings, check_predicate, message_text, switch_hint
+from plmetrics.suite.problems import Findings, check_predicate, key_word, message_text, switch_hint
 from plmetrics.suite.sections.basics import Columns, Compare, Curve, Data, SliceSet
 from plmetrics.suite.sections.gates import Gate, read_margins, read_opponent
 from plmetrics.suite.sections.metrics import METRIC_DEFAULTS, MetricReader, is_torn, say_torn
@@ -25,7 +25,7 @@ from plmetrics.suite.sections.models import read_models, with_model_columns
 from plmetrics.suite.sections.output import Output
 from plmetrics.suite.sections.section import Section, Strict
 from plmetrics.suite.sections.uncertainty import Uncertainty
-from plmetrics.suite.tasks import CURVES
+from plmetrics.suite.tasks import CURVES, TASK_HINTS, curve_hint
 
 SUITE_KEYS = tuple(key for key in Suite.model_fields if key not in {"metric_slices", "sections"})
 _SECTIONS: Mapping[str, type[Strict]] = MappingProxyType(
@@ -205,6 +205,12 @@ def _not_text(value: Any) -> SuitePath | None:
     return None
 
 
+_KEYS_ELSEWHERE = {
+    "fairness": "its metrics name a slice set: metrics: [demographic_parity_difference(by=region)]",
+    "threshold": "write metrics: [recall(threshold=0.3)], or models: {m: {score: p, threshold: 0.3}}",
+}
+
+
 def _place_of(key: str) -> str | None:
     """Hint for an unknown key: its section, or a similar key."""
     if key == "defaults":
@@ -212,6 +218,10 @@ def _place_of(key: str) -> str | None:
     for section, kind in _SECTIONS.items():
         if key in kind.model_fields:
             return f"it stands under {section}:"
+        if (word := key_word(key)) != key and word in kind.model_fields:
+            return f"write {section}: {{{word}: ...}}"
+    if key in _KEYS_ELSEWHERE:
+        return _KEYS_ELSEWHERE[key]
     return did_you_mean(key, (*suite_keys(), "defaults"))
 
 
@@ -235,8 +245,9 @@ def _task(value: Any, findings: Findings) -> str:
     if registry.has_metrics(value):
         return str(value)
     tasks = registry.tasks()
-    hint = did_you_mean(str(value), tasks)
-    findings.add(f"task must be one of {', '.join(tasks)}, not {message_text(value)}", ("task",), hint)
+    hint = TASK_HINTS.get(str(value).lower()) or did_you_mean(str(value), tasks, limit=0)
+    msg = f"task must be one of {', '.join(tasks)}, not {message_text(value)}"
+    findings.add(msg, ("task",), hint)
     return ""
 
 
@@ -346,7 +357,7 @@ def _curve(spec: Any, path: SuitePath, reader: MetricReader, findings: Findings)
     curves = tuple(dict.fromkeys(name for names in CURVES.values() for name in names))
     if isinstance(name, str) and name not in curves:
         place = path if isinstance(spec, str) else (*path, "curve")
-        findings.add(f"unknown curve '{name}'", place, did_you_mean(name, curves, limit=len(curves)))
+        findings.add(f"unknown curve '{name}'", place, curve_hint(name, reader.task))
         return None
     if isinstance(fields.get("metric"), str):
         fields = {**fields, "metric": reader.result_text(fields["metric"])}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
+from plmetrics.core.names import did_you_mean
+
 Task = Literal[
     "binary", "multiclass", "multilabel", "regression", "quantile", "ranking", "uplift", "experiment"
 ]
@@ -87,6 +89,28 @@ CURVES: dict[str, tuple[str, ...]] = {
     "uplift": UPLIFT_CURVES,
 }
 """The curves of each task."""
+
+TASK_HINTS = {
+    **dict.fromkeys(("classification", "classifier"), "write binary, multiclass or multilabel"),
+    **dict.fromkeys(("forecast", "forecasting"), "write regression for points, quantile for quantiles"),
+    **dict.fromkeys(("ab", "ab_test", "ab-test"), "write experiment"),
+    **dict.fromkeys(("retrieval", "search", "recommendation"), "write ranking"),
+}
+"""What to write in place of other names of tasks."""
+
+_CURVE_WORDS = {
+    **dict.fromkeys(("decision_curve", "dca"), "net_benefit"),
+    **dict.fromkeys(("calibration", "calibration_curve"), "reliability"),
+    **dict.fromkeys(("cap", "lorenz", "cumulative_gain"), "gain"),
+    "precision_recall": "pr",
+}
+"""Names in other tools, and ours."""
+
+
+def curve_hint(name: str, task: str) -> str | None:
+    """Hint for an unknown curve: one of the task."""
+    curves = CURVES.get(task, ())
+    return did_you_mean(_CURVE_WORDS.get(name, name), curves, limit=len(curves))
 
 
 def is_bin_curve(curve: str, task: str) -> bool:

@@ -151,7 +151,8 @@ def number_hint(name: str, role: str) -> str:
     """Way from a column of texts to numbers."""
     if role == "treatment":
         return f"derive a column that says who was treated, such as {sql_name(name)} = 'treated'"
-    derivation = f"derive TRY_CAST({sql_name(name)} AS DOUBLE)"
+    column = sql_name(name)
+    derivation = f"derive TRY_CAST({column} AS DOUBLE), with REPLACE({column}, ',', '.') of decimal commas"
     return f"store it as numbers; in csv n/a or 007 makes a whole column text: {derivation}"
 
 

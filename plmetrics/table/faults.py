@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _PARSE = r"could not parse `(?P<value>.*?)` as dtype `(?P<dtype>\w+)` at column '(?P<column>[^']*)'"
 _MISMATCH = r"mismatch for column (?P<column>.*?): incoming: (?P<found>.*?) != target: (?P<dtype>[^,]+)"
 _CAST = r"conversion from `\w+` to `(?P<dtype>[^`]+)` failed in column '(?P<column>[^']*)'.*?: \[(?P<value>[^\]]*)"
+_CAST_OF_DATE = _CAST.replace("[^`]+", "date[^`]*", 1)
 _CAST_OF_OFFSET = (
     r"to `(?P<dtype>datetime\[μs\])` failed in column '(?P<column>[^']*)'.*?"
     r": \[(?P<value>\"[\d-]{10} [\d:.]+ ?[+-]\d[^\]]*)"
@@ -36,6 +37,11 @@ _FAULTS: tuple[tuple[re.Pattern[str], str, str], ...] = (
         re.compile(_CAST_OF_OFFSET, re.DOTALL),
         "column '{column}': a CAST to {dtype} without a zone fails for {value}",
         "CAST(... AS TIMESTAMPTZ) reads times with offsets",
+    ),
+    (
+        re.compile(_CAST_OF_DATE, re.DOTALL),
+        "column '{column}': a CAST to {dtype} fails for {value}",
+        "TRY_CAST makes such values null; SUBSTRING and || put ISO texts together, such as 2026-01-31",
     ),
     (
         re.compile(_CAST, re.DOTALL),

@@ -23,6 +23,10 @@ _SINGLE = (("polars", "Series"), _COLUMN, ("pyarrow", "ChunkedArray"), ("pyarrow
 _FAULTS = (PolarsError, PanicException, ValueError, TypeError, OverflowError, NotImplementedError)
 """What Polars raises of values that it has no type for."""
 
+_SOURCES = frozenset({"path", "database", "trec"})
+_AS_SOURCE = (
+    'hand over a path, {"database": ..., "query": ...} or {"trec": ...}, other keys as arguments: where=...'
+)
 _AS_TABLE = 'name the columns: plm.evaluate({"y": y, "A": scores}, label="y", models=["A"])'
 
 
@@ -110,7 +114,8 @@ def _from_columns(columns: Mapping[Any, Any]) -> pl.DataFrame:
         single = isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Sized)
         if single or getattr(values, "ndim", 1) == 0:
             msg = f"column '{name}' is not an array or a list of values, but of type {kind_name(values)}"
-            raise ConfigError(Problem(msg, ("data",), _AS_TABLE))
+            is_source = isinstance(values, str) and not _SOURCES.isdisjoint(columns)
+            raise ConfigError(Problem(msg, ("data",), _AS_SOURCE if is_source else _AS_TABLE))
     lengths = {name: len(values) for name, values in columns.items()}
     if len(set(lengths.values())) > 1:
         words = ", ".join(f"{name} {length:,}" for name, length in lengths.items())

@@ -251,6 +251,11 @@ def test_odd_names_are_quoted(invoke: Any, tmp_path: Path) -> None:
             (),
             ("column 'score' is called like a score, but holds texts: 0.0% to", "store it as numbers"),
         ),
+        (
+            {"label": None, "state of loan": ["good", "bad"] * (len(LABELS) // 2)},
+            (),
+            ("the label for certain: state of loan", "--label 'state of loan'"),
+        ),
         ({}, ("--label", "lable"), ("column 'lable' is not in the data", "did you mean 'label'?")),
         ({}, ("--score", "score_c"), ("column 'score_c' is not in the data", "did you mean 'score_")),
         ({}, ("--score", "region"), ("column 'region' is of type String, but scores are numbers",)),

@@ -63,6 +63,9 @@ SAME_AS_SQLITE = [
     "x / 0", "ROUND(x)", "ROUND(x / 3, 2)", "LENGTH(s)", "LOWER(s)", "UPPER(s)", "TRIM(s)", "LTRIM(s)",
     "RTRIM(s)", "SUBSTRING(s, 2)", "SUBSTR(s, 1, 2)", "CAST(s AS TEXT)", "CAST(i AS DOUBLE)", "1 > 0",
     "1e-3 + .5", "'it''s'", "i\n>\t0",
+    "REPLACE(s, 'o', '0')", "REPLACE(s, '', 'x')", "REPLACE(s, 'n.', '$1')", "REPLACE('1.234,5', '.', '')",
+    "CAST(REPLACE('0,5', ',', '.') AS DOUBLE)",
+    "s || '-' || UPPER(s)", "s || s = 'northnorth'", "'x' || CAST(i AS TEXT) || NULL", "'<' || TRIM(s) || '>'",
 ]
 # fmt: on
 
@@ -658,7 +661,7 @@ def test_a_row_expression_serialises_the_same_each_time() -> None:
         ("1 + LNN(a)", "function LNN", 5, "did you mean 'ln'?"),
         ("getenv('HOME')", "function GETENV", 1, ""),
         ("CURRENT_DATE", "function CURRENT_DATE", None, "DATE '2024-01-31'"),
-        ("a < RANDOM()", "function RAND is not allowed: a row must have the same value", 5, "a column"),
+        ("a < RANDOM()", "function RANDOM is not allowed: a row must have the same value", 5, "a column"),
         ("now() > a", "function NOW is not allowed: a row must have the same value", 1, "a constant"),
         ("uuid()", "whenever it is read", 1, ""),
         ("SUM(a)", "aggregate SUM", 1, "one row at a time"),
@@ -677,7 +680,11 @@ def test_a_row_expression_serialises_the_same_each_time() -> None:
         ('"*" > 1', "cannot be used as a column's name", 1, ""),
         ('"^.*$" > 1', "cannot be used as a column's name", 1, ""),
         ("t.a > 1", "names a table", 1, "double quotes"),
-        ("a || b", "|| is not allowed", 1, ""),
+        ("a || 1", "a text is needed here, and this is a number", 6, "AS VARCHAR"),
+        ("STRPTIME(a, '%d.%m.%Y')", "function STRPTIME is not allowed", 1, "SUBSTRING(a, 7, 4) || '-'"),
+        ("REPLACE(a, b, 'x')", "REPLACE takes two texts", 1, "REPLACE(amount, ',', '.')"),
+        ("a > hour(b)", "function HOUR is not allowed", 5, "EXTRACT(HOUR FROM a)"),
+        ("IF(a > 1, 1, 2)", "function IF is not allowed", 4, "CASE WHEN"),
         ("a & b", "& (write AND)", 1, ""),
         ("a // b", "FLOOR(a / b)", 1, ""),
         ("a IS DISTINCT FROM b", "IS DISTINCT FROM", 1, ""),

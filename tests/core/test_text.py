@@ -41,7 +41,7 @@ def test_takes_nested_calls_apart() -> None:
     [
         ("", "ends where a metric's name was expected", "precision(threshold=0.3)"),
         ("0.3", "'0.3' at position 1", "precision(threshold=0.3)"),
-        ("f1@3", "'@' at position 3", "precision(threshold=0.3)"),
+        ("f1@3", "'@' at position 3", "a whole number stands behind @: f1@10"),
         ("precision(0.3)", "the value 0.3 in 'precision(0.3)' has no name", "write name=value"),
         ("precision(max)", "the value max", "precision(name=max)"),
         ("fbeta(beta=2", "a parenthesis in 'fbeta(beta=2' is not closed", None),

@@ -160,6 +160,8 @@ def test_a_model_without_rows_has_no_score_below_a_threshold() -> None:
     result = plm.evaluate(rows, label="y", models=["p", "q"], metrics=["f1"], missing="drop_per_model")
     assert result.metrics["status"].to_list() == ["ok", "no_rows"]
     assert not [words for words in result.warnings if "no score" in words]
+    (words,) = [words for words in result.warnings if "has no rows left" in words]
+    assert "model 'q' has no rows left: column 'q' (score of model 'q'): 4 of 4 values are null" in words
 
 
 @pytest.mark.parametrize("how", ["run", "validate"])

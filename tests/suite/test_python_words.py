@@ -57,8 +57,8 @@ DOORS: list[tuple[dict[str, Any], str, str]] = [
     ),
     (
         {"slices": {"s": {"bins": 3, "column": "p"}}},
-        "slices.s.bins: bins must be a list of edges, not 3\n    write bins: [25, 40, 65]",
-        'slices.s.bins: bins must be a list of edges, not 3\n    write "bins": [25, 40, 65]',
+        "slices.s.bins: bins must be a list of edges, not 3\n    write bins: [25, 40, 65], or quantiles: 3",
+        'slices.s.bins: bins must be a list of edges, not 3\n    write "bins": [25, 40, 65], or "quantiles": 3',
     ),
     (
         {"metrics": ["disparity(recall, by=g)"]},

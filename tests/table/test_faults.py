@@ -71,6 +71,7 @@ def test_rows_of_a_csv_file(root, text, words):
         ("s", "31.1.2026", "TIMESTAMP", "column 's': a CAST to a time fails for \"31.1.2026\"\n"),
         ("s", "2026-01-31T10:00:00+02:00", "TIMESTAMP", "CAST(... AS TIMESTAMPTZ) reads times with offsets"),
         ("s", "31.1.2026", "TIMESTAMPTZ", "column 's': a CAST to a time fails for \"31.1.2026"),
+        ("s", "31.1.2026", "DATE", "SUBSTRING and || put ISO texts together"),
         ("s", "x" * 5000, "INT", 'fails for "' + "x" * 56 + "...\n"),
     ],
 )

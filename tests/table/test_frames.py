@@ -90,6 +90,11 @@ def test_arrays_are_refused_with_the_way(data: object, words: str) -> None:
     assert "name the columns" in hint or "a name" in hint
 
 
+def test_a_section_of_a_suite_is_no_table() -> None:
+    with pytest.raises(plm.ConfigError, match=r"hand over a path, .* other keys as arguments: where="):
+        plm.evaluate({"path": "a.csv", "where": "x > 1"}, label="y", models=["A"])  # type: ignore[arg-type]
+
+
 def test_arrays_one_after_another_as_others_take_them() -> None:
     y, scores = np.array([1, 0]), np.array([0.9, 0.1])
     with pytest.raises(plm.ConfigError, match="evaluate takes one table"):

@@ -7,6 +7,7 @@ from plmetrics.catalogue.synonyms.names import Names
 _AREA = "a step-wise area; pr_auc is one of trapezoids"
 _SIGN = "prediction minus label here; others have it the other way round"
 _PERCENT = "in percent here"
+_WRMSSE = "SQRT(mse / naive_mse) by series, and over: {weight: sales} of that, as in docs/custom-metrics.md"
 _AVERAGES = "one class against the rest, macro; scheme=ovo for pairs"
 _SKUPLIFT = "in gain per row here; others divide by the best or by chance"
 
@@ -111,7 +112,17 @@ SHORT_NAMES = Names(
                 "which is expected over observed, 1 over it",
             ),
             "net_benefit decision_curve": ("", "a curve: curves: [net_benefit]"),
-            "cap_curve": ("", "a curve: curves: [gain]; its area over that of a perfect model is gini"),
+            "nri net_reclassification_improvement idi integrated_discrimination_improvement": (
+                "",
+                "there is none here, as scores that are not calibrated win by it: compare brier or log_loss",
+            ),
+            "mcnemar": ("", "a test of models: compare: {tests: [mcnemar]}"),
+            "delong": ("", "a test of models: compare: {tests: [delong]}"),
+            "ctr click_through_rate": ("prevalence", "where labels are clicks"),
+            "cap_curve lorenz lorenz_curve": (
+                "",
+                "a curve: curves: [gain]; its area over that of a perfect model is gini",
+            ),
             "psi population_stability_index": ("", "a measure of drift: drift: {measures: [psi]}"),
             "entropy": ("log_loss", ""),
             "normalized_entropy normalised_entropy normalized_cross_entropy": (
@@ -139,6 +150,8 @@ SHORT_NAMES = Names(
             "mdape": ("median_absolute_error", "there is no median of relative errors"),
             "nrmse": ("rmse_skill", "what rmse is divided by differs: it is a formula of metrics"),
             "correlation corr": ("pearson", "or spearman, kendall"),
+            "rmsse wrmsse": ("", f"a formula of metrics: {_WRMSSE}"),
+            "win_rate": ("", 'a metric of the suite: {name: win_rate, mean: "score > other_model"}'),
             "concordance lin_ccc": ("concordance_ccc", ""),
             "huber_error": ("huber", ""),
             "smooth_l1": ("huber", "which it equals at delta=1"),
@@ -150,10 +163,15 @@ SHORT_NAMES = Names(
             "coverage": ("interval_coverage(level=0.9)", "with the level of the interval"),
             "sharpness": ("interval_width(level=0.9)", "with the level of the interval"),
             "wql weighted_quantile_loss": ("wis", "which is not divided by the sum of labels"),
+            "msis": ("", "a formula of metrics: interval_score(level=0.95) / naive_error"),
             "rmse": ("mae", "the error of the middle quantile"),
             "bias": ("mean_error", _SIGN),
         },
         "ranking": {
+            "pass pass_at_k pass@k": (
+                "hit_at_k(k=1)",
+                "of samples with equal scores, the prompt being the query",
+            ),
             "ndcg_at_k": ("ndcg(k=10)", ""),
             "dcg_at_k": ("dcg(k=10)", ""),
             "map_at_k": ("map(k=10)", ""),
@@ -168,6 +186,8 @@ SHORT_NAMES = Names(
             "auuc_score uplift_auc_score": ("auuc", _SKUPLIFT),
             "att": ("ate", "over all units, not those that were treated"),
             "cate": ("ate", "in slices, it is that of each"),
+            "cuped": ("", "a key of task experiment: covariates: COLUMN"),
+            "srm sample_ratio_mismatch": ("", "in task experiment: the sample_ratio of its readout"),
         },
     },
 )

@@ -126,12 +126,12 @@ def parameter_hint(
 
 def _elsewhere(name: str, meanings: Iterable[tuple[str, Synonym]]) -> str:
     """Note on a name of other tasks, and its meaning there."""
-    metrics: dict[str, list[str]] = {}
+    metrics: dict[tuple[str, str], list[str]] = {}
     for task, entry in meanings:
-        metrics.setdefault(entry.metric or entry.difference, []).append(task)
+        metrics.setdefault((entry.metric, "" if entry.metric else entry.difference), []).append(task)
     parts = [
-        f"'{metric}' of task {_task_names(tasks)}" if "(" in metric or " " not in metric else metric
-        for metric, tasks in metrics.items()
+        f"'{metric}' of task {_task_names(tasks)}" if metric else difference
+        for (metric, difference), tasks in metrics.items()
     ]
     return f"'{name}' is " + ", or ".join(parts)
 

@@ -30,7 +30,7 @@ MAX_SIZE = 10_000
 MAX_EXPANDED_DEPTH = 250
 
 _RULES = {**OPERATORS, **FUNCTIONS}
-_SIDES = frozenset({"this", "expression"})
+_SIDES = frozenset({"this", "expression", "safe"})
 _QUOTES = 'a name with a blank, or of a word such as case, stands in double quotes: "case"'
 _LISTS = "write lists in parentheses: x IN (1, 2)"
 _REFUSED = {
@@ -50,9 +50,22 @@ _CHANGING = frozenset(
 )
 """Functions that give another value at each call, or each day."""
 
+_ISO_TEXT = "put an ISO text together: CAST(SUBSTRING(a, 7, 4) || '-' || ... AS DATE)"
+_INSTEAD = {
+    **dict.fromkeys(("STRPTIME", "TO_DATE", "STR_TO_DATE", "TO_TIMESTAMP"), _ISO_TEXT),
+    **{field: f"write EXTRACT({field} FROM a)" for field in ("DAY", "WEEK", "QUARTER", "HOUR", "MINUTE")},
+    **dict.fromkeys(("CONCAT", "CONCAT_WS"), "write a || '-' || b"),
+    **dict.fromkeys(("IF", "IIF"), "write CASE WHEN a > 1 THEN b ELSE c END"),
+    "ISNULL": "write a IS NULL",
+    "LEFT": "write SUBSTRING(a, 1, 3)",
+    "LOG10": "write LN(a) / LN(10)",
+    "LOG": "write LN(a), or LN(a) / LN(10)",
+    "NULLIF": "write CASE WHEN a <> b THEN a END",
+}
+"""What to write in place of some functions."""
+
 _SIGNS = {
     "intdiv": "// (write FLOOR(a / b))",
-    "dpipe": "||",
     "bitwiseand": "& (write AND)",
     "bitwiseor": "| (write OR)",
     "bitwisexor": "XOR",
@@ -157,6 +170,7 @@ def parse(text: str) -> Node:
     if len(trees) != 1 or trees[0] is None:
         msg = "the text is not one expression"
         raise RowExpressionError(msg)
+    trees[0].meta["text"] = text
     return trees[0]
 
 
@@ -283,9 +297,15 @@ def _unsupported_node(node: Node) -> RowExpressionError:
         hint = "a row expression looks at one row at a time"
         return RowExpressionError(f"the aggregate {name} is not allowed", place, hint)
     if isinstance(node, exp.Func) and node.key not in _SIGNS:
-        name = (str(node.this) if isinstance(node, exp.Anonymous) else node.sql_name()).upper()
-        return _unsupported_function(name, place)
+        name = _name_in_text(node) or (str(node.this) if isinstance(node, exp.Anonymous) else node.sql_name())
+        return _unsupported_function(name.upper(), place)
     return RowExpressionError(f"{_SIGNS.get(node.key, node.key.upper())} is not allowed", place)
+
+
+def _name_in_text(node: Node) -> str:
+    """The name of a function as the text has it; the parser's own is that of another dialect for some."""
+    text: str = node.root().meta["text"]
+    return text[node.meta["start"] : node.meta["end"] + 1] if "start" in node.meta else ""
 
 
 def _unsupported_function(name: str, place: int | None) -> RowExpressionError:
@@ -293,5 +313,5 @@ def _unsupported_function(name: str, place: int | None) -> RowExpressionError:
     if name in _CHANGING:
         hint = "write what it gives as a constant, such as DATE '2024-01-31', or as a column of the table"
         return RowExpressionError(f"{msg}: a row must have the same value whenever it is read", place, hint)
-    hint = did_you_mean(name, FUNCTION_NAMES) or "known: " + ", ".join(FUNCTION_NAMES)
+    hint = _INSTEAD.get(name) or did_you_mean(name, FUNCTION_NAMES) or "known: " + ", ".join(FUNCTION_NAMES)
     return RowExpressionError(msg, place, hint)

@@ -158,6 +158,19 @@ def substring(build: TermBuilder, node: Node) -> Term:
     return derived_part("text", text(part, node.this).str.slice(first - 1, count), part)
 
 
+def replace(build: TermBuilder, node: Node) -> Term:
+    """REPLACE(text, 'a', 'b') of every place where the first text stands; the empty one stands nowhere."""
+    part = build(node.this)
+    old, new = (
+        None if side is None else build(side).literal
+        for side in (node.args.get("expression"), node.args.get("replacement"))
+    )
+    if not isinstance(old, str) or not isinstance(new, str):
+        refuse(node, "REPLACE takes two texts in single quotes", "write REPLACE(amount, ',', '.')")
+    value = text(part, node.this)
+    return derived_part("text", value.str.replace_all(old, new, literal=True) if old else value, part)
+
+
 def trim(build: TermBuilder, node: Node) -> Term:
     """TRIM, LTRIM and RTRIM of blanks, or of given characters."""
     part = build(node.this)
@@ -262,6 +275,7 @@ FUNCTIONS: dict[str, NodeRule] = {
     "lower": NodeRule(partial(_textual, lambda x: x.str.to_lowercase()), _THIS),
     "upper": NodeRule(partial(_textual, lambda x: x.str.to_uppercase()), _THIS),
     "substring": NodeRule(substring, frozenset({"this", "start", "length"})),
+    "replace": NodeRule(replace, frozenset({"this", "expression", "replacement"})),
     "trim": NodeRule(trim, frozenset({"this", "position", "expression"})),
     "extract": NodeRule(extract, frozenset({"this", "expression"})),
     "year": NodeRule(_named_field, _THIS),

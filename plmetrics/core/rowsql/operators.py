@@ -149,6 +149,11 @@ def _float_remainders(sides: Sequence[pl.Series]) -> pl.Series:
     return remainder.set(dividend.is_null() | divisor.is_null() | dividend.is_infinite(), None)
 
 
+def _concatenation(left: Term, right: Term, node: Node) -> Term:
+    """One text after another; null where one of them is."""
+    return derived_part("text", text(left, node.this) + text(right, node.expression), left, right)
+
+
 def _logic(operation: Callable[[pl.Expr, pl.Expr], pl.Expr], left: Term, right: Term, node: Node) -> Term:
     both = operation(condition(left, node.this), condition(right, node.expression))
     return derived_part("condition", both, left, right)
@@ -333,4 +338,5 @@ CHAINS: dict[str, Callable[[Term, Term, Node], Term]] = {
     "mul": _product,
     "div": _quotient,
     "mod": _remainder,
+    "dpipe": _concatenation,
 }

@@ -141,7 +141,7 @@ def text(part: Term, node: Node) -> pl.Expr:
     """A text per row; categories become their names."""
     if part.kind in {"text", "unknown", "null"}:
         return part.expr if part.kind == "text" else part.expr.pipe_with_dtype(as_text)
-    refuse(node, f"a text is needed here, and this is {_KINDS[part.kind]}")
+    refuse(node, f"a text is needed here, and this is {_KINDS[part.kind]}", "write CAST(x AS VARCHAR)")
 
 
 def common_kind(parts: Iterable[Term], node: Node) -> Kind:

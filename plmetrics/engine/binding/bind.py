@@ -387,5 +387,7 @@ def _extra_columns(suite: Suite, schema: pl.Schema) -> None:
     for role, name in columns.items():
         with collected.step():
             if name is not None:
-                require(schema, name, role, ("columns", role))
+                is_arm = suite.task == "experiment" and role == "label"
+                place = ("arm", ("experiment", "arm")) if is_arm else (role, ("columns", role))
+                require(schema, name, *place)
     collected.settle()

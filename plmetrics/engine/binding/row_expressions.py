@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -13,6 +14,9 @@ from plmetrics.core.names import SuitePath, did_you_mean, sql_name
 from plmetrics.core.rowsql import compile_row, not_a_condition
 from plmetrics.table.prediction_columns import require
 from plmetrics.table.source import Source, check_column_names
+
+if TYPE_CHECKING:
+    from plmetrics.engine.request import TableView
 
 
 def predicate(text: str, schema: pl.Schema, path: tuple[str | int, ...], where: str = "where") -> pl.Expr:
@@ -117,3 +121,22 @@ def zero_rows_problem(frame: pl.LazyFrame) -> str | None:
     except pl.exceptions.PolarsError as error:
         return str(error).strip().split("\n")[0].split(" (create native")[0]
     return None
+
+
+def hidden_columns(view: TableView) -> list[str]:
+    """Warnings of columns with the name of a role, in expressions of metrics: these read the role."""
+    texts = {metric.text: [*metric.row_expressions().values()] for metric in view.suite.metrics}
+    columns_of_roles = {view.roles.label, view.roles.weight}
+    for model in view.roles.models.values():
+        columns_of_roles |= {*model.columns.values(), model.label, model.weight or None}
+    read = {
+        name: {column for text in of_one for column in compile_row(text).columns}
+        for name, of_one in texts.items()
+    }
+    return [
+        f"metric '{name}' reads the role {role}, not the column '{role}' of the table: to read the column, derive one "
+        f"of another name from it"
+        for name, columns in read.items()
+        for role in ROLES
+        if role in columns & set(view.schema) - columns_of_roles
+    ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
+from shlex import quote
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import polars as pl
@@ -159,7 +160,7 @@ def question(message: str, candidates: Sequence[ColumnFacts], option: str) -> Am
         )
     listed = name_list([column.name or _NAMELESS for column in candidates], _SHOWN)
     seen = "; ".join(f"{column.name or _NAMELESS} holds {column.words}" for column in candidates[:2])
-    guesses = " or ".join(f"{option} {column.name or _NAMELESS}" for column in candidates[:2])
+    guesses = " or ".join(f"{option} {quote(column.name or _NAMELESS)}" for column in candidates[:2])
     both = ", or both for two models" if option == "--score" and len(candidates) > 1 else ""
     return AmbiguousRoles(Problem(f"{message}: {listed}", hint=f"name it: {guesses}{both} ({seen})"))
 
@@ -225,7 +226,8 @@ def _guess_label(sample: pl.DataFrame, facts: Facts, scores: Sequence[str]) -> t
     if len(usable) == 1 and not (_is_weight(usable[0]) or _is_unit(usable[0])):
         return usable[0].name, "the only column that may be one"
     msg = "no column is the label for certain"
-    raise question(msg, binary or likely or usable, "--label")
+    of_two = [column for column in usable if column.has_two_values]
+    raise question(msg, binary or likely or of_two or usable, "--label")
 
 
 def _guess_scores(facts: Facts, label: str, named: Sequence[str]) -> tuple[tuple[str, ...], str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.core.errors import ConfigError, Problem, errors_at
+from plmetrics.core.names import did_you_mean
 from plmetrics.core.results import GATES_SCHEMA, in_schema
 from plmetrics.diagnostics.treatment_balance import SIZEABLE, unlike_shares
 from plmetrics.engine.memory.budget import separates_scans
@@ -175,7 +176,11 @@ def _gate_rows(
     if rows.is_empty():
         name = gate.name or f"{gate.measure} {rule.text}"
         facts = {"gate": name, "metric": gate.measure, "model": gate.outcome, "rule": rule.text}
-        note = "there is no such arm" if gate.arm is not None else "there is no such slice"
+        arms = [str(arm) for arm in table["arm"].drop_nulls().unique(maintain_order=True)]
+        lacks_arm = gate.arm is not None and value_text(gate.arm) not in arms
+        note = "there is no such slice"
+        if lacks_arm:
+            note = f"there is no such arm; {did_you_mean(str(gate.arm), arms, limit=len(arms))}"
         return unmatched_gate(gate, **facts, note=note)
     nothing = pl.lit(None, dtype=pl.Float64)
     observed = rows.with_columns(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from plmetrics.core.durations import Duration
 from plmetrics.core.errors import AbsentDataError, ConfigError, Problem
-from plmetrics.features.nights.calendar import Calendar
+from plmetrics.features.nights.calendar import Calendar, Interval
 from plmetrics.features.nights.manifests import Manifest, Manifests
 from plmetrics.features.nights.states import STATE, absence_of_state
 from plmetrics.runs.files import place_of
@@ -87,12 +87,13 @@ def _span(calendar: Calendar, text: str) -> tuple[datetime, datetime]:
     """The first moment of a span, and the first after it."""
     first, slash, last = text.partition("/")
     if slash:
-        start, end = calendar.instant(first), calendar.instant(last)
-    else:
-        named = (
-            Calendar(Duration.of(every), calendar.timezone).by_name(text) for every in ("1mo", "1w", "1d")
+        named = [_interval(calendar, each) for each in (first, last)]
+        start, end = (
+            calendar.instant(each) if interval is None else interval.start
+            for each, interval in zip((first, last), named, strict=True)
         )
-        interval = next((interval for interval in named if interval is not None), None)
+    else:
+        interval = _interval(calendar, text)
         if interval is None:
             msg = f"'{text[:40]}' is no span of time"
             raise ConfigError(Problem(msg, hint="write 2026-03-01/2026-04-01, or a month: 2026-03"))
@@ -100,6 +101,12 @@ def _span(calendar: Calendar, text: str) -> tuple[datetime, datetime]:
     if end <= start:
         raise ConfigError(Problem(f"'{text[:60]}' ends before it begins", hint="write 2026-03-01/2026-04-01"))
     return start, end
+
+
+def _interval(calendar: Calendar, text: str) -> Interval | None:
+    """The month, week or day of a name; None for other texts."""
+    named = (Calendar(Duration.of(every), calendar.timezone).by_name(text) for every in ("1mo", "1w", "1d"))
+    return next((interval for interval in named if interval is not None), None)
 
 
 def _lack(manifests: Manifests, manifest: Manifest) -> str | None:

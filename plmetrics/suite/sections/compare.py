@@ -58,7 +58,8 @@ def _test(item: Any, path: tuple[str | int, ...], findings: Findings) -> Compari
         return None
     name, arguments = named
     if name not in TEST_PARAMETERS:
-        findings.add(f"unknown test '{name}'", path, did_you_mean(name, TEST_PARAMETERS))
+        hint = did_you_mean(name, TEST_PARAMETERS, limit=len(TEST_PARAMETERS))
+        findings.add(f"unknown test '{name}'", path, hint)
         return None
     for key in arguments:
         if key not in TEST_PARAMETERS[name]:

@@ -42,7 +42,7 @@ class MetricReader:
     """Reads the metrics of one suite: its own definitions are known by name."""
 
     def __init__(self, task: str, findings: Findings, defaults: Mapping[str, Any] | None = None) -> None:
-        self._task = task
+        self.task = task
         self._findings = findings
         self._defaults = {key: value for key, value in (defaults or {}).items() if value in _VALUES[key]}
         self._definitions = CustomMetrics(task, findings, self.read)
@@ -54,7 +54,7 @@ class MetricReader:
         `parts` are those of each model's prediction: defaults that a model cannot have are left out.
         """
         if value is None:
-            chosen = registry.default_metrics(self._task, self._defaults) if self._task else ()
+            chosen = registry.default_metrics(self.task, self._defaults) if self.task else ()
             fit = [metric for metric in chosen if not any(metric.lacks(part) for part in parts)]
             return Metrics(tuple(fit) or None)
         if isinstance(value, (str, Metric)):
@@ -131,7 +131,7 @@ class MetricReader:
     def read(self, value: Any, path: SuitePath) -> Metric | None:
         """One metric; None, with the problem noted, if there is no such metric."""
         if isinstance(value, Metric):
-            task = self._task or value.task
+            task = self.task or value.task
             stranger = next((part for part in composition(value) if part.task != task), None)
             if stranger is not None:
                 msg = f"'{stranger.text}' is a metric of task '{stranger.task}', not of '{task}'"
@@ -174,7 +174,7 @@ class MetricReader:
         return self._of_texts[text]
 
     def _from_mapping(self, value: Mapping[str, Any], path: SuitePath) -> Metric | None:
-        if len(value) != 1:
+        if len(value) != 1 or "name" in value:
             self._say_unreadable(value, path)
             return None
         ((name, parameters),) = value.items()
@@ -202,6 +202,8 @@ class MetricReader:
         if not self._findings.unknown_keys(value, known, path):
             name = message_text(value.get("name", value.get("metric")))
             hint = f"define it under metrics, and write {name} here"
+            if path[:1] == ("metrics",):
+                hint = f'write what it is: {{name: {value.get("name")}, mean: "score < 0.2"}}'
             self._findings.add("a metric is named here, and not defined", path, hint)
 
     def _say_no_metric(self, value: Any, path: SuitePath) -> None:
@@ -214,7 +216,7 @@ class MetricReader:
     def _text_hint(self, name: Any, values: Sequence[Any]) -> str | None:
         from plmetrics.suite.sections.metric_hints import parts_hint
 
-        return parts_hint(self._task, name, values)
+        return parts_hint(self.task, name, values)
 
     def _metric_of(self, name: str, parameters: dict[str, Any], path: SuitePath) -> Metric | None:
         """A metric; where the task itself is wrong, the name is looked up in all tasks."""
@@ -230,12 +232,12 @@ class MetricReader:
                     self._findings.add(f"{name}: {key} cannot be {value}", path, "give a number or a word")
                     return None
                 parameters[key] = self._rule(value, path)
-        return _create(self._task, name, parameters, tuple(self._definitions), self._defaults)
+        return _create(self.task, name, parameters, tuple(self._definitions), self._defaults)
 
     def _inner_parameter(self, name: str) -> str | None:
         """Parameter of a metric for another metric, without a name in texts."""
         try:
-            return unnamed_parameter(registry.find(self._task, name))
+            return unnamed_parameter(registry.find(self.task, name))
         except registry.UnknownMetricError:
             return None
 
@@ -246,7 +248,7 @@ class MetricReader:
         if call.arguments and (inner is None or inner in parameters or len(call.arguments) > 1):
             from plmetrics.suite.sections.metric_hints import unnamed_hint
 
-            refuse_nameless(call.name, call.arguments[-1], text, unnamed_hint(self._task, text))
+            refuse_nameless(call.name, call.arguments[-1], text, unnamed_hint(self.task, text))
         if inner is not None and call.arguments:
             parameters[inner] = call.arguments[0]
         if inner is not None and isinstance(parameters.get(inner), Call):
@@ -255,9 +257,9 @@ class MetricReader:
 
     def _rule(self, call: Call, path: SuitePath) -> ThresholdRule:
         def metric_of(named: Call) -> Metric:
-            if self._task in CLASS_TASKS:  # of each class by itself
+            if self.task in CLASS_TASKS:  # of each class by itself
                 return _create("binary", named.name, dict(named.parameters), (), {})
-            return _create(self._task, named.name, dict(named.parameters), (), self._defaults)
+            return _create(self.task, named.name, dict(named.parameters), (), self._defaults)
 
         rule = read_rule(call, metric_of)
         if rule.select_on is not None:

@@ -163,7 +163,8 @@ def _bins(value: Any, path: SuitePath, findings: Findings) -> Any:
             if many
             else f"edges, not {message_text(value)}"
         )
-        findings.add(f"bins must be a list of {what}", path, "write bins: [25, 40, 65]")
+        as_number = f", or quantiles: {value}" if type(value) is int else ""
+        findings.add(f"bins must be a list of {what}", path, f"write bins: [25, 40, 65]{as_number}")
         return None
     edges = [_date(edge) if isinstance(edge, str) else edge for edge in value]
     numeric = all(isinstance(edge, (int, float)) and not isinstance(edge, bool) for edge in edges)

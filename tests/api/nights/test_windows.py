@@ -121,7 +121,8 @@ def test_a_state_that_is_damaged_or_absent_is_missing(nights: Nights) -> None:
 def test_months_are_spans_and_other_words_are_mistakes(nights: Nights) -> None:
     nights.write_suite(keep=KEEP)
     nights.run(0)
-    assert plm.merge(nights.home, interval="2026-03", allow_missing=True).record["rows"]["read"] == 60
+    for text in ("2026-03", "2026-03/2026-04", "2026-02/2026-W14"):
+        assert plm.merge(nights.home, interval=text, allow_missing=True).record["rows"]["read"] == 60
     for text, words in (
         ("march", "'march' is no span of time"),
         (f"{day(3)}/{day(1)}", "ends before it begins"),

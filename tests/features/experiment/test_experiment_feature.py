@@ -110,6 +110,14 @@ MEDIAN = {"quantiles": {"p": ["revenue", 0.5]}}
         (MEDIAN, {"unit": "user"}, "quantiles are of rows, and the suite has a unit"),
         ({"ratios": {"r": ["nope", "age"]}}, {}, r"experiment.ratios.r: column 'nope' \(outcome\) is not in"),
         ({"ratios": {"r": ["country", "age"]}}, {}, r"column 'country' \(outcome\) is of type String"),
+        ({"quantiles": {"p": ["revenue"]}}, {}, "experiment.quantiles.p: p needs more than 1 value"),
+        ({"arm": "nope"}, {}, r"experiment.arm: column 'nope' \(arm\) is not in"),
+        ({"sequential": {"mixture": 0}}, {}, "experiment.sequential.mixture: mixture must be greater than 0"),
+        (
+            {"sequential": {"spending": "obf", "planned": 9}},
+            {},
+            r"sequential.spending: spending must be obrien_fleming or pocock, not 'obf'\n    did you mean",
+        ),
         ({"covariates": "nope"}, {}, r"experiment.covariates: column 'nope' \(covariate\) is not in"),
         ({"strata": ["nope"]}, {}, r"experiment.strata: column 'nope' \(stratum\) is not in"),
     ],
@@ -329,3 +337,13 @@ def test_a_bad_outcome_is_told_as_one(outcome: str, words: str) -> None:
         plm.evaluate(rows, task="experiment", experiment=plan)
     (problem,) = caught.value.problems
     assert str(problem).startswith(words)
+
+
+def test_a_gate_of_an_absent_arm_names_the_arms() -> None:
+    gates = [{"outcome": "bought", "arm": arm, "at_least": 0} for arm in ("b", "other")]
+    found = evaluated(more={"gates": gates}).gates
+    assert found["verdict"].to_list() == ["inconclusive"] * 2
+    assert found["note"].to_list() == [
+        "there is no such arm; did you mean 'B'?",
+        "there is no such arm; known: B",
+    ]
