@@ -80,7 +80,9 @@ def _with_ends(metric: DerivedMetric, estimate: Estimate, parts: Mapping[str, Es
         return estimate
     below, above = np.zeros((2, *estimate.value.shape))
     if any(reach.any() for reach in reaches):
-        below, above = _moves(metric, estimate.value, parts, {text: part.ends for text, part in parts.items()})
+        below, above = _moves(
+            metric, estimate.value, parts, {text: part.ends for text, part in parts.items()}
+        )
     plausible = farther_end(estimate.value, (below, above))
     fingerprints = tuple(each for part in parts.values() for each in part.fingerprints)
     return replace(estimate, hidden=(below, above), plausible=plausible, fingerprints=fingerprints)
