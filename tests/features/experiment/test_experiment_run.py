@@ -101,6 +101,12 @@ def test_an_arm_that_got_no_rows_is_named() -> None:
     assert "arms with rows are old, new" in str(told.value)
 
 
+def test_lengths_of_time_name_no_arms() -> None:
+    rows = pl.DataFrame({"arm": [0, 1], "x": [1.0, 2.0]}).cast({"arm": pl.Duration})
+    with pytest.raises(plm.DataError, match="which names no arms"):
+        plm.evaluate(rows, task="experiment", experiment={"arm": "arm", "control": 0, "outcomes": ["x"]})
+
+
 def test_a_suite_tells_of_a_covariate_that_an_arm_changes() -> None:
     rows = FRAME.with_columns(before=pl.col("sales") + (pl.col("drawn") == "new"))
     experiment = {"arm": "drawn", "control": "old", "outcomes": ["sales"], "covariates": "before"}
