@@ -113,7 +113,10 @@ def _queries(request: Request, view: TableView, collected: _SoundRows) -> pl.Dat
     absent = _absent(request, collected)
     columns[LABEL] = _with_nulls(np.where(collected.complete_queries, 0.0, np.nan))
     scores = partial(_sound_scores, request, collected.frame)
-    for model, score in equal_models(values, scores, collected.codes, len(firsts)).items():
+    compared = values if request.pairs else {}
+    numbers_of_models = dict.fromkeys(values, np.zeros(len(firsts)))
+    numbers_of_models |= equal_models(compared, scores, collected.codes, len(firsts))
+    for model, score in numbers_of_models.items():
         columns[score_column(model)] = _with_nulls(np.where(absent[model], np.nan, score))
     for model, of_key in values.items():
         for key, numbers in of_key.items():

@@ -79,14 +79,15 @@ def same_order(codes: Codes, first: Array, second: Array, among: NDArray[np.bool
     [True, False]
     """
     out = among.copy()
-    out[codes[np.isnan(first) != np.isnan(second)]] = False
+    rows = np.flatnonzero(out[codes])
     for sort in (False, True):
-        rows = np.flatnonzero(out[codes])
         rows = rows[np.lexsort((first[rows], codes[rows]))] if sort else rows
-        here, after = rows[:-1], rows[1:]
-        apart = (first[here] < first[after]) != (second[here] < second[after])
-        apart |= (first[here] > first[after]) != (second[here] > second[after])
-        out[codes[here[apart & (codes[here] == codes[after])]]] = False
+        code, one, other = codes[rows], first[rows], second[rows]
+        apart = (one[:-1] < one[1:]) != (other[:-1] < other[1:])
+        apart |= (one[:-1] > one[1:]) != (other[:-1] > other[1:])
+        out[code[:-1][apart & (code[:-1] == code[1:])]] = False
+        out[code[np.isnan(one) != np.isnan(other)]] = False
+        rows = rows[out[code]]
     return out
 
 
