@@ -50,13 +50,13 @@ def choose_thresholds(
     open_rules = [rule for rule in rules.values() if rule.constant is None]
     for condition in dict.fromkeys(rule.select_on for rule in open_rules):
         rules_of_condition = [rule for rule in open_rules if rule.select_on == condition]
-        chosen = _selection(view, condition)
-        table = chosen.table()
-        refusal = partial(_bad_rows, chosen, table, condition)
+        selection = _selection(view, condition)
+        table = selection.table()
+        refusal = partial(_bad_rows, selection, table, condition)
         warnings += yield from _optimism(view, condition, rules_of_condition)
         for model, name in product(request.models, classes):
-            unchecked = refusal if name == classes[0] else None
-            points = yield from _candidates(table, chosen, model, name, unchecked)
+            check = refusal if name == classes[0] else None
+            points = yield from _candidates(table, selection, model, name, check)
             warnings += _of_one_class(points, rules_of_condition, name)
             for rule in rules_of_condition:
                 key = rule.text if name is None else class_threshold(rule.text, name)

@@ -113,14 +113,14 @@ def _queries(request: Request, view: TableView, collected: _SoundRows) -> pl.Dat
     absent = _absent(request, collected)
     columns[LABEL] = _with_nulls(np.where(collected.complete_queries, 0.0, np.nan))
     scores = partial(_sound_scores, request, collected.frame)
-    compared = values if request.pairs else {}
-    numbers_of_models = dict.fromkeys(values, np.zeros(len(firsts)))
-    numbers_of_models |= equal_models(compared, scores, collected.codes, len(firsts))
-    for model, score in numbers_of_models.items():
+    numbers = dict.fromkeys(values, np.zeros(len(firsts)))
+    if request.pairs:
+        numbers = equal_models(values, scores, collected.codes, len(firsts))
+    for model, score in numbers.items():
         columns[score_column(model)] = _with_nulls(np.where(absent[model], np.nan, score))
     for model, of_key in values.items():
-        for key, numbers in of_key.items():
-            columns[query_column(model, key)] = _with_nulls(numbers)
+        for key, query_values in of_key.items():
+            columns[query_column(model, key)] = _with_nulls(query_values)
     if any(curve.curve in RANKING_CURVES for curve in request.suite.curves):
         columns[QUERY_NAME] = firsts[plain_column(_query(request.suite.columns))].cast(pl.String)
     if view.suite.data.partitioned_by is not None:
