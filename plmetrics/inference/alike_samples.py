@@ -42,7 +42,7 @@ def with_common_spread(
         means: the samples' means, in the same slices and replicates.
         factors: factors of the errors of the means in that of the estimate.
         presence: mask `[slice, block]` of the blocks with rows, of some slices.
-        place: the number of the slice set, and that of the first slice.
+        place: a number of the slice set, whichever others there are, and that of the first slice.
     """
     assert estimate.replicates is not None
     errors = hidden_errors(means, factors)

@@ -71,10 +71,18 @@ def by_parts(
 
 
 def _with_ends(metric: DerivedMetric, estimate: Estimate, parts: Mapping[str, Estimate]) -> Estimate:
-    """The estimate with what the ends of its parts hide, which its replicates do not show either."""
-    if not any(part.reach is not None and part.reach.any() for part in parts.values()):
+    """The estimate with what the ends of its parts hide, which its replicates do not show either.
+
+    It has the same fields where nothing is hidden: models and chunks of slices are put end to end.
+    """
+    reaches = [part.reach for part in parts.values() if part.reach is not None]
+    if not reaches:
         return estimate
-    below, above = _moves(metric, estimate.value, parts, {text: part.ends for text, part in parts.items()})
+    below, above = np.zeros((2, *estimate.value.shape))
+    if any(reach.any() for reach in reaches):
+        below, above = _moves(
+            metric, estimate.value, parts, {text: part.ends for text, part in parts.items()}
+        )
     plausible = farther_end(estimate.value, (below, above))
     fingerprints = tuple(each for part in parts.values() for each in part.fingerprints)
     return replace(estimate, hidden=(below, above), plausible=plausible, fingerprints=fingerprints)

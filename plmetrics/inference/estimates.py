@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial, reduce
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 import numpy as np
 
@@ -357,5 +358,6 @@ class Estimates:
         prefix, first = self._analysis.population.prefix(metric, model), self._chunk.first
         presence = partial(self._chunk.sums.presence, f"{prefix}n")
         samples = self._samples(metric, model, kind)
-        moved = with_common_spread(columns.estimate, *samples, presence, (self._index, first))
+        salt = crc32(self._analysis.sets[self._index].slices.slice_set.name.encode())
+        moved = with_common_spread(columns.estimate, *samples, presence, (salt, first))
         return replace(columns, estimate=moved)

@@ -289,13 +289,14 @@ def message_text(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def is_label(value: Any, what: str, path: SuitePath, findings: Findings) -> bool:
+def is_label(value: Any, what: str, path: SuitePath, findings: Findings, *, hint: str | None = None) -> bool:
     """Whether a text can name a model or a slice set in results; a problem is noted if not."""
     plain = isinstance(value, str) and value.strip() and not any(ord(c) < 32 or c in "/\\|" for c in value)
     if not plain:
         findings.add(
             f"{what} must be a text without slashes, bars and control characters, not {message_text(value)}",
             path,
+            hint,
         )
     return bool(plain)
 

@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 from conftest import THOROUGH
+from polars.testing import assert_frame_equal
 from scipy import stats
 
 import plmetrics as plm
@@ -243,3 +244,21 @@ def test_there_is_nothing_hidden_inside_the_range() -> None:
     inside = np.array([0.2, 0.8])
     assert plausible_end(inside, (np.full(2, 9.0),), ValueKind("other", (0.0, 1.0)), 0.95) is None
     assert hidden_error((None, np.zeros(2)), np.array([1, 9]), 0.95).tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("method", ["bootstrap", "jackknife"])
+def test_a_formula_of_a_share_of_1_stands_beside_models_without_one(method: str) -> None:
+    """Formulas of some models hide something, of others nothing: each is compared as it is by itself."""
+    rng = np.random.default_rng(3)
+    label = rng.integers(0, 2, 200)
+    scores = {"a": rng.random(200), "b": rng.random(200), "c": np.where(label == 1, 0.9, rng.random(200))}
+    frame = pl.DataFrame({"y": label, **scores})
+    asked: dict[str, Any] = {
+        "metrics": [{"name": "both", "formula": "COALESCE(precision, 0) + 2 * recall"}],
+        "uncertainty": {"method": method} | ({"replicates": 100} if method == "bootstrap" else {}),
+        "compare": {"baseline": "a", "correction": "none"},
+    }
+    together = compared(frame, models={name: name for name in "abc"}, **asked)
+    apart = pl.concat([compared(frame, models={"a": "a", name: name}, **asked) for name in "bc"])
+    columns = ["model", "difference", "lower", "upper", "p_value"]
+    assert_frame_equal(together.select(columns), apart.select(columns), rel_tol=1e-9)

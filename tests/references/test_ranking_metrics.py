@@ -247,3 +247,28 @@ def test_gains_beyond_all_numbers_are_an_overflow() -> None:
         rows, task="ranking", label="y", query="q", models="p", metrics=["ndcg", "default_ndcg"]
     )
     assert found.metrics.select("value", "status").rows() == [(None, "overflow")] * 2
+
+
+@pytest.mark.parametrize("others", [[], ["map"]])
+def test_hits_of_other_orders_are_no_equal_models(others: list[str]) -> None:
+    """Equal hits of 40 queries leave open what 40 can, whatever else the suite asks; one order is one model."""
+    random = np.random.default_rng(6)
+    query = np.repeat(np.arange(40), 6)
+    head = np.tile([9.0, 0, 0, 0, 0, 0], 40)
+    scores = {"a": head + random.random(240), "b": head + random.random(240)}
+    rows = pl.DataFrame(
+        {"q": query, "y": np.tile([1, 0, 0, 1, 0, 0], 40), **scores, "c": 2 * scores["a"] + 1}
+    )
+    found = plm.evaluate(
+        rows,
+        task="ranking",
+        label="y",
+        query="q",
+        models={name: name for name in "abc"},
+        metrics=["hit_at_k(k=1)", *others],
+        uncertainty={"replicates": 50},
+        compare="a",
+    ).comparisons.filter(metric="hit_at_k(k=1)")
+    reach = 1.959963984540054**2 / (40 + 1.959963984540054**2)
+    assert found["upper"].to_list() == pytest.approx([reach, 0.0])
+    assert found["reading"].to_list() == ["unclear", "equal"]

@@ -491,3 +491,29 @@ def test_an_e_value_of_equal_means_is_1_whatever_their_order(seed: int) -> None:
     ratio = 1.0 + 1e-9
     expected = ratio + (ratio * (ratio - 1)) ** 0.5
     assert plm.evaluate(larger, **asked).metrics["value"].item() == pytest.approx(expected, rel=1e-9)
+
+
+def test_slice_sets_before_its_own_change_no_interval() -> None:
+    """Slices of 10 rows, of which many have an arm whose outcomes are all alike."""
+    random = np.random.default_rng(1)
+    rows = pl.DataFrame(
+        {name: random.integers(0, most, 300) for name, most in (("t", 2), ("g", 30), ("h", 2))}
+    )
+    rows = rows.with_columns(
+        y=pl.Series(random.random(300) < 0.1).cast(pl.Int64), s=pl.Series(random.random(300))
+    )
+
+    def found(slices: list[str]) -> pl.DataFrame:
+        result = plm.evaluate(
+            rows,
+            task="uplift",
+            label="y",
+            treatment="t",
+            models={"m": "s"},
+            metrics=["ate"],
+            slices=slices,
+            uncertainty={"replicates": 50},
+        )
+        return result.metrics.filter(slice_set="g").select("value", "lower", "upper", "std_error")
+
+    assert found(["g"]).equals(found(["h", "g"]))

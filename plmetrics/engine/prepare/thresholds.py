@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from math import nan
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ import polars as pl
 
 from plmetrics.core.errors import DataError, Problem
 from plmetrics.core.rowsql import compile_row
+from plmetrics.engine.bad_rows import bad_values
 from plmetrics.engine.memory.budget import refuse_to_hold
 from plmetrics.engine.prepare.constants import ThresholdChoice
 from plmetrics.states.moving_thresholds import confusion_at
@@ -19,12 +21,12 @@ from plmetrics.states.scores.exact.sorted_rows import SortedRows
 from plmetrics.states.sums import View, class_threshold
 from plmetrics.table.checks import VALID, valid_column
 from plmetrics.table.prediction_columns import WEIGHT, part_column, score_column, truth_column
-from plmetrics.table.prediction_table import PredictionTable, prediction_table
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.parameters import ThresholdRule
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import Request, TableView
+    from plmetrics.table.prediction_table import PredictionTable
 
 _BINS = 10
 _CALIBRATED = 0.05
@@ -48,10 +50,13 @@ def choose_thresholds(
     open_rules = [rule for rule in rules.values() if rule.constant is None]
     for condition in dict.fromkeys(rule.select_on for rule in open_rules):
         rules_of_condition = [rule for rule in open_rules if rule.select_on == condition]
-        table = _selection(view, condition)
+        selection = _selection(view, condition)
+        table = selection.table()
+        refusal = partial(_bad_rows, selection, table, condition)
         warnings += yield from _optimism(view, condition, rules_of_condition)
         for model, name in product(request.models, classes):
-            points = yield from _candidates(table, view, model, name, checked=name != classes[0])
+            check = refusal if name == classes[0] else None
+            points = yield from _candidates(table, selection, model, name, check)
             warnings += _of_one_class(points, rules_of_condition, name)
             for rule in rules_of_condition:
                 key = rule.text if name is None else class_threshold(rule.text, name)
@@ -82,11 +87,13 @@ def _score_and_label(table: PredictionTable, model: str, name: str | None) -> tu
     return pl.col(score_column(model)), pl.col(table.roles.label_of(model))
 
 
-def _selection(view: TableView, condition: str | None) -> PredictionTable:
+def _selection(view: TableView, condition: str | None) -> TableView:
     """Rows for the choice: those of the run, or those of a condition, irrespective of `where`."""
-    rows = view.raw if condition is None else view.source.frame.filter(compile_row(condition).expr)
     roles = replace(view.roles.without_values(), unit=None, unit_name=None, keys=())
-    return prediction_table(rows, view.schema, roles)
+    if condition is None:
+        return replace(view, roles=roles)
+    holds = compile_row(condition).expr
+    return replace(view, raw=view.source.frame.filter(holds), where=holds, roles=roles)
 
 
 def _rows_to_choose_on(
@@ -105,14 +112,21 @@ def _rows_to_choose_on(
 
 
 def _candidates(
-    table: PredictionTable, view: TableView, model: str, of_class: str | None, *, checked: bool
+    table: PredictionTable,
+    view: TableView,
+    model: str,
+    of_class: str | None,
+    refusal: Callable[[pl.DataFrame], DataError] | None,
 ) -> Question[View | None]:
-    """The confusion table at each distinct score of a model, and one above them all; None while there are no labels."""
-    plan = _rows_to_choose_on(table, model, of_class, checked=checked)
+    """The confusion table at each distinct score of a model, and one above them all; None while there are no labels.
+
+    Bad rows are refused with a `refusal`; without one they are checked already.
+    """
+    plan = _rows_to_choose_on(table, model, of_class, checked=refusal is None)
     yield from refuse_to_hold(view, plan, NUMBERS_IN_HAND, "choosing a threshold", "metrics")
     (rows,) = yield [view.arithmetic.sort(plan, "score")]
-    if VALID in rows.columns:
-        _refuse_bad(rows)
+    if refusal is not None and VALID in rows.columns and not rows[VALID].all():
+        raise refusal(rows)
     if rows.height == 0 and table.roles.unlabelled:
         return None
     if rows.height == 0:
@@ -125,14 +139,17 @@ def _candidates(
     return confusion_at(points["score"], points["positive"], points["negative"])
 
 
-def _refuse_bad(rows: pl.DataFrame) -> None:
+def _bad_rows(
+    view: TableView, table: PredictionTable, condition: str | None, rows: pl.DataFrame
+) -> DataError:
+    """The bad values of rows to choose on; where a condition gives other rows than the run's, that as well."""
+    error = bad_values(view, table.checks, rows.height)
+    if condition is None:
+        return error
     bad = int((~rows[VALID]).sum())
-    if bad:
-        msg = (
-            f"{bad:,} of the {rows.height:,} rows to choose a threshold on have a bad label, score or weight"
-        )
-        hint = "select_on is not narrowed by where: say it there as well, or write data: {missing: drop}"
-        raise DataError(Problem(msg, ("columns", "label"), hint))
+    msg = f"{bad:,} of the {rows.height:,} rows to choose a threshold on have a bad label, score or weight"
+    hint = "select_on is not narrowed by where: say it there as well, or write data: {missing: drop}"
+    return DataError([Problem(msg, ("metrics",), hint), *error.problems])
 
 
 def _optimism(view: TableView, condition: str | None, rules: list[ThresholdRule]) -> Question[list[str]]:
@@ -159,7 +176,7 @@ def _calibration_warnings(view: TableView, rules: Mapping[str, ThresholdRule]) -
     """
     if all(rule.constant is None for rule in rules.values()):
         return []
-    table = _selection(view, None)
+    table = _selection(view, None).table()
     scores = list(product(table.models, _classes(view)))
     bins = yield [_distances(table, model, name) for model, name in scores]
     worst: dict[str, tuple[float, str]] = {}

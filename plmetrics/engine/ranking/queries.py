@@ -8,8 +8,9 @@ Weight, unit and slices belong to the query: a column that varies within one is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,7 +29,7 @@ from plmetrics.engine.ranking.query_passes import (
     refuse_shared_queries,
     some_queries,
 )
-from plmetrics.engine.ranking.rank_order import QueryRows, codes_of
+from plmetrics.engine.ranking.rank_order import QueryRows, codes_of, equal_models
 from plmetrics.engine.request import Request, TableView
 from plmetrics.engine.run_plan import Accounting, NoRowsLeftError
 from plmetrics.states.queries import QUERY, QUERY_NAME, QueryValue, query_column
@@ -110,13 +111,16 @@ def _queries(request: Request, view: TableView, collected: _SoundRows) -> pl.Dat
             columns[name] = firsts[name]
     values = _values(request, collected)
     absent = _absent(request, collected)
-    queries = len(collected.first_rows)
     columns[LABEL] = _with_nulls(np.where(collected.complete_queries, 0.0, np.nan))
-    for model, score in _equal_models(values, queries).items():
+    scores = partial(_sound_scores, request, collected.frame)
+    numbers = dict.fromkeys(values, np.zeros(len(firsts)))
+    if request.pairs:
+        numbers = equal_models(values, scores, collected.codes, len(firsts))
+    for model, score in numbers.items():
         columns[score_column(model)] = _with_nulls(np.where(absent[model], np.nan, score))
     for model, of_key in values.items():
-        for key, numbers in of_key.items():
-            columns[query_column(model, key)] = _with_nulls(numbers)
+        for key, query_values in of_key.items():
+            columns[query_column(model, key)] = _with_nulls(query_values)
     if any(curve.curve in RANKING_CURVES for curve in request.suite.curves):
         columns[QUERY_NAME] = firsts[plain_column(_query(request.suite.columns))].cast(pl.String)
     if view.suite.data.partitioned_by is not None:
@@ -351,21 +355,11 @@ def _absent(request: Request, collected: _SoundRows) -> dict[str, NDArray[np.boo
     return out
 
 
-def _equal_models(values: Mapping[str, Mapping[str, Array]], queries: int) -> dict[str, Array]:
-    """Number of the first model with equal numbers, for each query: a test of difference between two models."""
-    models = list(values)
-    out: dict[str, Array] = {}
-    for place, model in enumerate(models):
-        first = values[model]
-        number = np.full(queries, float(place))
-        for other in range(place - 1, -1, -1):
-            second = values[models[other]]
-            pairs = [(first[key], second[key]) for key in first]
-            equal = [(a == b) | (np.isnan(a) & np.isnan(b)) for a, b in pairs]
-            same = np.logical_and.reduce([np.ones(queries, dtype=np.bool_), *equal])
-            number = np.where(same, out[models[other]], number)
-        out[model] = number
-    return out
+def _sound_scores(request: Request, frame: pl.DataFrame, model: str) -> Array:
+    """Scores of a model, NaN in rows that it has no sound one in."""
+    valid, score = _valid(request, model), pl.col(score_column(model)).cast(pl.Float64).fill_null(np.nan)
+    sound = pl.when(valid).then(score).otherwise(np.nan) if valid in frame.columns else score
+    return frame.select(sound).to_series().to_numpy()
 
 
 def view_of_queries(view: TableView, table: pl.DataFrame) -> TableView:

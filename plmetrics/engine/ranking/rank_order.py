@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -42,6 +42,53 @@ def codes_of(queries: pl.Series) -> tuple[Codes, Codes]:
     first = np.zeros(int(number.max()) + 1, dtype=np.int64)
     first[number[::-1]] = start_rows[::-1]
     return number[run], first
+
+
+def equal_models(
+    values: Mapping[str, Mapping[str, Array]], scores: Callable[[str], Array], codes: Codes, queries: int
+) -> dict[str, Array]:
+    """Number of the first model with equal numbers and order, for each query: a test of difference of two models.
+
+    Equal numbers alone do not do: which these are is for the suite's other metrics to say.
+    """
+    models = list(values)
+    out: dict[str, Array] = {}
+    for place, model in enumerate(models):
+        first = values[model]
+        number = np.full(queries, float(place))
+        for other in range(place - 1, -1, -1):
+            second = values[models[other]]
+            pairs = [(first[key], second[key]) for key in first]
+            equal = [(a == b) | (np.isnan(a) & np.isnan(b)) for a, b in pairs]
+            same = np.logical_and.reduce([np.ones(queries, dtype=np.bool_), *equal])
+            if same.any():
+                same = same_order(codes, scores(model), scores(models[other]), same)
+            number = np.where(same, out[models[other]], number)
+        out[model] = number
+    return out
+
+
+def same_order(codes: Codes, first: Array, second: Array, among: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Mask of those `among` the queries whose rows two models order alike, with the same ties and the same NaNs.
+
+    Neighbours as they stand tell most of the others, so that few rows are sorted.
+
+    >>> codes = np.array([0, 0, 1, 1, 1])
+    >>> scores = np.array([0.2, 0.8, 0.1, 0.5, 0.5]), np.array([2.0, 3.0, 1.0, 5.0, 4.0])
+    >>> same_order(codes, *scores, np.array([True, True])).tolist()
+    [True, False]
+    """
+    out = among.copy()
+    rows = np.flatnonzero(out[codes])
+    for sort in (False, True):
+        rows = rows[np.lexsort((first[rows], codes[rows]))] if sort else rows
+        code, one, other = codes[rows], first[rows], second[rows]
+        apart = (one[:-1] < one[1:]) != (other[:-1] < other[1:])
+        apart |= (one[:-1] > one[1:]) != (other[:-1] > other[1:])
+        out[code[:-1][apart & (code[:-1] == code[1:])]] = False
+        out[code[np.isnan(one) != np.isnan(other)]] = False
+        rows = rows[out[code]]
+    return out
 
 
 class QueryRows:

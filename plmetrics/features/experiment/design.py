@@ -96,7 +96,7 @@ def _arm_text(dtype: pl.DataType, name: str) -> pl.Expr:
         integer = number.cast(pl.Int64, strict=False)
         whole = pl.when(integer == number).then(integer.cast(pl.String))
         return whole.when(number.is_not_nan()).then(number.cast(pl.String))
-    if is_opaque(dtype):
+    if is_opaque(dtype) or dtype == pl.Duration:  # without a text in Polars
         raise DataError(Problem(f"column '{name}' (arm) is of type {dtype}, which names no arms", ("arm",)))
     return pl.col(name).cast(pl.String)
 

@@ -10,7 +10,7 @@ from pydantic import Field
 from plmetrics.core.errors import ConfigError
 from plmetrics.core.names import did_you_mean
 from plmetrics.features.experiment.outcomes import ArmOutcome, outcomes_of
-from plmetrics.suite.problems import Findings, absent
+from plmetrics.suite.problems import Findings, absent, is_label
 from plmetrics.suite.sections.basics import Correction, Finite, Level
 from plmetrics.suite.sections.section import (
     Column,
@@ -206,10 +206,12 @@ class ExperimentPlan(Section):
 
     def _check_names(self, fields: Mapping[str, Any], problems: Findings) -> None:
         models = {name: model.score for name, model in (fields.get("models") or {}).items()}
-        if models and models != _models(self.outcomes, self.ratios, self.quantiles):
+        path, hint = (*_PATH, "outcomes"), "derive a column of another name from it"
+        labels = [is_label(name, "an outcome's name", path, problems, hint=hint) for name in self.outcomes]
+        if all(labels) and models and models != _models(self.outcomes, self.ratios, self.quantiles):
             problems.add("the models of an experiment are its outcomes", ("models",), "leave models out")
         if self.arm in self.outcomes:
-            problems.add(f"'{self.arm}' is both arm and outcome", (*_PATH, "outcomes"))
+            problems.add(f"'{self.arm}' is both arm and outcome", path)
         for key, values in (("mde", self.mde), ("sequential", self.mixture)):
             for name in values if isinstance(values, Mapping) else ():
                 if name not in self.names:
@@ -288,4 +290,4 @@ def _models(
     """Outcomes with means as metrics; without any, numerators of ratios and columns of quantiles."""
     pairs = (*ratios.values(), *quantiles.values())
     columns = outcomes or [pair[0] for pair in pairs if isinstance(pair, (list, tuple)) and pair]
-    return {str(name): str(name) for name in columns}
+    return {str(name): str(name) for name in columns if not outcomes or is_label(name, "", (), Findings())}

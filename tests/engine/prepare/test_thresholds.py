@@ -53,6 +53,17 @@ def test_a_bad_score_of_the_last_label_is_an_error() -> None:
         )
 
 
+@pytest.mark.parametrize("select_on", [None, "true"])
+def test_a_bad_score_is_named_with_its_place(select_on: str | None) -> None:
+    """Whatever the rows are that thresholds are chosen on: those of the run have no select_on to narrow."""
+    rows = pl.DataFrame({"y": [0, 1] * 20, "p": [0.2, 0.7] * 19 + [0.2, 1.5]})
+    rule = {"metric": "f1(threshold=max(f1))"} | ({} if select_on is None else {"select_on": select_on})
+    with pytest.raises(plm.DataError) as told:
+        plm.evaluate(rows, label="y", models={"m": "p"}, metrics=[rule, "brier"])
+    assert "column 'p' (score of model 'm'): 1 of 40 values is outside [0, 1]" in str(told.value)
+    assert ("select_on" in str(told.value)) == (select_on is not None)
+
+
 def test_bad_rows_of_the_second_model_alone_are_an_error(tmp_path: Path) -> None:
     rows = pl.DataFrame({"y": [0, 1] * 20, "p": [0.2, 0.7] * 20, "v": [1.0] * 40, "w": [0.0, *[1.0] * 39]})
     rows = rows.with_columns(q=pl.when(pl.int_range(40) == 0).then(None).otherwise(pl.col("p")))

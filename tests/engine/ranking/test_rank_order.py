@@ -1,8 +1,9 @@
 import numpy as np
 import polars as pl
 import pytest
+from scipy import stats
 
-from plmetrics.engine.ranking.rank_order import QueryRows, codes_of
+from plmetrics.engine.ranking.rank_order import QueryRows, codes_of, same_order
 from plmetrics.states.queries import QueryValue
 
 FIRST = QueryValue("first", lambda ranked: ranked.reciprocal(1.0, 10**6), "average")
@@ -62,3 +63,19 @@ def test_a_row_out_of_order_is_put_in_its_place(place: int) -> None:
     label[place] = 1.0
     rows = QueryRows(np.zeros(3000, dtype=np.int64), 1, pl.Series(label))
     assert rows.values(pl.Series(score), [FIRST])["first"].tolist() == [1.0]
+
+
+def test_models_of_one_order_are_told_from_others() -> None:
+    """Against the ranks of each query by SciPy."""
+    random = np.random.default_rng(5)
+    for _ in range(200):
+        codes = random.integers(0, 4, 12)
+        first = random.integers(0, 3, 12) + 0.0
+        second = np.where(random.random(12) < 0.1, random.integers(0, 3, 12), first**3 + codes)
+        second[random.random(12) < 0.02] = np.nan
+        expected = []
+        for query in range(4):
+            one, other = (scores[codes == query] for scores in (first, second))
+            alike = not np.isnan(other).any() and np.array_equal(stats.rankdata(one), stats.rankdata(other))
+            expected.append(query != 2 and alike)
+        assert same_order(codes, first, second, np.arange(4) != 2).tolist() == expected

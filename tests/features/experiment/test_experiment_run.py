@@ -101,6 +101,23 @@ def test_an_arm_that_got_no_rows_is_named() -> None:
     assert "arms with rows are old, new" in str(told.value)
 
 
+def test_lengths_of_time_name_no_arms() -> None:
+    rows = pl.DataFrame({"arm": [0, 1], "x": [1.0, 2.0]}).cast({"arm": pl.Duration})
+    with pytest.raises(plm.DataError, match="which names no arms"):
+        plm.evaluate(rows, task="experiment", experiment={"arm": "arm", "control": 0, "outcomes": ["x"]})
+
+
+def test_an_outcome_whose_name_holds_a_slash_is_told_as_an_outcome() -> None:
+    rows = pl.DataFrame({"arm": ["A", "B"] * 5, "clicks/day": range(10)})
+    plan = {"arm": "arm", "control": "A", "outcomes": ["clicks/day"]}
+    with pytest.raises(plm.ConfigError, match="an outcome's name must be a text") as told:
+        plm.evaluate(rows, task="experiment", experiment=plan)
+    assert [problem.hint for problem in told.value.problems] == ["derive a column of another name from it"]
+    plan["outcomes"] = ["daily"]
+    found = plm.evaluate(rows, task="experiment", experiment=plan, derive={"daily": '"clicks/day" * 1'})
+    assert found.metrics.filter(slice="all")["value"].to_list()
+
+
 def test_a_suite_tells_of_a_covariate_that_an_arm_changes() -> None:
     rows = FRAME.with_columns(before=pl.col("sales") + (pl.col("drawn") == "new"))
     experiment = {"arm": "drawn", "control": "old", "outcomes": ["sales"], "covariates": "before"}
