@@ -297,7 +297,7 @@ def _list(value: Any, key: str, findings: Findings) -> Sequence[Any]:
 
 
 def _gate(spec: Any, path: SuitePath, reader: MetricReader, findings: Findings) -> Gate | None:
-    if not isinstance(spec, Mapping):
+    if not isinstance(spec, Mapping) or _has_metric_as_key(spec):
         msg = f"a gate is a mapping such as {{metric: roc_auc, at_least: 0.75}}, not {message_text(spec)}"
         findings.add(msg, path, _gate_form(spec))
         return None
@@ -317,8 +317,18 @@ def _gate(spec: Any, path: SuitePath, reader: MetricReader, findings: Findings) 
     return findings.model(Gate, fields, path)
 
 
+def _has_metric_as_key(spec: Mapping[str, Any]) -> bool:
+    """Whether a mapping is a metric with its limit, as `{accuracy: 0.9}`."""
+    is_limit = all(isinstance(value, (int, float, Mapping)) for value in spec.values())
+    return len(spec) == 1 and is_limit and spec.keys().isdisjoint(Gate.model_fields)
+
+
 def _gate_form(spec: Any) -> str | None:
-    """Mapping of a gate's text such as `accuracy >= 0.9`."""
+    """Mapping of a gate's text such as `accuracy >= 0.9`, or of a metric with its limit."""
+    if isinstance(spec, Mapping):
+        ((name, limit),) = spec.items()
+        limits = limit if isinstance(limit, Mapping) else {"at_least": limit}
+        return f"write {{metric: {name}, {', '.join(f'{key}: {value}' for key, value in limits.items())}}}"
     rule = _RULE.fullmatch(spec) if isinstance(spec, str) else None
     if rule is None:
         return None

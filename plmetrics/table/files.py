@@ -26,6 +26,8 @@ from plmetrics.core.redaction import mask_address
 
 _SHOWN = 10
 _SUITE_PATH = ("data", "path")
+_OF_SHEETS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".numbers")
+_SHEETS = "save the sheet as CSV (UTF-8), with the names of its columns in the first line"
 PARTITION = re.compile(r"([^=]*)=([^=]*)")
 
 Stamp = tuple[int | str, ...]
@@ -288,7 +290,8 @@ def _inspect(file: SourceFile, endings: Mapping[str, str], complaints: Complaint
         return None
     if ending_of(path, endings) is None:
         message = f"the ending '{path.suffix}' is not known" if path.suffix else "the file has no ending"
-        complaints.add(path, message, _trec_hint(path) or f"data files end in {', '.join(endings)}")
+        hint = _SHEETS if path.suffix.lower() in _OF_SHEETS else _trec_hint(path)
+        complaints.add(path, message, hint or f"data files end in {', '.join(endings)}")
         return None
     if status.st_size == 0:
         complaints.add(path, "is empty (0 bytes)", "the program that writes it may have stopped halfway")

@@ -186,6 +186,8 @@ def test_says_what_is_wrong_where_and_what_to_do(refuse: Any, text: str, words: 
             ["on_undefined must be inconclusive, fail or skip"],
         ),
         ("f1 >= 0.5", ["a gate is a mapping"]),
+        ("{f1: 0.5}", ["a gate is a mapping", "write {metric: f1, at_least: 0.5}"]),
+        ("{f1: {at_most: 0.5}}", ["a gate is a mapping", "write {metric: f1, at_most: 0.5}"]),
     ],
 )
 def test_gates_that_cannot_be_judged(refuse: Any, gate: str, words: list[str]) -> None:

@@ -197,6 +197,11 @@ def test_an_unknown_ending(root, path, name, what):
     assert message.endswith("data files end in .parquet, .pq, .csv")
 
 
+def test_a_workbook_is_saved_as_csv_first(root):
+    make(root, "a.XLSX")
+    assert refused("a.XLSX").startswith("a.XLSX: the ending '.XLSX' is not known\n    save the sheet as CSV")
+
+
 def test_an_empty_file(root):
     (root / "a.csv").touch()
     assert refused("*.csv") == (
