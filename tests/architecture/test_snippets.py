@@ -48,12 +48,10 @@ def folder_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]
     return made
 
 
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("block", blocks("yaml"), ids=str)
-def test_suites_run(block: Block, folder_of: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def run_suite(block: Block, folder: Path, monkeypatch: pytest.MonkeyPatch) -> plm.Result:
+    """The result of a suite on a page, run in the page's folder."""
     monkeypatch.setenv("TABLE", "days")
     monkeypatch.setenv("NIGHT", "february")
-    folder = folder_of(block.page)
     monkeypatch.setenv("TEXTFILE", str(folder / "textfile"))
     monkeypatch.setenv("METRICS_DB", "sqlite:///results.db")
     monkeypatch.setenv("MLFLOW_TRACKING_URI", str(folder / "mlruns"))
@@ -62,7 +60,14 @@ def test_suites_run(block: Block, folder_of: Callable[[str], Path], monkeypatch:
     asked = yaml.safe_load(block.text)
     fewer = {"uncertainty.replicates": 20} if isinstance(asked.get("uncertainty"), dict) else {}
     night = NIGHT if "interval" in asked else None
-    result = plm.run(suite, output=folder / "runs", set=fewer, interval=night)
+    return plm.run(suite, output=folder / "runs", set=fewer, interval=night)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("block", blocks("yaml"), ids=str)
+def test_suites_run(block: Block, folder_of: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = yaml.safe_load(block.text)
+    result = run_suite(block, folder_of(block.page), monkeypatch)
     assert result.metrics["status"].eq("ok").any()
     assert result.gates.height >= len(asked.get("gates", ()))
     for curve in asked.get("curves", ()):
@@ -80,7 +85,10 @@ def test_a_report_is_that_of_the_suite_above_it(report: Block, folder_of: Callab
 
 
 @pytest.mark.slow
-def test_python_runs(folder_of: Callable[[str], Path]) -> None:
+def test_python_runs(folder_of: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    for block in blocks("yaml", page="docs/exports.md"):
+        if "delta:" in block.text:  # Python reads what it writes
+            run_suite(block, folder_of(block.page), monkeypatch)
     scripts = []
     for page in dict.fromkeys(block.page for block in blocks("python")):
         script = ""
