@@ -103,7 +103,7 @@ def _panel(part: pl.DataFrame, level: float, *, titled: bool) -> Any:
     records = [row | {"interval_status": "not_requested"} for row in part.rows(named=True)]
     texts = {
         "t": [_label(row) for row in records],
-        "c0": [f"{count(row['n'] or 0)} / {count(row['n_control'] or 0)}" for row in records],
+        "c0": [f"{count(row['units'] or 0)} / {count(row['units_control'] or 0)}" for row in records],
         "c1": estimate_texts(records, "difference", signed=True),
         "c2": ["" if row["lift"] is None else minus(f"{row['lift']:+.1%}") for row in records],
         "c3": [p_value(row["p_value"]) for row in records],
@@ -112,7 +112,7 @@ def _panel(part: pl.DataFrame, level: float, *, titled: bool) -> Any:
     clear = pl.coalesce("p_adjusted", "p_value") < 1 - level
     drawn = with_marks(part, "difference", look_where("difference", clear, "plain", "unclear"), texts)
     columns = (
-        Texts("c0", "n / control", 110),
+        Texts("c0", "units / control", 110),
         Texts("c1", f"difference [{level_text(level)} interval]", 172, "left"),
         Texts("c2", "lift", 52),
         Texts("c3", "p", 46),
