@@ -79,17 +79,24 @@ def alike_error(first: float, second: float, sizes: tuple[int, int], apart: floa
     return min(error, (within / other + apart**2) / abs(apart) * upper / 1.959964) if apart else error
 
 
+def values_of(value: Callable[[Sequence[Row]], float | None], side: list[Row]) -> list[float] | None:
+    """A value, and those without each block: the jackknife of all blocks is that of the m with rows, (m - 1) / m."""
+    values = [value([row for row in side if row["block"] != block]) for block in (None, *range(BLOCKS))]
+    if None in values:
+        return None
+    occupied = max(len({row["block"] for row in side}), 2)
+    factor = np.sqrt((occupied - 1) / occupied * BLOCKS / (BLOCKS - 1))
+    return [values[0] + factor * (left_out - values[0]) for left_out in values]
+
+
 def compare(metric: str, part: list[Row], rest: list[Row]) -> dict[str, float] | None:
     """Difference, standard error, degrees of freedom and one-sided p value; None where there is no test."""
     value, sign, counts = METRICS[metric]
 
-    here, there = (
-        [value([row for row in side if row["block"] != block]) for block in (None, *range(BLOCKS))]
-        for side in (part, rest)
-    )
+    here, there = (values_of(value, side) for side in (part, rest))
     sizes = equal_blocks(part, counts), equal_blocks(rest, counts)
     blocks = min(sizes)
-    if None in here or None in there or blocks < 2:
+    if here is None or there is None or blocks < 2:
         return None
     differences = [sign * (one - other) for one, other in zip(here, there, strict=True)]
     whole = differences[0]
