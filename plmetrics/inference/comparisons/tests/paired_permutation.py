@@ -134,15 +134,14 @@ def _p_values(terms: Array, observed: Array, deviation: Array, permutations: int
     exact = bool(_all_signs(terms.shape[1], permutations))
     extreme = np.zeros(len(terms))
     count = 0
+    normal = deviation > 0
+    scale, above = deviation[normal, None], observed[:, None]
     for signs in _every_sign(terms.shape[1]) if exact else _signs(terms.shape[1], permutations, seed):
         sums = np.abs(terms @ signs)
-        beyond = sums >= observed[:, None]
-        normal = deviation > 0
+        extreme[~normal] += (sums[~normal] >= above[~normal]).sum(axis=1)
         if normal.any():
-            scale, above = deviation[normal, None], observed[normal, None]
-            tails = ndtr((sums[normal] - above) / scale) + ndtr((-sums[normal] - above) / scale)
-            extreme[normal] += tails.sum(axis=1)
-        extreme[~normal] += beyond[~normal].sum(axis=1)
+            near, far = (sums[normal] - above[normal]) / scale, (-sums[normal] - above[normal]) / scale
+            extreme[normal] += (ndtr(near) + ndtr(far)).sum(axis=1)
         count += signs.shape[1]
     p: Array = extreme / count if exact else (1.0 + extreme) / (1.0 + count)
     return p
