@@ -13,6 +13,7 @@ from plmetrics.api.gates import comparisons_with_tests, delong_tests, gates_tabl
 from plmetrics.api.result import Result
 from plmetrics.api.stopwatch import Progress, Stopwatch
 from plmetrics.core.results import CURVES_SCHEMA, DECOMPOSITION_SCHEMA, TABLES, RecordedRows, RunRecord
+from plmetrics.core.threads import within_processors
 from plmetrics.engine.inquiry import gather
 from plmetrics.features.protocol import Outputs, Run
 from plmetrics.features.registry import counting, feature_questions, features_of, rounding
@@ -45,7 +46,7 @@ def evaluate_suite(
     from plmetrics.engine.memory.settings import Watch, memory_settings
 
     budget, memory = budget_of(suite), Watch.begin()
-    with memory_settings(budget):
+    with memory_settings(budget), within_processors():
         result = _run_stages(suite, source, progress, context)
     caution = memory.excess(budget)
     result.record["warnings"] += [] if caution is None else [caution]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from contextvars import copy_context
 from functools import cache, lru_cache, partial
 from threading import Lock
@@ -104,13 +104,14 @@ def batches(items: Items, most: int) -> list[Items]:
     return [items[first : first + most] for first in range(0, len(items), most)]
 
 
-class _OneThreadAProduct:
-    """Context of single-threaded matrix products: several with all threads wait for each other.
+class _ThreadsOfProducts:
+    """Context of matrix products with at most so many threads each, by default one for each processor.
 
     The number of threads belongs to the process: the last of those that are within puts it back.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most: int | None = None) -> None:
+        self._most = most
         self._changing = Lock()
         self._within = 0
         self._limits = ExitStack()
@@ -120,7 +121,8 @@ class _OneThreadAProduct:
             self._within += 1
             if self._within == 1:
                 _allow_change()
-                self._limits.enter_context(_libraries().limit(limits=1, user_api="blas"))
+                most = processors() if self._most is None else self._most
+                self._limits.enter_context(_libraries().limit(limits=most, user_api="blas"))
 
     def __exit__(self, *_: object) -> None:
         with self._changing:
@@ -138,7 +140,20 @@ def _allow_change() -> None:
             clear(force=True)
 
 
-_one_thread_a_product = _OneThreadAProduct()
+_one_thread_a_product = _ThreadsOfProducts(1)
+"""Of several products side by side: with all threads each they would wait for each other."""
+
+_thread_a_processor = _ThreadsOfProducts()
+
+
+@contextmanager
+def within_processors() -> Iterator[None]:
+    """Context of matrix products with no more threads than processors, which their library counts by the machine."""
+    if processors() >= (os.cpu_count() or 1):
+        yield
+        return
+    with _thread_a_processor:
+        yield
 
 
 @cache
@@ -149,10 +164,11 @@ def _libraries() -> ThreadpoolController:
 
 
 def processors() -> int:
-    """Number of processors of this process."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    """Number of processors of this process: no more than Polars' threads, which a container's share of time limits."""
+    import polars as pl
+
+    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(available, pl.thread_pool_size())
 
 
 def add_at(

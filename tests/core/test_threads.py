@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -40,6 +41,30 @@ def test_products_take_one_thread_each_and_all_of_them_again_afterwards() -> Non
     nested = parallel_map(lambda _: parallel_map(lambda _: product_threads(), [0, 1]), [0, 1])
     assert {threads for part in nested for found in part for threads in found} == {1}
     assert product_threads() == before
+
+
+def test_a_share_of_the_machine_limits_the_threads_of_products(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = product_threads()
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(threads, "processors", lambda: 1)
+    with threads.within_processors():
+        assert product_threads() == {1}
+        assert parallel_map(lambda _: product_threads(), [0, 1]) == [{1}, {1}]
+    assert product_threads() == before
+    monkeypatch.setattr(threads, "processors", lambda: 2)
+    with threads.within_processors():
+        assert product_threads() == before
+
+
+def test_there_are_no_more_processors_than_threads_of_polars() -> None:
+    script = "import os; from plmetrics.core.threads import processors; print(processors(), os.cpu_count())"
+    for most in (1, 64):
+        environment = os.environ | {"POLARS_MAX_THREADS": str(most)}
+        answer = subprocess.run(
+            [sys.executable, "-c", script], env=environment, capture_output=True, check=True
+        )
+        number, machine = map(int, answer.stdout.split())
+        assert number == min(most, machine)
 
 
 def test_threads_are_put_back_after_an_error() -> None:

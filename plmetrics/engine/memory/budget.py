@@ -8,8 +8,6 @@ these, and reads the files as often as memory asks for.
 from __future__ import annotations
 
 import math
-import os
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -20,6 +18,7 @@ from plmetrics.catalogue.composite_metrics import refused_subject
 from plmetrics.catalogue.metric import Metric, leaves
 from plmetrics.catalogue.needs import Bins
 from plmetrics.core.errors import ConfigError, Problem
+from plmetrics.engine.memory.machine import machine_memory
 from plmetrics.states.scores.coarse import replicates_rows
 
 if TYPE_CHECKING:
@@ -86,14 +85,8 @@ def budget_of(suite: Suite) -> int:
 
 
 def machine_budget() -> int:
-    """Default memory budget in bytes: a share of the machine's memory."""
-    if sys.platform == "win32":
-        import ctypes
-
-        status = (ctypes.c_uint64 * 8)(64)  # a MEMORYSTATUSEX: its size, the machine's memory, ...
-        ctypes.windll.kernel32.GlobalMemoryStatusEx(status)
-        return int(_SHARE * status[1])
-    return int(_SHARE * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    """Default memory budget in bytes: a share of the machine's memory, or of what a container may take of it."""
+    return int(_SHARE * machine_memory())
 
 
 def merging_room(suite: Suite) -> int:

@@ -1,11 +1,7 @@
 """How ordered metrics are brought in order: by what they read, how many rows there are, and what memory allows."""
 
-import ctypes
-import os
 import re
-import sys
 from dataclasses import replace
-from types import SimpleNamespace
 
 import polars as pl
 import pytest
@@ -13,7 +9,7 @@ import pytest
 import plmetrics as plm
 from plmetrics.core.errors import ConfigError
 from plmetrics.engine.binding.bind import bind
-from plmetrics.engine.memory.budget import machine_budget, order_plan, separates_scans
+from plmetrics.engine.memory.budget import order_plan, separates_scans
 from plmetrics.suite.arguments import suite_from_arguments
 from plmetrics.table.opening import open_source
 
@@ -29,20 +25,6 @@ def plan(rows=ROWS, memory=4_000_000_000, number_of_slices=1, **options):
     given = {"label": "y", "models": {"a": "a", "b": "b"}, "metrics": ["roc_auc", "ks"], "slices": {"g": "g"}}
     suite = suite_from_arguments(**(given | options | {"memory": int(memory)}))
     return order_plan(bind(suite, open_source(FRAME)), rows, 1, number_of_slices)
-
-
-def test_the_budget_of_a_machine_with_windows(monkeypatch):
-    class Kernel:
-        @staticmethod
-        def GlobalMemoryStatusEx(status):
-            assert status[0] == 64  # its own size, without which Windows fills nothing in
-            status[1] = 8_000_000_000
-
-    usual = machine_budget() / (os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    monkeypatch.delattr(os, "sysconf")
-    monkeypatch.setattr(sys, "platform", "win32")
-    monkeypatch.setattr(ctypes, "windll", SimpleNamespace(kernel32=Kernel), raising=False)
-    assert machine_budget() == pytest.approx(8_000_000_000 * usual, rel=1e-6)
 
 
 @pytest.mark.parametrize(
