@@ -46,7 +46,7 @@ def _interval_length(text: str) -> str:
 def _zone(name: str) -> str:
     try:
         ZoneInfo(name)
-    except (OSError, ValueError) as error:
+    except (LookupError, OSError, ValueError) as error:
         hint = did_you_mean(name, sorted(available_timezones()))
         msg = f"the name of a time zone such as UTC or Europe/Paris{f' ({hint})' if hint else ''}"
         raise ValueError(msg) from error
