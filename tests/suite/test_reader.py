@@ -462,6 +462,9 @@ def test_edges_that_cannot_be_compared_are_refused(refuse: Any, bins: str) -> No
 KNOWN_GAPS = {
     "a list of slices may hold anything": "slices: [1]\n",
     "an edge is too large for a float": f"slices: {{x: {{column: a, bins: [1, {10**350}]}}}}\n",
+    "a row expression is too large a number": f"metrics: [{{name: q, quantile: {10**30}, q: 0.5}}]\n",
+    "calibrated models are a number": "calibrate: {method: platt, fit_on: x > 1, models: 1}\n",
+    "there is no such time zone": "interval: {partition: day, timezone: Europe/Pariss}\n",
 }
 
 

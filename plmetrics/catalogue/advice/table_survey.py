@@ -110,8 +110,8 @@ class _Sample:
         if binary and layout.positive is None:
             label = (label.cast(pl.Float64, strict=False) == 1).cast(pl.Int8)
         elif binary:
-            positive = pl.Series([layout.positive]).cast(label.dtype, strict=False)[0]
-            label = (label == positive).cast(pl.Int8)
+            positive = pl.Series([layout.positive]).cast(label.dtype, strict=False).drop_nulls()
+            label = label.is_in(positive.to_list()).cast(pl.Int8)
         if layout.weight is not None:
             weight = self.rows[layout.weight].cast(pl.Float64, strict=False).fill_nan(None).fill_null(0.0)
         frame = pl.DataFrame({"label": label.cast(pl.String), "weight": weight}).drop_nulls()

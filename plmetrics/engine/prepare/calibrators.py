@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 FEW_ROWS = 1000
 MAX_FOLDS = 100
 _COPIES = 4
+_MOST_ROWS = 2**32 - 2
+"""Polars counts rows in 32 bits, and one more is looked for."""
 _DESCRIPTION = {"method", "model", "fit_on", "rows", "fold"}
 
 
@@ -159,7 +161,7 @@ def _rows_to_fit(view: TableView, condition: str, models: Mapping[str, SuitePath
     columns += [VALID] if missing == "error" else []
     columns += [valid_column(model) for model in models] if missing == "drop_per_model" else []
     columns = list(dict.fromkeys(columns))
-    limit = max(working_memory(view.suite) // (len(columns) * 8 * _COPIES), 1)
+    limit = min(max(working_memory(view.suite) // (len(columns) * 8 * _COPIES), 1), _MOST_ROWS)
     (rows,) = yield [table.frame.select(columns).head(limit + 1)]
     path = (*next(iter(models.values())), "fit_on")
     if rows.height > limit:

@@ -43,11 +43,9 @@ def added_names(raw: Mapping[str, Any], models: Sequence[str]) -> tuple[str, ...
     names: list[str] = []
     for spec in [specs] if isinstance(specs, Mapping) else specs if isinstance(specs, (list, tuple)) else []:
         if isinstance(spec, Mapping):
-            names_of_models = spec.get("models") or models
-            names += [
-                f"{name}_{spec.get('method')}"
-                for name in ([names_of_models] if isinstance(names_of_models, str) else names_of_models)
-            ]
+            calibrated = spec.get("models") or models
+            several = calibrated if isinstance(calibrated, (list, tuple)) else [calibrated]
+            names += [f"{name}_{spec.get('method')}" for name in several]
     return (*names, BASELINE) if raw.get("baseline") is True else tuple(names)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -149,8 +150,13 @@ class CustomMetrics:
 
     def _row(self, text: Any, path: SuitePath, *, condition: bool) -> None:
         """Note the problem of a row expression, as far as its text has one."""
-        if isinstance(text, (int, float)) and not isinstance(text, bool) and not condition:
-            return
+        if (
+            isinstance(text, (int, float))
+            and not isinstance(text, bool)
+            and abs(text) < math.inf
+            and not condition
+        ):
+            text = _text(text)
         if not isinstance(text, str):
             self._findings.add(f"{path[-1]} must be an SQL expression, not {message_text(text)}", path)
             return

@@ -79,6 +79,10 @@ def test_calibrated_on_some_rows_and_judged_on_the_others(frame, weighted):
     assert list(found.suite.models) == ["a", "b"]
 
 
+def test_memory_may_have_room_for_more_rows_than_polars_counts(frame):
+    assert values(evaluated(frame, memory="10TB")) == values(evaluated(frame))
+
+
 def test_parameters_stand_in_the_record(frame):
     found = evaluated(frame)
     curve = found.record["constants"]["calibrators"]["a_platt"]

@@ -197,6 +197,11 @@ CASES: dict[str, tuple[Table, Table]] = {
 }
 
 
+def test_no_label_is_positive_where_the_positive_one_is_beyond_their_type() -> None:
+    assert binary(positive=2**63).prevalence == 0
+    assert binary(positive=1).prevalence == pytest.approx(0.3)
+
+
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
 def test_a_rule_fires_on_its_table_and_not_on_the_opposite(rule: Any) -> None:
     fitting, opposite = CASES[rule.id]
