@@ -142,6 +142,8 @@ def _naming(folder: Path) -> Iterator[None]:
 @contextmanager
 def replacement(path: Path) -> Iterator[Path]:
     """Context of a new file in the same folder, moved to `path` when it is complete, and removed else."""
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
     try:
         temporary.open("xb").close()  # Never a file, or a link, that is there already.
@@ -153,9 +155,7 @@ def replacement(path: Path) -> Iterator[Path]:
         with _naming(path.parent):
             yield temporary
             os.replace(temporary, path)  # noqa: PTH105
-    except BaseException as error:
-        if isinstance(error, IsADirectoryError):
-            error.filename = str(path)  # Nobody knows the temporary name.
+    except BaseException:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
         raise

@@ -109,9 +109,10 @@ def test_a_folder_that_is_absent_is_named_not_the_temporary_file(tmp_path: Path)
 
 def test_a_folder_in_the_way_is_named_and_not_the_temporary_file(tmp_path: Path) -> None:
     (tmp_path / "page.html").mkdir()
-    with pytest.raises(IsADirectoryError) as refused:
-        write_atomic(tmp_path / "page.html", b"")
-    assert refused.value.filename == str(tmp_path / "page.html")
+    for folder in (tmp_path / "page.html", Path(), Path("/")):
+        with pytest.raises(IsADirectoryError) as refused:
+            write_atomic(folder, b"")
+        assert refused.value.filename == str(folder)
 
 
 @pytest.mark.parametrize("write", [write_atomic, create])

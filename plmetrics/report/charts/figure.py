@@ -98,7 +98,7 @@ class Figure:
                 content = json.dumps(self.specification(theme), allow_nan=False).encode()
             case _:
                 raise ConfigError(Problem(f"'{path.name}' ends with none of {', '.join(_FORMS)}"))
-        with environment_faults(f"{path.name} cannot be written"):
+        with environment_faults(f"{path} cannot be written"):
             write_atomic(path, content)
 
     def _image(self, theme: Theme = "light") -> str:

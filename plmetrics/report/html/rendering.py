@@ -36,7 +36,7 @@ def page_text(head: PageHead, sections: Sequence[PageSection]) -> str:
 
 def write_page(text: str, path: Place) -> None:
     """Write a page, whole or not at all."""
-    with environment_faults(f"{path.name} cannot be written"):
+    with environment_faults(f"{path} cannot be written"):
         write_atomic(path, text.encode())
 
 
