@@ -1,6 +1,7 @@
 import gc
 import os
 from collections.abc import Iterator
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # files run side by side: their product
 os.environ.setdefault("SKLEARN_ASSUME_FINITE", "1")  # on small tables its checks take longer than its metrics
 THOROUGH = os.environ.get("PLMETRICS_SLOW") == "1"
 
-settings.register_profile("plmetrics", deadline=None, derandomize=True, max_examples=200 if THOROUGH else 15)
+settings.register_profile("plmetrics", deadline=None, derandomize=True, max_examples=200 if THOROUGH else 10)
 settings.load_profile("plmetrics")
 
 
@@ -44,16 +45,47 @@ def pytest_collect_file() -> Iterator[None]:
     return [collector for collector in collectors if not isinstance(collector, DoctestModule)]
 
 
+def parameters(cases: list[pytest.Item]) -> list[tuple[int, ...]]:
+    """The values of each parameter in all cases, by identity; without those that follow from another's."""
+    columns: list[tuple[int, ...]] = []
+    given = [tuple(id(case.callspec.params[name]) for case in cases) for name in cases[0].callspec.params]
+    for column in sorted(given, key=lambda values: -len(set(values))):
+        if all(len(set(zip(other, column, strict=True))) > len(set(other)) for other in columns):
+            columns.append(column)
+    return columns
+
+
+def covering(cases: list[pytest.Item]) -> list[pytest.Item]:
+    """Cases with every value of two parameters, or every pair of values of more; of one each third."""
+    columns = parameters(cases)
+    if len(columns) == 1:
+        return cases[::3]
+    size = 1 if len(columns) == 2 else 2
+    shown = [set(combinations(enumerate(values), size)) for values in zip(*columns, strict=True)]
+    missing, chosen = set().union(*shown), []
+    while missing:
+        chosen.append(max(range(len(cases)), key=lambda number: len(shown[number] & missing)))
+        missing -= shown[chosen[-1]]
+    return [cases[number] for number in sorted(chosen)]
+
+
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of an exhaustive test all cases but the first are slow."""
-    seen: set[str] = set()
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Of an exhaustive test all cases but the first are slow; of cases that are alike a part runs."""
+    families: dict[str, list[pytest.Item]] = {}
     for item in items:
-        if item.get_closest_marker("exhaustive"):
-            name = item.nodeid.partition("[")[0]
-            if name in seen:
-                item.add_marker(pytest.mark.slow)
-            seen.add(name)
+        families.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    omitted: set[pytest.Item] = set()
+    for cases in families.values():
+        if cases[0].get_closest_marker("exhaustive"):
+            for case in cases[1:]:
+                case.add_marker(pytest.mark.slow)
+        if len(cases) > 1 and cases[0].get_closest_marker("alike"):
+            omitted.update(set(cases) - set(covering(cases)))
+    named = config.option.keyword or any("[" in name for name in config.args)
+    if not THOROUGH and not named:
+        items[:] = [item for item in items if item not in omitted]
+        config.hook.pytest_deselected(items=list(omitted))
 
 
 @pytest.fixture

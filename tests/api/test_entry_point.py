@@ -140,6 +140,7 @@ def test_an_unknown_argument_is_told_with_the_nearest():
             plm.state(RARE, **{argument: "y"})
 
 
+@pytest.mark.slow
 def test_a_message_in_words_of_python_holds_the_first_problems_and_their_number():
     with pytest.raises(plm.ConfigError) as caught:
         plm.evaluate(RARE, label="y", models="p", metrics=[f"unknown_{place}" for place in range(80)])

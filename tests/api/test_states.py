@@ -150,6 +150,7 @@ def customers(rows: int, units: int, seed: int = 1) -> pl.DataFrame:
     )
 
 
+@pytest.mark.alike
 @pytest.mark.slow
 @pytest.mark.parametrize("unit", ["customer", None])
 @pytest.mark.parametrize(("rows", "units"), [(3000, 900), (9000, 6000)])
@@ -230,7 +231,13 @@ def test_arrays_and_plain_sums_add_alike(
     files = written_parts(
         folder, table, np.searchsorted([40, 60, rows // 3], np.arange(len(table)), side="right"), 4
     )
-    suite = {**CUSTOMERS, "uncertainty": {"replicates": 8}, **changes}
+    suite = {
+        **CUSTOMERS,
+        "models": {"one": "p"},
+        "compare": None,
+        "uncertainty": {"replicates": 8},
+        **changes,
+    }
     days = states_of(suite_file(folder, suite), files, folder)
     monkeypatch.setattr(counts, "_FEW", 1 << 40)
     monkeypatch.setattr(sums, "_FEW", 1 << 40)
@@ -331,6 +338,7 @@ def two_days(folder: Path) -> tuple[Path, list[Path]]:
     return file, out
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("place", [8, 200, -500, -300])
 def test_a_damaged_state_is_refused(two_days: tuple[Path, list[Path]], place: int) -> None:
     _, (first, second) = two_days
@@ -447,6 +455,7 @@ def test_what_needs_the_rows_is_refused(asked: dict[str, Any], named: str) -> No
         plm.state(customers(50, 20), **{"label": "y", "models": models, "metrics": ["brier"], **asked})
 
 
+@pytest.mark.slow
 @given(made=suites())
 def test_a_suite_is_written_as_it_was_read(made: tuple[dict[str, Any], pl.DataFrame]) -> None:
     suite = suite_from_mapping(made[0])

@@ -86,6 +86,7 @@ def test_the_check_sees_a_fallback() -> None:
     assert fallbacks(pl.LazyFrame({"x": [1.0]}).select(pl.col("x").median()))
 
 
+@pytest.mark.alike
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("unit", [None, "u"])
 @pytest.mark.parametrize("weight", [None, "w"])

@@ -78,6 +78,7 @@ def test_tables_are_deleted(cube):
     assert list(cube[2].iterdir()) == []
 
 
+@pytest.mark.slow
 def test_an_unknown_scenario_is_named(tmp_path):
     done = command("cubes", folder=tmp_path)
     assert done.returncode == 2

@@ -131,7 +131,7 @@ FINDS_ITS_THRESHOLD = {
     *("precision_at_recall", "precision_at_volume", "recall_at_precision", "recall_at_fpr", "fpr_at_recall"),
     *("precision_at_k", "recall_at_k", "lift_at_k", "max_accuracy"),
 }
-FEW = settings(max_examples=4, deadline=None)
+FEW = settings(max_examples=3, deadline=None)
 
 
 def test_facts_are_complete():

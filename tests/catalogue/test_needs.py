@@ -208,6 +208,7 @@ def found(
 TOGETHER: dict[tuple[str, str], dict[tuple[str, str], tuple[Any, ...]]] = {}
 
 
+@pytest.mark.alike
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("asked", ASKED)
 @pytest.mark.parametrize("metric", USERS, ids=lambda metric: metric.name)

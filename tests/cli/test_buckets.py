@@ -62,6 +62,7 @@ def content(store: S3Server, key: str) -> bytes:
     return body
 
 
+@pytest.mark.slow
 def test_a_run_in_a_bucket_has_the_tables_of_one_on_a_disk(
     suite: Path, store: S3Server, tmp_path: Path
 ) -> None:

@@ -54,6 +54,7 @@ def test_the_command_line_starts_without_heavy_imports() -> None:
     assert done.stdout.strip() == ""
 
 
+@pytest.mark.slow
 def test_validate_loads_nothing_that_it_does_not_need() -> None:
     code = (
         f"import sys; sys.argv[1:] = ['validate', {str(QUICKSTART)!r}]\n"
@@ -200,6 +201,7 @@ def test_metrics_says_what_a_name_of_another_library_is_not(invoke: Any, name: s
     assert hint in outcome.err
 
 
+@pytest.mark.slow
 def test_metrics_are_searched_by_their_words(invoke: Any) -> None:
     listed = json.loads(invoke("metrics", "--search", "pinball", "--format", "json").out)
     names = {entry["name"] for entry in listed}

@@ -196,6 +196,7 @@ def test_usage(invoke: Any, arguments: tuple[str, ...]) -> None:
     assert invoke(*arguments).code == 2
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("form", ["text", "json", "csv"])
 def test_the_report_is_that_of_the_run(invoke: Any, made: Path, tmp_path: Path, form: str) -> None:
     write_scores(tmp_path, 0.0, 2)

@@ -157,6 +157,7 @@ def test_every_night_is_measured_from_the_one_before(invoke: Any, suite: Path) -
     assert invoke("run", str(suite)).code == 3
 
 
+@pytest.mark.slow
 def test_a_state_is_a_reference_as_its_rows_are(invoke: Any, suite: Path) -> None:
     before = ("--set", "data.path=before.csv", "--output", str(suite.parent / "before.state"))
     assert invoke("state", str(suite), *before).code == 0
@@ -169,6 +170,7 @@ def test_a_state_is_a_reference_as_its_rows_are(invoke: Any, suite: Path) -> Non
     assert invoke("explain", str(suite)).code == 0
 
 
+@pytest.mark.alike
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("command", ["run", "validate"])
 @pytest.mark.parametrize(

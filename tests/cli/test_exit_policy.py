@@ -37,6 +37,7 @@ def recorded(folder: Path) -> tuple[int, str]:
     return record["exit_code"], record.get("verdict")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("options", "code", "last"),
     [

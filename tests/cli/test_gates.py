@@ -53,6 +53,7 @@ def another_day(file: Path) -> None:
 BAD = {"name": "steady", "metric": "recall", "model": "a", "at_least": 0.99, "consecutive": 3}
 
 
+@pytest.mark.slow
 def test_the_third_failure_in_a_row_fails(invoke: Invoke, suite: Path) -> None:
     codes, notes = [], []
     for _ in range(4):
@@ -89,6 +90,7 @@ def test_a_pass_starts_anew_and_failed_runs_do_not_count(invoke: Invoke, suite: 
     assert notes == [None if n is None else f"failed {n} of 3 runs in a row" for n in (1, None, 1, 2)]
 
 
+@pytest.mark.slow
 def test_a_rule_that_changed_judges_earlier_runs_too(invoke: Invoke, suite: Path) -> None:
     for _ in range(2):
         assert run(invoke, suite, BAD | {"at_least": 0.01}).code == 0
@@ -111,6 +113,7 @@ def test_what_cannot_be_read_is_passed_over_with_a_warning(invoke: Invoke, suite
     assert "gates.parquet is absent" in warning
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("on_insufficient", "code"), [("skip", 0), ("warn", 0), ("fail", 3)])
 def test_slices_that_are_too_small(invoke: Invoke, suite: Path, on_insufficient: str, code: int) -> None:
     gate = {"metric": "recall", "model": "a", "slices": "region", "at_least": 0.01}
@@ -142,6 +145,7 @@ MARGINS = [
 ]
 
 
+@pytest.mark.slow
 def test_equal_models_are_never_worse_but_never_better(invoke: Invoke, suite: Path) -> None:
     about = {"metric": "roc_auc", "model": "same", "against": "a"}
     ways = [about | {"using": using} for using in ("value", "interval")]
@@ -154,6 +158,7 @@ def test_equal_models_are_never_worse_but_never_better(invoke: Invoke, suite: Pa
         assert (outcome.code, table(outcome)["verdict"].item()) == (3, "fail")
 
 
+@pytest.mark.slow
 def test_slices_are_judged_against_the_rest_and_against_an_earlier_run(invoke: Invoke, suite: Path) -> None:
     about = {"metric": "roc_auc", "model": "a", "slices": "region", "using": "interval", "correction": "holm"}
     gates = [about | {"against": {"slice": other}, "no_worse_than": 0.5} for other in ("rest", "all")]

@@ -55,6 +55,7 @@ def test_the_text_has_every_interval_with_its_values_and_marks(home: Path, width
     assert blocks.count("▁") >= 1
 
 
+@pytest.mark.slow
 def test_json_csv_and_parquet_hold_the_frame(home: Path, tmp_path: Path) -> None:
     frame = plm.history(home, slices="overall", last=30)
     content = json.loads(history(home, "--format", "json").stdout)
@@ -71,6 +72,7 @@ def test_json_csv_and_parquet_hold_the_frame(home: Path, tmp_path: Path) -> None
     assert "--output history.parquet" in refused.stderr
 
 
+@pytest.mark.slow
 def test_models_slices_and_numbers_of_intervals_are_chosen(home: Path) -> None:
     arguments = ("--model", "new", "--slice", "region=n", "--last", "2", "--format", "json")
     content = json.loads(history(home, "brier", *arguments).stdout)
@@ -78,6 +80,7 @@ def test_models_slices_and_numbers_of_intervals_are_chosen(home: Path) -> None:
     assert rows == [(day(3), None, None, None), (day(4), "new", "region=n", "brier")]
 
 
+@pytest.mark.slow
 def test_a_text_of_many_series_shows_the_first_ones(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("plmetrics.features.nights.history_report._MOST_SERIES", 3)
     output = history(home, "brier", "--slice", "region").stdout
@@ -95,6 +98,7 @@ def test_superseded_results_are_marked_with_all(nights: Nights, home: Path) -> N
     assert "superseded" in history(home, "brier", "--all").stdout
 
 
+@pytest.mark.slow
 def test_what_is_not_there_is_said(home: Path, tmp_path: Path) -> None:
     wrong = history(home, "roc")
     assert wrong.exit_code == 2
@@ -108,6 +112,7 @@ def test_what_is_not_there_is_said(home: Path, tmp_path: Path) -> None:
     assert "is a file, not a folder of runs" in file.stderr
 
 
+@pytest.mark.slow
 def test_a_console_of_few_characters_has_a_sparkline(home: Path) -> None:
     result = CliRunner(charset="ascii").invoke(app, ["history", str(home), "roc_auc"])
     assert result.exit_code == 0
@@ -115,6 +120,7 @@ def test_a_console_of_few_characters_has_a_sparkline(home: Path) -> None:
     assert "\\u" not in result.stdout
 
 
+@pytest.mark.slow
 def test_the_report_of_a_night_has_a_line_of_its_past(home: Path) -> None:
     text = CliRunner().invoke(app, ["report", str(home)]).stdout
     lines = text.split("History (last 5 intervals)\n")[1].splitlines()[:2]

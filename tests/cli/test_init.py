@@ -72,6 +72,7 @@ def assert_it_runs(invoke: Any, suite: Path) -> dict[str, Any]:
     return result
 
 
+@pytest.mark.alike
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("kind", ["csv", "parquet", "hive"])
 @pytest.mark.parametrize("make", [table, regression], ids=["binary", "regression"])
@@ -218,6 +219,7 @@ NAMES = {
 }
 
 
+@pytest.mark.slow
 def test_odd_names_are_quoted(invoke: Any, tmp_path: Path) -> None:
     columns = {name: np.where(LABELS > 0, "p", "q") for name in NAMES if name != "*"}
     draw = np.random.default_rng(3)
@@ -232,6 +234,7 @@ def test_odd_names_are_quoted(invoke: Any, tmp_path: Path) -> None:
     assert_it_runs(invoke, suite)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("changes", "options", "words"),
     [
@@ -318,6 +321,7 @@ def test_errors(
     assert "Traceback" not in outcome.err
 
 
+@pytest.mark.slow
 def test_a_printed_suite_names_the_data_as_seen_from_here(
     invoke: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

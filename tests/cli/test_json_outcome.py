@@ -50,6 +50,7 @@ def one_object(text: str, schema: dict[str, Any]) -> dict[str, Any]:
     return content
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("command", "code", "error"),
     [
@@ -132,6 +133,7 @@ def test_bugs_and_interrupts(invoke: Any, api_run: Any, schema: Any, error: Base
     assert content["folder"] is None
 
 
+@pytest.mark.slow
 def test_a_process_prints_one_object(folder: Path, schema: Any) -> None:
     words = [sys.executable, "-m", "plmetrics", "run", "suite.yaml", "--format=json", "--outptu", "x"]
     done = subprocess.run(words, capture_output=True, text=True, check=False, env={"PYTHONPATH": str(ROOT)})

@@ -69,6 +69,7 @@ def test_missing_values_name_the_option_that_leaves_them_out(invoke: Any, tmp_pa
     assert invoke("readout", path, *options, "--missing", "drop").code == 0
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("extra", [(), ("--unit", "user"), ("--mde", "0.1", "--no-ranks", "--level", "0.9")])
 def test_csv_and_json_hold_the_table(invoke: Any, data: str, extra: tuple[str, ...]) -> None:
     options: dict[str, Any] = {"unit": "user"} if "--unit" in extra else {}

@@ -39,6 +39,7 @@ def test_markdown_is_that_of_the_result(invoke: Any, suite: Path) -> None:
     assert run.out.startswith("## DONE nightly\n")
 
 
+@pytest.mark.slow
 def test_slices_that_are_asked_for(invoke: Any, suite: Path) -> None:
     plain = invoke("run", str(suite)).out
     run = invoke("run", str(suite), "--slices", "region").out

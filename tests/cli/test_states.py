@@ -49,6 +49,7 @@ def states(invoke: Invoke, suite: Path) -> list[str]:
     return named
 
 
+@pytest.mark.slow
 def test_days_merge_to_a_run(invoke: Invoke, suite: Path) -> None:
     days = states(invoke, suite)
     outcome = invoke("merge", *days, "--output", "runs", "--states", "both.state", "--format", "json")

@@ -133,6 +133,7 @@ def test_each_metric_has_its_reason_and_what_misleads_is_said(invoke: Any, tmp_p
     assert "# accuracy, error_rate and max_accuracy: calling every row the larger class scores 96.9 %" in text
 
 
+@pytest.mark.slow
 def test_costs(invoke: Any, root: Path) -> None:
     TABLES["imbalanced"][1].write_parquet("scores.parquet")
     content = suggested(invoke, root, Path("scores.parquet"), "--cost-fp", "1", "--cost-fn", "2500.75")

@@ -96,6 +96,7 @@ def test_shards_may_write_to_folders_of_their_own(invoke: Any) -> None:
     assert tables("merged") == tables("mixed") == tables("runs")
 
 
+@pytest.mark.slow
 def test_missing_units_are_named(invoke: Any) -> None:
     units = listed(invoke)
     shard(invoke, 1, 1)

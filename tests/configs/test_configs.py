@@ -46,6 +46,7 @@ def value(result: plm.Result, metric: str, model: str, slices: str = "overall") 
     return found
 
 
+@pytest.mark.slow
 def test_the_suite_of_a_bucket_writes_to_it(store: Any, run: Callable[[str], plm.Result]) -> None:
     store.client.create_bucket(Bucket="evaluations")
     result = plm.run(CONFIGS / "bucket.yaml")
@@ -141,6 +142,7 @@ def test_regression_is_what_the_table_says(run: Callable[[str], plm.Result]) -> 
     assert value(result, "r2", "guess") < 0 < value(result, "r2", "gbdt")
 
 
+@pytest.mark.slow
 def test_binary_chooses_thresholds_on_other_rows(run: Callable[[str], plm.Result]) -> None:
     result = run("binary")
     table = pl.read_parquet(DATA / "adult_test_with_predictions.parquet")

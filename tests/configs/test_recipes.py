@@ -227,6 +227,7 @@ def test_actions_retain_failed_nights() -> None:
     assert saved["with"]["path"] == restored["with"]["path"]
 
 
+@pytest.mark.alike
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["kubernetes-cronjob.yaml", "kubernetes-backfill.yaml"])
 @pytest.mark.parametrize("code", DAYS)

@@ -232,6 +232,7 @@ _whole = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(_whole)
 def test_whole_numbers_never_wrap(drawn: Bounded) -> None:

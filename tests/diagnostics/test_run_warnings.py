@@ -70,6 +70,7 @@ QUERIES = pl.DataFrame(
 )
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("metric", "warned"), [("recall@10", 1), ("hit@8", 1), ("recall@5", 0), ("ndcg@10", 0)]
 )
@@ -164,6 +165,7 @@ def test_a_model_without_rows_has_no_score_below_a_threshold() -> None:
     assert "model 'q' has no rows left: column 'q' (score of model 'q'): 4 of 4 values are null" in words
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("how", ["run", "validate"])
 @pytest.mark.parametrize(
     ("low", "high", "warned"), [(0.01, 0.02, 0), (None, 0.02, 0.1), (0.01, None, 0.2), (None, None, 0.1)]

@@ -37,6 +37,7 @@ def test_an_area_below_chance_is_told(uncertainty: Any) -> None:
     assert "which class scores are of" in text
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("uncertainty", [None, True])
 @pytest.mark.parametrize("away", [0.0, 0.01])
 def test_the_prevalence_for_all_rows_is_no_worse_than_nothing(uncertainty: Any, away: float) -> None:
@@ -114,6 +115,7 @@ def test_metrics_are_one_family_of_percentile_p_values_where_the_suite_is() -> N
         warnings_of(compare=compare | {"family": "suite"}, **options)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "asked",
     [

@@ -103,6 +103,7 @@ def without_secrets(folder: Path) -> None:
             assert CANARY.encode() not in file.read_bytes(), file
 
 
+@pytest.mark.slow
 def test_one_message_per_change_of_status(folder: Path, server: Server) -> None:
     write('  {webhook: "${HOOK}", on: change}\n')
     passes: dict[str, Any] = {}
@@ -129,6 +130,7 @@ def test_one_message_per_change_of_status(folder: Path, server: Server) -> None:
     without_secrets(folder)
 
 
+@pytest.mark.slow
 def test_a_change_is_told_across_a_skipped_run(folder: Path) -> None:
     """Pass, error (told), skipped, then: an error still is none, and a pass is the end of it."""
     write('  {command: [sh, -c, "cat >> sent; echo >> sent"], on: change}\n')

@@ -97,6 +97,7 @@ def shares(calls: int, chance: float, seed: int) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=METRICS_SCHEMA)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("calls", "chance", "seen"), [(50, 0.95, False), (15, 0.95, False), (50, 0.8, True)])
 def test_shares_are_held_against_the_error_of_their_mean(
     table: Table, calls: int, chance: float, *, seen: bool
@@ -134,6 +135,7 @@ def test_weekdays_vary_around_means_of_their_own(table: Table) -> None:
     assert (lower, upper) == pytest.approx((means[0] - half, means[0] + half))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("value", "verdict"), [(0.85, "pass"), (0.95, "fail"), (0.75, "fail"), (None, "inconclusive")]
 )
@@ -293,6 +295,7 @@ def naive(values: list[float | None], consecutive: int) -> tuple[str, str | None
     return ("fail" if enough else "inconclusive"), (note if consecutive > 1 else None)
 
 
+@pytest.mark.alike
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("consecutive", [1, 2, 3])
 @pytest.mark.parametrize(
@@ -384,6 +387,7 @@ def test_earlier_values_on_a_grid_fail_only_beyond_their_bound(
     assert run(0.1).judged(history=history_of([past]))["verdict"].to_list() == [verdict]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("earlier", "now", "counts"),
     [

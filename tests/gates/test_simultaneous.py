@@ -188,7 +188,8 @@ def left_out_by_hand(p: list[float], correction: str) -> list[float]:
     return [SHARE * (significant + (rank >= significant)) / number for rank in ranks]
 
 
-@pytest.mark.exhaustive
+@pytest.mark.alike
+@pytest.mark.slow
 @pytest.mark.parametrize("correction", ["holm", "benjamini_hochberg"])
 @pytest.mark.parametrize("limit", [0.3, 0.58, 0.63, 0.66, 0.78, 0.91, 0.97])
 def test_rows_of_all_forms_are_corrected_together(correction: str, limit: float) -> None:

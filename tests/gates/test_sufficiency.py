@@ -98,6 +98,7 @@ def holds(row: dict[str, Any], slice_set: str, text: str) -> bool:
     return text == "all" or (row["region"] == value if slice_set == "region" else value in row["tags"])
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("weight", [None, "w"])
 @pytest.mark.parametrize("against", [None, "b"])
 def test_positives_are_those_of_each_model_and_slice(weight: str | None, against: str | None) -> None:

@@ -10,7 +10,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 import plmetrics as plm
 
-TABLES = 600 if THOROUGH else 200
+TABLES = 600 if THOROUGH else 120
 SUMS = [
     "ate",
     "ate_ipw(propensity=e)",
@@ -72,6 +72,7 @@ def expected(treated: int, bought: int, controls: int) -> tuple[float, float]:
     return float(of_controls), float(min(together, upper / 1.959964))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("counts", [(15, 8, 150), (300, 60, 600)])
 @pytest.mark.parametrize("method", ["analytic", "jackknife"])
 @pytest.mark.parametrize("unit", [None, "unit"])
@@ -135,6 +136,7 @@ def misses(found: pl.DataFrame) -> pl.DataFrame:
     return in_tables.group_by("metric").agg(share=excluded.mean(), tables=pl.len())
 
 
+@pytest.mark.alike
 @pytest.mark.slow
 @pytest.mark.parametrize("sizes", [(15, 150), (40, 400), (150, 15)])
 @pytest.mark.parametrize("method", ["bootstrap", "analytic"])
@@ -145,6 +147,7 @@ def test_equal_arms_are_told_apart_no_more_often_than_promised(sizes: tuple[int,
     assert found["share"].max() <= 0.05 + 3 * (0.05 * 0.95 / TABLES) ** 0.5
 
 
+@pytest.mark.alike
 @pytest.mark.slow
 @pytest.mark.parametrize("settings", [{"weight": "w"}, {"unit": "unit"}])
 @pytest.mark.parametrize("method", ["bootstrap", "analytic"])

@@ -86,6 +86,7 @@ def test_replicates_of_coarse_bins_are_the_same_however_many_are_made_at_once(mo
         assert_frame_equal(getattr(whole, name), getattr(parts, name), rel_tol=1e-9, abs_tol=1e-12)
 
 
+@pytest.mark.alike
 @pytest.mark.slow
 @pytest.mark.parametrize("weight", [None, "weight"])
 @pytest.mark.parametrize("exact", [True, False])

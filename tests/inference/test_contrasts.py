@@ -187,6 +187,7 @@ def test_norms_are_tested_where_noise_is_small_or_the_same() -> None:
     assert (alike["p_value"] > 0.01).all()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("method", ["bootstrap", "auto", "jackknife"])
 def test_models_that_no_row_tells_apart_are_equal_up_to_what_the_rows_leave_open(method: str) -> None:
     """Both call the same, with other scores; a third one errs as often, in other rows. By Tango's (1998) interval."""
@@ -364,6 +365,7 @@ def test_models_that_order_some_rows_alike_are_not_equal_in_these() -> None:
     assert part.select("interval_status", "lower").row(0) == ("degenerate", None)
 
 
+@pytest.mark.slow
 def test_a_norm_of_fewer_rows_is_not_tested_and_one_of_as_many_is() -> None:
     wanted = pl.col("metric").is_in(["ece", "brier"]) & (pl.col("scale") == "difference")
     read = ["metric", "interval_status", pl.col("note").str.contains("noise alone")]

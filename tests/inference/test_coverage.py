@@ -40,6 +40,7 @@ def close(observed: float, expected: float, slack: float) -> bool:
     return abs(observed - expected) < slack + 4 * (expected * (1 - expected) / TABLES) ** 0.5
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("form", "blocks"), [("t", 8), ("t", 100), ("percentile", 100), ("centred", 100)])
 def test_a_mean(form: Any, blocks: int) -> None:
     x = np.random.default_rng(1).normal(3.0, 2.0, (TABLES, blocks))
@@ -47,6 +48,7 @@ def test_a_mean(form: Any, blocks: int) -> None:
     assert close(share(made, 3.0), LEVEL, slack=0.01)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("blocks", [4, 6, 12, 100])
 def test_the_size_of_a_gap_that_is_not_there(blocks: int) -> None:
     """Groups that are alike in all but noise: without the quantiles of t 4 blocks told 18 % of them apart, not 5 %."""
@@ -70,6 +72,7 @@ def test_percentiles_of_few_blocks_are_too_narrow_which_is_why_t_takes_over() ->
     assert share(made, 3.0) < LEVEL - 0.04
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("p", "n"), [(0.3, 100), (0.3, 30), (0.9, 100), (0.995, 60)])
 def test_a_proportion(p: float, n: int) -> None:
     x = (np.random.default_rng(3).random((TABLES, n)) < p).astype(np.float64)

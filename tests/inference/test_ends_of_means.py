@@ -20,6 +20,7 @@ def separated(positives: int, negatives: int) -> pl.DataFrame:
     return pl.DataFrame({"y": label, "p": np.linspace(0.9, 0.1, len(label))})
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("metric", "rows"),
     [
@@ -39,6 +40,7 @@ def test_of_the_rows_behind_a_cut(metric: str, rows: int) -> None:
     assert found["lower"].item() == pytest.approx(proportion_confint(rows, rows, method="wilson")[0])
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("metric", ["ndcg", "mrr", "precision_at_k(k=1)", "map"])
 @pytest.mark.parametrize("method", ["bootstrap", "auto"])
 def test_of_queries(metric: str, method: str) -> None:

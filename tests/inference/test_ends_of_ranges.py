@@ -84,6 +84,7 @@ def perfect_slice(size: int = 8) -> pl.DataFrame:
     return pl.DataFrame({"y": label, "p": score, "g": ["a"] * 100 + ["b"] * size})
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("scale", ["difference", "ratio"])
 @pytest.mark.parametrize("method", ["bootstrap", "jackknife"])
 def test_a_value_that_no_replicate_moves_is_not_held_against_other_rows(scale: str, method: str) -> None:
@@ -170,6 +171,7 @@ def test_precision_of_a_few_calls_is_no_proof() -> None:
     assert few["p_value"].item() > 0.3
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("metric", ["precision", "false_discovery_rate"])
 @pytest.mark.parametrize("hits", [7, 10])
 def test_equally_many_calls_of_other_rows_are_not_the_same_rows(metric: str, hits: int) -> None:

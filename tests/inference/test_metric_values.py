@@ -41,6 +41,7 @@ def regression(rows: pl.DataFrame, **arguments: Any) -> plm.Result:
     )
 
 
+@pytest.mark.alike
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("weight", [None, "w"])
 @pytest.mark.parametrize("reproducible", [False, True])
@@ -172,6 +173,7 @@ def test_the_square_of_a_large_mean_error_has_a_status() -> None:
     assert found["status"].item() == "overflow"
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("weight", [None, "w"])
 @pytest.mark.parametrize("reproducible", [False, True])
 def test_labels_that_differ_in_their_last_digit_are_equal(weight: str | None, reproducible: bool) -> None:
@@ -199,6 +201,7 @@ def _correlation(first: Any, second: Any, weight: Any) -> float:
     return float(table[0, 1] / np.sqrt(table[0, 0] * table[1, 1]))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("task", "metric", "labels", "weights"),
     [

@@ -47,6 +47,7 @@ def reach(n: int) -> float:
     return 1 - float(proportion_confint(n, n, method="wilson")[0])
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("metric", "value_of"),
     [
@@ -145,6 +146,7 @@ def test_an_f_score_of_one_is_as_sure_as_its_hits() -> None:
     assert value - lower > reach(12) / 3
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("metric", "value_of"),
     [

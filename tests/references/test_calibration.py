@@ -156,6 +156,7 @@ def test_values_equal_independent_ones(digits, weight):
         assert row["value"] == (None if wanted is None else pytest.approx(wanted, rel=1e-8, abs=1e-10)), row
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("text", BY_POINTS)
 def test_scores_of_0_and_1_are_counted_where_they_are_right_and_wrong(text):
     frame = pl.DataFrame({"y": [0.0, 0.0, 1.0, 0.0, 1.0, 1.0, 1.0], "p": [0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.5]})
@@ -194,6 +195,7 @@ def test_one_class(label):
         )
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("p", "finite"),
     [
@@ -371,6 +373,7 @@ def test_intervals_of_a_calibrated_model_reach_down_to_0():
     assert ((found["lower"][4:] < [1.0, 0.0]) & (found["upper"][4:] > [1.0, 0.0])).all()
 
 
+@pytest.mark.alike
 @pytest.mark.slow
 @pytest.mark.parametrize("weight", [None, "w"])
 @pytest.mark.parametrize("slices", [None, {"g": "g"}])
@@ -469,6 +472,7 @@ def test_models_are_compared_pair_by_pair():
     assert values["kernel_ce"] == values["calibration_slope"] == values["corp_miscalibration"] == "ok"
 
 
+@pytest.mark.slow
 def test_steps_are_taken_by_few_points_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """All replicates at once had their points in memory, not in the cache; how they are parted shows in no digit."""
     rng = np.random.default_rng(8)

@@ -62,6 +62,7 @@ def best(rows, value, sign, weight):
     return max(t for t, v in values.items() if v >= top - 1e-12)
 
 
+@pytest.mark.alike
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("weighted", [False, True])
@@ -87,6 +88,7 @@ LIMITS = {
 }
 
 
+@pytest.mark.alike
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("share", LIMITS)
 @pytest.mark.parametrize("limit", [0.05, 0.3, 0.7, 0.9])

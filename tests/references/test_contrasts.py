@@ -45,6 +45,7 @@ def of(result: plm.Result, **facts: Any) -> pl.DataFrame:
     return result.comparisons.filter(**facts)
 
 
+@pytest.mark.alike
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("weight", [None, "weight"])
 @pytest.mark.parametrize(

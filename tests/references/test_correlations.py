@@ -41,6 +41,7 @@ def values(found: pl.DataFrame) -> dict[str, float]:
     return dict(zip(found["metric"], found["value"], strict=True))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("ties", [True, False])
 @pytest.mark.parametrize("rows", [2, 3, 17, 400])
 def test_values_are_those_of_scipy(rows: int, ties: bool) -> None:

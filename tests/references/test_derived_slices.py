@@ -61,6 +61,7 @@ def test_labels_scores_and_weights_are_derived() -> None:
     assert found == pytest.approx(expected)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("spec", "text"),
     [
@@ -89,6 +90,7 @@ def test_periods_and_expressions_are_those_of_python(spec: dict[str, Any], text:
     assert found == pytest.approx(expected)
 
 
+@pytest.mark.alike
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("hours", [1, 2, 3, 6, 12])
 @pytest.mark.parametrize(
@@ -331,6 +333,7 @@ def test_shrunken_rates_are_those_of_a_random_effects_model(weight: str | None) 
     assert metrics.filter(metric=names[1])["value"].item() == pytest.approx(np.ptp(expected), abs=1e-12)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("options", [{"weight": "w"}, {"unit": "u"}, {"weight": "w", "unit": "u"}])
 def test_many_units_shrink_rates_by_their_own_number(options: dict[str, str]) -> None:
     rng = np.random.default_rng(5)

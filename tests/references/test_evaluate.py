@@ -61,6 +61,7 @@ def compare(found, wanted):
             assert row["value"] == pytest.approx(value, rel=1e-9, abs=1e-12), place
 
 
+@pytest.mark.alike
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("formulas", [BINARY, RANKINGS], ids=["sums", "order"])
@@ -79,6 +80,7 @@ def test_binary_metrics_equal_independent_formulas(case, formulas, weighted):
         compare(result.metrics.filter(model=model), expected(frame, formulas, score, weighted))
 
 
+@pytest.mark.alike
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("offset", [0.0, 1e6, 1e9])

@@ -99,6 +99,7 @@ METHODS = {
 }
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("weight", [None, "w"])
 @pytest.mark.parametrize("method", METHODS)
 def test_rates_are_compared_as_defined(method: str, weight: str | None) -> None:
@@ -129,6 +130,7 @@ def test_rates_are_compared_as_defined(method: str, weight: str | None) -> None:
     ]
 
 
+@pytest.mark.alike
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("threshold", [0.3, 0.5])
 @pytest.mark.parametrize("weight", [None, "w"])
@@ -154,6 +156,7 @@ def test_same_as_fairlearn(weight: str | None, threshold: float) -> None:
     assert found["value"].to_list() == pytest.approx(list(expected.values()), rel=1e-12)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("metric", "weight", "value"),
     [
@@ -205,6 +208,7 @@ def gap(values: list[float]) -> float:
     return max(values) - min(values)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("task", "models", "metric"),
     [

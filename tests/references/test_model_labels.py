@@ -45,7 +45,7 @@ def evaluate(table=TABLE, **options):
     return plm.evaluate(table, **{**given, **options})
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"exact": True, "memory": "60MB"}])
 def test_labels_and_weights_are_those_of_each_model(options):
     result = evaluate(slices=["region"], **options)
@@ -242,6 +242,7 @@ def calibrated(table, here, there, label, weight):
     return curve.predict_proba(odds[0])[:, 1], inner
 
 
+@pytest.mark.slow
 def test_states_of_halves_add_to_the_run_of_all_rows():
     options = {
         "label": "late",
@@ -302,6 +303,7 @@ def test_expressions_that_are_no_labels(expression, error, words):
     assert len(raised.value.problems) == 1
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("missing", ["drop", "drop_per_model"])
 @pytest.mark.parametrize("bad", [None, float("nan"), -1.0])
 def test_shares_of_nulls_are_of_the_rows_that_count_for_a_model(missing, bad):

@@ -97,6 +97,7 @@ def values(rows: pl.DataFrame, metrics: Any, **more: Any) -> dict[str, float]:
     return dict(zip(overall["metric"], overall["value"], strict=True))
 
 
+@pytest.mark.alike
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("weight", [None, "w"])
 @pytest.mark.parametrize("seed", [1, 2, 3])
@@ -107,6 +108,7 @@ def test_values_are_those_of_scikit_learn(seed: int, weight: str | None) -> None
     assert values(rows, expected, weight=weight) == pytest.approx(expected, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_every_slice_is_the_table_of_its_rows() -> None:
     rows = table()
     names = [

@@ -101,7 +101,8 @@ def evaluated(rows: Any, metrics: Any, **more: Any) -> pl.DataFrame:
     return plm.evaluate(rows, **{**ROLES, **more}, metrics=list(metrics)).metrics
 
 
-@pytest.mark.exhaustive
+@pytest.mark.alike
+@pytest.mark.slow
 @pytest.mark.parametrize("weight", [None, "w"])
 @pytest.mark.parametrize("threshold", [0.5, 0.3])
 def test_values_are_those_of_scikit_learn(weight: str | None, threshold: float) -> None:
@@ -165,6 +166,7 @@ def lists(rows: pl.DataFrame, prefix: str, limit: float) -> pl.Series:
     return pl.Series(prefix, names, dtype=pl.List(pl.String))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("form", FORMS)
 def test_labels_come_in_several_forms(form: str) -> None:
     rows = table()

@@ -76,6 +76,7 @@ def test_areas_of_pairs_are_those_of_scikit_learn(weight: str | None) -> None:
     check(found, rows, weight, bound=True)
 
 
+@pytest.mark.alike
 @pytest.mark.slow
 @pytest.mark.parametrize("ranges", [1, 5])
 @pytest.mark.parametrize("weight", [None, "w"])
@@ -118,6 +119,7 @@ def resampled_spread(unit: str | None) -> Any:
     return np.std(replicates, axis=0, ddof=1)
 
 
+@pytest.mark.alike
 @pytest.mark.slow
 @pytest.mark.parametrize("exact", [True, False])
 @pytest.mark.parametrize("unit", [None, "u"])

@@ -163,6 +163,7 @@ def test_weight_2_is_the_row_twice_and_weight_0_is_its_absence(table):
     assert_same(regression(table).metrics, regression(copies.with_columns(w=1)).metrics, columns)
 
 
+@pytest.mark.slow
 @few
 @given(samples)
 def test_n_counts_rows_of_weight_above_0(table):
@@ -181,6 +182,7 @@ def test_ordered_metrics_see_only_the_order_of_scores(table):
     assert_same_results(with_units(moved, metrics=metrics), with_units(table, metrics=metrics))
 
 
+@pytest.mark.slow
 @few
 @given(samples)
 def test_flipped_labels_or_scores_mirror_the_area(table):
@@ -391,6 +393,7 @@ MOMENTS = [
 ]
 
 
+@pytest.mark.slow
 @few
 @given(
     table=samples,

@@ -49,6 +49,7 @@ def table(seed: int) -> pl.DataFrame:
     )
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_values_of_every_query_are_those_of_trec_eval(seed: int) -> None:
     rows = table(seed)

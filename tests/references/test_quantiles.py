@@ -38,6 +38,7 @@ def averaged_inverse(values, weights, level):
     return ordered[min(math.floor(place + 1e-9), len(ordered) - 1)]
 
 
+@pytest.mark.alike
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("ties", [False, True])
 @pytest.mark.parametrize("weight", [None, "w"])
@@ -93,6 +94,7 @@ def test_a_maximum_has_no_interval_and_no_weightless_row():
     )
 
 
+@pytest.mark.alike
 @pytest.mark.slow
 @pytest.mark.parametrize("rows", [1500, 60_000], ids=["exact replicates", "coarse replicates"])
 @pytest.mark.parametrize("unit", [None, "u"])
@@ -196,6 +198,7 @@ def within_bounds(found, frame, weight, metrics=METRICS):
     return found["bound"].max()
 
 
+@pytest.mark.alike
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("ties", [False, True])
 @pytest.mark.parametrize("weight", [None, "w"])

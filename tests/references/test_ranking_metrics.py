@@ -134,7 +134,7 @@ def by_hand(
     return sum(w * v for w, v in zip(weights, values, strict=True)) / sum(weights)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize("ties", ["average", "worst", "document"])
 def test_values_are_those_of_the_definitions(ties: str) -> None:
     frame = table(5, ties=ties != "average")
@@ -192,6 +192,7 @@ PUBLISHED = [
 """Unit tests of google/yggdrasil-decision-forests; map over all relevant rows follows from the same ranks."""
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("scores", "grades", "text", "expected"), PUBLISHED)
 def test_published_values(scores: list[int], grades: list[int], text: str, expected: float) -> None:
     frame = pl.DataFrame({"topic": ["q"] * len(scores), "grade": grades, "score": scores})

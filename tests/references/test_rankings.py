@@ -98,6 +98,7 @@ def test_binned_values_are_within_their_bound(weight, digits):
         assert abs(row["value"] - true) <= row["bound"] + 1e-12, row["metric"]
 
 
+@pytest.mark.alike
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("rows", "replicates"), [(1500, 300), (80_000, 300)], ids=["exact replicates", "coarse replicates"]

@@ -127,6 +127,7 @@ CASES = {
 }
 
 
+@pytest.mark.alike
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("case", CASES)
@@ -163,6 +164,7 @@ def inverted(values, weights, share):
     return (edges[0] + edges[-1]) / 2
 
 
+@pytest.mark.alike
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("weight", [None, "w"])
 @pytest.mark.parametrize(("column", "number"), [("age", 4), ("income", 3), ("level", 10)])
@@ -245,6 +247,7 @@ def test_named_predicates_are_listed_without_rows():
     assert found.filter(slice="s=none", metric="n")["n"].to_list() == [0]
 
 
+@pytest.mark.alike
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("exact", [None, False])
 @pytest.mark.parametrize(

@@ -132,6 +132,7 @@ def test_the_two_hours_of_the_end_of_summer_time_are_two_slices():
 NAN = float("nan")
 
 
+@pytest.mark.alike
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("dtype", [pl.Float64, pl.Float32])
 @pytest.mark.parametrize(

@@ -107,6 +107,7 @@ def members(rows, weighted):
     }
 
 
+@pytest.mark.alike
 @pytest.mark.slow
 @pytest.mark.parametrize("exact", [None, False])
 @pytest.mark.parametrize("weight", [None, "w"])

@@ -95,6 +95,7 @@ RULES: dict[str, Any] = {
 }
 
 
+@pytest.mark.alike
 @pytest.mark.exhaustive
 @pytest.mark.filterwarnings("ignore::plmetrics.PlmetricsWarning")
 @pytest.mark.parametrize("weight", [None, "w"])

@@ -176,6 +176,7 @@ def ordered_by_hand(rows: list[dict[str, Any]], weight: str) -> list[float]:
     ]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("weight", ["one", "w"])
 def test_values_are_those_of_the_definitions(seed: int, weight: str) -> None:
@@ -220,6 +221,7 @@ def by_propensity(frame: pl.DataFrame) -> list[float]:
     ]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("exact", [True, None])
 @pytest.mark.parametrize("seed", range(3))
 def test_areas_by_inverse_propensities(seed: int, exact: bool | None) -> None:
@@ -478,6 +480,7 @@ def test_what_orders_of_effects_are_counted_on_is_the_same_to_the_last_bit() -> 
     assert once.equals(again)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("seed", range(20))
 def test_an_e_value_of_equal_means_is_1_whatever_their_order(seed: int) -> None:
     """The root of a rounding of 1e-16 is 1e-8: 1.000000015 was read as a faint confounder."""

@@ -21,6 +21,7 @@ from plmetrics.report.catalogue import (
 CLASSES = [metric for task in registry.tasks() for metric in registry.classes(task)]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("width", [40, 60, 80, 100, 140])
 def test_list_fits_and_names_every_metric(width: int) -> None:
     text = list_text(CLASSES, width)

@@ -47,6 +47,7 @@ def made() -> Summary:
     return summary()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("width", [40, 60, 100, 160])
 def test_every_contrast_has_its_block(made: Summary, width: int) -> None:
     text = render(made, width)

@@ -32,6 +32,7 @@ def result() -> plm.Result:
     )
 
 
+@pytest.mark.slow
 def test_the_best_come_first_whichever_side_is_best(result: plm.Result) -> None:
     overall = result.metrics.filter(slice_set="overall")
     for metric, key in (

@@ -31,7 +31,7 @@ def result() -> plm.Result:
     )
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [40, 80, 100, 160])
 def test_a_board_in_place_of_columns(result: plm.Result, width: int) -> None:
     text = render(summarise(result), width)
@@ -49,6 +49,7 @@ def test_a_board_in_place_of_columns(result: plm.Result, width: int) -> None:
     )
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("width", [70, 100, 130, 200])
 def test_metrics_without_room_are_counted(result: plm.Result, width: int) -> None:
     text = render(summarise(result), width)

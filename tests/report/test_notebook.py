@@ -67,6 +67,7 @@ EVIL = [
 ]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", EVIL)
 def test_names_are_text(name: str) -> None:
     frame = pl.DataFrame({"y": [0, 1] * 20, "p": [0.3, 0.6] * 20, "g": [name, "b"] * 20})

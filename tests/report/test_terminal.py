@@ -39,6 +39,7 @@ def agrees(texts: tuple[str, ...], numbers: tuple[float, ...]) -> bool:
     return True
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("width", WIDTHS)
 def test_no_line_is_longer_than_the_terminal(summary: Summary, width: int) -> None:
     lines = render(summary, width).split("\n")
@@ -62,6 +63,7 @@ def test_all_gates_stand_there_with_the_failed_one_first(summary: Summary, width
     assert text.startswith("FAIL credit-risk: 1 fail, 2 inconclusive, 1 warn, 1 skipped, 12 pass")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("width", WIDTHS)
 def test_overall_numbers_and_differences_read_back(summary: Summary, width: int) -> None:
     shown = read_back(render(summary, width))
@@ -121,6 +123,7 @@ def test_slices_of_rankings_are_of_queries() -> None:
     assert "| value | overall | queries |" in result.to_markdown()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("metric", "warned"), [("ece", True), ("ece(debias=true)", False), ("brier", False)])
 def test_slices_of_other_sizes_by_what_noise_makes_larger(metric: str, warned: bool) -> None:
     """Small slices of a calibrated model look worse by it: they are not shaded, and the list says why."""

@@ -51,6 +51,7 @@ def test_a_line_a_test_of_all_rows_and_one_for_slices() -> None:
     assert lines[-1].strip() == "in slices: 0 of 3 tests with p below 0.05"
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("tests", "words"),
     [
@@ -71,6 +72,7 @@ def test_no_section_without_tests() -> None:
     assert shown([]) == []
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("tests", [[], ["mcnemar"], ["delong"]])
 def test_delongs_test_is_among_them_where_it_was_asked_for(tests: list[str]) -> None:
     """With his intervals it stands for the usual test of two areas, too."""

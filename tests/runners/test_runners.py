@@ -73,7 +73,7 @@ def test_a_worker_that_is_killed_is_replaced(remote: Runner, tmp_path: Path) -> 
     assert sorted(receipts, key=str) == [Receipt(name, died) for name in "abc"]
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 def test_poison_is_named_and_harms_no_other(remote: Runner) -> None:
     outcomes = list(remote.map("runners.samples:die", jobs("a", "poison", "b", "c")))
     (crash,) = [outcome for outcome in outcomes if isinstance(outcome, Crash)]

@@ -67,6 +67,7 @@ def merged(plan: UnitPlan, outcome: plans.UnitOutcome, folder: Path) -> plm.Resu
     return result_of_units(paths, of_plan(plan, [], 1.0), Stopwatch(None), folder)
 
 
+@pytest.mark.alike
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("files", [1, 3, 24])
 def test_units_in_any_order_are_one_run_to_the_last_bit(
@@ -246,6 +247,7 @@ def test_a_query_whose_rows_are_in_several_units_is_refused(tmp_path: Path) -> N
         plm.run(file, on="inline")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", ["file", "folder"])
 def test_partitions_are_columns_of_their_units(tmp_path: Path, unit: str) -> None:
     file = write(tmp_path, 4, slices={"day": "day"}, engine={"on": "inline", "unit": unit})
@@ -288,6 +290,7 @@ def test_units_of_an_iceberg_table_leave_out_what_it_deleted(tmp_path: Path) -> 
     assert overall["value"].to_list() == pytest.approx(plain.metrics["value"].to_list(), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_variables_travel_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     secret = tmp_path / "secret-place"
     monkeypatch.setenv("PLACE", str(secret))
@@ -305,6 +308,7 @@ def test_variables_travel_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert "north" not in plan
 
 
+@pytest.mark.alike
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("bad", ["score", "label", "weight"])
 @pytest.mark.parametrize(
@@ -339,6 +343,7 @@ def test_a_unit_whose_rows_are_all_dropped_counts_where_dropped_rows_do(
     assert units.record["rows"] == run.record["rows"]
 
 
+@pytest.mark.slow
 def test_csv_files_keep_their_separator(tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / f"{name}.csv").write_text("y;s\n1;0,5\n0;0,25\n")

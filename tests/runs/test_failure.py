@@ -32,6 +32,7 @@ def expected(checks: tuple[tuple[str, str], ...], fail_on: tuple[str, ...]) -> i
     return 0
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("fail_on", POLICIES)
 def test_codes_of_results(fail_on) -> None:
     for checks in [(), *((check,) for check in CHECKS), *product(CHECKS, CHECKS)]:

@@ -25,6 +25,7 @@ def suite(tmp_path: Path) -> Path:
     return tmp_path / "s.yaml"
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("right", "verdict"), [(18, "pass"), (2, "fail")])
 @pytest.mark.parametrize("fails", ["sync_directory", "update"])
 def test_what_goes_wrong_once_a_run_is_in_sight_is_a_warning(

@@ -33,6 +33,7 @@ def values_of_clean_rows(task: str) -> pl.DataFrame:
     return found(FLOATS, NAMES[task], task)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("task", ["binary", "regression"])
 @pytest.mark.parametrize("column", ["y", "p", "w"])
 @pytest.mark.parametrize("bad", [None, math.nan, math.inf, -math.inf, 0.5, -1.0])

@@ -46,6 +46,7 @@ def test_bins_that_are_groups_leave_nothing_open(seed, rows, first, other):
     assert counted(truth, bins, (first, other)) == pytest.approx(by_pairs(truth, bins), abs=1e-12)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("noise", "most"), [(1.0, 0.001), (0.3, 0.002), (0.05, 0.05), (0.0, None)])
 def test_variances_are_the_largest_that_bins_leave_open(noise, most):
     """Never below those of the binned scores, and hardly above where models differ."""

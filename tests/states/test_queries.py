@@ -99,6 +99,7 @@ def ranked(queries: list[Query]) -> RankedRows:
     )
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", NUMBERS)
 @pytest.mark.parametrize("retrieves_all", [True, False])
 def test_ties_count_as_the_mean_over_their_orders(name: str, retrieves_all: bool) -> None:

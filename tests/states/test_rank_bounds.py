@@ -29,6 +29,7 @@ def counted(score, label, weight=None, bins=80):
     return grid_view(counts, locators[0].edges, locators[1].edges, weighted=weight is not None), locators
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("noise", [0.0, 0.001, 0.3, 3.0])
 @pytest.mark.parametrize("sign", [-1, 1])
 def test_values_lie_within_their_bounds(noise, sign):

@@ -85,6 +85,7 @@ def written(arguments: dict[str, Any], file: Path) -> Path:
     return file
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("arguments", "in_yaml", "in_python"), DOORS, ids=[text[:30] for _, text, _ in DOORS]
 )

@@ -248,6 +248,7 @@ def values() -> Iterator[tuple[Any, ...]]:
             yield path
 
 
+@pytest.mark.alike
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("wrong", ["{a: [1]}", "[[1], {a: 2}]"])
 @pytest.mark.parametrize("path", list(values()), ids=name)

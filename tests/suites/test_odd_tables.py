@@ -207,6 +207,7 @@ def test_a_file_that_is_replaced_between_two_scans(
         )
 
 
+@pytest.mark.alike
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
 @pytest.mark.parametrize("power", [-1000, -400, 60, 400, 512, 1000])

@@ -154,6 +154,7 @@ def test_columns_whose_names_are_patterns_of_names(root):
         assert found.drop(cs.by_name(ROW_KEY)).equals(frame)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("ending", ["parquet", "csv", "csv.gz", "arrow", "ndjson"])
 def test_row_keys_do_not_depend_on_other_files_or_the_order_of_paths(root, ending):
     write_three(root, ending)
@@ -219,6 +220,7 @@ def test_row_keys_with_many_batches(root):
         assert [found[3_000_000 + row] for row in range(150_000)] == expected_keys(f"3.{ending}", 150_000)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("ending", ["parquet", "csv", "csv.gz", "arrow", "ndjson"])
 @pytest.mark.parametrize("folders", [("", "", ""), ("g=a", "g=b", "g=b")])
 def test_tables_of_files_stream(root, ending, folders):

@@ -35,6 +35,7 @@ def files(nights: Nights, number: int) -> set[str]:
     return present
 
 
+@pytest.mark.slow
 def test_a_dry_run_changes_nothing_and_says_what_would_go(nights: Nights) -> None:
     nights.write_suite(keep=KEEP)
     backfill(nights.suite, day(0), day(4))
@@ -47,6 +48,7 @@ def test_a_dry_run_changes_nothing_and_says_what_would_go(nights: Nights) -> Non
     assert collect_garbage(nights.suite) == []
 
 
+@pytest.mark.slow
 def test_values_and_verdicts_stay_and_can_be_read(nights: Nights) -> None:
     nights.write_suite(keep=KEEP)
     first = nights.run(0)
@@ -149,6 +151,7 @@ def test_where_the_latest_run_was_removed_the_last_results_are_read(nights: Nigh
         assert plm.load(nights.home / "latest.json").record["run_id"] == kept.name
 
 
+@pytest.mark.slow
 def test_a_run_that_is_named_stays(nights: Nights) -> None:
     first = nights.run(0).folder.name
     nights.write(0, pl.concat([rows(0), rows(1)]))
@@ -175,6 +178,7 @@ def test_what_killed_processes_left_goes_when_it_is_old(nights: Nights) -> None:
     assert not any(path.exists() for path in leftovers)
 
 
+@pytest.mark.slow
 def test_constants_go_with_the_last_state_that_was_made_with_them(nights: Nights) -> None:
     nights.write_suite(keep={"states": "3d"})
     nights.run(0)
@@ -283,6 +287,7 @@ def test_nights_of_what_no_state_holds_are_collected(nights: Nights) -> None:
     assert removal.path == first.folder
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("moment", ["listed", "looked at", "removed"])
 def test_two_removals_at_once(nights: Nights, monkeypatch: pytest.MonkeyPatch, moment: str) -> None:
     """The other process takes the folder away: that ended with exit code 1, as a bug, or with 6."""

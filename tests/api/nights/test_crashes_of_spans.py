@@ -107,6 +107,7 @@ def no_space() -> OSError:
     return OSError(errno.ENOSPC, "no space left on device")
 
 
+@pytest.mark.alike
 @pytest.mark.slow
 @pytest.mark.parametrize("error", [Crash, no_space])
 @pytest.mark.parametrize("again", [False, True], ids=["first", "again"])

@@ -252,6 +252,7 @@ def test_what_has_no_runs_is_said(tmp_path: Path) -> None:
         plm.history(tmp_path / "a", last=0)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("count", "read"), [(1, 96), (2, 60), (12, 60)])
 def test_of_hours_four_days_are_read_for_the_pattern_of_the_day(
     nights: Nights, count: int, read: int

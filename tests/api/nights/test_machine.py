@@ -158,7 +158,7 @@ class NightMachine(RuleBasedStateMachine):
 @pytest.mark.slow
 class TestNightMachine(NightMachine.TestCase):
     settings = settings(
-        max_examples=60 if THOROUGH else 15,
+        max_examples=60 if THOROUGH else 8,
         stateful_step_count=30 if THOROUGH else 12,
         deadline=None,
         suppress_health_check=list(HealthCheck),

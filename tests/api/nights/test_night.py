@@ -40,6 +40,7 @@ def passed_over(result: Result, key: str = "compare.run") -> dict[str, str]:
     return {entry.get("interval", entry["run"]): entry["reason"] for entry in entries}
 
 
+@pytest.mark.alike
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("sections", REFERENCES)
 @pytest.mark.parametrize("bad", [False, True])
@@ -78,7 +79,7 @@ def test_force_evaluates_again_and_comes_to_the_same(nights: Nights) -> None:
     assert references(nights.run(2)) == [day(1)]
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize("run", ["previous", WEEK])
 def test_a_failed_night_is_no_reference_until_it_is_accepted(nights: Nights, run: object) -> None:
     nights.write_suite(compare={"baseline": "old", "run": run}, drift={"reference": run})
@@ -127,7 +128,7 @@ def other_nights(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return growing.folder
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("run", "expected"),
     [
@@ -201,7 +202,7 @@ def earlier(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Any], Path]:
     return lambda reference: folder(json.dumps(reference))
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("reference", "name", "way"),
     [("previous", "run.json", "absent"), ("previous", "run.json", "a bit"), ("previous", "metrics.parquet", "a bit"),
@@ -270,6 +271,7 @@ def test_a_result_that_is_shown_after_a_failed_try_is_the_latest_again_and_told(
     assert told() == [*expected, (day(20), "error")]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("on", ["change", "fail", "always"])
 def test_a_message_that_did_not_arrive_is_sent_again_by_a_retry(nights: Nights, on: str) -> None:
     """Of a night that failed each retry is its result, and nobody would hear of it; what arrived is not sent twice."""
@@ -402,6 +404,7 @@ def test_late_rows_do_not_bring_another_suite_to_nights_that_were_not_compared_w
     assert [before == after for before, after in zip(old, new, strict=True)] == [True, False, not compare]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "changes", [{"compare": {"run": {"run": "RUN"}}}, {"drift": {"reference": {"run": "RUN"}}}], ids=list
 )
@@ -466,6 +469,7 @@ def test_an_interval_without_rows_is_absent_and_not_wrong(nights: Nights) -> Non
     assert nights.current(20) is None
 
 
+@pytest.mark.slow
 def test_a_column_of_one_growing_file(nights: Nights) -> None:
     nights.write_suite(data={"path": "log.parquet"}, interval={"column": "at"}, compare={"run": "previous"})
     days = [rows(number).with_columns(at=pl.lit(day(number)).str.to_datetime()) for number in range(3)]
@@ -480,6 +484,7 @@ def test_a_column_of_one_growing_file(nights: Nights) -> None:
     assert json.loads((nights.home / "latest.json").read_bytes())["status"] == "complete"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("queried", [False, True])
 def test_texts_of_a_file_or_query_are_times_where_such_a_column_is_derived(
     nights: Nights, queried: bool

@@ -5,6 +5,7 @@ import io
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -70,9 +71,7 @@ def summary(result: Result) -> tuple[object, ...]:
 
 def copies(nights: Nights, folder: Path) -> Iterator[tuple[int, Nights]]:
     """Copies of the nights, without end."""
-    at = -2
-    while True:
-        at += 1 if THOROUGH else 3
+    for at in count(-2, 1 if THOROUGH else 7):
         copy = Nights(folder / str(at))
         shutil.copytree(nights.folder, copy.folder, ignore=shutil.ignore_patterns(folder.name))
         yield at, copy
@@ -104,6 +103,8 @@ def test_every_read_may_be_refused(nights: Nights, tmp_path: Path, changes: dict
     assert at > 20
 
 
+@pytest.mark.exhaustive
+@pytest.mark.alike
 @pytest.mark.parametrize("number", [errno.EIO, errno.EACCES, errno.ESTALE])
 @pytest.mark.parametrize("name", ["000002.json", "run.json", "metrics.parquet", "removed.json"])
 def test_a_reference_that_is_not_read(

@@ -53,7 +53,7 @@ def test_a_roll_up_is_one_run_over_all_rows(nights: Nights) -> None:
     check_same(plm.merge(nights.home, interval=day(3)).metrics, whole_of([3]))
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("run", "numbers"),
     [({"window": "3d"}, [5, 6, 7]), ({"same_weekday": 2}, [1]), ({"window": "1mo"}, list(range(8)))],
@@ -118,6 +118,7 @@ def test_a_state_that_is_damaged_or_absent_is_missing(nights: Nights) -> None:
     assert f"{day(2)}: it has no state" in message
 
 
+@pytest.mark.slow
 def test_months_are_spans_and_other_words_are_mistakes(nights: Nights) -> None:
     nights.write_suite(keep=KEEP)
     nights.run(0)
@@ -219,6 +220,7 @@ SIZES = [
 ]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("sizes", "verdict", "status", "of_run"), SIZES)
 def test_a_slice_of_the_earlier_night_alone_has_no_rows(
     nights: Nights, sizes: dict[str, Any], verdict: str, status: str, of_run: str

@@ -59,6 +59,7 @@ CASES = [
 ]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("name", "parameters", "reference"), CASES)
 def test_expression_equals_the_plain_formula(name, parameters, reference, weight, check_expr):
     check_expr(create("binary", name, parameters), weight, reference)

@@ -24,6 +24,7 @@ REFERENCES = {
 }
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", REFERENCES)
 def test_expression_equals_scikit_learn(name, weight, check_expr):
     check_expr(create("binary", name, {}), weight, REFERENCES[name])

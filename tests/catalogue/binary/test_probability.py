@@ -27,6 +27,7 @@ def spherical(y, p, w):
     return np.average(given, weights=w)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("name", "parameters", "reference"),
     [
@@ -70,6 +71,7 @@ def test_proper_scores_say_so(name):
     assert metric.proper == "strictly"
 
 
+@pytest.mark.alike
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("truth", [0.03, 0.5, 0.8])
 @pytest.mark.parametrize("name", ["log_loss", "brier", "spherical_score"])

@@ -48,6 +48,7 @@ def ks(y, p, w):
 REFERENCES = {"roc_auc": pairs, "gini": gini, "average_precision": average_precision, "ks": ks}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", NAMES)
 def test_expression_equals_the_independent_formula(name, weight, check_expr):
     check_expr(create("binary", name, {}), weight, REFERENCES[name])

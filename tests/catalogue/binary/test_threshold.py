@@ -43,6 +43,7 @@ COMPLEMENTS = {
 REFERENCES |= {COMPLEMENTS[name]: complement(REFERENCES[name]) for name in COMPLEMENTS}
 
 
+@pytest.mark.alike
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", REFERENCES)
 def test_expression_equals_scikit_learn(name, weight, check_expr):

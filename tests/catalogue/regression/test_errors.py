@@ -49,6 +49,7 @@ def found(frame, names=NAMES):
     return frame.select(create("regression", name, {}).expr("y", "p") for name in names).row(0, named=True)
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(rows=VALUES, shift=st.integers(-1000, 1000))
 def test_errors_do_not_move_with_both_sides(rows, shift):

@@ -43,6 +43,7 @@ CASES = [
 SKILLS = [create("regression", name, parameters) for name, parameters, _ in CASES if name != "default_rmse"]
 
 
+@pytest.mark.alike
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(("name", "parameters", "reference"), CASES)
 def test_expression_equals_the_independent_formula(name, parameters, reference, weight, check_expr):
@@ -96,6 +97,7 @@ def test_a_large_offset_costs_no_digits(name):
     assert "label" in [value.key for value in metric.centres()]
 
 
+@pytest.mark.alike
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("label", [0.1, -1 / 3, 123456.789, 5e-9, 1e12])
 @pytest.mark.parametrize("centre", ["equal", 0.0, 77.7])

@@ -51,6 +51,7 @@ CASES = [
 ]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("name", "parameters", "reference"), CASES)
 def test_expression_equals_the_independent_formula(name, parameters, reference, weight, check_expr):
     check_expr(create("regression", name, parameters), weight, reference)

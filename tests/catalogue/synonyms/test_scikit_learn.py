@@ -50,6 +50,7 @@ def evaluated(frame: pl.DataFrame, task: str, **asked: Any) -> dict[str, float]:
     return {name: values[text] for name, text in canonical.items()}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_two_classes(seed: int) -> None:
     rng = np.random.default_rng(seed)

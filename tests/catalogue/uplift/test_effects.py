@@ -222,6 +222,7 @@ def test_equal_outcomes_have_an_effect_of_0_without_an_interval(weight: str | No
         assert part["lower"].null_count() == 2
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("metric", ["auuc", "qini", "uplift_at_k(k=0.4)", "uplift_at_k(k=0.4, by=arm)"])
 def test_equal_outcomes_have_no_effect_in_any_order(metric: str) -> None:
     """Sums of 0.3 over unequal numbers of rows differ in their last digits, which are no effect."""

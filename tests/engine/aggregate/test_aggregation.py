@@ -55,6 +55,7 @@ def value(result: plm.Result, metric: str, model: str = "a", **where: str) -> tu
     return row.select("value", "n", "status").row(0)
 
 
+@pytest.mark.alike
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("missing", ["drop", "drop_per_model"])
 @pytest.mark.parametrize("weight", [None, "weight"])

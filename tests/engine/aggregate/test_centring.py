@@ -119,6 +119,7 @@ def test_models_with_rows_of_their_own_and_slices_without_a_value_keep_their_dig
     assert sorted(apart[0]) == pytest.approx(sorted(apart[1]), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_reproducible_moments_are_the_same_in_any_order() -> None:
     rows = table(1_000)
     arguments = {
@@ -188,6 +189,7 @@ def test_what_the_arithmetic_cannot_say_has_a_status() -> None:
     assert set(flat.filter(metric="default_rmse")["value"]) == {0.0}
 
 
+@pytest.mark.alike
 @pytest.mark.slow
 @pytest.mark.parametrize("room", [None, 0], ids=["columns", "grouped"])
 @pytest.mark.parametrize("weight", [None, "w"])

@@ -30,6 +30,7 @@ def asked_of_rows(monkeypatch):
     return found
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("asked", "from_rows"),
     [

@@ -87,6 +87,7 @@ def test_a_column_whose_name_is_a_pattern_of_names_is_left_out(tmp_path: Path) -
     assert errors(odd, tmp_path) == errors(TABLE, tmp_path)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("noise", [5.6e-17, -5.6e-17, 1e-12])
 def test_levels_that_rounding_tells_apart_are_one(tmp_path: Path, noise: float) -> None:
     """Those of `numpy.arange(0.05, 1, 0.05)`, such as 0.7500000000000001, among others that are written by hand."""

@@ -62,6 +62,7 @@ def assert_alike(found, expected, *columns, rtol=1e-12):
         np.testing.assert_allclose(one, other, rtol=rtol, atol=1e-13, err_msg=name)
 
 
+@pytest.mark.alike
 @pytest.mark.slow
 @pytest.mark.parametrize(("models", "parts"), [(2, 1), (1, 1), (1, 3), (1, 17)])
 @pytest.mark.parametrize(
@@ -131,6 +132,7 @@ def test_curves_are_those_of_rows_held_in_memory(monkeypatch, weight):
         np.testing.assert_allclose(found[name].cast(pl.Float64), expected[name].cast(pl.Float64), rtol=1e-12)
 
 
+@pytest.mark.alike
 @pytest.mark.slow
 @pytest.mark.parametrize("weight", [None, "w"])
 @pytest.mark.parametrize("metrics", [METRICS, WITH_SCORES])
@@ -152,6 +154,7 @@ RESTS = {"compare": {"slices": {"region": "rest", "odd": "rest"}}}
 ODD = {"odd": {"where": "age in (10, 30) and a > 0.5"}}
 
 
+@pytest.mark.alike
 @pytest.mark.slow
 @pytest.mark.parametrize("weight", [None, "w"])
 @pytest.mark.parametrize("metrics", [METRICS, WITH_SCORES])
@@ -169,6 +172,7 @@ def test_rests_are_those_of_rows_held_in_memory(monkeypatch, weight, metrics, sh
     np.testing.assert_allclose(*both, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.alike
 @pytest.mark.slow
 @pytest.mark.parametrize("weight", [None, "w"])
 @pytest.mark.parametrize("shared", [4, 0], ids=["counted by cell", "counted by slice"])
@@ -222,7 +226,7 @@ def test_the_order_of_rows_with_equal_scores_and_weights_does_not_show_in_rests(
         assert other.equals(one)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize("weight", [None, "w"])
 def test_a_run_reads_as_many_ranges_as_its_memory_asks_for(reads, weight):
     counted = []
@@ -275,6 +279,7 @@ def test_nothing_is_left_behind_when_a_pass_fails(monkeypatch, tmp_path):
     assert evaluate(frame).metrics.height > 0
 
 
+@pytest.mark.slow
 def test_without_exact_a_run_counts_where_one_pass_is_not_enough(monkeypatch):
     monkeypatch.setattr(budget, "POINT_ROWS", 1000)
     assert evaluate(table(60_000), memory=2_000_000).metrics["bound"].is_not_null().any()

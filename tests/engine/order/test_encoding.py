@@ -13,6 +13,7 @@ from plmetrics.engine.order.encoding import EncodedRows, regroup
 from plmetrics.states.scores.grid.placed_rows import Members
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("seed", range(4))
 def test_bins_do_not_know_which_zero_came_first(seed: int) -> None:
     draw = np.random.default_rng(seed)
@@ -79,6 +80,7 @@ def test_a_score_that_many_rows_share_leaves_only_the_others_open() -> None:
     assert abs(found["value"] - plm.evaluate(table, **asked).metrics["value"].item()) <= found["bound"]
 
 
+@pytest.mark.slow
 def test_blocks_count_rows_without_a_label_as_well() -> None:
     """More rows of a block in one bin than two bytes count, of which few have a label."""
     draw = np.random.default_rng(5)

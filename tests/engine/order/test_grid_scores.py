@@ -44,6 +44,7 @@ CASES = {
 }
 
 
+@pytest.mark.alike
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("uncertainty", [None, {"replicates": 30, "blocks": 50}], ids=["values", "intervals"])
 @pytest.mark.parametrize("missing", ["error", "drop", "drop_per_model"])

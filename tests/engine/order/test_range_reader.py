@@ -84,7 +84,8 @@ def agree(one: pl.DataFrame, other: pl.DataFrame, keys: list[str], *columns: str
         np.testing.assert_allclose(*(each.drop_nulls().to_numpy() for each in both), rtol=1e-12, atol=1e-13)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.alike
+@pytest.mark.slow
 @pytest.mark.parametrize("weight", [None, "weight"])
 @pytest.mark.parametrize("what", ASKED)
 def test_values_and_those_of_rests_are_those_of_rows_held_in_memory(

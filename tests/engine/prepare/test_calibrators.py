@@ -111,6 +111,7 @@ def test_by_fold_each_row_gets_the_curve_of_the_others(frame):
     assert [part["fold"] for part in folds] == ["one", "three", "two"]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("dtype", [pl.Categorical, pl.Int8, pl.Boolean])
 def test_folds_of_any_type(frame, dtype):
     number = pl.col("fold") == "one"
@@ -142,6 +143,7 @@ def test_bad_rows_to_fit_on_are_named(frame):
         evaluated(rows)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("missing", ["drop", "drop_per_model"])
 @pytest.mark.parametrize("method", ["platt", "isotonic"])
 def test_bad_rows_take_no_part_in_a_fit(frame, missing, method):
@@ -248,6 +250,7 @@ def test_plans_of_calibrated_scores_stream(frame, method):
     assert set(found.source.columns) == {"y", "p", "fold"}
 
 
+@pytest.mark.alike
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("missing", ["error", "drop", "drop_per_model"])
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ def told(
     return near[0]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("labels", "positive", "near"),
     [
@@ -45,6 +46,7 @@ def test_labels_that_are_nearly_positive(
     assert all(repr(value) in text or ascii(value) in text for value in near)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("labels", "positive", "dtype"),
     [
@@ -69,6 +71,7 @@ def test_a_positive_that_no_label_is_names_the_label_that_looks_like_it(label: s
     assert label == "s\u00ed" or "\\" in meant
 
 
+@pytest.mark.alike
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("absent", ["NA", "NaN", "<NA>", "None", "", "  "])
 @pytest.mark.parametrize("dtype", [pl.String, pl.Categorical])

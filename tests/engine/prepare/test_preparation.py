@@ -14,6 +14,7 @@ def few_first_rows(monkeypatch):
     monkeypatch.setattr(preparation, "SAMPLE_ROWS", 10)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("first", [0.0, 1e6, 3e9])
 @pytest.mark.parametrize("order", ["ascending", "random"])
 def test_variation_is_known_however_far_the_first_labels_lie_from_the_others(first, order):

@@ -263,6 +263,7 @@ def test_bad_suites_are_refused(frame: pl.DataFrame, settings: dict[str, Any], w
         assert word in str(caught.value)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "dtype",
     [pl.Categorical, pl.Int64, pl.Date, pl.UInt64, pl.Enum([str(number) for number in range(QUERIES)])],

@@ -43,6 +43,7 @@ def test_folds() -> None:
     assert [line.split()[:2] for line in lines[2:]] == [["accuracy", "p"], ["accuracy", "q"]]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("section", "words"),
     [
@@ -61,6 +62,7 @@ def test_what_is_asked_for_is_said(section: Any, words: list[str]) -> None:
         assert word in said, said
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("width", [40, 60, 120])
 def test_fits_the_width(width: int) -> None:
     said = text(width, fold="fold", cross_validation={"split": "split"}, uncertainty={"replicates": 20})

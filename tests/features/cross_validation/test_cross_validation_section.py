@@ -95,6 +95,7 @@ def test_a_choice_needs_a_direction(refuse: Any) -> None:
     assert "cannot choose" in refuse("cross_validation: {inner: i}\n", head=head)[0].message
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("section", [CrossValidation, Diagnosis, HighBias, HighVariance, StillImproving])
 def test_an_editor_sees_every_key(section: Any) -> None:
     part = json_schema()["$defs"][section.__name__]

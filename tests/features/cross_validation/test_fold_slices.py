@@ -122,6 +122,7 @@ def test_slices_are_those_of_rows_that_are_held_out_with_or_without_a_label() ->
 DROPPED_FOLDS = [pytest.param(7, 0, id="numbers"), pytest.param("z", None, id="texts")]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("reproducible", [False, True])
 @pytest.mark.parametrize(("dropped", "other"), DROPPED_FOLDS)
 def test_rows_of_a_fold_that_is_dropped_count_in_their_own_slice(
@@ -179,6 +180,7 @@ def test_null_among_repeated_predictions() -> None:
     assert dropped["n"].unique().to_list() == [23]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("key", "column"), [("repeat", "inner"), ("configuration", "region"), ("train_size", "size")]
 )
@@ -196,6 +198,7 @@ def test_rows_of_inner_folds_are_in_no_interval() -> None:
     assert not result.record["warnings"]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("of_fold", "words"),
     [

@@ -106,6 +106,7 @@ def naive_psi(before: list[int], now: list[int], floor: float = FLOOR) -> float:
     return total
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("slice_", ["all", "region=north", "region=west"])
 def test_a_number_is_as_scipy_says(slice_: str) -> None:
     table = found(columns=["age"], measures=ALL, slices="region", arguments={"slices": ["region"]})
@@ -602,6 +603,7 @@ def test_numbers_of_few_rows_are_sorted_without_a_look_at_them(
     assert row(table, "x", "ks_2samp")["value"] == pytest.approx(distance, abs=bound or 1e-12)
 
 
+@pytest.mark.alike
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "changes",
@@ -757,6 +759,7 @@ def test_a_distance_without_its_p_value_is_undefined_to_a_gate(on_undefined: str
     assert result.gates.select("observed", "status", "verdict").rows() == [(None, "no_p_value", verdict)]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("named", "judged"),
     [("overall", {"overall"}), ("region", {"region"}), ("all", {"overall", "region", "city"})],

@@ -313,6 +313,7 @@ def test_psi_of_bins_is_that_of_values_at_their_edges(monkeypatch: pytest.Monkey
     assert found["value"].to_list() == pytest.approx(expected["value"].to_list(), abs=1e-12)
 
 
+@pytest.mark.slow
 def test_what_has_a_bin_of_its_own_has_no_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whole numbers up to 2,048, and a value that most rows share where the rest are spread."""
     monkeypatch.setattr(drift_summary, "MOST_VALUES", 8)
@@ -408,6 +409,7 @@ def test_whole_numbers_and_texts_compare_across_their_types() -> None:
     assert_frame_equal(by_states(state(before)), by_rows(), abs_tol=1e-12)
 
 
+@pytest.mark.slow
 def test_rankings_are_compared_row_by_row() -> None:
     sides = [rows.with_columns(q=pl.int_range(pl.len()) // 10) for rows in (REFERENCE, CURRENT)]
     sides = [rows.with_columns(region=pl.col("region").first().over("q")) for rows in sides]

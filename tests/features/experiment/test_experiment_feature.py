@@ -246,6 +246,7 @@ def test_what_does_not_fit_is_refused(more: Any, options: Any, words: str) -> No
         plm.evaluate(VISITS, label="bought", models="age", experiment=PLAN)
 
 
+@pytest.mark.slow
 def test_an_experiment_leaves_a_run_folder(root: Path) -> None:
     VISITS.write_parquet("visits.parquet")
     gates = [{"outcome": "bought", "at_least": 0.3, "name": "more buyers"}]

@@ -83,6 +83,7 @@ def test_ratios_have_the_variance_of_the_delta_method(unit: str | None) -> None:
         assert row["p_value"] == pytest.approx(2 * stats.t.sf(abs(b - a) / np.sqrt(variance), freedom))
 
 
+@pytest.mark.alike
 @pytest.mark.slow
 @pytest.mark.parametrize("reproducible", [False, True])
 @pytest.mark.parametrize("alike", [False, True])
@@ -267,6 +268,7 @@ def test_a_ratio_whose_sizes_add_up_to_0_is_none() -> None:
     assert lost["note"] == "a stratum has fewer than 2 units of an arm, or sizes that add up to 0"
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("options", [{}, {"strata": "country"}, {"unit": "user"}])
 def test_a_covariate_that_the_arms_change_is_told(options: dict[str, Any]) -> None:
     rows = TABLE.with_columns(

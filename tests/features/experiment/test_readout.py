@@ -208,6 +208,7 @@ def test_constant_outcomes_are_defined() -> None:
     assert row["mann_whitney_p"] == 1
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("value", [0.0, 1.0, 4.5])
 @pytest.mark.parametrize("form", ["share", "unit", "covariate", "strata", "ratio"])
 def test_arms_without_any_spread_have_no_interval(value: float, form: str) -> None:
@@ -280,6 +281,7 @@ def test_an_arm_without_a_spread_has_that_of_both() -> None:
     )
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("arm", "control", "is_exact"),
     [

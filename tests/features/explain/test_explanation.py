@@ -109,6 +109,7 @@ def test_columns_that_thresholds_are_chosen_by_are_read_before(tmp_path: Path) -
     assert (found.passes[0].stage, found.passes[0].columns) == ("prepare", 3)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "changes",
     [
@@ -220,6 +221,7 @@ def test_without_a_look_at_the_data(tmp_path: Path) -> None:
     assert found.source.bytes == (tmp_path / "t.parquet").stat().st_size
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("where", "pruned"),
     [(None, 0), ("day = 2", 2), ("day >= 2", 1), ("p > 0.5", None), ("day = 2 AND p > 0.5", None)],
@@ -233,6 +235,7 @@ def test_files_that_where_rules_out(tmp_path: Path, where: str | None, pruned: i
     assert (found.source.files, found.source.pruned) == (3, pruned)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("changes", "words"),
     [

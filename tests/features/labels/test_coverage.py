@@ -97,6 +97,7 @@ def test_a_share_that_is_asked_for_is_enough(coverage: float, status: str) -> No
     assert asked[0][2] == status
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("model", "other"), [("m", "o"), ("o", "m")])
 @pytest.mark.parametrize("metric", ["accuracy", "disparity(accuracy, by=g)"])
 def test_of_two_models_the_smaller_share_counts(metric: str, model: str, other: str) -> None:

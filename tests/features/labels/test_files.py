@@ -41,6 +41,7 @@ def days() -> list[pl.DataFrame]:
     return [day(1), day(2).drop("y"), day(3).with_columns(y=pl.lit(None, dtype=pl.Int64))]
 
 
+@pytest.mark.alike
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("units", [None, "u"])
 @pytest.mark.parametrize("order", [(0, 1, 2), (1, 0, 2), (2, 1, 0)])

@@ -42,6 +42,7 @@ def evaluated(frame: pl.DataFrame, **further: Any) -> plm.Result:
     return plm.evaluate(frame, **(asked | further))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("missing", ["error", "drop", "drop_per_model"])
 @pytest.mark.parametrize("weight", [None, "w"])
 def test_means_are_those_of_numpy(weight: str | None, missing: str) -> None:

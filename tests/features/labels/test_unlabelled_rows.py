@@ -81,6 +81,7 @@ def arguments(task: str, **further: Any) -> dict[str, Any]:
     return {"task": task, "models": {"m": "p"}, "slices": ["g"], **TASKS[task], **further}
 
 
+@pytest.mark.alike
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("weight", [None, "w"])
 @pytest.mark.parametrize("missing", MISSING)
@@ -99,6 +100,7 @@ def test_metrics_of_labels_are_those_of_the_labelled_rows(
     assert absent["n"].unique().to_list() == [frame.filter(g="c").height]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("missing", MISSING)
 @pytest.mark.parametrize("task", FREE)
 def test_metrics_that_need_no_label_count_all_rows(task: str, missing: str) -> None:

@@ -80,6 +80,7 @@ def test_units_are_counted_again_beside_another_training_table(suite: Path, tmp_
     assert not found[0].equals(first.leakage)
 
 
+@pytest.mark.slow
 def test_times_of_another_unit_have_the_same_example_everywhere(suite: Path, tmp_path: Path) -> None:
     for number in range(5):
         file = tmp_path / "scores" / f"{number}.parquet"

@@ -33,6 +33,7 @@ def found(monkeypatch, passes, **leakage):
     return plm.evaluate(rows(3000, seed=1), **roles, leakage=section).tables["leakage"]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "asked",
     [

@@ -165,6 +165,7 @@ def test_moments_are_compared_to_the_nanosecond(own: Any, there: Any) -> None:
     assert found(frame, {"train": far, "time": "at"})["time"]["rows"] == 2
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("unit", "there", "text"),
     [
@@ -451,6 +452,7 @@ def test_a_rare_class_makes_no_attribute_suspicious() -> None:
     assert (seen["observed"], seen["verdict"]) == (0, "pass")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("reproducible", [False, True])
 @pytest.mark.parametrize("far", [0.0, 1e6])
 def test_numbers_are_explained_by_means_or_a_line(reproducible: bool, far: float) -> None:
@@ -561,6 +563,7 @@ def test_every_plan_streams(tmp_path: Any, task: str) -> None:
     assert not [fallback for plan in plans for fallback in fallbacks(plan)]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("of_label", "of_x", "unjudged"), [(1e200, 1.0, "c, x"), (1e-200, 1.0, "c, x"), (1.0, 1e200, "x")]
 )

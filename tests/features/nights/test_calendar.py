@@ -56,6 +56,7 @@ def test_an_interval_contains_its_moment_and_its_name_gives_it_back(
     assert days.next(interval).start == interval.end
 
 
+@pytest.mark.alike
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("zone", ZONES)
 @pytest.mark.parametrize("every", LENGTHS)

@@ -127,6 +127,7 @@ def test_nights_in_which_every_row_is_right_are_not_certain(rows: int, share: fl
     assert (found != found[:, :1]).any(axis=1).mean() <= not_more_than(0.01)
 
 
+@pytest.mark.alike
 @pytest.mark.slow
 @pytest.mark.parametrize("nights", [60, 120])
 @pytest.mark.parametrize("spread", [1.0, 1.5, 2.0])

@@ -103,6 +103,7 @@ def test_a_control_band_is_that_of_the_gate(nights: Nights) -> None:
     assert "control band" in str(plm.history_chart(nights.home, metric="roc_auc").chart.to_dict()["title"])
 
 
+@pytest.mark.slow
 def test_a_page_shows_the_history_of_an_interval(nights: Nights) -> None:
     for number in (0, 2):
         result = nights.run(number)

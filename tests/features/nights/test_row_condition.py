@@ -42,6 +42,7 @@ def moments(start: datetime, minutes: int = 97, count: int = 75) -> list[datetim
     return odd + [first + timedelta(minutes=30 * number) for number in range(0, 200, 3)]
 
 
+@pytest.mark.alike
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("every", ["1h", "6h", "1d", "1w", "1mo"])
 @pytest.mark.parametrize("zone", ZONES)
@@ -58,6 +59,7 @@ def test_each_time_with_a_zone_is_of_the_interval_that_contains_it(zone: str, ev
         assert rows_of(section, interval.start.isoformat(), frame) == expected
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("zone", ["UTC", "Europe/Paris", "Africa/Cairo"])
 @pytest.mark.parametrize("every", ["1h", "1d", "1w"])
 def test_each_time_of_clocks_is_of_one_interval(zone: str, every: str) -> None:

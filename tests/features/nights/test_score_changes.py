@@ -80,7 +80,7 @@ def shapley(table: pl.DataFrame) -> dict[str, Any]:
     return {row["slice"].removeprefix("region="): row for row in frame.iter_rows(named=True)}
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("reference", "first", "last", "weight"),
     [("previous", 2, 3, None), ({"ago": "2d"}, 1, 2, "w"), ({"window": "2d"}, 1, 3, "w")],
@@ -106,6 +106,7 @@ def test_parts_are_those_of_the_rows_of_both(
     assert result.decomposition.filter(metric="brier", part="within").height == len(REGIONS) + 1
 
 
+@pytest.mark.slow
 def test_rows_outside_the_set_and_slices_of_one_side_alone(tmp_path: Path) -> None:
     def days(number: int) -> pl.DataFrame:
         frame = rows(number)
@@ -124,6 +125,7 @@ def test_rows_outside_the_set_and_slices_of_one_side_alone(tmp_path: Path) -> No
     assert gone["value"].to_list() == [0.0]
 
 
+@pytest.mark.slow
 def test_a_slice_of_one_night_alone_has_no_part_within(tmp_path: Path) -> None:
     def days(number: int) -> pl.DataFrame:
         return rows(number).filter(pl.col("region") != ("e", "n")[number])
@@ -152,6 +154,7 @@ def test_slice_sets_that_are_not_decomposed_change_nothing(tmp_path: Path) -> No
     assert result.decomposition.select(columns).equals(alone.decomposition.select(columns))
 
 
+@pytest.mark.slow
 def test_smaller_slices_are_in_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(score_changes, "MOST_SLICES", 2)
     seen = shapley(evaluated(tmp_path, 2).decomposition)
@@ -193,6 +196,7 @@ def test_the_interval_of_all_parts_is_that_of_the_comparison(
     assert within["lower"] < within["value"] < within["upper"]
 
 
+@pytest.mark.slow
 def test_many_slices_have_parts_without_intervals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(score_changes, "MOST_RESAMPLED", 2)
     result = evaluated(tmp_path, 2, uncertainty={"replicates": 20})
@@ -201,6 +205,7 @@ def test_many_slices_have_parts_without_intervals(tmp_path: Path, monkeypatch: p
     assert "no replicates" in parts["note"][0]
 
 
+@pytest.mark.slow
 def test_a_night_without_a_state_says_so(tmp_path: Path) -> None:
     nights = Nights(tmp_path)
     nights.write_suite(gates=None, models={"new": "new"}, compare=COMPARE)
@@ -261,6 +266,7 @@ def test_states_that_the_next_night_needs_are_not_collected(tmp_path: Path) -> N
     assert shapley(nights.run(3, force=True).decomposition)
 
 
+@pytest.mark.slow
 def test_reports_show_parts_with_what_bins_cost(tmp_path: Path) -> None:
     def days(number: int) -> pl.DataFrame:
         shift = pl.int_range(pl.len()) % 7 * 1e-4 * number

@@ -79,6 +79,7 @@ def test_the_planted_slice_is_found_with_null_as_a_value() -> None:
     assert set(parents["note"]) == {"not worse without region=north, device=null"}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("values", "spec", "texts"),
     [
@@ -370,6 +371,7 @@ def assert_right(found: pl.DataFrame, rows: pl.DataFrame, metric: str, weight: s
         assert one["std_error"] == pytest.approx(error, rel=1e-6)
 
 
+@pytest.mark.alike
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("metric", WORSE)
 @pytest.mark.parametrize(

@@ -88,6 +88,7 @@ def test_groups_are_never_split(folds: int, seed: int, by_class: bool) -> None:
     assert found["fold"].n_unique() == folds
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", METHODS)
 def test_order_and_frames_do_not_matter(name: str) -> None:
     found = METHODS[name](DATA)

@@ -66,6 +66,7 @@ def test_days_add_as_their_files_would_in_one_table(
         assert_frame_equal(found.filter(pl.col("metric") == "brier"), getattr(one, name), check_exact=True)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("cast", [{"g": pl.String()}, {"g": pl.Float64()}, {"u": pl.String()}])
 def test_other_types_are_refused_before_rows_are_counted(
     table: pl.DataFrame, cast: dict[str, pl.DataType]
@@ -101,6 +102,7 @@ def test_a_night_of_another_type_has_a_result_that_windows_pass_over(nights: Nig
     assert results[3].record["references"]["compare.run"]["intervals"] == [day(0), day(1)]
 
 
+@pytest.mark.slow
 def test_a_first_night_of_nulls_adds_to_nights_of_any_one_type(nights: Nights) -> None:
     decompose = {"region": ["roc_auc"]}
     nights.write_suite(

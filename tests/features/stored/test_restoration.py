@@ -37,6 +37,7 @@ def merged(task: str, parts: list[pl.DataFrame], **asked: Any) -> plm.Result:
     return plm.merge(*(plm.state(part, constants=constants, **suite) for part in parts))
 
 
+@pytest.mark.slow
 def test_tags_that_overlap_in_some_states_keep_their_quantiles() -> None:
     parts = days("regression")
     found = merged("regression", parts, metrics=["median_absolute_error", "max_error", "mae"]).metrics

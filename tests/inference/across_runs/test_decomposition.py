@@ -74,6 +74,7 @@ def parts(result: plm.Result, **facts: Any) -> dict[tuple[str, str], Any]:
     return found
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("between", ["models", "runs"])
 @pytest.mark.parametrize("zero", [True, False])
 def test_parts_without_the_slices_of_denominator_0_are_no_change(between: str, zero: bool) -> None:

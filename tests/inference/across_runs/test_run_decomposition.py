@@ -57,6 +57,7 @@ def expected(before: dict[str, list[float]], after: dict[str, list[float]]) -> d
     return out
 
 
+@pytest.mark.slow
 def test_ndcg_moves_by_queries_that_take_part() -> None:
     old, new = queries(1, 0.7, 1.0), queries(2, 0.4, 2.5)
     first = ranked(old, compare={"run": ranked(old), "decompose": {"region": ["ndcg"]}})
@@ -112,6 +113,7 @@ def test_precision_moves_by_called_rows() -> None:
     assert math.isclose(found["all", "total"], totals[1] - totals[0], abs_tol=1e-12)
 
 
+@pytest.mark.slow
 def test_what_is_kept_is_json_and_only_where_it_is_asked_for() -> None:
     old = queries(1, 0.7, 1.0)
     plain = ranked(old)

@@ -223,6 +223,7 @@ def test_other_rows_of_the_same_units_are_pairs() -> None:
     assert set(found["test"]) == {"paired_bootstrap"}
 
 
+@pytest.mark.slow
 def test_fewer_replicates_are_the_first_of_more() -> None:
     frame = run_pairs_table(700)
     few, many = (evaluated(frame, {"m": "old"}, uncertainty={"replicates": size}) for size in (30, 80))

@@ -106,6 +106,7 @@ def test_friedman_without_correction_for_ties_is_the_formula_of_demsar() -> None
     assert means["mean_rank"].is_sorted()
 
 
+@pytest.mark.slow
 def test_nemenyi_with_finite_degrees_of_freedom_is_that_of_scmamp() -> None:
     """scmamp: q of the studentised range with k (N - 1) degrees of freedom, over the root of 2."""
     values = np.random.default_rng(5).random((6, 3))
@@ -157,6 +158,7 @@ def test_suites_ask_for_them() -> None:
             )
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("model", "baseline"),
     [

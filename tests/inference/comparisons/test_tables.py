@@ -72,6 +72,7 @@ def test_mcnemar_counts_the_rows_that_one_model_gains(metric: str, threshold: fl
         assert (own["n"], own["status"], own["interval_status"]) == (table.height, "ok", "no_interval")
 
 
+@pytest.mark.slow
 def test_models_are_cut_at_thresholds_of_their_own() -> None:
     cuts = {"a": 0.35, "b": 0.6}
     models = {name: {"score": name, "threshold": cut} for name, cut in cuts.items()}
@@ -121,6 +122,7 @@ def test_losses_are_paired_row_by_row(metric: str) -> None:
         )
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("roles", [{}, {"unit": "day"}], ids=["rows", "units"])
 @pytest.mark.parametrize("horizon", [1, 3])
 def test_losses_of_a_day_are_averaged_before_they_are_put_in_order(
@@ -239,6 +241,7 @@ def test_gates_judge_the_bootstrap_and_no_other_row() -> None:
     assert gates["verdict"].to_list() == ["pass"]
 
 
+@pytest.mark.slow
 def test_models_are_compared_on_the_rows_that_count_for_both() -> None:
     table = TABLE.with_columns(
         pl.when(pl.col("day") == 0).then(None).otherwise("a").alias("a"),

@@ -33,6 +33,7 @@ def evaluate(rows: pl.DataFrame, *curves: str, slices: str | None = "g", **setti
     return plm.evaluate(rows, **asked | settings)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("weight", [None, "w"])
 @pytest.mark.parametrize("curve", AREAS)
 def test_metrics_are_areas_of_the_curves(curve: str, weight: str | None) -> None:
@@ -163,6 +164,7 @@ def test_the_last_point_of_gains_is_the_effect_with_its_interval() -> None:
     assert last["upper"] == pytest.approx(ate["upper"], abs=0.02 * half)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("curve", [*AREAS, "effect_calibration"])
 def test_where_none_of_an_arm_had_the_outcome_there_is_no_band(curve: str) -> None:
     """Of five treated rows of which none bought no replicate buys: such bands held the curve in half the tables."""

@@ -83,6 +83,7 @@ def transform(part: pl.DataFrame, model: str) -> tuple[np.ndarray, np.ndarray]:
     return edges, np.array(out)
 
 
+@pytest.mark.alike
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("whole", [False, True])
 @pytest.mark.parametrize("weight", [None, "w"])
@@ -115,6 +116,7 @@ def ends(part: pl.DataFrame, model: str) -> dict[float, np.ndarray]:
     return {(rank + 1) / (MEMBERS + 1): ascending[:, rank] for rank in range(MEMBERS)}
 
 
+@pytest.mark.alike
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("whole", [False, True])
 @pytest.mark.parametrize("weight", [None, "w"])

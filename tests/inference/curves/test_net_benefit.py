@@ -20,6 +20,7 @@ def benefit(y, called, w, t):
     return (w[y & called].sum() / n) - (w[~y & called].sum() / n) * t / (1 - t)
 
 
+@pytest.mark.exhaustive
 @EXACT
 @pytest.mark.parametrize("weight", [None, "w"])
 @pytest.mark.parametrize("decimals", [None, 2])

@@ -26,6 +26,7 @@ def parts(table):
         yield SLICE_TEXTS[value], part
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("weight", [None, "w"])
 @pytest.mark.parametrize("rows", [5, 60, 400])
 def test_points_are_those_of_the_definitions(rows, weight):

@@ -110,6 +110,7 @@ def test_conditional_means(weight):
                 assert own["n"].sum() == len(y)
 
 
+@pytest.mark.slow
 def test_conditional_recall_is_the_share_that_stays_in_its_bin():
     rows = table()
     own = curves(rows).filter(curve="conditional_recall", slice="all", model="p")
@@ -144,6 +145,7 @@ def test_residual_quantiles_of_bins_of_the_prediction(weight):
     assert found.filter(slice="all", model="p").height == 100
 
 
+@pytest.mark.slow
 def test_constant_values_and_single_rows():
     rows = table(30).with_columns(y=pl.lit(4.0), p=pl.lit(4.0), q=pl.lit(5.0))
     found = curves(rows)

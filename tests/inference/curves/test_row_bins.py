@@ -71,6 +71,7 @@ def asked(task: str, **more: Any) -> dict[str, Any]:
     return given | {"curves": curves} | TASKS[task][1] | more
 
 
+@pytest.mark.alike
 @pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("task", TASKS)
@@ -344,6 +345,7 @@ def test_of_many_queries_bins_say_their_ends_and_the_mean_between(monkeypatch: p
     assert np.abs(own["y"].to_numpy() - ascending).max() < 0.05
 
 
+@pytest.mark.slow
 def test_days_with_the_constants_of_another_one_rank_all_queries_by_their_differences() -> None:
     rows = table(60)
     parts = [rows[number * 120 : (number + 1) * 120] for number in range(3)]

@@ -75,6 +75,7 @@ def test_replicates_that_are_all_defined_are_described_as_if_one_more_were_not(
     assert found.constant.tolist() == other.constant.tolist() == [False] * 3 + [True] + [False] * 3
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("size", [1e300, 1e-200])
 @pytest.mark.parametrize("method", ["bootstrap", "jackknife", "analytic"])
 def test_intervals_of_values_whose_squares_are_no_numbers(size: float, method: str) -> None:

@@ -98,6 +98,7 @@ def arrays() -> tuple[np.ndarray, ...]:
     return tuple(frame[name].to_numpy() for name in ("y", "p", "unit", "w", "number", "guess"))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("method", ["delta", "jackknife", "t"])
 @pytest.mark.parametrize("metric", ["mse", "mae", "mean_error"])
 def test_a_mean_has_the_standard_error_of_a_mean(method: str, metric: str) -> None:

@@ -98,12 +98,14 @@ def text(specification: dict[str, object]) -> str:
     return json.dumps(shown({key: item for key, item in specification.items() if key not in keys}))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("kind", CASES)
 def test_the_specification_is_that_of_altair(kind: str) -> None:
     mine, reference = CASES[kind]
     assert text(mine().specification({})) == text(reference().to_dict())
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("kind", CASES)
 def test_altair_gets_its_own_chart_with_the_frames(kind: str) -> None:
     mine, reference = CASES[kind][0]().to_altair(), CASES[kind][1]()

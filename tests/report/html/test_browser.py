@@ -68,6 +68,7 @@ def visit(browser, path):
         context.close()
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize(("width", "scheme", "media"), SCREENS)
 def test_a_page_fits_its_screen_and_asks_for_nothing(visit, path, width, scheme, media) -> None:
     page, events = visit(width, scheme, media)

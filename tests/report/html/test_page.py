@@ -186,6 +186,7 @@ def test_thousands_of_slices_are_cut_and_counted() -> None:
     assert "the 50 largest of 4,000 slices; the others are in the table metrics" in text
 
 
+@pytest.mark.slow
 def test_work_on_tables_of_many_slices_is_that_of_the_rows_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     """All rows went through Python for the 50 slices shown, and each look at comparisons grouped all of them."""
     frame = table(4_000).with_columns(region=pl.int_range(pl.len()) % 800)
@@ -238,6 +239,7 @@ def test_result_writes_the_page(result: plm.Result, text: str, tmp_path) -> None
         result.report(tmp_path / "absent" / "page.html")
 
 
+@pytest.mark.slow
 def test_bold_is_what_was_read_as_better_than_every_other_model(result: plm.Result) -> None:
     summary = summarise(result)
     page = Page(html_text(summary))

@@ -69,6 +69,7 @@ def test_an_interval_stands_beside_the_number_it_is_of() -> None:
     assert (part.rows[0][1].text, part.rows[0][1].interval) == ("+0.012", f"[{MINUS}0.004, +0.029]")
 
 
+@pytest.mark.slow
 def test_further_tests_stand_on_the_page(result: plm.Result, page: Page) -> None:
     head, *rows = page.tables["Tests"]
     assert [name for name, _ in head] == ["test", "models", "metric", "difference", "n", "p"]

@@ -35,6 +35,7 @@ def paired(calibrated: pl.DataFrame) -> pl.DataFrame:
     return plm.diff(before, after).metrics.filter(slice_set="table")
 
 
+@pytest.mark.slow
 def test_paired_runs_have_the_intervals_of_models_in_one_run(
     calibrated: pl.DataFrame, paired: pl.DataFrame
 ) -> None:

@@ -51,6 +51,7 @@ def test_a_broken_day_fails_however_often_it_is_tried(tmp_path: Path) -> None:
     assert anything.record["references"]["drift.run"]["run"] == healthy.record["run_id"]
 
 
+@pytest.mark.slow
 def test_the_head_of_the_report_says_what_was_taken_and_passed_over(tmp_path: Path) -> None:
     from plmetrics.report.summary import summarise
     from plmetrics.report.terminal import render
@@ -103,6 +104,7 @@ def test_rows_that_are_no_files_are_compared_with_the_last_run(tmp_path: Path) -
         plm.evaluate(tmp_path / "day.csv", **arguments, compare=home)
 
 
+@pytest.mark.slow
 def test_a_damaged_reference_is_passed_over_with_a_warning(tmp_path: Path) -> None:
     results = []
     for right in (20, 19):
@@ -119,6 +121,7 @@ def test_a_damaged_reference_is_passed_over_with_a_warning(tmp_path: Path) -> No
     assert len(said) == 2
 
 
+@pytest.mark.slow
 def test_a_damaged_run_is_said_once_whatever_path_leads_to_it(root: Path) -> None:
     """The reference by its path as the suite has it, the history by that of the suite's own runs."""
     suite = Path("s.yaml")
@@ -136,6 +139,7 @@ def test_a_damaged_run_is_said_once_whatever_path_leads_to_it(root: Path) -> Non
     assert told == [f"an earlier run does not count: {damaged}"]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("changes", "warned", "noted"),
     [

@@ -175,6 +175,7 @@ def suite(tmp_path: Path) -> Path:
     return file
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::plmetrics.PlmetricsWarning")
 def test_the_sixth_choice_is_told_and_a_repeated_one_is_not(suite: Path) -> None:
     def told(**settings: Any) -> list[str]:

@@ -48,6 +48,7 @@ def places(locator, asked):
     return out
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", SHAPES)
 def test_bins_are_those_of_a_search(name):
     score = SHAPES[name]

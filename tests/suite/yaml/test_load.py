@@ -155,6 +155,7 @@ def bomb(levels: int) -> str:
     return "\n".join(lines)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("text", "words"),
     [

@@ -178,6 +178,7 @@ def test_types_of_mariadb(every_database, where):
     check_rows_that_come(every_database, "mariadb", where)
 
 
+@pytest.mark.slow
 def test_years_of_mariadb_are_not_compared_by_it(every_database):
     """For MariaDB the year 24 is 2024: rows of 1999 would be lost."""
     with connect_mariadb() as connection, connection.cursor() as cursor:
@@ -192,6 +193,7 @@ def test_years_of_mariadb_are_not_compared_by_it(every_database):
             cursor.execute(f"DROP TABLE {TABLE}_years")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("moment", ["infinity", "-infinity"])
 @pytest.mark.parametrize("kind", ["date", "timestamp", "timestamptz"])
 def test_an_infinite_time_of_postgresql_is_an_error(databases, kind, moment):
@@ -305,6 +307,7 @@ def test_texts_beside_numbers_in_a_column_of_sqlite(databases, tmp_path):
     assert source.frame.collect()["v"].to_list().count("5") == 2
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("kind", ["postgresql", "sqlite", "duckdb"])
 def test_a_run_with_a_condition(databases, kind):
     query = (

@@ -134,7 +134,7 @@ def test_types_of_columns_of_sqlite(scratch):
     assert open_source({"database": address, "query": f"{sparse} ORDER BY p IS NULL"}).rows == 60_001
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 def test_rows(database, scratch):
     source = open_source({"database": database, "query": f"SELECT * FROM {TABLE} ORDER BY p;"})
     assert source.rows == len(ROWS)
@@ -148,7 +148,7 @@ def test_rows(database, scratch):
     assert not list(scratch.iterdir())
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 def test_a_run(database, scratch, monkeypatch):
     FRAME.write_parquet("rows.parquet")
     suite: dict[str, Any] = {
@@ -225,6 +225,7 @@ def test_queries_that_are_refused(database, query, words):
         open_source({"database": database, "query": query})
 
 
+@pytest.mark.alike
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("end", [";", " ; ", "; -- all; of them", " -- ;", " /* ; */"])
 def test_ends_of_queries(database, end):
@@ -232,6 +233,7 @@ def test_ends_of_queries(database, end):
     assert source.rows == len(ROWS)
 
 
+@pytest.mark.slow
 def test_types_of_columns_of_postgresql(scratch):
     address, fill = postgresql()
     fill(ROWS[:2])
@@ -280,6 +282,7 @@ def test_moments_that_polars_has_not_are_refused(scratch, make, value, hint):
     assert hint in str(caught.value)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("value", "moment"),
     [
@@ -371,7 +374,7 @@ def needed(*names: str) -> Callable[[pl.Schema], list[str]]:
     return lambda _: list(names)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 def test_columns_that_are_needed(database, scratch):
     """They alone are sent, whatever the query says, and rows are known again by them."""
     queries = [f"SELECT * FROM {TABLE}", f"SELECT g, y, p, p * 2 AS twice FROM {TABLE}"]
@@ -394,6 +397,7 @@ def test_columns_that_are_needed(database, scratch):
     assert one.frame.collect().sort("p").equals(FRAME.filter(pl.col("y") == 1).select("p").sort("p"))
 
 
+@pytest.mark.alike
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "name", ["two words", 'a "b"', "a`b", "Y", "select", "it's", "ä?", "x.y", "%s", "100", "y + 1"]
@@ -428,6 +432,7 @@ def test_expressions_without_a_name(database):
     assert source.frame.select(pl.col(name).sum()).collect().item() == FRAME["y"].sum() + len(ROWS)
 
 
+@pytest.mark.exhaustive
 def test_types_that_are_not_read_of_columns_that_are_not_needed(database):
     if not database.startswith("postgresql"):
         pytest.skip("of PostgreSQL")
@@ -457,6 +462,7 @@ def test_rows_of_a_query_are_no_units(database):
         plm.evaluate(data, label="y", models="p", metrics=["brier"], on="inline")
 
 
+@pytest.mark.slow
 def test_types_of_columns_of_mariadb(scratch):
     """Numbers to the last bit, texts of any alphabet, moments in UTC; what a type does not hold is told."""
     address, fill = mariadb()
@@ -503,6 +509,7 @@ def test_types_of_columns_of_mariadb(scratch):
             cursor.execute(f"DROP TABLE IF EXISTS {TABLE}")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("address", "words"),
     [

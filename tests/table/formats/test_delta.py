@@ -65,6 +65,7 @@ def test_a_table(data):
     assert_frame_equal(source.frame.collect(), ROWS)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("keys", [["g"], ["k"], ["d"], ["d", "g"], ["y", "k", "g"]])
 @pytest.mark.parametrize("above", ["", "run=7"])
 def test_a_partitioned_table(root, keys, above):

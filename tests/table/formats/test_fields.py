@@ -45,6 +45,7 @@ def test_many_fields_are_counted_in_full():
     assert uneven("a,b,c\n" + "," * 258 + "\n") == [(2, 259)]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("piece", [1, 7, 64, 1 << 18])
 def test_any_file_is_taken_apart_as_the_module_csv_does(monkeypatch, piece):
     monkeypatch.setattr(fields, "_PIECE", piece)
@@ -93,6 +94,7 @@ VALUES = [
 ]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("piece", [16, 1 << 18])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_fields_that_begin_with_a_zero(monkeypatch: pytest.MonkeyPatch, piece: int, end: str) -> None:

@@ -307,6 +307,7 @@ def test_deletes_of_a_partition_are_of_its_files_alone(root):
     assert open_source("t").frame.collect().sort("s").rows() == [(0, 0.1, "a"), (1, 0.9, None)]
 
 
+@pytest.mark.slow
 @given(data=st.data())
 @settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_whatever_was_appended_and_deleted(tmp_path_factory, data):

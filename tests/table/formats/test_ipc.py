@@ -76,6 +76,7 @@ def test_a_file_of_another_format(root, text):
     assert refused() == f"a.arrow: truncated or not an Arrow file{UPSTREAM}"
 
 
+@pytest.mark.slow
 def test_every_single_damaged_byte_of_the_footer_is_survived(root):
     """Each is an error that names the file, or no damage that the footer shows."""
     ROWS.write_ipc("a.arrow")

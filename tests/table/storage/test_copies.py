@@ -28,6 +28,7 @@ def states(store, root, monkeypatch) -> list[plm.State]:
     return made
 
 
+@pytest.mark.slow
 def test_states_of_a_bucket_merge(states, tmp_path):
     local = plm.merge(*(plm.state(day(number), **OPTIONS) for number in (1, 2)))
     for named in ([FOLDER], [f"{FOLDER}/"], [str(state.path) for state in states], [Path(FOLDER)]):

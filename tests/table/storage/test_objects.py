@@ -57,7 +57,7 @@ def evaluate(path: object, **options: object) -> plm.Result:
     return plm.evaluate(path, label="y", models="p", metrics=["roc_auc", "log_loss"], **options)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", WRITERS)
 def test_a_bucket_gives_what_the_disk_gives(store, tmp_path, kind):
     address = fill(store, kind, tmp_path)
@@ -125,6 +125,7 @@ def test_addresses_that_mean_nothing(store, paths, kind, words):
     assert "geheim" not in str(caught.value)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("name", "body", "words"),
     [
@@ -142,6 +143,7 @@ def test_objects_that_cannot_be_read(store, name, body, words):
     assert type(caught.value) is DataError
 
 
+@pytest.mark.slow
 def test_a_server_that_recovers(store, tmp_path):
     address = fill(store, folder=tmp_path)
     store.rules += [unavailable(times=2), slow(0.01)]
@@ -234,6 +236,7 @@ def test_credentials(store, monkeypatch):
     assert SECRET not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_nothing_that_is_written_holds_a_credential(store, root):
     suite = {
         "name": "remote",

@@ -45,6 +45,7 @@ def test_two_looks_by_the_bivariate_normal() -> None:
     assert 1 - inside == pytest.approx(0.05, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_p_is_the_error_at_which_a_look_would_stop() -> None:
     for error in (0.001, 0.05, 0.4):
         limits = plm.tests.group_sequential(FIFTHS, level=1 - error).limits

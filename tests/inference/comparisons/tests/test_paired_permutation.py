@@ -31,6 +31,7 @@ def test_few_differences_are_tested_under_all_signs(size: int) -> None:
     assert plm.tests.paired_permutation(tied, np.zeros(size)).p_value == pytest.approx(of_scipy(tied))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("size", [15, 60, 300])
 def test_random_signs_estimate_the_share_of_all(size: int) -> None:
     random = np.random.default_rng(size)
@@ -40,6 +41,7 @@ def test_random_signs_estimate_the_share_of_all(size: int) -> None:
     assert found != plm.tests.paired_permutation(one, other, permutations=20_000, seed=1).p_value
 
 
+@pytest.mark.slow
 def test_the_smaller_of_many_differences_are_normal_together() -> None:
     random = np.random.default_rng(3)
     differences = random.standard_t(2.1, 4_000)

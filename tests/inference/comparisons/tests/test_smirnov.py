@@ -7,6 +7,7 @@ from scipy import stats
 from plmetrics.inference.comparisons.tests import smirnov
 
 
+@pytest.mark.alike
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("rows", [(2, 2), (7, 300), (1500, 4000), (30_000, 30_000), (400_000, 90_000)])
 @pytest.mark.parametrize("root", [0.0, 0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 4.0])

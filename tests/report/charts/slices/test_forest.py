@@ -21,6 +21,7 @@ def marks(forest):
     return marks_of(forest)
 
 
+@pytest.mark.slow
 def test_points_stand_where_the_table_says(forest, marks):
     start, slope = axis_scale(marks)
     shown = sorted(points_of(marks), key=lambda mark: mark.y)

@@ -46,7 +46,7 @@ def in_ranges(table, code, edges):
     return held
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", [3, 1 << 17])
 @few
 @given(

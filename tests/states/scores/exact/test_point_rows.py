@@ -70,7 +70,7 @@ def check(found, sliced, drawn, name):
         np.testing.assert_allclose(found[replicate, code], wanted, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize("most", [1, 20_000])
 @few
 @given(sliced_rows, st.integers(0, 99))
@@ -130,6 +130,7 @@ def test_no_slices_have_no_replicates():
     assert {values.shape for values in replicates.values()} == {(5, 0)}
 
 
+@pytest.mark.slow
 def test_moved_blocks_have_the_replicates_of_their_rows():
     sliced = slices_of(60, 3, ties=True)
     for kind in ("jackknife", "influence"):

@@ -151,7 +151,7 @@ def test_quantile_edges_are_averaged_inverted_cdfs(table, bins):
             np.testing.assert_allclose(edges[code], wanted, rtol=1e-12)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize("scores", [False, True])
 @few
 @given(tables, st.integers(0, 99))

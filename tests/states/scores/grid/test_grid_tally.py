@@ -350,7 +350,7 @@ def test_the_bound_of_an_average_covers_classes_that_the_grid_hides(average):
     asked = {"task": "multiclass", "label": "y", "models": {"m": {"proba": "p"}}}
     asked["metrics"] = [f"recall_at_precision(average={average}, precision=0.6)"]
     beyond = 0
-    for seed in range(20):
+    for seed in range(6):
         frame = hidden_classes(seed)
         near = merged_days(frame, 30, **asked).row(0, named=True)
         best, sizes = {}, {}
@@ -366,6 +366,7 @@ def test_the_bound_of_an_average_covers_classes_that_the_grid_hides(average):
     assert beyond > 0  # some class was hidden
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("agg", ["mean", "min", "max"])
 def test_a_metric_over_slices_does_not_leave_out_one_that_the_grid_hides(agg):
     score = np.r_[np.linspace(0.1, 0.9, 30), 0.895, 0.899, np.linspace(0.1, 0.4, 28)]
