@@ -13,7 +13,7 @@ import plmetrics as plm
 from plmetrics.catalogue import registry
 from plmetrics.catalogue.composite_metrics import AcrossSlices
 
-SAMPLES, JUDGED, WIDEST = (2000, 40, 1.08) if THOROUGH else (170, 6, 1.3)
+SAMPLES, JUDGED, WIDEST = (2000, 40, 1.08) if THOROUGH else (250, 8, 1.25)
 """Data sets, how many of them get a standard error, and by which factor the two may differ."""
 
 WITH_PARAMETERS = {
