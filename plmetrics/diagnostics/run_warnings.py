@@ -95,7 +95,8 @@ def _by_value(suite: Suite, request: Request, facts: TableFacts, metrics: pl.Dat
         return []
     from plmetrics.diagnostics.value_warnings import warnings_by_value
 
-    return warnings_by_value(suite, metrics, facts.smallest, request.pairs)
+    parts = {name: model.parts for name, model in request.view.roles.models.items()}
+    return warnings_by_value(suite, metrics, facts.smallest, request.pairs, parts)
 
 
 def models_of_the_label(view: TableView) -> list[str]:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import sqrt
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from plmetrics.catalogue.advice.advice_rule import names_text
 from plmetrics.catalogue.composite_metrics import is_derived
 from plmetrics.core.names import number_text
 from plmetrics.core.results import first_rows
 from plmetrics.suite.sections.basics import BASELINE
+from plmetrics.table.prediction_columns import levels_of
 
 if TYPE_CHECKING:
     from plmetrics.suite.model import Suite
@@ -29,11 +31,16 @@ Row = dict[str, Any]
 
 
 def warnings_by_value(
-    suite: Suite, metrics: pl.DataFrame, smallest: float | None, pairs: Sequence[tuple[str, str]] = ()
+    suite: Suite,
+    metrics: pl.DataFrame,
+    smallest: float | None,
+    pairs: Sequence[tuple[str, str]] = (),
+    parts: Mapping[str, Sequence[str]] | None = None,
 ) -> list[str]:
-    """Warnings on values beyond noise, and on pairs of models that are compared by values of other rows.
+    """Warnings on values beyond noise, and on pairs of models that are compared by values of other rows or quantiles.
 
-    With the rows of the smallest class, an area without an interval is noise of 1 / (2 sqrt(smallest)).
+    With the rows of the smallest class, an area without an interval is noise of 1 / (2 sqrt(smallest)). `parts` are
+    those of each model's prediction.
     """
     overall = metrics.filter(
         pl.col("slice_set") == "overall", pl.col("status") == "ok", pl.col("class").is_null()
@@ -44,6 +51,7 @@ def warnings_by_value(
         *_worse_than_baseline(suite, rows),
         *_unlike_slices(suite, metrics),
         *_unlike_rows(suite, rows, [*pairs, *_ratios(suite)]),
+        *_unlike_levels(suite, parts or {}, [*pairs, *_ratios(suite)]),
     ]
 
 
@@ -74,6 +82,26 @@ def _unlike_rows(suite: Suite, rows: Sequence[Row], pairs: Sequence[tuple[str, s
         f"models '{model}' and '{other}' are compared on different {what}, {n:,} and {of_other:,}{more}: "
         f"a difference may be that of the {what}{way}"
     )
+
+
+def _unlike_levels(
+    suite: Suite, parts: Mapping[str, Sequence[str]], pairs: Sequence[tuple[str, str]]
+) -> Iterator[str]:
+    """Warning of the first pair of compared models whose quantiles are at different levels, by means over these."""
+    if suite.task != "quantile":
+        return
+    from plmetrics.catalogue.forecast.rows import levels_metric
+
+    for model, other in pairs:
+        compared = (levels_metric(metric, parts[model], parts[other]) for metric in suite.metrics)
+        if names := tuple(dict.fromkeys(filter(None, compared))):
+            counts = [len(levels_of(tuple(parts[name]))) or "all" for name in (model, other)]
+            yield (
+                f"models '{model}' and '{other}' are compared by {names_text(names)} over different quantiles, "
+                f"{counts[0]} and {counts[1]}: a difference may be that of the levels; give both the same ones, or "
+                "compare quantile_loss or interval_score"
+            )
+            return
 
 
 def coarse_p_values(suite: Suite, comparisons: pl.DataFrame) -> list[str]:

@@ -138,3 +138,32 @@ def test_models_side_by_side_may_have_other_rows() -> None:
     frame = FRAME.with_columns(noise=pl.when(pl.col("y") == 1).then("noise"))
     asked = {"label": "y", "models": ["good", "noise"], "metrics": ["brier"]}
     assert warnings_of(frame, missing="drop_per_model", **asked) == []
+
+
+QUANTILES = {level: f"q_{level}" for level in (0.1, 0.25, 0.5, 0.75, 0.9)}
+FORECASTS = pl.DataFrame({"y": [0.5, -0.3, 1.2, 0.1]}).with_columns(
+    *(pl.lit(4 * level - 2).alias(name) for level, name in QUANTILES.items()),
+    mean=pl.lit(0.0),
+    sd=pl.lit(1.0),
+)
+
+
+@pytest.mark.parametrize(
+    ("other", "metric", "counts"),
+    [
+        ({"quantiles": {0.5: "q_0.5"}}, "wis", "1 and 5"),
+        ({"quantiles": {0.5: "q_0.5"}}, {"name": "skill", "formula": "1 - crps / mae"}, "1 and 5"),
+        ({"mean": "mean", "sd": "sd"}, "crps", "all and 5"),
+        ({"mean": "mean", "sd": "sd"}, "interval_score(level=0.5)", None),
+        ({"quantiles": "q_"}, "wis", None),
+    ],
+)
+def test_forecasts_that_are_compared_by_means_over_other_quantiles_are_told(
+    other: dict[str, Any], metric: Any, counts: str | None
+) -> None:
+    options: dict[str, Any] = {"task": "quantile", "label": "y", "metrics": ["mae", metric]}
+    models = {"full": {"quantiles": QUANTILES}, "other": other}
+    texts = warnings_of(FORECASTS, models=models, compare="full", **options)
+    told = [text for text in texts if "different quantiles" in text]
+    assert [f"over different quantiles, {counts}: " in text for text in told] == [True] * (counts is not None)
+    assert not any("different quantiles" in text for text in warnings_of(FORECASTS, models=models, **options))
