@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import sqrt
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +10,13 @@ import polars as pl
 
 from plmetrics.catalogue.advice.advice_rule import names_text
 from plmetrics.catalogue.composite_metrics import is_derived
-from plmetrics.core.names import number_text
+from plmetrics.core.names import name_list, number_text
 from plmetrics.core.results import first_rows
 from plmetrics.suite.sections.basics import BASELINE
 from plmetrics.table.prediction_columns import levels_of
 
 if TYPE_CHECKING:
+    from plmetrics.core.ops import Array
     from plmetrics.suite.model import Suite
 
 _OF_NUMBERS = ("regression", "quantile")
@@ -26,6 +27,8 @@ _FEW = 30
 _FITTED = 4.0
 _ALIKE = 0.99
 """So large a part of another model's rows are no others to speak of."""
+_CALLS = 10
+"""So many rows are not all called wrongly by a model that knows nothing of a few classes."""
 
 Row = dict[str, Any]
 
@@ -102,6 +105,20 @@ def _unlike_levels(
                 "compare quantile_loss or interval_score"
             )
             return
+
+
+def without_hits(
+    models: Iterable[str], classes: Sequence[str], sums: Mapping[str, Array]
+) -> Iterator[str]:
+    """Warnings of models that call no row by the class of its label, where the hits of each class are counted."""
+    rows = sums["n"].sum() if "n" in sums else 0
+    for model in models:
+        hits = [counts.any() for name, counts in sums.items() if name.startswith(f"{model}|hit|")]
+        if hits and not any(hits) and rows >= _CALLS:
+            yield (
+                f"model '{model}' calls no row by the class that it has: do labels and calls have the same names? "
+                f"the classes of both are {name_list(classes)}"
+            )
 
 
 def coarse_p_values(suite: Suite, comparisons: pl.DataFrame) -> list[str]:

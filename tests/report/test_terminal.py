@@ -442,3 +442,10 @@ def test_a_gate_on_classes_says_its_rule_once_with_the_class() -> None:
     assert [line[:4] for line in lines[1:] if "floor" in line] == [
         ["pass", "floor", f"[{name}]", "recall(average=none)"] for name in "ab"
     ]
+
+
+def test_a_slice_of_one_row_has_one_row() -> None:
+    frame = pl.DataFrame({"y": [1, 0, 1, 1], "p": [0.9, 0.2, 0.1, 0.8], "who": ["Ada", "Bo", "Cy", "Ada"]})
+    result = plm.evaluate(frame, label="y", models="p", metrics=["accuracy"], slices=["who"])
+    lines = [line for line in str(result).splitlines() if "who=Cy" in line]
+    assert [line.split()[-2:] for line in lines] == [["1", "row"]]
