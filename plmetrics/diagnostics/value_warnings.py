@@ -107,9 +107,7 @@ def _unlike_levels(
             return
 
 
-def without_hits(
-    models: Iterable[str], classes: Sequence[str], sums: Mapping[str, Array]
-) -> Iterator[str]:
+def without_hits(models: Iterable[str], classes: Sequence[str], sums: Mapping[str, Array]) -> Iterator[str]:
     """Warnings of models that call no row by the class of its label, where the hits of each class are counted."""
     rows = sums["n"].sum() if "n" in sums else 0
     for model in models:
