@@ -95,7 +95,7 @@ def _unlike_levels(
         return
     from plmetrics.catalogue.forecast.rows import levels_metric
 
-    for model, other in pairs:
+    for model, other in (pair for pair in pairs if parts.keys() >= {*pair}):
         compared = (levels_metric(metric, parts[model], parts[other]) for metric in suite.metrics)
         if names := tuple(dict.fromkeys(filter(None, compared))):
             counts = [len(levels_of(tuple(parts[name]))) or "all" for name in (model, other)]
