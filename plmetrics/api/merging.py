@@ -111,7 +111,7 @@ def merge(
                 stored = [reference.at(addresses) for reference in parallel_map(stored_state, sources)]
                 if not stored:
                     hint = "name state files, or a folder of them"
-                    raise ConfigError(Problem("there are no states to merge", hint=hint))
+                    raise CallError(Problem("there are no states to merge", hint=hint))
                 check_complete(stored)
                 if any(reference.head.plan is not None for reference in stored):
                     from plmetrics.features.shards.coverage import planned_states

@@ -48,7 +48,7 @@ def run_warnings(plan: RunPlan, aggregated: Aggregates, metrics: pl.DataFrame) -
         *models_of_the_label(plan.view),
         *_hidden_columns(plan.request.view),
         *_left_out_labels(plan.view),
-        *_alike_classes(plan.view),
+        *_of_classes(plan.view, aggregated.sums),
         *_unreached_thresholds(plan, aggregated.sums),
         *state_warnings(plan, aggregated, metrics),
     ]
@@ -95,7 +95,8 @@ def _by_value(suite: Suite, request: Request, facts: TableFacts, metrics: pl.Dat
         return []
     from plmetrics.diagnostics.value_warnings import warnings_by_value
 
-    return warnings_by_value(suite, metrics, facts.smallest, request.pairs)
+    parts = {name: model.parts for name, model in request.view.roles.models.items()}
+    return warnings_by_value(suite, metrics, facts.smallest, request.pairs, parts)
 
 
 def models_of_the_label(view: TableView) -> list[str]:
@@ -136,14 +137,16 @@ def _left_out_labels(view: TableView) -> list[str]:
     return columns_without_class(view)
 
 
-def _alike_classes(view: TableView) -> list[str]:
-    """Warnings of classes that differ in capitals or blanks only, and of words for a missing one."""
+def _of_classes(view: TableView, sums: Sequence[SumsState]) -> list[str]:
+    """Warnings of classes that are alike or mean a missing one, and of models that call no row rightly."""
     if view.suite.task != "multiclass":
         return []
+    from plmetrics.diagnostics.value_warnings import without_hits
     from plmetrics.engine.prepare.near_labels import absent_classes, near_classes
 
-    absent = [] if view.suite.classes else absent_classes(view.roles.label, view.roles.classes)
-    return [*near_classes(view.roles.classes), *absent]
+    classes = view.roles.classes
+    absent = [] if view.suite.classes else absent_classes(view.roles.label, classes)
+    return [*near_classes(classes), *absent, *without_hits(view.suite.models, classes, sums[0].columns)]
 
 
 def misleading_metrics(

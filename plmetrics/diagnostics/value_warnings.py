@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import sqrt
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from plmetrics.catalogue.advice.advice_rule import names_text
 from plmetrics.catalogue.composite_metrics import is_derived
-from plmetrics.core.names import number_text
+from plmetrics.core.names import name_list, number_text
 from plmetrics.core.results import first_rows
 from plmetrics.suite.sections.basics import BASELINE
+from plmetrics.table.prediction_columns import levels_of
 
 if TYPE_CHECKING:
+    from plmetrics.core.ops import Array
     from plmetrics.suite.model import Suite
 
 _OF_NUMBERS = ("regression", "quantile")
@@ -24,16 +27,23 @@ _FEW = 30
 _FITTED = 4.0
 _ALIKE = 0.99
 """So large a part of another model's rows are no others to speak of."""
+_CALLS = 10
+"""So many rows are not all called wrongly by a model that knows nothing of a few classes."""
 
 Row = dict[str, Any]
 
 
 def warnings_by_value(
-    suite: Suite, metrics: pl.DataFrame, smallest: float | None, pairs: Sequence[tuple[str, str]] = ()
+    suite: Suite,
+    metrics: pl.DataFrame,
+    smallest: float | None,
+    pairs: Sequence[tuple[str, str]] = (),
+    parts: Mapping[str, Sequence[str]] | None = None,
 ) -> list[str]:
-    """Warnings on values beyond noise, and on pairs of models that are compared by values of other rows.
+    """Warnings on values beyond noise, and on pairs of models that are compared by values of other rows or quantiles.
 
-    With the rows of the smallest class, an area without an interval is noise of 1 / (2 sqrt(smallest)).
+    With the rows of the smallest class, an area without an interval is noise of 1 / (2 sqrt(smallest)). `parts` are
+    those of each model's prediction.
     """
     overall = metrics.filter(
         pl.col("slice_set") == "overall", pl.col("status") == "ok", pl.col("class").is_null()
@@ -44,6 +54,7 @@ def warnings_by_value(
         *_worse_than_baseline(suite, rows),
         *_unlike_slices(suite, metrics),
         *_unlike_rows(suite, rows, [*pairs, *_ratios(suite)]),
+        *_unlike_levels(suite, parts or {}, [*pairs, *_ratios(suite)]),
     ]
 
 
@@ -74,6 +85,38 @@ def _unlike_rows(suite: Suite, rows: Sequence[Row], pairs: Sequence[tuple[str, s
         f"models '{model}' and '{other}' are compared on different {what}, {n:,} and {of_other:,}{more}: "
         f"a difference may be that of the {what}{way}"
     )
+
+
+def _unlike_levels(
+    suite: Suite, parts: Mapping[str, Sequence[str]], pairs: Sequence[tuple[str, str]]
+) -> Iterator[str]:
+    """Warning of the first pair of compared models whose quantiles are at different levels, by means over these."""
+    if suite.task != "quantile":
+        return
+    from plmetrics.catalogue.forecast.rows import levels_metric
+
+    for model, other in (pair for pair in pairs if parts.keys() >= {*pair}):
+        compared = (levels_metric(metric, parts[model], parts[other]) for metric in suite.metrics)
+        if names := tuple(dict.fromkeys(filter(None, compared))):
+            counts = [len(levels_of(tuple(parts[name]))) or "all" for name in (model, other)]
+            yield (
+                f"models '{model}' and '{other}' are compared by {names_text(names)} over different quantiles, "
+                f"{counts[0]} and {counts[1]}: a difference may be that of the levels; give both the same ones, or "
+                "compare quantile_loss or interval_score"
+            )
+            return
+
+
+def without_hits(models: Iterable[str], classes: Sequence[str], sums: Mapping[str, Array]) -> Iterator[str]:
+    """Warnings of models that call no row by the class of its label, where the hits of each class are counted."""
+    rows = sums["n"].sum() if "n" in sums else 0
+    for model in models:
+        hits = [counts.any() for name, counts in sums.items() if name.startswith(f"{model}|hit|")]
+        if hits and not any(hits) and rows >= _CALLS:
+            yield (
+                f"model '{model}' calls no row by the class that it has: do labels and calls have the same names? "
+                f"the classes of both are {name_list(classes)}"
+            )
 
 
 def coarse_p_values(suite: Suite, comparisons: pl.DataFrame) -> list[str]:

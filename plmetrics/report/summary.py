@@ -70,6 +70,10 @@ class Summary(ResultTables):
         """The word for what sizes of slices count: the rows of a ranking are those of its queries."""
         return "queries" if self.record.get("rows", {}).get("pairs_read") else "rows"
 
+    def size_text(self, n: int) -> str:
+        """Size of a slice, in rows or queries."""
+        return f"{n:,} {self.row_word}" if n != 1 else "1 query" if self.row_word == "queries" else "1 row"
+
     @property
     def subjects(self) -> str:
         """Title of parts about all models."""

@@ -89,7 +89,7 @@ def check(fields: Mapping[str, Any], names: SuiteMentions, problems: Findings) -
     listed = dict.fromkeys(metric.text for metric in fields.get("metrics") or ())
     for index, gate in _sound(fields["gates"]):
         if listed and gate.four_fifths is None and gate.metric.text not in listed:
-            hint = did_you_mean(gate.metric.text, listed)
+            hint = "; ".join(filter(None, ["add it to metrics", did_you_mean(gate.metric.text, listed)]))
             add(f"the gate's metric '{gate.metric.text}' is not in metrics", ("gates", index, "metric"), hint)
         _gate(index, gate, fields, names, problems)
     for index, curve in _sound(fields["curves"]):

@@ -58,6 +58,7 @@ def test_a_task_without_metrics_has_no_defaults():
         ("binary", "mcee", "did you mean 'mce'?"),
         ("regression", "roc_auc", "'roc_auc' belongs to task 'binary', 'multiclass', 'multilabel'"),
         ("binary", "rmse", "'rmse' belongs to task 'regression'"),
+        ("binary", "R2", "'r2' belongs to task 'regression'"),
         ("regression", "tpr", "'tpr' belongs to task 'binary', 'multiclass', 'multilabel'"),
     ],
 )

@@ -147,6 +147,7 @@ def test_a_plan_whose_files_changed_is_refused(invoke: Any) -> None:
 def test_what_cannot_be(invoke: Any, options: tuple[str, ...], code: int, words: str) -> None:
     outcome = invoke("state", "s.yaml", *options)
     assert (outcome.code, words in outcome.err) == (code, True), outcome.err
+    assert ("error: the command line is not valid" in outcome.err) == (code == 2 and "exact" not in words)
     assert not Path("states").exists()
 
 

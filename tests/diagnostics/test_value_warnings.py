@@ -140,3 +140,46 @@ def test_models_side_by_side_may_have_other_rows() -> None:
     frame = FRAME.with_columns(noise=pl.when(pl.col("y") == 1).then("noise"))
     asked = {"label": "y", "models": ["good", "noise"], "metrics": ["brier"]}
     assert warnings_of(frame, missing="drop_per_model", **asked) == []
+
+
+QUANTILES = {level: f"q_{level}" for level in (0.1, 0.25, 0.5, 0.75, 0.9)}
+FORECASTS = pl.DataFrame({"y": [0.5, -0.3, 1.2, 0.1]}).with_columns(
+    *(pl.lit(4 * level - 2).alias(name) for level, name in QUANTILES.items()),
+    mean=pl.lit(0.0),
+    sd=pl.lit(1.0),
+)
+
+
+@pytest.mark.parametrize(
+    ("other", "metric", "counts"),
+    [
+        ({"quantiles": {0.5: "q_0.5"}}, "wis", "1 and 5"),
+        ({"quantiles": {0.5: "q_0.5"}}, {"name": "skill", "formula": "1 - crps / mae"}, "1 and 5"),
+        ({"mean": "mean", "sd": "sd"}, "crps", "all and 5"),
+        ({"mean": "mean", "sd": "sd"}, "interval_score(level=0.5)", None),
+        ({"quantiles": "q_"}, "wis", None),
+    ],
+)
+def test_forecasts_that_are_compared_by_means_over_other_quantiles_are_told(
+    other: dict[str, Any], metric: Any, counts: str | None
+) -> None:
+    options: dict[str, Any] = {"task": "quantile", "label": "y", "metrics": ["mae", metric]}
+    models = {"full": {"quantiles": QUANTILES}, "other": other}
+    texts = warnings_of(FORECASTS, models=models, compare="full", **options)
+    told = [text for text in texts if "different quantiles" in text]
+    assert [f"over different quantiles, {counts}: " in text for text in told] == [True] * (counts is not None)
+    assert not any("different quantiles" in text for text in warnings_of(FORECASTS, models=models, **options))
+
+
+@pytest.mark.parametrize(
+    ("calls", "rows", "told"), [("pass", 20, True), ("no", 20, False), ("pass", 8, False)]
+)
+@pytest.mark.parametrize("metrics", [["accuracy"], ["f1", "mcc"]])
+def test_calls_with_other_names_than_the_labels_are_told(
+    calls: str, rows: int, metrics: list[str], *, told: bool
+) -> None:
+    frame = pl.DataFrame({"y": ["yes", "no"] * (rows // 2), "m": [calls, "fail"] * (rows // 2)})
+    frame = frame.with_columns(m=pl.when(pl.int_range(rows) == 3).then(pl.lit(calls)).otherwise("m"))
+    texts = warnings_of(frame, task="multiclass", label="y", models=["m"], metrics=metrics)
+    words = "model 'm' calls no row by the class that it has: "
+    assert [text.endswith("fail, no, pass, yes") for text in texts if text.startswith(words)] == [True] * told

@@ -445,3 +445,29 @@ def test_a_gate_on_classes_says_its_rule_once_with_the_class() -> None:
     assert [line[:4] for line in lines[1:] if "floor" in line] == [
         ["pass", "floor", f"[{name}]", "recall(average=none)"] for name in "ab"
     ]
+
+
+def test_a_slice_of_one_row_has_one_row() -> None:
+    frame = pl.DataFrame({"y": [1, 0, 1, 1], "p": [0.9, 0.2, 0.1, 0.8], "who": ["Ada", "Bo", "Cy", "Ada"]})
+    result = plm.evaluate(frame, label="y", models="p", metrics=["accuracy"], slices=["who"])
+    lines = [line for line in str(result).splitlines() if "who=Cy" in line]
+    assert [line.split()[-2:] for line in lines] == [["1", "row"]]
+
+
+@pytest.mark.parametrize("models", [["p"], ["p", "q", "r", "s"]])
+def test_a_pass_names_the_groups_that_were_not_judged(models: list[str]) -> None:
+    """A regulator reads of a passed gate which groups it says nothing of."""
+    group = pl.Series("group", ["a", "b"] * 100 + ["tiny"])
+    frame = pl.DataFrame({"y": [1, 0, 0, 1] * 50 + [1], **{name: [0.9] * 200 + [0.1] for name in models}})
+    asked: dict[str, Any] = {"metrics": ["selection_rate"], "slices": ["group"]}
+    result = plm.evaluate(
+        frame.with_columns(group), label="y", models=models, gates=[{"four_fifths": "group"}], **asked
+    )
+    text = str(result)
+    gates = text[text.index("Gates") : text.index("Overall")]
+    assert " ".join(gates.split()).count("not judged: group=tiny (below_min_share)") == 1
+    assert "not judged: group=tiny (below_min_share)" in html_text(summarise(result))
+    passed = plm.evaluate(
+        frame, label="y", models=models, metrics=["f1"], gates=[{"metric": "f1", "at_least": 0.1}]
+    )
+    assert "not judged" not in str(passed)

@@ -40,12 +40,10 @@ def shown(tests: list, width: int = 100, **options: Any) -> list[str]:
 def test_a_line_a_test_of_all_rows_and_one_for_slices() -> None:
     lines = shown(["delong", "mcnemar", {"friedman": {"over": "part"}}])
     assert lines[0] == "Tests (p adjusted by holm)"
-    assert [line.split()[0] for line in lines[2:]] == [
-        *["friedman(over=part)"] * 2,
-        "delong",
-        "mcnemar",
-        "in",
-    ]
+    words = [line.split() for line in lines[2:-1]]
+    assert [line[0] for line in words] == ["roc_auc", "accuracy", "roc_auc", "accuracy"]
+    names = ("friedman(over=part)", "delong", "mcnemar")
+    assert [next(name for name in names if name in line) for line in words] == [names[0], *names]
     assert "statistic" in lines[2]
     assert "b against a" in lines[4]
     assert lines[-1].strip() == "in slices: 0 of 3 tests with p below 0.05"
@@ -77,7 +75,7 @@ def test_no_section_without_tests() -> None:
 def test_delongs_test_is_among_them_where_it_was_asked_for(tests: list[str]) -> None:
     """With his intervals it stands for the usual test of two areas, too."""
     lines = shown(tests, uncertainty={"methods": ["delong"], "replicates": 20})
-    assert [line.split()[0] for line in lines[2:] if "against" in line] == tests
+    assert [line.split()[4] for line in lines[2:] if "against" in line] == tests
 
 
 def test_posterior_probabilities_are_said() -> None:
@@ -89,4 +87,21 @@ def test_posterior_probabilities_are_said() -> None:
 @pytest.mark.parametrize("width", [40, 60])
 def test_narrow_terminals_cut_nothing(width: int) -> None:
     text = " ".join(" ".join(shown(["delong"], width)).split())
-    assert "delong b against a roc_auc" in text
+    assert "roc_auc b against a delong" in text
+
+
+def test_tests_of_one_metric_stand_below_its_name_where_lines_are_short() -> None:
+    tests = ["paired_t", "wilcoxon", "paired_permutation"]
+    models = {"a": "a", "b": "b"}
+    result = plm.evaluate(
+        TABLE,
+        task="regression",
+        label="y",
+        models=models,
+        metrics=["mse", "mae"],
+        compare={"baseline": "a", "tests": tests},
+    )
+    lines = [line.split() for line in render(summarise(result), 60).splitlines()]
+    lines = lines[next(place for place, line in enumerate(lines) if line[:1] == ["Tests"]) :]
+    words = [word for line in lines for word in line if word in {"mse", "mae", *tests}]
+    assert words == ["mse", *tests, "mae", *tests]

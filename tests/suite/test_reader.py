@@ -175,7 +175,10 @@ def test_says_what_is_wrong_where_and_what_to_do(refuse: Any, text: str, words: 
         ("{metric: f1, between: regoin, at_most: 0.1}", ["'regoin'", "did you mean 'region'?"]),
         ("{metric: f1, between: region, slices: region, at_most: 0.1}", ["it excludes slices"]),
         ("{metric: f1, between: region}", ["a gate needs a rule"]),
-        ("{metric: recall, between: region, at_most: 0.1}", ["'recall' is not in metrics"]),
+        (
+            "{metric: recall, between: region, at_most: 0.1}",
+            ["'recall' is not in metrics", "add it to metrics; "],
+        ),
         ("{metric: f1, between: region, ratio_at_least: 2}", ["ratio_at_least must be", "2"]),
         ("{metric: f1, at_least: .nan}", ["finite number"]),
         ("{metric: f1, at_least: '0.5'}", ["at_least must be a number", "'0.5'"]),

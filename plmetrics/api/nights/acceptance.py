@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from plmetrics.core.errors import ConfigError, Problem
+from plmetrics.core.errors import CallError, Problem
 from plmetrics.core.results import first_rows
 from plmetrics.features.nights.manifests import Acceptance, Manifest, Manifests
 from plmetrics.runs.files import place_of
@@ -41,24 +41,24 @@ def accept(run: str | Path, because: str, by: str | None = None) -> Manifest:
     from plmetrics.runs.reading import open_run
 
     if not because.strip():
-        raise ConfigError(Problem("an acceptance needs a reason", hint='--because "the label file was late"'))
+        raise CallError(Problem("an acceptance needs a reason", hint='--because "the label file was late"'))
     stored = open_run(place_of(run))
     stored.results()
     interval = stored.record.get("interval")
     if interval is None:
         msg = f"the run {stored.run_id} is of no interval: references of other runs are named, not accepted"
-        raise ConfigError(Problem(msg, hint="compare: {run: FOLDER, reference: any}"))
+        raise CallError(Problem(msg, hint="compare: {run: FOLDER, reference: any}"))
     manifests = Manifests(stored.folder.resolve().parent)
     current = manifests.current(interval["key"])
     if current is None or current.run != stored.run_id:
         msg = f"the run {stored.run_id} is not the result of {interval['key']} that counts"
         hint = None if current is None else f"that is {current.run}"
-        raise ConfigError(Problem(msg, hint=hint))
+        raise CallError(Problem(msg, hint=hint))
     acceptance = Acceptance(because.strip(), by or _user(), datetime.now(UTC).isoformat(timespec="seconds"))
     changed = manifests.change(current, accepted=acceptance)
     if changed is None:
         msg = f"another result of {interval['key']} was written meanwhile"
-        raise ConfigError(Problem(msg, hint="look at that, and accept it if it is to count"))
+        raise CallError(Problem(msg, hint="look at that, and accept it if it is to count"))
     return changed
 
 

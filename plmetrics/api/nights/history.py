@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from plmetrics.core.errors import ConfigError, PlmetricsWarning, Problem
+from plmetrics.core.errors import CallError, PlmetricsWarning, Problem
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -122,7 +122,7 @@ def check_last(last: int | None) -> None:
         ConfigError: it is less than one.
     """
     if last is not None and last < 1:
-        raise ConfigError(Problem(f"last is {last}: ask for one interval or more", ("last",)))
+        raise CallError(Problem(f"last is {last}: ask for one interval or more", ("last",)))
 
 
 def names(asked: str | Sequence[str] | None) -> list[str] | None:

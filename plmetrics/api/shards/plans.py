@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from plmetrics.api.stopwatch import Progress, Stopwatch
 from plmetrics.api.suite_files import error_places, open_rows, without_values
-from plmetrics.core.errors import ConfigError, Problem
+from plmetrics.core.errors import CallError, Problem
 from plmetrics.features.shards.engine_feature import EngineSection
 from plmetrics.features.shards.planning import plan_units, stored_plan
 from plmetrics.features.shards.unit_plan import PLAN, TASK, balanced_shard, read_shard
@@ -125,11 +125,11 @@ def unit_states(
     from plmetrics.suite.yaml.load import load_suite
 
     if shard is not None and unit is not None:
-        raise ConfigError(Problem("shard and unit both say which units", hint="leave out one of them"))
+        raise CallError(Problem("shard and unit both say which units", hint="leave out one of them"))
     loaded, watch = load_suite(Path(path), set or {}), Stopwatch(progress)
     part = None if shard is None else read_shard(shard)
     if plan is not None and constants is not None:
-        raise ConfigError(Problem("a plan has its constants", hint="leave out one of plan and constants"))
+        raise CallError(Problem("a plan has its constants", hint="leave out one of plan and constants"))
     unit_plan = (
         plan_of(loaded, watch, None if constants is None else Path(constants))
         if plan is None

@@ -76,6 +76,7 @@ class WeightedIntervalScore(MeanOfForecasts):
     """
 
     name = "wis"
+    over_levels = True
     aliases = ("weighted_interval_score",)
     row_atom = Atom("weighted_interval_score", _mean_pinball)
     proper = "strictly"
@@ -112,6 +113,7 @@ class ContinuousRankedProbabilityScore(MeanOfForecasts):
     """
 
     name = "crps"
+    over_levels = True
     proper = "strictly"
     formula = "mean of the integral of (F(x) - [x >= label])^2 dx"
     use_when = "Distributions are compared as wholes; for a point forecast it is the absolute error."

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from plmetrics.catalogue.bases import RowMean
-from plmetrics.catalogue.metric import Direction
+from plmetrics.catalogue.metric import Direction, Metric, leaves
 from plmetrics.core import ops
 from plmetrics.core.names import number_text
 from plmetrics.core.special import ndtri
@@ -27,6 +27,8 @@ class MeanOfForecasts(RowMean):
     expressible = False
     range = (0.0, INFINITY)
     direction: ClassVar[Direction] = "lower"
+    over_levels: ClassVar[bool] = False
+    """Whether it is a mean over all quantiles of a model, of which others may declare other ones."""
 
     def levels(self) -> tuple[float, ...]:
         """The quantiles it needs, by level."""
@@ -48,6 +50,21 @@ class MeanOfForecasts(RowMean):
     def remark(self, state: Any) -> Any:
         """Number of rows with decreasing quantiles."""
         return ops.where(state.crossing > 0, _crossing_notes(state.crossing), None)
+
+
+def levels_metric(metric: Metric, others: Sequence[str], parts: Sequence[str]) -> str | None:
+    """Name of what a metric means over the levels of models, if those of two models differ; None if it is one measure.
+
+    >>> import plmetrics as plm
+    >>> crps = plm.metric("crps", task="quantile")
+    >>> levels_metric(crps, ("quantile|0.5",), ("mean", "sd"))
+    'crps'
+    >>> levels_metric(crps, ("member|0", "member|1"), ("mean", "sd"))
+    """
+    if levels_of(tuple(others)) == levels_of(tuple(parts)):
+        return None
+    means = (leaf for leaf in leaves(metric) if isinstance(leaf, MeanOfForecasts) and leaf.over_levels)
+    return next((leaf.text for leaf in means), None)
 
 
 def matching_level(parts: Sequence[str], level: float) -> float | None:

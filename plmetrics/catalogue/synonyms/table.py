@@ -103,9 +103,10 @@ def hint(task: str, name: str, reserved: Mapping[str, Collection[str]]) -> str |
     entry = synonym(task, name)
     if entry is not None:
         return entry.hint
-    tasks = [other for other, names in reserved.items() if name in names]
+    native = name.lower() if name.isupper() else name
+    tasks = [other for other, names in reserved.items() if native in names]
     if tasks:
-        return f"'{name}' belongs to task {_task_names(tasks)}"
+        return f"'{native}' belongs to task {_task_names(tasks)}"
     elsewhere = [(other, entry) for other in reserved if (entry := synonym(other, name)) is not None]
     if elsewhere:
         return _elsewhere(name, elsewhere)

@@ -202,7 +202,8 @@ def _values(outcomes: Sequence[ArmOutcome], constants: ArmConstants) -> list[dic
 def _refuse_several_strata(units: int, experiment: Experiment) -> None:
     if units:
         column = ", ".join(experiment.strata)
-        msg = f"{units:,} units are in more than one stratum of '{column}'"
+        subject = "1 unit is" if units == 1 else f"{units:,} units are"
+        msg = f"{subject} in more than one stratum of '{column}'"
         hint = "strata are known before the experiment: take one value of each unit"
         raise DataError(Problem(msg, ("strata",), hint))
 

@@ -339,9 +339,10 @@ def _notes(experiment: ExperimentSums, sums: ArmSums, plan: Plan, vague: Any, ra
     explained = np.where(raw > 0, 1.0 - variance / np.where(raw > 0, raw, 1.0), np.nan)
     adjusted = np.isfinite(explained) & bool(sums.outcome.covariate)
     mixed = plan.clustered and experiment.shared
+    shared = "1 unit" if experiment.shared == 1 else f"{experiment.shared:,} units"
     columns = (
         [_few_units(*pair) if flag else None for *pair, flag in zip(sizes, effective, small, strict=True)],
-        [f"{experiment.shared:,} units are in more than one arm" if mixed else None] * len(sizes),
+        [f"{shared} in more than one arm" if mixed else None] * len(sizes),
         [without if flag else None for flag in lost],
         [_gain(share) if flag else None for share, flag in zip(explained, adjusted, strict=True)],
         ["no interval of the lift: the control's mean may be 0" if flag else None for flag in vague],

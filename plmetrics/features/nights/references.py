@@ -242,7 +242,8 @@ class EarlierIntervals(EarlierRuns):
             missing = sorted(interval.key for interval in named if interval.key not in there)
             if missing:
                 name = _span_name(missing[0], missing[-1])
-                count = f"{len(missing)} of {len(named)} intervals have no result"
+                have = "has" if len(missing) == 1 else "have"
+                count = f"{len(missing)} of {len(named)} intervals {have} no result"
                 rejections.append({"run": name, "reason": "it has no result" if len(named) == 1 else count})
             yield from current
 

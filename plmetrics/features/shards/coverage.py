@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from plmetrics.core.errors import ConfigError, Problem, UnitsMissingError
+from plmetrics.core.errors import CallError, Problem, UnitsMissingError
 from plmetrics.core.names import is_address
 from plmetrics.core.results import Json, gate_table
 from plmetrics.features.shards.unit_plan import PLAN, Unit, UnitPlan, read_plan
@@ -158,7 +158,7 @@ def _plan_file(folder: Place | None, states: Sequence[StateReference]) -> Place:
     if folder is None or not (folder / PLAN).is_file():
         msg = f"{states[0].place} is the state of a unit, and there is no {PLAN} beside it"
         hint = "name the plan with --plan FILE: it says whether units are missing"
-        raise ConfigError(Problem(msg, hint=hint))
+        raise CallError(Problem(msg, hint=hint))
     return folder / PLAN
 
 

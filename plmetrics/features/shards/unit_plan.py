@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from plmetrics.core.errors import ConfigError, DataError, Problem, os_message
+from plmetrics.core.errors import CallError, DataError, Problem, os_message
 from plmetrics.core.names import did_you_mean, name_list
 from plmetrics.runs.files import environment_faults, make_directory, write_atomic
 from plmetrics.table.files import shown_path
@@ -112,7 +112,7 @@ class UnitPlan:
             return units[0]
         msg = f"{len(units) or 'no'} units have an id that begins with '{text}'"
         hint = did_you_mean(text, [unit.short_id for unit in self.units]) or "plmetrics units lists them"
-        raise ConfigError(Problem(msg, hint=hint))
+        raise CallError(Problem(msg, hint=hint))
 
     def content(self) -> bytes:
         """Plan as a file: a line with the hash of the others, one of the shared facts, and one a unit."""
@@ -210,4 +210,4 @@ def read_shard(text: str) -> tuple[int, int]:
     index, _, count = text.partition("/")
     if index.isdecimal() and count.isdecimal() and 1 <= int(index) <= int(count):
         return int(index), int(count)
-    raise ConfigError(Problem(f"'{text}' is no shard", hint="write 3/8 for the third of eight: 1/8 to 8/8"))
+    raise CallError(Problem(f"'{text}' is no shard", hint="write 3/8 for the third of eight: 1/8 to 8/8"))

@@ -118,7 +118,7 @@ def _keys(gate: Gate) -> list[dict[str, str]]:
 
 
 DIFFERENT_PARTS = "values of different parts"
-_OMITTED = ("classes left out: ", "not judged: ", "left out: ")
+OMITTED = ("classes left out: ", "not judged: ", "left out: ")
 """How the notes of values begin that leave parts out."""
 
 
@@ -132,7 +132,7 @@ def with_omissions(notes: Texts, model: Texts, baseline: Texts) -> Texts:
     notes = notes.copy()
     for index in np.flatnonzero(model != baseline):
         sides = [str(side[index] or "") for side in (model, baseline)]
-        if any(text.startswith(_OMITTED) for text in sides):
-            here, there = (text if text.startswith(_OMITTED) else "nothing left out" for text in sides)
+        if any(text.startswith(OMITTED) for text in sides):
+            here, there = (text if text.startswith(OMITTED) else "nothing left out" for text in sides)
             notes[index] = f"{DIFFERENT_PARTS} (here {here}; there {there})"
     return notes

@@ -200,7 +200,9 @@ class Plot:
         return drawable(self._summary)
 
     def __getattr__(self, name: str) -> object:
-        hint = did_you_mean(name, charts())
+        hint = (
+            None if name.startswith("_") else did_you_mean(name, charts()) or f"known: {', '.join(dir(self))}"
+        )
         raise AttributeError(f"there is no chart '{name}'" + (f"; {hint}" if hint else ""))
 
     def __repr__(self) -> str:

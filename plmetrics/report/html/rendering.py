@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from plmetrics.core.errors import CallError, Problem
 from plmetrics.core.version import VERSION
 from plmetrics.report.charts.svg import variables
 from plmetrics.report.charts.theme import DARK, LIGHT
@@ -34,8 +35,23 @@ def page_text(head: PageHead, sections: Sequence[PageSection]) -> str:
     )
 
 
+_OTHER_KINDS = frozenset(
+    ("pdf", "md", "docx", "xlsx", "csv", "json", "parquet", "png", "svg", "ipynb", "yaml")
+)
+
+
 def write_page(text: str, path: Place) -> None:
-    """Write a page, whole or not at all."""
+    """Write a page, whole or not at all.
+
+    Raises:
+        CallError: the name is that of a file of another kind.
+    """
+    _, dot, kind = path.name.rpartition(".")
+    if dot and kind.lower() in _OTHER_KINDS:
+        hint = "name it .html; browsers print it to PDF, and to_markdown and the tables are for other forms"
+        raise CallError(
+            Problem(f"the report is a page of HTML, which '{path.name}' is no name of", hint=hint)
+        )
     with environment_faults(f"{path} cannot be written"):
         write_atomic(path, text.encode())
 

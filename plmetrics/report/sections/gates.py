@@ -12,6 +12,7 @@ from rich.text import Text
 
 from plmetrics.core.names import printable
 from plmetrics.core.results import GATE_OUTCOMES
+from plmetrics.inference.comparisons.readings import OMITTED
 from plmetrics.report.layout import (
     FAINT,
     GAP,
@@ -91,9 +92,9 @@ def _severity(row: Row) -> float:
 
 def _common_notes(rows: list[Row]) -> tuple[list[Row], list[str]]:
     """Rows without their common notes, and these notes, each once."""
-    notes = Counter(row["note"] for row in rows if row["note"] and row["outcome"] != "pass")
+    notes = Counter(filter(None, map(_check_note, rows)))
     common = {note for note, times in notes.items() if times > _SHOWN_EACH}
-    without_common = [row | {"note": None} if row["note"] in common else row for row in rows]
+    without_common = [row | {"note": None} if _check_note(row) in common else row for row in rows]
     return without_common, [f"{printable(note)} ({notes[note]} checks)" for note in notes if note in common]
 
 
@@ -121,7 +122,7 @@ def _cells(row: Row) -> list[Text]:
 
 
 def check_texts(row: Row) -> list[str]:
-    """The texts of a check below `CHECK_TITLES`: its name if it has one, and its note unless it passed.
+    """The texts of a check below `CHECK_TITLES`: its name if it has one, and its note.
 
     A gate without a name is called by its rule, and by its class where there are classes.
     """
@@ -135,8 +136,17 @@ def check_texts(row: Row) -> list[str]:
         row["model"] or "",
         _place_text(row),
         str(observed_text(row)),
-        "" if row["outcome"] == "pass" else row["note"] or "",
+        _check_note(row),
     ]
+
+
+def _check_note(row: Row) -> str:
+    """Note of a check; of one that passed only what its value leaves out, as groups that are too small."""
+    note: str = row["note"] or ""
+    if row["outcome"] != "pass":
+        return note
+    starts = [note.find(start) for start in OMITTED if start in note]
+    return note[min(starts) :] if starts else ""
 
 
 def _by_gate(cells: list[list[Text]]) -> list[list[list[Text]]]:
@@ -175,7 +185,7 @@ def _condense(checks: list[Row]) -> Iterator[Row]:
             yield group[0] | {
                 "model": _several([row["model"] or "" for row in group], "models"),
                 "place": _several([_place_text(row) for row in group], "slices"),
-                "note": None,
+                "note": group[0]["note"] if len({_check_note(row) for row in group}) == 1 else None,
                 "together": [row["observed"] for row in group if row["observed"] is not None],
             }
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _MOST = 40
 _STUDENTISED = "the studentised range"
 _COLUMNS = [
-    *map(Column, ("test", "models", "metric", "difference")),
+    *map(Column, ("metric", "models", "test", "difference")),
     Column("n", "right"),
     Column("p", "right"),
 ]
@@ -81,9 +81,9 @@ def slice_counts(summary: Summary, frame: pl.DataFrame) -> list[str]:
 def _cells(row: Row) -> list[Text]:
     effect = effect_text(row)
     return [
-        Text(printable(row["test"])),
-        Text(printable(pair_text(row))),
         Text(metric_label(row)),
+        Text(printable(pair_text(row))),
+        Text(printable(row["test"])),
         Text.assemble(
             effect.value, " " if effect.value and effect.interval else "", (effect.interval, FAINT)
         ),

@@ -14,7 +14,7 @@ from plmetrics.core.names import printable
 from plmetrics.core.special import ndtri
 from plmetrics.report.layout import Column, align, heading, remarks, table_or_stack
 from plmetrics.report.leaderboard import primary_metric
-from plmetrics.report.numbers import Row, count, number, row_estimate, with_thousands
+from plmetrics.report.numbers import Row, number, row_estimate, with_thousands
 
 if TYPE_CHECKING:
     from plmetrics.report.summary import Summary
@@ -112,7 +112,7 @@ def _lines(summary: Summary, rows: list[Row], width: int) -> list[Text]:
     cells = []
     for row, value in zip(rows, align([row_estimate(row) for row in rows]), strict=True):
         model = Text(printable(row["model"]))
-        size = Text(f"{count(row['n'])} {summary.row_word}")
+        size = Text(summary.size_text(row["n"]))
         cells.append([Text(printable(row["slice"])), model, value, _distance(row), size])
     titles = map(Column, ("slice", "model", "value", "to overall"))
     return table_or_stack([*titles, Column("", align="right", optional=True)], cells, width)

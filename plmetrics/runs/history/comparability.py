@@ -19,6 +19,7 @@ from plmetrics.inference.across_runs.retained_replicates import Sharing, sharing
 from plmetrics.inference.across_runs.sides import Side
 from plmetrics.runs.history.data import data_of
 from plmetrics.runs.record import suite_of_run
+from plmetrics.table.prediction_columns import quantile_part
 
 if TYPE_CHECKING:
     import polars as pl
@@ -116,6 +117,7 @@ def misleading(before: Mapping[str, Any], after: Mapping[str, Any], metrics: Seq
         old, new = (_by_name(suite.get(key, {})) for suite in (before, after))
         for name in (name for name in new if name in old):
             differences += _differences(old[name], new[name], f"{key}.{name}")
+    differences += _other_levels(before, after, metrics)
     labels = [
         {key: value for key, value in model.items() if key in _OF_ROWS}
         for suite in (before, after)
@@ -124,6 +126,33 @@ def misleading(before: Mapping[str, Any], after: Mapping[str, Any], metrics: Seq
     ]
     decisive_parts = [suite.get(key) for suite in (before, after) for key in (*decisive, *_BY_NAME)]
     return [*differences, *_other_derivations(before, after, [*decisive_parts, *labels])]
+
+
+def _other_levels(
+    before: Mapping[str, Any], after: Mapping[str, Any], metrics: Sequence[Metric]
+) -> Iterator[str]:
+    """Models of both runs whose quantiles are at other levels than before, where a metric is a mean over all of them.
+
+    Of columns that are named by their beginning alone nothing is known.
+    """
+    if after.get("task") != "quantile":
+        return
+    from plmetrics.catalogue.forecast.rows import levels_metric
+
+    old, new = (_mapping(suite.get("models")) for suite in (before, after))
+    for name in (name for name in new if name in old):
+        was, now = _quantile_parts(old[name]), _quantile_parts(new[name])
+        if was is None or now is None:
+            continue
+        means = filter(None, (levels_metric(metric, was, now) for metric in metrics))
+        if (found := next(means, None)) is not None:
+            yield f"the quantiles of model '{name}', of which {found} is a mean, are at other levels"
+
+
+def _quantile_parts(model: Any) -> tuple[str, ...] | None:
+    """Quantiles of a model as parts of its prediction; None where they are not listed."""
+    quantiles = _mapping(model).get("quantiles", {})
+    return tuple(map(quantile_part, quantiles)) if isinstance(quantiles, Mapping) else None
 
 
 def read_elsewhere(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, str]:

@@ -544,3 +544,12 @@ def test_a_long_history_is_not_read(
         nights.write(8, rows(8, height=60 + len(counts)))
         nights.run(8)
     assert counts[0] == counts[1] < 40
+
+
+@pytest.mark.parametrize(
+    ("window", "reason"), [("3d", "2 of 3 intervals have"), ("2d", "1 of 2 intervals has")]
+)
+def test_intervals_without_a_result_are_counted(nights: Nights, window: str, reason: str) -> None:
+    nights.write_suite(compare={"run": {"window": window}})
+    nights.run(2)
+    assert list(passed_over(nights.run(3)).values()) == [f"{reason} no result"]

@@ -152,14 +152,15 @@ def test_units_of_one_row_give_welch() -> None:
     assert_frame_equal(clustered.select(columns), plain.select(columns), rel_tol=1e-6, abs_tol=1e-6)
 
 
-def test_units_in_two_arms_are_noted() -> None:
+@pytest.mark.parametrize(("users", "subject"), [(3, "3 units"), (1, "1 unit")])
+def test_units_in_two_arms_are_noted(users: int, subject: str) -> None:
     mixed = CLUSTERS.with_columns(
-        pl.when(pl.col("user") < 3)
+        pl.when(pl.col("user") < users)
         .then(pl.Series(RNG.choice(["A", "B"], ROWS)))
         .otherwise("variant")
         .alias("variant")
     )
-    assert readout(mixed, unit="user")["note"][0] == "3 units are in more than one arm"
+    assert readout(mixed, unit="user")["note"][0] == f"{subject} in more than one arm"
 
 
 def test_sample_ratio_mismatch_is_said() -> None:

@@ -63,6 +63,8 @@ def test_charts_are_listed_and_unknown_ones_answered(result):
     assert "confusion" not in dir(result.plot)
     with pytest.raises(AttributeError, match=r"there is no chart 'rocc'.*roc"):
         result.plot.rocc()
+    with pytest.raises(AttributeError, match=r"there is no chart 'boxes'; known: .*\bks\b.*\broc\b"):
+        result.plot.boxes()
 
 
 def test_all_charts_are_methods(result):

@@ -237,6 +237,9 @@ def test_result_writes_the_page(result: plm.Result, text: str, tmp_path) -> None
     assert (tmp_path / "page.html").read_text(encoding="utf-8") == text
     with pytest.raises(plm.EnvironmentFault, match="cannot be written"):
         result.report(tmp_path / "absent" / "page.html")
+    with pytest.raises(plm.ConfigError, match=r"'page.PDF' is no name of"):
+        result.report(tmp_path / "page.PDF")
+    assert not (tmp_path / "page.PDF").exists()
 
 
 @pytest.mark.slow

@@ -72,13 +72,13 @@ def test_an_interval_stands_beside_the_number_it_is_of() -> None:
 @pytest.mark.slow
 def test_further_tests_stand_on_the_page(result: plm.Result, page: Page) -> None:
     head, *rows = page.tables["Tests"]
-    assert [name for name, _ in head] == ["test", "models", "metric", "difference", "n", "p"]
+    assert [name for name, _ in head] == ["metric", "models", "test", "difference", "n", "p"]
     asked = result.comparisons.filter(
         pl.col("test").is_in(["delong", "mcnemar"]), slice_set="overall", contrast="model"
     )
     assert len(rows) == asked.height >= 2
     for cells, row in zip(rows, asked.rows(named=True), strict=True):
-        assert [text for text, _ in cells[:3]] == [row["test"], "b against a", row["metric"]]
+        assert [text for text, _ in cells[:3]] == [row["metric"], "b against a", row["test"]]
         if row["status"] == "ok":
             assert float(cells[3][1]["data-value"] or "") == row["difference"]
             assert number(cells[3][0]) == pytest.approx(row["difference"], abs=0.005)

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+import plmetrics as plm
 from plmetrics.runs.history.comparability import misleading
 
 
@@ -36,3 +37,21 @@ def test_texts_of_more_than_sixty_signs_are_cut(length: int, *, cut: bool) -> No
     (words,) = misleading({"positive": "x" * length}, {}, ())
     whole = f"'{'x' * length}'"
     assert words == f"positive was {whole[:57] + '...' if cut else whole} and is not given"
+
+
+@pytest.mark.parametrize(
+    ("model", "metric", "told"),
+    [
+        ({"quantiles": {"0.5": "q50"}}, "wis", True),
+        ({"mean": "mu", "sd": "sd"}, "crps", True),
+        ({"quantiles": {"0.1": "p10", "0.9": "p90"}}, "wis", False),
+        ({"quantiles": "q_"}, "wis", False),
+        ({"quantiles": {"0.5": "q50"}}, "mae", False),
+    ],
+)
+def test_quantiles_at_other_levels_are_told_where_a_metric_is_their_mean(
+    model: dict[str, Any], metric: str, *, told: bool
+) -> None:
+    before = {"task": "quantile", "models": {"m": {"quantiles": {"0.1": "q10", "0.9": "q90"}}}}
+    words = misleading(before, before | {"models": {"m": model}}, [plm.metric(metric, task="quantile")])
+    assert [f"of which {metric} is a mean, are at other levels" in text for text in words] == [True] * told

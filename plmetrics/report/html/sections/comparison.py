@@ -65,9 +65,9 @@ def _further_tests(summary: Summary) -> list[Table]:
         return []
     cells = [
         [
-            words(row["test"]),
-            words(pair_text(row)),
             words(metric_label(row)),
+            words(pair_text(row)),
+            words(row["test"]),
             estimate_cell(effect_text(row), row["difference"]),
             rows_cell(row["n"]),
             _p_cell(row),
@@ -79,7 +79,7 @@ def _further_tests(summary: Summary) -> list[Table]:
         *omission(rows.height - _MOST_PAIRS, "test", "comparisons"),
         *slice_counts(summary, in_slices),
     ]
-    return [Table("Tests", ["test", "models", "metric", "difference", "n", "p"], cells, notes)]
+    return [Table("Tests", ["metric", "models", "test", "difference", "n", "p"], cells, notes)]
 
 
 def _tables(summary: Summary, contrast: str) -> list[Table]:
