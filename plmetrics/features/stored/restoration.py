@@ -248,7 +248,7 @@ class _SliceCounts:
     def _rows(self, bins: BinKind) -> tuple[Part, pl.DataFrame]:
         """Part with the counts of the slices, and its rows."""
         number = self.saved.head.number("scores", (self.number,), self.ordering.name, bins_text(bins))
-        if number is None:
+        if number is None or not self.saved.head.parts[number].rows:
             return Part("scores", size=self._shape(bins)), pl.DataFrame(schema=PIECES)
         return self.saved.head.parts[number], self.saved.of(number)
 
