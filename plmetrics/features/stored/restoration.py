@@ -261,7 +261,7 @@ class _SliceCounts:
             labels = self.plan.grids[self.ordering.across]
             sizes = len(grid.edges) + 1, len(labels.edges) + 1
             return joint_shape(bins, *sizes, areas=self.ordering.of_areas)
-        channels = len(CLASSES if self.plan.view.roles.treatment is None else ARMS)
+        channels = len(ARMS if self.ordering.arms else CLASSES)
         if bins == "coarse":
             return grid.coarse_bins(self.number), channels
         return shape(bins, grid.edges, 1, channels)

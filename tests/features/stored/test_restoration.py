@@ -100,3 +100,34 @@ def test_a_condition_that_no_row_of_the_first_day_meets_has_the_intervals_of_the
     exact = plm.evaluate(rows, exact=True, **asked).metrics
     for end in ("lower", "upper"):
         assert found[end].to_list() == pytest.approx(exact[end].to_list(), abs=0.03)
+
+
+def test_quantiles_beside_a_treatment_where_a_condition_holds_for_no_row() -> None:
+    rng = np.random.default_rng(3)
+    columns = {"y": rng.random(60), "p": rng.random(60), "t": np.arange(60) % 2, "v": rng.random(60)}
+    asked: dict[str, Any] = {
+        "task": "uplift",
+        "label": "y",
+        "treatment": "t",
+        "models": "p",
+        "metrics": [{"name": "middle", "quantile": "v", "q": 0.5}],
+        "slices": {"none": {"where": "v > 1"}},
+    }
+    found = plm.merge(plm.state(pl.DataFrame(columns), **asked)).metrics
+    assert found["value"].to_list() == [pytest.approx(np.median(columns["v"])), None]
+
+
+def test_a_group_of_reference_may_be_absent_from_some_states() -> None:
+    rng = np.random.default_rng(4)
+    score, group = rng.random(200), np.repeat(["north", "south"], 100)
+    rows = pl.DataFrame({"y": rng.random(200) < score, "p": score, "g": group})
+    asked: dict[str, Any] = {
+        "label": "y",
+        "models": "p",
+        "metrics": ["average_odds_difference(by=g, reference=north)"],
+        "slices": "g",
+    }
+    found = plm.merge(*(plm.state(day, **asked) for day in rows.partition_by("g")))
+    assert_frame_equal(found.metrics, plm.evaluate(rows, **asked).metrics)
+    with pytest.raises(plm.ConfigError, match="'north' is not a slice of 'g'"):
+        plm.merge(plm.state(rows.tail(100), **asked))
