@@ -159,7 +159,8 @@ def merged_result(
 
     `suite` is that of the comparisons, whose decompositions need denominators.
     """
-    result = _Sum.of(stored, Stopwatch(None)).result(RunContext(), suite=suite)
+    total = replace(_Sum.of(stored, Stopwatch(None)), is_part=True)
+    result = total.result(RunContext(), suite=suite)
     return replace(
         result, record=cast("RunRecord", {**result.record, "interval": interval, "run_id": interval["key"]})
     )
@@ -210,13 +211,17 @@ def _all_states(states: Sequence[object]) -> Iterator[State | Path]:
 
 @dataclass(frozen=True, slots=True)
 class _Sum:
-    """Sum of some states, with their suite, and the table of their rows where it is at hand."""
+    """Sum of some states, with their suite, and the table of their rows where it is at hand.
+
+    It is a part of the rows where others may have slices that the suite refers to.
+    """
 
     suite: Suite
     total: SavedState
     stored: Sequence[StateReference]
     watch: Stopwatch
     source: Source | None = None
+    is_part: bool = False
 
     @classmethod
     def of(cls, stored: Sequence[StateReference], watch: Stopwatch) -> _Sum:
@@ -269,7 +274,7 @@ class _Sum:
 
         places = file_places(self.stored)
         with self.watch.stage("intervals"), damage_errors(places):
-            run = restore(self.suite, self.total)
+            run = restore(self.suite, self.total, is_part=self.is_part)
         if self.source is not None and self.suite.positive is not None:
             from plmetrics.engine.bad_rows import refuse_absent_positive
             from plmetrics.engine.binding.bind import bind

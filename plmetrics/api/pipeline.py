@@ -58,6 +58,7 @@ def _run_stages(
 ) -> Result:
     """The stages, one after another."""
     from plmetrics.engine.binding.bind import bind
+    from plmetrics.engine.binding.reference_slices import absence_warnings
     from plmetrics.engine.faults import check_rows, reading
     from plmetrics.engine.prepare.preparation import prepare
 
@@ -69,7 +70,11 @@ def _run_stages(
         request = bind(part, source, context.tables, label_status=label_status_of(part, context))
         context = replace(context, counts=check_feature_counts(request, context.counts))
         uneven = check_rows(suite.data.missing, request.source, *inputs)
-        plan = prepare(request, features=feature_questions(request, context.counts), adds=True)
+        questions, is_part = feature_questions(request, context.counts), context.where is not None
+        plan = prepare(request, features=questions, adds=True, is_part=is_part)
+        if is_part:
+            absent = absence_warnings(request.suite, plan.slices)
+            plan = replace(plan, warnings=(*plan.warnings, *absent))
         written: dict[str, object] = {"models": suite.models, "data": suite.data}
         written |= {} if context.where is None else {"sections": suite.sections}
         suite = request.suite

@@ -53,18 +53,19 @@ class SliceContrasts:
         self._texts = (
             {index: states.slices.texts() for index, states in members.items()} if self._requested else {}
         )
-        self._anchors = {
-            text: self._anchor(text) for text in self._requested if text not in {REST, ALL, PAIRS}
-        }
+        anchors = {text: self._anchor(text) for text in self._requested if text not in {REST, ALL, PAIRS}}
+        self._anchors = {text: anchor for text, anchor in anchors.items() if anchor is not None}
+        self._requested = tuple(text for text in self._requested if anchors.get(text, text) is not None)
         self._estimates: dict[tuple[str, str, str], list[EstimateColumns]] = {}
         self._places: dict[tuple[str, str], MetricPlace] = {}
         self._listed: list[NDArray[np.bool_]] = []
 
-    def _anchor(self, text: str) -> tuple[int, int, Estimates]:
-        """The place of a slice, and its estimates."""
+    def _anchor(self, text: str) -> tuple[int, int, Estimates] | None:
+        """The place of a slice, and its estimates; None where an interval has no row in it."""
         places = [(index, number) for index, texts in self._texts.items() for number in range(len(texts))]
         place = slice_place(text, joined_texts(self._texts).tolist())
-        assert place is not None
+        if place is None:
+            return None
         index, number = places[place]
         chunk = chunk_of(self._members[index].sums, self._analysis.weights, number, number + 1)
         return index, number, self._make(index, chunk)

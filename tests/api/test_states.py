@@ -19,7 +19,7 @@ from plmetrics.core import threads
 from plmetrics.engine.memory import budget
 from plmetrics.features.stored import cube_sums as sums
 from plmetrics.features.stored import summation as counts
-from plmetrics.features.stored.state_files import read_head, write_state
+from plmetrics.features.stored.state_files import read_head, read_state, write_state
 from plmetrics.runs.record import fingerprint
 from plmetrics.suite.reader import suite_from_mapping
 from plmetrics.suite.yaml.dump import suite_content
@@ -419,17 +419,47 @@ def test_a_file_in_two_states_is_refused(two_days: tuple[Path, list[Path]]) -> N
         plm.merge(first, second)
 
 
-def test_a_query_in_two_states_is_refused() -> None:
-    def day(queries: list[int]) -> plm.State:
-        rows = pl.DataFrame({"q": queries, "y": [1, 0] * 2, "p": [0.1, 0.2, 0.3, 0.4]})
-        return plm.state(
-            rows, task="ranking", label="y", models="p", query="q", metrics=["mrr"], name="search"
-        )
+def day_of(queries: list[int]) -> plm.State:
+    rows = pl.DataFrame({"q": queries, "y": [1, 0] * 2, "p": [0.1, 0.2, 0.3, 0.4]})
+    return plm.state(rows, task="ranking", label="y", models="p", query="q", metrics=["mrr"], name="search")
 
-    merged = plm.merge(day([1, 1, 2, 2]), day([3, 3, 4, 4]))
+
+def test_a_query_in_two_states_is_refused() -> None:
+    merged = plm.merge(day_of([1, 1, 2, 2]), day_of([3, 3, 4, 4]))
     assert merged.metrics["n"].to_list() == [4]
     with pytest.raises(plm.DataError, match="1 query has rows in more than one state"):
-        plm.merge(day([1, 1, 2, 2]), day([2, 2, 4, 4]))
+        plm.merge(day_of([1, 1, 2, 2]), day_of([2, 2, 4, 4]))
+
+
+def test_merged_states_know_their_queries(tmp_path: Path) -> None:
+    months = [tmp_path / "one.state", tmp_path / "two.state"]
+    plm.merge(day_of([1, 1, 2, 2]), day_of([3, 3, 4, 4]), state=months[0])
+    plm.merge(day_of([5, 5, 6, 6]), state=months[1])
+    assert plm.merge(*months, day_of([7, 7, 8, 8])).metrics["n"].item() == 8
+    plm.merge(day_of([9, 9, 3, 3]), state=months[1])
+    for other in (months[1], day_of([9, 9, 4, 4])):
+        with pytest.raises(plm.DataError, match="1 query has rows in more than one state"):
+            plm.merge(months[0], other)
+
+
+def test_states_merged_without_their_queries_are_refused_beside_others(tmp_path: Path) -> None:
+    plm.merge(day_of([1, 1, 2, 2]), day_of([3, 3, 4, 4]), state=tmp_path / "month.state")
+    month = read_state(tmp_path / "month.state")
+    parts = tuple(part for part in month.head.parts if part.kind != "queries")
+    assert parts == month.head.parts[: len(parts)]
+    rows = month.table.filter(pl.col("@part") < len(parts)).drop("@blocks")
+    earlier = plm.State(dataclasses.replace(month.head, parts=parts), rows, "earlier")
+    assert plm.merge(earlier).metrics["n"].item() == 4
+    with pytest.raises(plm.ConfigError, match="left out what queries"):
+        plm.merge(earlier, day_of([1, 1, 4, 4]))
+
+
+def test_files_without_rows_are_alike_and_count_once_each(tmp_path: Path) -> None:
+    rows = pl.DataFrame({"y": [0, 1, 1], "p": [0.2, 0.7, 0.4]})
+    for name, count in (("a", 3), ("b", 0), ("c", 0)):
+        rows.head(count).write_parquet(tmp_path / f"{name}.parquet")
+    whole = plm.state(str(tmp_path / "*.parquet"), label="y", models="p", metrics=["brier"])
+    assert plm.merge(whole).metrics["n"].item() == 3
 
 
 @pytest.mark.parametrize(

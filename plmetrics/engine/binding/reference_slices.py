@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from plmetrics.catalogue.composite_metrics import is_across_slices
@@ -25,7 +25,33 @@ def check_references(suite: Suite, slices: Sequence[Slices]) -> None:
     Raises:
         ConfigError: some are not, or there are too many pairs of slices.
     """
-    problems = _comparison_problems(suite, slices)
+    problems = [*_absent_references(suite, slices), *_pair_problems(suite, slices)]
+    if problems:
+        raise ConfigError(problems)
+
+
+def absence_warnings(suite: Suite, slices: Sequence[Slices]) -> list[str]:
+    """References that are absent from an interval and may occur in others, in words.
+
+    Raises:
+        ConfigError: there are too many pairs of slices.
+    """
+    problems = list(_pair_problems(suite, slices))
+    if problems:
+        raise ConfigError(problems)
+    return [f"{problem.message} in these rows" for problem in _absent_references(suite, slices)]
+
+
+def _absent_references(suite: Suite, slices: Sequence[Slices]) -> list[Problem]:
+    """Problems of references to slices that no row is in."""
+    problems = []
+    for name, names, references in _compared_sets(suite, slices):
+        for text in references:
+            if text not in {REST, ALL, PAIRS} and slice_place(text, names) is None:
+                hint = did_you_mean(text, [*names, REST, ALL, PAIRS]) or f"slices: {', '.join(names[:5])}"
+                problems.append(
+                    Problem(f"'{text}' is not a slice of '{name}'", ("compare", "slices", name), hint)
+                )
     for index, metric in enumerate(suite.metrics):
         if not is_across_slices(metric):
             continue
@@ -35,8 +61,28 @@ def check_references(suite: Suite, slices: Sequence[Slices]) -> None:
             values = [only_value(name) for name in names]
             msg = f"{metric.text}: '{reference}' is not a slice of '{metric.slice_set}'"
             problems.append(Problem(msg, ("metrics", index), did_you_mean(reference, values)))
-    if problems:
-        raise ConfigError(problems)
+    return problems
+
+
+def _pair_problems(suite: Suite, slices: Sequence[Slices]) -> Iterator[Problem]:
+    """Problems of sets with too many pairs of slices."""
+    for name, names, references in _compared_sets(suite, slices):
+        pairs = len(names) * (len(names) - 1) // 2
+        if PAIRS in references and pairs > suite.max_slices:
+            msg = f"'{name}' has {pairs:,} pairs of slices, more than max_slices = {suite.max_slices:,}"
+            yield Problem(
+                msg, ("compare", "slices", name), "compare them with rest, with all, or with one of them"
+            )
+
+
+def _compared_sets(suite: Suite, slices: Sequence[Slices]) -> Iterator[tuple[str, list[str], Sequence[str]]]:
+    """Sets with comparisons of slices: name, texts of the slices, and what these are compared with."""
+    for name, references in ({} if suite.compare is None else suite.compare.slices).items():
+        yield (
+            name,
+            [text for part in slices if part.slice_set.name == name for text in part.texts()],
+            references,
+        )
 
 
 def check_decomposition(suite: Suite, sets: Sequence[SliceSet]) -> None:
@@ -95,20 +141,3 @@ def _undecomposable(compare: Compare | None, metric: Metric, path: SuitePath, hi
         f"'{metric.text}' is not a mean: it is decomposed between intervals alone, whose states count scores"
     )
     return Problem(msg, path, f"add interval: {{...}} and compare: {{run: previous}}; {hint}")
-
-
-def _comparison_problems(suite: Suite, slices: Sequence[Slices]) -> list[Problem]:
-    """Problems of absent references, and of sets with too many pairs of slices."""
-    problems = []
-    for name, references in ({} if suite.compare is None else suite.compare.slices).items():
-        names = [text for part in slices if part.slice_set.name == name for text in part.texts()]
-        path = ("compare", "slices", name)
-        for text in references:
-            if text not in {REST, ALL, PAIRS} and slice_place(text, names) is None:
-                hint = did_you_mean(text, [*names, REST, ALL, PAIRS]) or f"slices: {', '.join(names[:5])}"
-                problems.append(Problem(f"'{text}' is not a slice of '{name}'", path, hint))
-        pairs = len(names) * (len(names) - 1) // 2
-        if PAIRS in references and pairs > suite.max_slices:
-            msg = f"'{name}' has {pairs:,} pairs of slices, more than max_slices = {suite.max_slices:,}"
-            problems.append(Problem(msg, path, "compare them with rest, with all, or with one of them"))
-    return problems

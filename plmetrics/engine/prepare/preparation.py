@@ -50,6 +50,7 @@ def prepare(
     features: FeatureQuestions | None = None,
     *,
     adds: bool = False,
+    is_part: bool = False,
 ) -> RunPlan:
     """Look up the constants of a run in its rows, or take them from another run.
 
@@ -58,6 +59,7 @@ def prepare(
         constants: those of another run, with the same classes.
         features: the questions of features about the rows, as a function of the view of the rows in the data.
         adds: whether to add the sums of the run at once, where slice values follow from them.
+        is_part: whether other rows are added later: slices that are referred to may all be among those.
 
     Raises:
         AbsentDataError: there are no rows.
@@ -75,7 +77,7 @@ def prepare(
     )
     view = looked_up.view
     table, slices = looked_up.table, list_slices(view, looked_up.values)
-    if request.suite.slices:
+    if request.suite.slices and not is_part:
         from plmetrics.engine.binding.reference_slices import check_references
 
         check_references(request.suite, slices.slices)

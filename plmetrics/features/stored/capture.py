@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from types import MappingProxyType
@@ -313,12 +314,14 @@ def query_hashes(bound: TableView) -> Any:
 
 
 def feature_constants(request: Request, source: Source) -> dict[str, Any]:
-    """Shared constants of features from the rows, by key."""
-    return {
+    """Shared constants of features from the rows, by key; as a file of them would be read."""
+    constants = {
         feature.key: feature.constants(request, source)
         for feature in features_of(request.suite)
         if feature.shares_constants
     }
+    content: dict[str, Any] = json.loads(json.dumps(constants))
+    return content
 
 
 def constants_content(

@@ -16,6 +16,7 @@ from plmetrics.features.stored.alignment import AlignedStates, MergedBlocks, Sta
 from plmetrics.features.stored.summation import add_parts
 from plmetrics.states.state_format import (
     BLOCK,
+    BLOCKS,
     CELL,
     PART,
     Builder,
@@ -29,7 +30,7 @@ from plmetrics.table.joins import left_join, with_types
 from plmetrics.table.slices import order
 
 _NEW = "@new"
-_SMALL = ("cells", "slices", "edges", "usual", "cuts", "queries", "drift_cells")
+_SMALL = ("cells", "slices", "edges", "usual", "cuts", "drift_cells")
 
 
 def read_state(state: StateReference, *kinds: str) -> SavedState:
@@ -69,6 +70,7 @@ def merge_states(states: Sequence[StateReference], *, totals: bool, room: int) -
         _slices(builder, number, layouts)
     add_parts(builder, groups, layouts, blocks, room)
     _bins(builder, layouts, blocks)
+    _queries(builder, layouts)
     _constants(builder, layouts[0].first)
     blocks.write(builder)
     of_features: dict[str, Any] = {
@@ -164,6 +166,14 @@ def _bins(builder: Builder, layouts: Sequence[AlignedStates], blocks: MergedBloc
                     rows = rows.with_columns(pl.col(BLOCK) % blocks.modulus)
                 sums[name] = add_frames([*([sums[name]] if name in sums else []), rows])
     write_bins(builder, sums)
+
+
+def _queries(builder: Builder, layouts: Sequence[AlignedStates]) -> None:
+    """Add the queries of all states, unless one of these was merged without its own."""
+    if all(group.head.numbers("queries") for group in layouts):
+        rows = [rows for group in layouts for rows in group.rows_of("queries", "")]
+        hashes = pl.concat([frame[BLOCKS].explode().drop_nulls() for frame in rows]).unique().sort()
+        builder.add(Part("queries"), hashes.implode().to_frame())
 
 
 def _constants(builder: Builder, first: SavedState) -> None:

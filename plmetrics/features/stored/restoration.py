@@ -58,14 +58,15 @@ class RestoredRun:
     scores: Scores
 
 
-def restore(suite: Suite, saved: SavedState) -> RestoredRun:
-    """Bring a state back."""
+def restore(suite: Suite, saved: SavedState, *, is_part: bool = False) -> RestoredRun:
+    """Bring a state back; a part of the rows may lack slices that the suite refers to."""
     head = saved.head
     constants = read_constants(head.constants, read_grids(saved))
     request, view = empty_rows(suite, head, constants)
     slices = _slices_of_state(view, saved)
     saved = _numbered_as(slices, view.sets, saved)
-    check_references(request.suite, slices.slices)
+    if not is_part:
+        check_references(request.suite, slices.slices)
     plan = RunPlan(
         request,
         view,
@@ -248,7 +249,7 @@ class _SliceCounts:
     def _rows(self, bins: BinKind) -> tuple[Part, pl.DataFrame]:
         """Part with the counts of the slices, and its rows."""
         number = self.saved.head.number("scores", (self.number,), self.ordering.name, bins_text(bins))
-        if number is None:
+        if number is None or not self.saved.head.parts[number].rows:
             return Part("scores", size=self._shape(bins)), pl.DataFrame(schema=PIECES)
         return self.saved.head.parts[number], self.saved.of(number)
 
@@ -261,7 +262,7 @@ class _SliceCounts:
             labels = self.plan.grids[self.ordering.across]
             sizes = len(grid.edges) + 1, len(labels.edges) + 1
             return joint_shape(bins, *sizes, areas=self.ordering.of_areas)
-        channels = len(CLASSES if self.plan.view.roles.treatment is None else ARMS)
+        channels = len(ARMS if self.ordering.arms else CLASSES)
         if bins == "coarse":
             return grid.coarse_bins(self.number), channels
         return shape(bins, grid.edges, 1, channels)

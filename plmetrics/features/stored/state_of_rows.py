@@ -72,7 +72,7 @@ def state_of_rows(
                 stored = earlier.place, frame_of(earlier.head.schema).schema, earlier.head.typed
                 check_types([stored, ("these rows", bound.view.schema, typed_columns(bound.view))])
             uneven = check_rows(counted.data.missing, source)
-            plan = prepare(bound, constants, adds=True)
+            plan = prepare(bound, constants, adds=True, is_part=True)
         with stage("aggregate"), reading(source):
             sums_of_rows = sum_cubes(plan, is_part=may_be_empty or earlier is not None)
             asked = gather(sums_of_rows, sum_bins(plan), rounding(plan))

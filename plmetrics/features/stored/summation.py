@@ -124,7 +124,8 @@ def _scores(
             for part in state.head.numbers("scores").values():
                 parts.setdefault(part.name, []).append(part)
     for same in parts.values():
-        part, number = same[0], slices[same[0].sets[0]]
+        part = next((part for part in same if part.rows), same[0])
+        number = slices[part.sets[0]]
         keys = blocks.keys[:1] if part.bins in UNBLOCKED else blocks.keys
         there = builder.parts[number].rows
         form, size = form_of(same, there * len(keys) * part.size[0] * part.size[1], room)

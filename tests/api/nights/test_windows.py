@@ -234,3 +234,22 @@ def test_a_slice_of_the_earlier_night_alone_has_no_rows(
     of_slice = {row["slice"]: (row["verdict"], row["status"]) for row in result.gates.to_dicts()}
     assert of_slice == {"region=n": ("pass", "ok"), "region=s": (verdict, status)}
     assert result.verdict == of_run
+
+
+def test_a_night_and_its_window_may_lack_the_group_of_reference(nights: Nights) -> None:
+    odds = "average_odds_difference(by=region, reference=n)"
+    nights.write(1, rows(1).with_columns(region=pl.lit("s")))
+    gate = {"metric": "brier", "slices": "region", "against": {"slice": "region=n"}, "no_worse_than": 1}
+    compare = {"slices": {"region": "region=n"}, "run": {"window": "1d"}}
+    nights.write_suite(metrics=["brier", odds], keep=KEEP, gates=[gate], compare=compare)
+    first, second, third = (nights.run(number) for number in range(3))
+    assert second.metrics.filter(metric=odds)["status"].unique().to_list() == ["reference_not_judged"]
+    assert any("'region=n' is not a slice of 'region' in these rows" in text for text in second.warnings)
+    assert [result.gates["verdict"].unique().item() for result in (first, second, third)] == [
+        "pass",
+        "inconclusive",
+        "pass",
+    ]
+    assert third.comparisons.filter(contrast="run")["status"].to_list().count("ok") > 0
+    with pytest.raises(plm.ConfigError, match="'region=n' is not a slice of 'region'"):
+        plm.merge(nights.home, interval=day(1))

@@ -132,3 +132,13 @@ def test_rows_without_names_are_refused() -> None:
     asked = arguments(reproducible=False, uncertainty=None)
     with pytest.raises(plm.ConfigError, match="rows without a file have no names"):
         plm.state(table(50), **asked)
+
+
+def test_states_in_files_add_to_those_in_memory(tmp_path: Path) -> None:
+    parts = [table(600, seed) for seed in (0, 1)]
+    asked = arguments(unit="id")
+    first = plm.state(parts[0], tmp_path / "first.state", **asked)
+    second = plm.state(parts[1], constants=first, **asked)
+    together = plm.merge(first, second)
+    mixed = plm.merge(tmp_path / "first.state", second)
+    assert_frame_equal(mixed.tables["found_slices"], together.tables["found_slices"])

@@ -78,3 +78,57 @@ def test_tags_that_overlap_in_some_states_keep_their_curves() -> None:
     rows = pl.concat(parts)
     expected = {"all": rows.height, **{name: part.height for name, part in by_tag(rows)}}
     assert dict(counts.iter_rows()) == expected
+
+
+def test_a_condition_that_no_row_of_the_first_day_meets_has_the_intervals_of_the_later_days() -> None:
+    rng = np.random.default_rng(0)
+    score, size = rng.random(800), np.where(np.arange(800) < 400, 0, rng.choice([0, 5], 800))
+    label, unit = (rng.random(800) < score).astype(int), rng.integers(0, 300, 800)
+    rows = pl.DataFrame({"y": label, "p": score.round(3), "size": size, "u": unit})
+    asked: dict[str, Any] = {
+        "label": "y",
+        "models": "p",
+        "unit": "u",
+        "metrics": ["roc_auc", "ks", "recall_at_precision(precision=0.7)"],
+        "slices": {"large": {"where": "size > 3"}},
+        "uncertainty": {"replicates": 50},
+    }
+    first = plm.state(rows.head(400), **asked)
+    second = plm.state(rows.tail(400), constants=first, **asked)
+    assert plm.merge(first).metrics.filter(slice_set="large")["status"].unique().item() == "no_rows"
+    found = plm.merge(first, second).metrics
+    assert_frame_equal(found, plm.merge(second, first).metrics)
+    exact = plm.evaluate(rows, exact=True, **asked).metrics
+    for end in ("lower", "upper"):
+        assert found[end].to_list() == pytest.approx(exact[end].to_list(), abs=0.03)
+
+
+def test_quantiles_beside_a_treatment_where_a_condition_holds_for_no_row() -> None:
+    rng = np.random.default_rng(3)
+    columns = {"y": rng.random(60), "p": rng.random(60), "t": np.arange(60) % 2, "v": rng.random(60)}
+    asked: dict[str, Any] = {
+        "task": "uplift",
+        "label": "y",
+        "treatment": "t",
+        "models": "p",
+        "metrics": [{"name": "middle", "quantile": "v", "q": 0.5}],
+        "slices": {"none": {"where": "v > 1"}},
+    }
+    found = plm.merge(plm.state(pl.DataFrame(columns), **asked)).metrics
+    assert found["value"].to_list() == [pytest.approx(np.median(columns["v"])), None]
+
+
+def test_a_group_of_reference_may_be_absent_from_some_states() -> None:
+    rng = np.random.default_rng(4)
+    score, group = rng.random(200), np.repeat(["north", "south"], 100)
+    rows = pl.DataFrame({"y": rng.random(200) < score, "p": score, "g": group})
+    asked: dict[str, Any] = {
+        "label": "y",
+        "models": "p",
+        "metrics": ["average_odds_difference(by=g, reference=north)"],
+        "slices": "g",
+    }
+    found = plm.merge(*(plm.state(day, **asked) for day in rows.partition_by("g")))
+    assert_frame_equal(found.metrics, plm.evaluate(rows, **asked).metrics)
+    with pytest.raises(plm.ConfigError, match="'north' is not a slice of 'g'"):
+        plm.merge(plm.state(rows.tail(100), **asked))
