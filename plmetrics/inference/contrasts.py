@@ -31,11 +31,10 @@ from plmetrics.inference.comparisons.paired_bootstrap import (
     log_estimate,
     paired_difference,
     paired_ratio,
-    stack,
     without_spread,
 )
 from plmetrics.inference.comparisons.readings import with_omissions
-from plmetrics.inference.estimate import Estimate, ReplicateKind, of_other_rows
+from plmetrics.inference.estimate import Estimate, ReplicateKind, of_other_rows, stack
 from plmetrics.inference.intervals.closed_forms import at_end
 from plmetrics.inference.intervals.spread import DEGENERATE, of_tied_rows, without_difference
 from plmetrics.inference.records import entries_of
@@ -122,7 +121,7 @@ class Contrasts:
         logs: dict[str, Estimate],
     ) -> None:
         names = list(zip(*pairs, strict=True))
-        columns = tuple(_joined([part.estimates[name] for name in side]) for side in names)
+        columns = tuple(_end_to_end([part.estimates[name] for name in side]) for side in names)
         both, same = of_other_rows(*(side.estimate for side in columns)), same_size(*columns)
         equal, tied = self._ties(place.metric, part, pairs, both, same)
         both = of_tied_rows(*both, tied)
@@ -258,7 +257,7 @@ class Contrasts:
         self,
         contrast: str,
         scale: str,
-        names: tuple[str, Any],
+        names: tuple[Any, Any],
         place: MetricPlace,
         contrasted: tuple[Difference, Any, ReplicateKind | None],
     ) -> dict[str, Any]:
@@ -355,7 +354,7 @@ def same_size(first: EstimateColumns, second: EstimateColumns) -> Flags:
     return same
 
 
-def _joined(estimates: Sequence[EstimateColumns]) -> EstimateColumns:
+def _end_to_end(estimates: Sequence[EstimateColumns]) -> EstimateColumns:
     """Estimates of some models, one after another."""
     columns = zip(*((each.n, each.weight, each.note) for each in estimates), strict=True)
     n, weight, note = map(np.concatenate, columns)

@@ -86,7 +86,7 @@ class Source:
         """
         return replace(
             self,
-            frame=_computed(self.frame, values),
+            frame=_with_values(self.frame, values),
             schema=pl.Schema({**self.schema, **dtypes}, check_dtypes=False),
             derived={**self.derived, **values},
         )
@@ -95,7 +95,7 @@ class Source:
         """Rows of the files with their absent columns as null and their derived columns, in order."""
         if self.absent:
             rows = rows.with_columns(pl.lit(None).alias(name) for name in self.absent)
-        return _computed(rows, self.derived)
+        return _with_values(rows, self.derived)
 
     def with_row_key(self) -> pl.LazyFrame:
         """The table with the UInt64 column `ROW_KEY`: a key of the file's name and the row's number in it.
@@ -188,7 +188,7 @@ class Source:
         return f"row {row:,} of a batch of Spark" if self.kind == "spark" else f"row {row:,}"
 
 
-def _computed(rows: pl.LazyFrame, values: Mapping[str, pl.Expr]) -> pl.LazyFrame:
+def _with_values(rows: pl.LazyFrame, values: Mapping[str, pl.Expr]) -> pl.LazyFrame:
     """Rows with columns computed from those before them: each step makes all up to one that reads another of it."""
     step: dict[str, pl.Expr] = {}
     for name, value in values.items():

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from plmetrics.inference.comparisons.paired_bootstrap import Difference, paired_difference, stack
-from plmetrics.inference.estimate import Estimate
+from plmetrics.inference.comparisons.paired_bootstrap import Difference, paired_difference
+from plmetrics.inference.estimate import Estimate, stack
 
 DRAWN = np.array([0.01, 0.03, 0.02, 0.05, 0.04])
 

@@ -86,7 +86,8 @@ def asymptotic(distance: Array, rows_reference: Array, rows_current: Array) -> A
 
 def _tail(rows: Array, distance: Array) -> Array:
     """Twice the chance that the distance is reached on one side."""
-    return 2 * special.smirnov(rows.astype(np.int64), distance)
+    both: Array = 2 * special.smirnov(rows.astype(np.int64), distance)
+    return both
 
 
 def _matrix(rows: Array, distance: Array) -> Array:
