@@ -59,6 +59,9 @@ ndtr = _special("ndtr")
 ndtri = _special("ndtri")
 """The quantile of a normal variable: `ndtri(p)`."""
 
+smirnov = _special("smirnov")
+"""Chance that the distribution of a sample exceeds its own by x somewhere: `smirnov(rows, x)`."""
+
 stdtr = _special("stdtr")
 """Chance that a t variable is at most x: `stdtr(degrees, x)`."""
 

@@ -78,9 +78,9 @@ class Population:
         keys = threshold_keys(metric)
         return {key: thresholds[key] for key in thresholds if key.startswith(start) or key in keys}
 
-    def calls_alike(self, metric: Metric, pair: tuple[str, str]) -> bool:
-        """Whether all that a metric is made from has the same thresholds for both models."""
-        return all(self._cuts(leaf, pair[0]) == self._cuts(leaf, pair[1]) for leaf in leaves(metric))
+    def cuts(self, metric: Metric, model: str) -> list[object]:
+        """Thresholds of a model for all that a metric is made from."""
+        return [self._cuts(leaf, model) for leaf in leaves(metric)]
 
     def _cuts(self, metric: Metric, model: str) -> tuple[float, Mapping[str, float]]:
         """Threshold of a model in place of the default one, if the metric reads it, and those of classes and rules."""

@@ -13,6 +13,7 @@ from plmetrics.catalogue.metric import TOTAL, Metric, leaves
 from plmetrics.catalogue.needs import Area, Points, Ranks
 from plmetrics.core.ops import Codes, Flags, Texts
 from plmetrics.core.threads import batches
+from plmetrics.inference.chunks import EstimateColumns
 from plmetrics.inference.comparisons.inflation import (
     NOISE_NOTE,
     UNEQUAL_NOISE,
@@ -30,11 +31,10 @@ from plmetrics.inference.comparisons.paired_bootstrap import (
     log_estimate,
     paired_difference,
     paired_ratio,
-    stack,
     without_spread,
 )
 from plmetrics.inference.comparisons.readings import with_omissions
-from plmetrics.inference.estimate import Estimate, ReplicateKind, of_other_rows
+from plmetrics.inference.estimate import Estimate, ReplicateKind, of_other_rows, stack
 from plmetrics.inference.intervals.closed_forms import at_end
 from plmetrics.inference.intervals.spread import DEGENERATE, of_tied_rows, without_difference
 from plmetrics.inference.records import entries_of
@@ -43,7 +43,6 @@ from plmetrics.inference.tables import COMPARED_SCHEMA, TESTS, ResultRows, compa
 if TYPE_CHECKING:
     import polars as pl
 
-    from plmetrics.inference.chunks import EstimateColumns
     from plmetrics.inference.estimates import Estimates
     from plmetrics.inference.subject import Analysis, MetricPlace, SliceEstimates
     from plmetrics.suite.model import Suite
@@ -121,38 +120,37 @@ class Contrasts:
         scale: str,
         logs: dict[str, Estimate],
     ) -> None:
-        estimates = part.estimates
-        slices = len(part.mask)
-        n = np.stack([np.minimum(*(estimates[name].n for name in pair)) for pair in pairs])
-        both = of_other_rows(*(stack([estimates[pair[side]].estimate for pair in pairs]) for side in (0, 1)))
-        same = np.concatenate([same_size(estimates[model], estimates[baseline]) for model, baseline in pairs])
+        names = list(zip(*pairs, strict=True))
+        columns = tuple(_end_to_end([part.estimates[name] for name in side]) for side in names)
+        both, same = of_other_rows(*(side.estimate for side in columns)), same_size(*columns)
         equal, tied = self._ties(place.metric, part, pairs, both, same)
         both = of_tied_rows(*both, tied)
-        sides = ContrastSides(*both, equal, n.reshape(-1), same)
+        sides = ContrastSides(*both, equal, np.minimum(*(side.n for side in columns)), same)
         tolerance = None
         if scale != "difference" and not tied.any():
-            for name in (name for pair in pairs for name in pair):
-                if name not in logs:
-                    logs[name] = log_estimate(estimates[name].estimate)
-            tolerance = of_other_rows(*(stack([logs[pair[side]] for pair in pairs]) for side in (0, 1)))
+            for name in {*names[0], *names[1]} - logs.keys():
+                logs[name] = log_estimate(part.estimates[name].estimate)
+            tolerance = of_other_rows(*(stack([logs[name] for name in side]) for side in names))
         difference = self._contrast(sides, scale, place.metric, tolerance, other_rows=False)
         pair = sides.model, sides.baseline
         difference = bounded_by_noise(difference, pair, place.metric, sides.n, scale, self._analysis.level)
         nearer = self._nearer(sides, place.metric, other_rows=False)
-        for step, (model, baseline) in enumerate(pairs):
-            part_difference = entries_of(difference, slice(step * slices, (step + 1) * slices))
-            order = self._turns[model, baseline] * len(self._scales) + self._scales.index(scale)
-            columns = self._columns(
-                "model", scale, (model, baseline), place, (part_difference, n[step], _kind(sides.model))
-            )
-            columns |= {name: values[step * slices : (step + 1) * slices] for name, values in nearer.items()}
-            other_rows = estimates[model].n != estimates[baseline].n
-            notes = np.where(other_rows, 1, 2 * (part_difference.status == UNEQUAL_ROWS))
-            notes = np.where(part_difference.interval_status == UNEQUAL_NOISE, 3, notes)
-            texts = _NOTES[np.where(n[step] > 0, notes, 0)]
-            columns["note"] = with_omissions(texts, estimates[model].note, estimates[baseline].note)
-            where = (order, place.index, self._numbers[place.metric.text], place.number)
-            self._rows.add(where, part.mask, columns, part.first)
+        listed = np.flatnonzero(np.tile(part.mask, len(pairs)))
+        of_pair, number = np.divmod(listed, len(part.mask))
+        difference, n = entries_of(difference, listed), sides.n[listed]
+        model, baseline = (np.array(side, dtype=object)[of_pair] for side in names)
+        contrasted = difference, n, _kind(sides.model)
+        row = self._columns("model", scale, (model, baseline), place, contrasted)
+        row |= {name: values[listed] for name, values in nearer.items()}
+        first, second = columns
+        notes = np.where((first.n != second.n)[listed], 1, 2 * (difference.status == UNEQUAL_ROWS))
+        notes = np.where(difference.interval_status == UNEQUAL_NOISE, 3, notes)
+        notes = _NOTES[np.where(n > 0, notes, 0)]
+        row["note"] = with_omissions(notes, first.note[listed], second.note[listed])
+        turns = np.array([self._turns[pair] for pair in pairs])
+        order = turns[of_pair] * len(self._scales) + self._scales.index(scale)
+        where = (order, place.index, self._numbers[place.metric.text], place.number)
+        self._rows.add_at(where, part.first + number, row)
 
     def _ties(
         self,
@@ -163,12 +161,13 @@ class Contrasts:
         same: Flags,
     ) -> tuple[Flags, Flags]:
         """Masks of models that are equal, in what a metric reads of them, and of others that no row tells apart."""
-        alike = self._analysis.population.calls_alike
-        equal = np.concatenate([part.equal[pair] & alike(metric, pair) for pair in pairs])
+        population = self._analysis.population
+        cuts = {model: population.cuts(metric, model) for model in self._analysis.models}
+        equal = np.concatenate([part.equal[pair] & (cuts[pair[0]] == cuts[pair[1]]) for pair in pairs])
         first, second = (side.by_definition for side in both)
         if first is not None and second is not None:
             equal |= first & second
-        score_free = all(leaf.text in self._analysis.population.score_free for leaf in leaves(metric))
+        score_free = all(leaf.text in population.score_free for leaf in leaves(metric))
         of_pairs = [score_free or (reads_order(metric) and pair in self._same_order) for pair in pairs]
         in_common = np.repeat(of_pairs, len(part.mask))
         of_rates = both[0].tie is not None
@@ -258,7 +257,7 @@ class Contrasts:
         self,
         contrast: str,
         scale: str,
-        names: tuple[str, Any],
+        names: tuple[Any, Any],
         place: MetricPlace,
         contrasted: tuple[Difference, Any, ReplicateKind | None],
     ) -> dict[str, Any]:
@@ -353,6 +352,13 @@ def same_size(first: EstimateColumns, second: EstimateColumns) -> Flags:
     """Mask of pairs of estimates of equally many rows with equal total weight."""
     same: Flags = (first.n == second.n) & np.isclose(first.weight, second.weight, rtol=_ROUNDING, atol=0.0)
     return same
+
+
+def _end_to_end(estimates: Sequence[EstimateColumns]) -> EstimateColumns:
+    """Estimates of some models, one after another."""
+    columns = zip(*((each.n, each.weight, each.note) for each in estimates), strict=True)
+    n, weight, note = map(np.concatenate, columns)
+    return EstimateColumns(stack([each.estimate for each in estimates]), n, weight, None, note)
 
 
 def _batches(pairs: Sequence[tuple[str, str]], part: SliceEstimates) -> list[Sequence[tuple[str, str]]]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from plmetrics.core.hashing import mix
 from plmetrics.core.ops import Array, Texts
-from plmetrics.inference.records import entries_of
+from plmetrics.inference.records import end_to_end, entries_of
 
 ReplicateKind = Literal["bootstrap", "jackknife", "influence"]
 """How replicates were made: blocks drawn, one block left out, or one block counted a little more and a little less."""
@@ -219,3 +219,16 @@ def whole_blocks(number: Array) -> NDArray[np.int64]:
         np.int64
     )
     return integral
+
+
+def stack(estimates: Sequence[Estimate]) -> Estimate:
+    """Estimates of one kind, one after another, without deviations: these are as large as replicates."""
+    if len(estimates) == 1:
+        return estimates[0]
+    distinct = {id(each): each for each in estimates}
+    joined = end_to_end([replace(each, deviations=None) for each in distinct.values()])
+    if len(distinct) == len(estimates):
+        return joined
+    slices, places = len(estimates[0].value), {each: place for place, each in enumerate(distinct)}
+    starts = np.array([places[id(each)] * slices for each in estimates])
+    return joined.take((starts[:, None] + np.arange(slices)).reshape(-1))

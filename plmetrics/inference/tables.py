@@ -90,8 +90,11 @@ class ResultRows:
         batch = {name: _pick(values, index) for name, values in columns.items()}
         self._added.append((_place(place, index + first, turn), batch))
 
-    def add_at(self, place: tuple[int, int, int, int], numbers: Any, columns: Mapping[str, Any]) -> None:
-        """Add a row for each of some slices, by their numbers; of one place they stay in the order they came in."""
+    def add_at(self, place: tuple[Any, int, int, int], numbers: Any, columns: Mapping[str, Any]) -> None:
+        """Add a row for each of some slices, by their numbers; of one place they stay in the order they came in.
+
+        The model of a place may be one for each row.
+        """
         if len(numbers) == 0:
             return
         every = np.arange(len(numbers))
@@ -150,7 +153,7 @@ class ResultRows:
         }
 
 
-def _place(place: tuple[int, int, int, int], slices: Any, turn: int = 0) -> Any:
+def _place(place: tuple[Any, int, int, int], slices: Any, turn: int = 0) -> Any:
     """Sort keys of rows: model, slice set, slice, metric, class, method."""
     model, slice_set, metric, number = place
     rows = np.empty((len(slices), 6), dtype=np.int64)

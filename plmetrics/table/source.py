@@ -76,28 +76,26 @@ class Source:
             absent=(*self.absent, column),
         )
 
-    def with_column(self, name: str, value: pl.Expr, dtype: pl.DataType) -> Source:
-        """Table with a column computed from its others.
+    def with_columns(self, values: Mapping[str, pl.Expr], dtypes: Mapping[str, pl.DataType]) -> Source:
+        """Table with columns computed from its others and from those before them.
 
         >>> from plmetrics.table.opening import open_source
         >>> table = open_source(pl.DataFrame({"days": [31, 3]}))
-        >>> table.with_column("late", pl.col("days") > 30, pl.Boolean()).frame.collect().rows()
+        >>> table.with_columns({"late": pl.col("days") > 30}, {"late": pl.Boolean()}).frame.collect().rows()
         [(31, True), (3, False)]
         """
         return replace(
             self,
-            frame=self.frame.with_columns(value.alias(name)),
-            schema=pl.Schema({**self.schema, name: dtype}, check_dtypes=False),
-            derived={**self.derived, name: value},
+            frame=_with_values(self.frame, values),
+            schema=pl.Schema({**self.schema, **dtypes}, check_dtypes=False),
+            derived={**self.derived, **values},
         )
 
     def _all_columns(self, rows: pl.LazyFrame) -> pl.LazyFrame:
         """Rows of the files with their absent columns as null and their derived columns, in order."""
         if self.absent:
             rows = rows.with_columns(pl.lit(None).alias(name) for name in self.absent)
-        for name, value in self.derived.items():
-            rows = rows.with_columns(value.alias(name))
-        return rows
+        return _with_values(rows, self.derived)
 
     def with_row_key(self) -> pl.LazyFrame:
         """The table with the UInt64 column `ROW_KEY`: a key of the file's name and the row's number in it.
@@ -188,6 +186,16 @@ class Source:
                 return f"row {row - start:,} of {shown_path(file.path)}"
             start += file.rows
         return f"row {row:,} of a batch of Spark" if self.kind == "spark" else f"row {row:,}"
+
+
+def _with_values(rows: pl.LazyFrame, values: Mapping[str, pl.Expr]) -> pl.LazyFrame:
+    """Rows with columns computed from those before them: each step makes all up to one that reads another of it."""
+    step: dict[str, pl.Expr] = {}
+    for name, value in values.items():
+        if not step.keys().isdisjoint((name, *value.meta.root_names())):
+            rows, step = rows.with_columns(step.values()), {}
+        step[name] = value.alias(name)
+    return rows.with_columns(step.values()) if step else rows
 
 
 def schema_of(frame: pl.LazyFrame) -> pl.Schema:

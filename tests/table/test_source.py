@@ -299,3 +299,17 @@ def test_a_condition_that_no_partition_satisfies_reads_nothing(tmp_path):
     with pytest.raises(AbsentDataError, match=f"no partition satisfies where: {where}") as caught:
         open_source(tmp_path, where=where)
     assert caught.value.problems[0].hint == "the files hold day from 2026-03-01 to 2026-03-30"
+
+
+def test_computed_columns_are_steps_of_those_that_read_no_other_of_their_step():
+    """Of 2,000 columns a step each took 360 MB, in place of 150."""
+    values = {
+        "a": pl.col("x") + 1,
+        "b": pl.col("x") * 3,
+        "c": pl.col("a") * pl.col("b"),
+        "self": pl.col("c") - 1,
+    }
+    source = open_source(pl.DataFrame({"x": [1, 2]})).with_columns(values, dict.fromkeys(values, pl.Int64()))
+    assert source.frame.explain(optimized=False).count("WITH_COLUMNS") == 3
+    assert source.frame.collect().rows() == [(1, 2, 3, 6, 5), (2, 3, 6, 18, 17)]
+    assert source.frame.collect_schema() == source.schema

@@ -37,23 +37,24 @@ def derived_columns(derived: Mapping[SuitePath, str], source: Source) -> Source:
         DataError: a column of that name is there already, or those that it reads are not.
         ConfigError: an expression does not fit their types.
     """
-    collected = Collected()
+    collected, schema = Collected(), pl.Schema(source.schema)
+    values: dict[str, pl.Expr] = {}
     for path, text in derived.items():
         name = str(path[-1])
-        if name in source.derived:
+        if name in source.derived or name in values:
             continue
         with collected.step():
-            if name in source.schema:
+            if name in schema:
                 msg = f"column '{name}' is in the data, and cannot be derived as well"
                 raise DataError(Problem(msg, path, "use another name"))
             check_column_names([name], path)
             row = compile_row(text)
-            _require_columns(row.columns, source.schema, path, f"derived column '{name}'")
-            value = _zero_rows(row.columns, source.schema).select(row.expr.alias("value"))
-            _check_types(value, text, row.columns, source.schema, path)
-            source = source.with_column(name, row.expr, value.collect_schema()["value"])
+            _require_columns(row.columns, schema, path, f"derived column '{name}'")
+            value = _zero_rows(row.columns, schema).select(row.expr.alias("value"))
+            _check_types(value, text, row.columns, schema, path)
+            values[name], schema[name] = row.expr, value.collect_schema()["value"]
     collected.settle()
-    return source
+    return source.with_columns(values, schema)
 
 
 def derivable_columns(expressions: Mapping[SuitePath, str], table: Source) -> Source:

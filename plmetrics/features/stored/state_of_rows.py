@@ -93,7 +93,7 @@ def _of_types(source: Source, head: Head) -> Source:
     for name in head.typed:
         dtype, found = schema.get(name), source.schema.get(name)
         if dtype is not None and found is not None and found != dtype == common_type(dtype, found):
-            source = source.with_column(name, pl.col(name).cast(dtype), dtype)
+            source = source.with_columns({name: pl.col(name).cast(dtype)}, {name: dtype})
     return source
 
 

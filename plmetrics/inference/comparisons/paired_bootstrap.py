@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -21,7 +20,6 @@ from plmetrics.inference.intervals.spread import (
     standard_error,
     with_all_blocks,
 )
-from plmetrics.inference.records import end_to_end
 
 PValue = Literal["t", "percentile"]
 
@@ -326,13 +324,6 @@ def back_transform(
     far = p < 1 - level
     low = np.where(far & (difference > 0), np.maximum(low, np.nextafter(1.0, 2.0)), low)
     return low, np.where(far & (difference < 0), np.minimum(high, np.nextafter(1.0, 0.0)), high)
-
-
-def stack(estimates: Sequence[Estimate]) -> Estimate:
-    """Estimates of one kind, one after another, without deviations: these are as large as replicates."""
-    if len(estimates) == 1:
-        return estimates[0]
-    return end_to_end([replace(estimate, deviations=None) for estimate in estimates])
 
 
 def student_test(difference: Array, error: Array, freedom: Array, level: float) -> tuple[Array, Array]:

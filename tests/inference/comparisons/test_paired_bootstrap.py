@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from plmetrics.inference.comparisons.paired_bootstrap import Difference, paired_difference
-from plmetrics.inference.estimate import Estimate
+from plmetrics.inference.estimate import Estimate, stack
 
 DRAWN = np.array([0.01, 0.03, 0.02, 0.05, 0.04])
 
@@ -199,3 +199,12 @@ def test_slices_are_compared_one_by_one() -> None:
     assert made.interval_status.tolist() == ["ok", "too_few_units", "undefined_value", "ok"]
     assert made.status.tolist() == ["ok", "ok", "no_rows", "ok"]
     assert made.p_value[3] == 1
+
+
+def test_estimates_stand_as_often_as_they_are_named() -> None:
+    first, second = one(0.25, [0.125, 0.25]), one(0.5, [0.375, 0.625], blocks=50)
+    joined = stack([second, first, second])
+    assert joined.value.tolist() == [0.5, 0.25, 0.5]
+    assert joined.blocks.tolist() == [50, 100, 50]
+    assert joined.replicates is not None
+    assert joined.replicates.tolist() == [[0.375, 0.125, 0.375], [0.625, 0.25, 0.625]]

@@ -11,9 +11,8 @@ from plmetrics.inference.comparisons.paired_bootstrap import (
     log_estimate,
     paired_difference,
     paired_ratio,
-    stack,
 )
-from plmetrics.inference.estimate import Estimate
+from plmetrics.inference.estimate import Estimate, stack
 
 DRAWN = np.array([0.01, 0.03, 0.02, 0.05, 0.04])
 
