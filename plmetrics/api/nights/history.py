@@ -119,10 +119,10 @@ def check_last(last: int | None) -> None:
     """Check the requested number of intervals.
 
     Raises:
-        ConfigError: it is less than one.
+        ConfigError: it is no whole number, or less than one.
     """
-    if last is not None and last < 1:
-        raise CallError(Problem(f"last is {last}: ask for one interval or more", ("last",)))
+    if last is not None and (not isinstance(last, int) or last < 1):
+        raise CallError(Problem(f"last is {last!r}: ask for one interval or more, as a number", ("last",)))
 
 
 def names(asked: str | Sequence[str] | None) -> list[str] | None:

@@ -248,8 +248,9 @@ def test_what_has_no_runs_is_said(tmp_path: Path) -> None:
         plm.history(tmp_path)
     with pytest.raises(plm.AbsentDataError, match="no run in it has ended"):
         plm.history(tmp_path / "a")
-    with pytest.raises(plm.ConfigError, match="one interval or more"):
-        plm.history(tmp_path / "a", last=0)
+    for last in (0, "7d"):
+        with pytest.raises(plm.ConfigError, match="one interval or more"):
+            plm.history(tmp_path / "a", last=last)
 
 
 @pytest.mark.exhaustive
