@@ -58,7 +58,6 @@ def _run_stages(
 ) -> Result:
     """The stages, one after another."""
     from plmetrics.engine.binding.bind import bind
-    from plmetrics.engine.binding.reference_slices import absence_warnings
     from plmetrics.engine.faults import check_rows, reading
     from plmetrics.engine.prepare.preparation import prepare
 
@@ -73,6 +72,8 @@ def _run_stages(
         questions, is_part = feature_questions(request, context.counts), context.where is not None
         plan = prepare(request, features=questions, adds=True, is_part=is_part)
         if is_part:
+            from plmetrics.engine.binding.reference_slices import absence_warnings
+
             absent = absence_warnings(request.suite, plan.slices)
             plan = replace(plan, warnings=(*plan.warnings, *absent))
         written: dict[str, object] = {"models": suite.models, "data": suite.data}
