@@ -12,9 +12,11 @@ def main() -> None:
 
         run()
     except KeyboardInterrupt:
+        from plmetrics.core.process import interruption
+
         if sys.stderr is not None:
-            sys.stderr.write("interrupted\n")
-        sys.exit(130)
+            sys.stderr.write(f"{interruption.title}\n")
+        sys.exit(interruption.exit_code)
 
 
 if __name__ == "__main__":

@@ -34,12 +34,13 @@ from plmetrics.cli.suggest import suggest
 from plmetrics.cli.terminal.bus_error import explain_bus_errors
 from plmetrics.cli.terminal.console import open_streams, say, write_result
 from plmetrics.cli.terminal.guard import UsageError, failure_json, wants_json
+from plmetrics.cli.terminal.signals import end_on_signals
 from plmetrics.cli.unit_list import units
 from plmetrics.cli.validate import validate
 from plmetrics.core.errors import Problem
 from plmetrics.core.names import nearest
-from plmetrics.core.process import take_over
-from plmetrics.runs.failure import INTERRUPTED, failure_of
+from plmetrics.core.process import interruption, take_over
+from plmetrics.runs.failure import failure_of
 
 _EXIT_CODES = """\b
 Exit codes:
@@ -51,7 +52,7 @@ Exit codes:
   5   no data yet: no file, or no row, of what is asked; or units are missing
   6   the environment: permissions, storage, a missing extra
   99  no data yet, with --skip-if-empty
-  130 interrupted
+  130 interrupted; 143 and 129 ended by SIGTERM and SIGHUP
 """
 
 
@@ -75,8 +76,8 @@ class _Commands(TyperGroup):
         try:
             yield
         except KeyboardInterrupt:  # Typer ends without a word
-            say("interrupted")
-            raise typer.Exit(INTERRUPTED) from None
+            say(interruption.title)
+            raise typer.Exit(interruption.exit_code) from None
         except Exception as error:
             message = getattr(error, "format_message", None)  # of click, whichever Typer brings
             if message is not None:
@@ -165,4 +166,5 @@ def main() -> None:
     take_over()
     open_streams()
     explain_bus_errors()
+    end_on_signals()
     _of_call(sys.argv[1:])(prog_name="plmetrics")

@@ -6,7 +6,9 @@ import atexit
 import gc
 import os
 import re
+import signal
 from contextlib import suppress
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -24,6 +26,32 @@ _ZEN_4 = r"AuthenticAMD.*^cpu family\s*: 25$.*\bavx512f\b"
 _WITHOUT_AVX512 = {"NPY_DISABLE_CPU_FEATURES": "X86_V4"}
 """NumPy sorts with AVX-512 where there is any, on AMD's Zen 4, which writes packed lanes slowly, five times as long as
 without it. NumPy 2.4 calls it so."""
+
+
+@dataclass(slots=True)
+class Interruption:
+    """What interrupts this process, as a signal: a person does by SIGINT, a scheduler by SIGTERM.
+
+    >>> Interruption().exit_code, Interruption(15).exit_code, Interruption(15).title
+    (130, 143, 'ended by SIGTERM')
+    """
+
+    signal: int = signal.SIGINT
+
+    @property
+    def exit_code(self) -> int:
+        """Exit code of a process that the signal ends, as shells tell it."""
+        return 128 + self.signal
+
+    @property
+    def title(self) -> str:
+        """What to say of it."""
+        return (
+            "interrupted" if self.signal == signal.SIGINT else f"ended by {signal.Signals(self.signal).name}"
+        )
+
+
+interruption = Interruption()
 
 
 def take_over() -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.core.errors import EnvironmentFault, PlmetricsError, Problem, is_refusal, refusal
+from plmetrics.core.process import interruption
 from plmetrics.core.redaction import mask_address
 
 if TYPE_CHECKING:
@@ -20,7 +21,8 @@ OK = 0
 BUG = 1
 GATE_FAILED = 3
 SKIPPED = 99
-INTERRUPTED = 130
+INTERRUPTED = "Interrupted"
+"""The kind of failure of a process that a person or a scheduler ends."""
 
 _LONGEST = 600
 _FOLDER, _WARNINGS = "_plmetrics_run_folder", "_plmetrics_run_warnings"
@@ -91,7 +93,7 @@ def _read(error: BaseException) -> Failure:
     if type(error) is not PlmetricsError and isinstance(error, PlmetricsError):
         return Failure(error.exit_code, type(error).__name__, error.title, tuple(map(_mask, error.problems)))
     if isinstance(error, KeyboardInterrupt):
-        return Failure(INTERRUPTED, "Interrupted", "interrupted", ())
+        return Failure(interruption.exit_code, INTERRUPTED, interruption.title, ())
     if (shortage := _shortage(error)) is not None:
         return _environment([shortage])
     if isinstance(error, OSError) and is_refusal(error):

@@ -28,7 +28,7 @@ output: {directory: runs}
 """
 
 STOPPED = """
-import os, signal, sys
+import os, signal, sys, time
 from plmetrics.engine import run_plan
 from plmetrics.engine.memory import budget
 from plmetrics.engine.memory.budget import OrderPlan
@@ -49,7 +49,8 @@ sys.argv = ["plmetrics", "run", "suite.yaml"]
 from plmetrics.cli.app import main
 sys.exit(main())
 """
-STOPS = {"os.kill(os.getpid(), signal.SIGINT)": 130, "raise MemoryError": 6, "raise ZeroDivisionError": 1}
+STOPS = {"raise MemoryError": 6, "raise ZeroDivisionError": 1}
+STOPS |= {f"os.kill(os.getpid(), {number}); time.sleep(20)": 128 + number for number in (1, 2, 15)}
 
 LOADING = """
 import signal, sys
@@ -123,6 +124,29 @@ def test_a_run_that_is_stopped_between_its_passes(place, stop, code):
     found, said = ended(place, STOPPED.replace("STOP", stop))
     assert found == code, said
     assert "Traceback" not in said or code == 1
+    assert_only_a_record_is_left(place, code)
+
+
+@pytest.mark.slow
+def test_a_scan_is_ended_by_a_scheduler(place):
+    """Its signal comes while the query engine is at work, and nothing of Python's runs."""
+    script = """
+import os, signal, sys, threading
+import polars as pl
+from plmetrics.engine import run_plan
+
+def endless(*_):
+    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGTERM)).start()
+    numbers = pl.LazyFrame({"x": range(10**6)})
+    numbers.join(numbers, how="cross").select(pl.col("x").sum()).collect(engine="streaming")
+
+run_plan.order_plan = endless
+sys.argv = ["plmetrics", "run", "suite.yaml"]
+from plmetrics.cli.app import main
+sys.exit(main())
+"""
+    code, words = ended(place, script)
+    assert (code, words.splitlines()[-1]) == (143, "ended by SIGTERM")
     assert_only_a_record_is_left(place, code)
 
 

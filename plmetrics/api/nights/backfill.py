@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from plmetrics.suite.yaml.load import LoadedSuite
     from plmetrics.table.storage.places import Place
 
-_PRECEDENCE = (1, 130, 6, 2, 4, 5, 3, 0, 99)
+_PRECEDENCE = (1, 143, 130, 129, 6, 2, 4, 5, 3, 0, 99)
 """Exit codes, the gravest first; what was skipped does not count beside what was done."""
 
 

@@ -110,7 +110,7 @@ def caught_warnings() -> Iterator[list[str]]:
 
 def block(failure: Failure, *, color: bool = False) -> str:
     """Failure as text: its title, then problems with their places, 50 at most; a hint follows its last problem."""
-    if failure.exit_code == INTERRUPTED:
+    if failure.error == INTERRUPTED:
         return failure.title
     word = "\x1b[1;31merror:\x1b[0m" if color else "error:"
     count = f" ({len(failure.problems)} problems)" if len(failure.problems) > 1 else ""

@@ -56,6 +56,12 @@ _KEPT = 3
 _QUERY_ROW = 80
 """Bytes a row of a ranking while it is put in order, beside its columns."""
 
+_RESULT = 1000
+"""Bytes a row of `metrics` while it is made, its texts among them (980 seen at 200,000 rows and more)."""
+
+_FEW_RESULTS = 10_000
+"""Rows of `metrics` that do not count beside the libraries."""
+
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
@@ -99,13 +105,15 @@ def foreseen(plan: RunPlan, sizes: Sizes) -> Foreseen:
     ordered = _order_bytes(plan, sizes)
     replicates = _replicates(plan, sizes)
     features, waiting = _of_features(plan)
+    results = _results(plan)
     parts = {"reading": reading, **before, "sums": sums, **features, **ordered, "replicates": replicates}
+    parts["tables of results"] = results
     counted = sum(features.values())
     stages = [
         reading + max(before.values(), default=0),
         reading + counted + sums * (1 + processors()) // _COPIES_OF_SUMS,
         (0 if _sorts_values(plan) else reading) + counted - waiting + sums + sum(ordered.values()),
-        reading + counted - waiting + sums + replicates,
+        reading + counted - waiting + sums + replicates + results,
     ]
     return Foreseen({name: size for name, size in parts.items() if size}, max(stages))
 
@@ -166,6 +174,13 @@ def _replicates(plan: RunPlan, sizes: Sizes) -> int:
     slices = max(len(part) for part in plan.slices)
     values = slices * len(request.leaves) * len(request.models)
     return uncertainty.replicates * _NUMBER * (sizes.blocks + 2 * values)
+
+
+def _results(plan: RunPlan) -> int:
+    """The table `metrics`, where slices are many."""
+    suite = plan.request.suite
+    rows = sum(len(part) for part in plan.slices) * len(plan.request.models) * len(suite.metrics)
+    return _RESULT * rows if rows > _FEW_RESULTS else 0
 
 
 def _order_bytes(plan: RunPlan, sizes: Sizes) -> dict[str, int]:

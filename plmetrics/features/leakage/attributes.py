@@ -103,6 +103,9 @@ _VALUE_BYTES = 100
 _SHARE = 4
 """Bytes that a value takes while it is grouped, and the part of the memory that values of orders have together."""
 
+_ROWS_A_RANGE = 32
+"""Rows that the end of a range of values is chosen from."""
+
 _CLASSES = frozenset({"binary", "multiclass"})
 _VALUE = "@value"
 _LARGEST = "largest|"
@@ -189,7 +192,10 @@ class AttributesCounting:
                 if column.name in groups:
                     strengths[column.name] = column.strengths(groups[column.name], self.facts)
             for name, frame in ordered.items():
-                strengths[name].append(_area(frame))
+                strengths[name].append(_area_strength([_range_of_area(frame)]))
+        for column in self.columns:
+            if self._by_ranges(column):
+                strengths[column.name].append((yield from self._area_by_ranges(column)))
         out: list[About] = []
         for name, of_column in strengths.items():
             if (unjudged := self._out_of_size(name)) is not None:
@@ -207,12 +213,30 @@ class AttributesCounting:
         which = "labels" if name == LABEL else "numbers"
         return f"not judged: {which} of {largest:.0e} have no squares of 64 bits; multiply them by a constant (derive)"
 
+    def _by_ranges(self, column: _Column) -> bool:
+        """Whether a column with an order has more values than there is room for."""
+        return column.ordered and self.facts[f"values|{column.name}"] > self.room
+
+    def _area_by_ranges(self, column: _Column) -> Question[Strength]:
+        """Area of a column, a range of its values at a time; ends of ranges are values of some of its rows."""
+        ranges = -(-2 * self.facts[f"values|{column.name}"] // self.room)
+        step = max(1, self.facts["@n"] // (ranges * _ROWS_A_RANGE))
+        some = self.rows.select(column.number.alias(_VALUE)).with_row_index("@row")
+        (sample,) = yield [some.filter(pl.col("@row") % step == 0).select(pl.col(_VALUE).drop_nulls().sort())]
+        values = sample[_VALUE]
+        ends = values[:: max(1, len(values) // ranges)].unique(maintain_order=True)
+        counted = []
+        for place in range(len(ends) + 1):
+            (frame,) = yield [column.order(self.rows.filter(column.within(ends, place)))]
+            counted.append(_range_of_area(frame))
+        return _area_strength(counted)
+
     def _batches(self) -> Iterator[list[_Column]]:
         """The columns with an order, as many at a time as there is room for their values; one batch at least."""
         batch: list[_Column] = []
         values = 0
         for column in self.columns:
-            if column.ordered:
+            if column.ordered and not self._by_ranges(column):
                 more = self.facts[f"values|{column.name}"]
                 if batch and values + more > self.room:
                     yield batch
@@ -233,6 +257,7 @@ class _Column:
             self.value = self.value.cast(pl.String)
         self.is_number = not self.classes and dtype.is_numeric()
         self.ordered = task == "binary" and (dtype.is_numeric() or dtype.is_temporal())
+        self.is_temporal = dtype.is_temporal()
         self.sums: LabelSums | None = None
         """Sums of labels that are numbers, where these must not depend on the order of the rows."""
 
@@ -275,6 +300,19 @@ class _Column:
         counts = pl.col("positive").sum().cast(pl.Int64).alias("p"), pl.len().cast(pl.Int64).alias("n")
         return keyed.group_by(_VALUE).agg(*counts)
 
+    @property
+    def number(self) -> pl.Expr:
+        """The value; of times the number in their place."""
+        return self.value.to_physical() if self.is_temporal else self.value
+
+    def within(self, ends: pl.Series, place: int) -> pl.Expr:
+        """Whether the value lies above so many of some ascending values; nulls are below all."""
+        over = self.number > pl.lit(ends[place - 1], ends.dtype) if place else pl.lit(value=True)
+        if place == len(ends):
+            return over
+        under = self.number <= pl.lit(ends[place], ends.dtype)
+        return over & under if place else under | self.value.is_null()
+
     def strengths(self, groups: pl.DataFrame, facts: Mapping[str, Any]) -> list[Strength]:
         """Strengths of the groups, and of the line."""
         how = "by its value" if self.by_value(facts) else _BY_MISSING
@@ -304,11 +342,20 @@ def _r2_of_means(groups: pl.DataFrame) -> float:
     return between / (between + within) if between + within > 0 else 0.0
 
 
-def _area(counted: pl.DataFrame) -> Strength:
-    """Area under the ROC curve of a column's order, in the better direction; nulls are below all values."""
+def _range_of_area(counted: pl.DataFrame) -> tuple[float, float, float]:
+    """Positives, negatives, and pairs of them in order, ties half, of a range of values; nulls are below all."""
     ordered = counted.sort(_VALUE, nulls_last=False).select(pl.col("p", "n").cast(pl.Float64))
     positives = ordered["p"].to_numpy()
     negatives = ordered["n"].to_numpy() - positives
     below = np.cumsum(negatives) - negatives / 2
-    area = float((positives * below).sum() / (positives.sum() * negatives.sum()))
+    return float(positives.sum()), float(negatives.sum()), float((positives * below).sum())
+
+
+def _area_strength(ranges: Sequence[tuple[float, float, float]]) -> Strength:
+    """Area under the ROC curve of a column's order, in the better direction, of its ranges in ascending order."""
+    above = pairs = below = 0.0
+    for positives, negatives, within in ranges:
+        pairs += within + positives * below
+        above, below = above + positives, below + negatives
+    area = pairs / (above * below)
     return max(area, 1 - area), "auc", "by its order"

@@ -269,3 +269,13 @@ def test_a_scan_for_labels_near_the_positive_one_has_its_words() -> None:
     told = explain(bind(suite_from_arguments(**asked), open_source(rows)), data=True)
     (stage,) = (part for part in told.passes if part.stage == "prepare")
     assert stage.does == "labels near the positive one"
+
+
+def test_results_of_many_slices_count() -> None:
+    frame = table(12_000).with_columns(id=pl.int_range(12_000) // 2)
+    asked = {"label": "y", "models": {"m": "p"}, "metrics": ["brier", "log_loss"], "slices": "id"}
+    told = explain(bind(suite_from_arguments(**asked), open_source(frame)))
+    size = plm.evaluate(frame, **asked).metrics.estimated_size()
+    assert size < told.memory["tables of results"] < 20 * size
+    assert told.peak is not None
+    assert told.peak >= told.memory["tables of results"]

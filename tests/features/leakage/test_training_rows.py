@@ -15,6 +15,7 @@ from plmetrics.core.results import LEAKAGE_SCHEMA
 from plmetrics.engine.binding.bind import bind
 from plmetrics.engine.inquiry import answer
 from plmetrics.features.explain.passes import fallbacks
+from plmetrics.features.leakage import attributes
 from plmetrics.features.leakage.attributes import LEAST_ROWS, _Column, attribute_candidates
 from plmetrics.features.leakage.training_rows import LeakagePlans, evaluated_columns
 from plmetrics.suite.arguments import suite_from_arguments
@@ -423,6 +424,33 @@ def test_the_order_of_a_column_is_an_area() -> None:
         seen = attributed(frame, name)[name]
         assert seen["observed"] == pytest.approx(area, abs=1e-12)
         assert (seen["measure"], seen["verdict"], seen["limit"]) == ("auc", "pass", 0.99)
+
+
+def test_values_beyond_memory_are_ordered_by_ranges(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attributes, "_VALUE_BYTES", 1_000_000)  # room for 37 values
+    heights: list[int] = []
+    own = attributes._range_of_area
+    monkeypatch.setattr(
+        attributes, "_range_of_area", lambda frame: heights.append(frame.height) or own(frame)
+    )
+    random = np.random.default_rng(5)
+    label = random.integers(0, 2, 2000)
+    number = (label * 90 + random.integers(-200, 200, 2000)).tolist()
+    held = [None if place % 9 == 0 else value for place, value in enumerate(number)]
+    x = pl.Series(held)
+    columns = {
+        "i": x,
+        "u": (x + 2**62).cast(pl.UInt64) * 2,
+        "f": x.cast(pl.Float64).fill_null(np.nan) / 7,
+        "d": x.cast(pl.Decimal(12, 3)),
+        "t": (x + 10**18).cast(pl.Datetime("ns")),
+        "none": pl.Series([None] * 1999 + [1]).cast(pl.Int64),
+    }
+    seen = attributed(pl.DataFrame({"y": label, "p": number, **columns}), *columns, memory="300MB")
+    area = roc_auc_score(label, [-999.0 if value is None else value for value in held])
+    for name in "iufdt":
+        assert seen[name]["observed"] == pytest.approx(area, abs=1e-12), name
+    assert max(heights) <= 2 * 37
 
 
 @pytest.mark.parametrize("task", ["binary", "multiclass"])
