@@ -126,6 +126,7 @@ def attribute_candidates(view: TableView) -> tuple[str, ...]:
     roles = {name for name in suite.columns.model_dump().values() if name is not None}
     roles |= {name for model in view.roles.models.values() for name in model.columns.values()}
     roles |= {*(spec.keys or ()), *([spec.time] if spec.time else ())}
+    roles |= {name for name, slice_set in suite.slices.items() if slice_set.expression is not None}
     plain = (name for name, dtype in view.schema.items() if common_type(dtype, dtype) is not None)
     return tuple(name for name in plain if name not in roles and not is_pattern(name))
 

@@ -452,6 +452,13 @@ def test_a_rare_class_makes_no_attribute_suspicious() -> None:
     assert (seen["observed"], seen["verdict"]) == (0, "pass")
 
 
+def test_slices_by_an_expression_of_the_label_are_no_attributes_of_the_table() -> None:
+    frame = pl.DataFrame({"y": [0, 1] * 20, "p": [0.2, 0.7] * 20, "x": [3, 5, 4, 4] * 10})
+    slices = {"outcome": {"expression": "CASE WHEN y = 1 THEN 'bad' ELSE 'good' END"}}
+    assert list(attributed(frame, slices=slices)) == ["x"]
+    assert attributed(frame, "outcome", slices=slices)["outcome"]["verdict"] == "fail"
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("reproducible", [False, True])
 @pytest.mark.parametrize("far", [0.0, 1e6])
