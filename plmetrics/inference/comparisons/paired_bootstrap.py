@@ -14,12 +14,7 @@ from plmetrics.core.special import stdtr, stdtrit
 from plmetrics.inference.comparisons.moderation import SampleErrors, moderating_errors, widen
 from plmetrics.inference.estimate import Estimate
 from plmetrics.inference.intervals.closed_forms import hidden_error
-from plmetrics.inference.intervals.spread import (
-    DEGENERATE,
-    Spread,
-    replicate_spread,
-    with_all_blocks,
-)
+from plmetrics.inference.intervals.spread import DEGENERATE, Spread, replicate_spread, with_all_blocks
 from plmetrics.inference.records import end_to_end
 
 PValue = Literal["t", "percentile"]
