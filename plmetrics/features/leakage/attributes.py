@@ -106,6 +106,9 @@ _SHARE = 4
 _CLASSES = frozenset({"binary", "multiclass"})
 _VALUE = "@value"
 _LARGEST = "largest|"
+_DIGITS = 9
+"""Strengths that are equal but for rounding, as of a line through two values, have the note of the first."""
+
 _LEAST_SIZE, _MOST_SIZE = 1e-70, 1e70
 """Products of squares of labels and numbers of this size are numbers of 64 bits."""
 
@@ -196,7 +199,7 @@ class AttributesCounting:
             if (unjudged := self._out_of_size(name)) is not None:
                 out.append({"columns": (name,), "note": unjudged})
                 continue
-            strength, measure, note = max(of_column)
+            strength, measure, note = max(of_column, key=lambda strength: round(strength[0], _DIGITS))
             out.append({"columns": (name,), "strength": strength, "measure": measure, "note": note})
         return out
 
