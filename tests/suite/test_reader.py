@@ -357,6 +357,12 @@ def test_hard_predictions_have_no_scores(load: Any, refuse: Any) -> None:
     assert not load("task: regression\nmetrics: [mae]\n", head=HARD).suite.curves
 
 
+def test_a_long_table_with_several_weights_says_what_to_write(refuse: Any) -> None:
+    head = "data: {path: x, long: {by: [i], level: q, value: v}}\nmodels: {m: {quantiles: v}}\n"
+    problems = refuse("task: quantile\ncolumns: {label: y, weight: [w, null]}\nmetrics: [wis]\n", head=head)
+    assert found(problems, 1, "a long table reads one label and one weight", "name one label, and one weight")
+
+
 def test_torn_texts_are_recognised(refuse: Any) -> None:
     problems = refuse(
         "metrics: [f1, fbeta(beta=2, threshold=0.3), recall, expected_cost(cost_fp=1, cost_fn=5)]\n"

@@ -109,6 +109,9 @@ _ROWS_A_RANGE = 32
 _CLASSES = frozenset({"binary", "multiclass"})
 _VALUE = "@value"
 _LARGEST = "largest|"
+_DIGITS = 9
+"""Strengths that are equal but for rounding, as of a line through two values, have the note of the first."""
+
 _LEAST_SIZE, _MOST_SIZE = 1e-70, 1e70
 """Products of squares of labels and numbers of this size are numbers of 64 bits."""
 
@@ -129,6 +132,7 @@ def attribute_candidates(view: TableView) -> tuple[str, ...]:
     roles = {name for name in suite.columns.model_dump().values() if name is not None}
     roles |= {name for model in view.roles.models.values() for name in model.columns.values()}
     roles |= {*(spec.keys or ()), *([spec.time] if spec.time else ())}
+    roles |= {name for name, slice_set in suite.slices.items() if slice_set.expression is not None}
     plain = (name for name, dtype in view.schema.items() if common_type(dtype, dtype) is not None)
     return tuple(name for name in plain if name not in roles and not is_pattern(name))
 
@@ -201,7 +205,7 @@ class AttributesCounting:
             if (unjudged := self._out_of_size(name)) is not None:
                 out.append({"columns": (name,), "note": unjudged})
                 continue
-            strength, measure, note = max(of_column)
+            strength, measure, note = max(of_column, key=lambda strength: round(strength[0], _DIGITS))
             out.append({"columns": (name,), "strength": strength, "measure": measure, "note": note})
         return out
 

@@ -13,13 +13,7 @@ from plmetrics.core.special import stdtr, stdtrit
 from plmetrics.inference.comparisons.moderation import SampleErrors, moderating_errors, widen
 from plmetrics.inference.estimate import Estimate
 from plmetrics.inference.intervals.closed_forms import hidden_error
-from plmetrics.inference.intervals.spread import (
-    DEGENERATE,
-    Spread,
-    replicate_spread,
-    standard_error,
-    with_all_blocks,
-)
+from plmetrics.inference.intervals.spread import DEGENERATE, Spread, replicate_spread, with_all_blocks
 
 PValue = Literal["t", "percentile"]
 
@@ -103,6 +97,7 @@ def paired_difference(
     p_value: PValue = "t",
     absent: str = "not_requested",
     other_rows: bool = False,
+    logarithms: bool = False,
 ) -> Difference:
     """Compare two estimates slice by slice, replicate by replicate.
 
@@ -126,6 +121,8 @@ def paired_difference(
             interval; it cannot be smaller than 2 / (replicates + 1).
         absent: the status of an interval that is not made, for there are no replicates.
         other_rows: whether the sides are of different rows, such as a slice and its complement.
+        logarithms: whether the estimates are logarithms, which differ by what numbers round by as a share, however
+            near to 0 they are.
 
     Source: Efron and Tibshirani (1993), An introduction to the bootstrap, for the paired resampling; the t as in
     `intervals.student`.
@@ -149,6 +146,7 @@ def paired_difference(
     with np.errstate(invalid="ignore"):
         replicates = model.replicates - baseline.replicates
     magnitude = np.maximum(np.abs(model.value), np.abs(baseline.value))
+    magnitude = np.maximum(magnitude, 1.0) if logarithms else magnitude
     described = replicate_spread(replicates, magnitude, model.kind, difference, _groups(model, baseline))
     hidden = hidden_error((model.reach, baseline.reach), blocks, level)
     described = replace(described, constant=described.constant & (hidden == 0))
@@ -274,7 +272,7 @@ def paired_ratio(
         ratio = np.where(equal, 1.0, model.value / baseline.value)
     status = ratio_status(model, baseline, ratio)
     options: dict[str, Any] = {"p_value": p_value, "absent": absent, "other_rows": other_rows}
-    log_difference = paired_difference(*logs, equal=equal, level=level, **options)
+    log_difference = paired_difference(*logs, equal=equal, level=level, logarithms=True, **options)
     ok = status == "ok"
     interval_status = np.where(ok, log_difference.interval_status, "undefined_value").astype(object)
     if logs[0].replicates is None or logs[1].replicates is None:
@@ -369,8 +367,8 @@ def _ratio_error(model: Estimate, baseline: Estimate, ratio: Array, equal: Flags
     ratios = np.full(model.replicates.shape, np.nan)
     with np.errstate(over="ignore"):
         np.divide(model.replicates, baseline.replicates, out=ratios, where=baseline.replicates > 0)
-    error = standard_error(ratios, model.kind, ratio, _groups(model, baseline))
-    return np.where(equal, 0.0, error)
+    described = replicate_spread(ratios, np.abs(ratio), model.kind, ratio, _groups(model, baseline))
+    return np.where(equal, 0.0, described.std_error)
 
 
 def _interval_status(ok: Flags, equal: Flags, blocks: NDArray[np.int64], described: Spread) -> Texts:

@@ -169,7 +169,7 @@ def check_model_columns(fields: Mapping[str, Any], names: Sequence[str], add: Ca
         if fields.get(key) or key in fields["sections"]:
             add(f"{key} {what}", (key,), f"leave {key} out")
     if fields.get("data") is not None and fields["data"].long is not None:
-        add(f"a long table {what}", ("data", "long"))
+        add(f"a long table {what}", ("data", "long"), "name one label, and one weight, for all models")
     compare = fields.get("compare")
     if compare is not None and compare.tests and any(model.label for model in models.values()):
         add(
@@ -179,7 +179,7 @@ def check_model_columns(fields: Mapping[str, Any], names: Sequence[str], add: Ca
         )
     for place, metric in enumerate(fields.get("metrics") or ()):
         if metric.derivations("label") and any(model.label for model in models.values()):
-            add(f"'{metric.text}' {what}", ("metrics", place))
+            add(f"'{metric.text}' {what}", ("metrics", place), f"leave {metric.text} out")
     _check_labels(fields, models, names, add)
 
 

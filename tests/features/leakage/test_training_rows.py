@@ -480,6 +480,21 @@ def test_a_rare_class_makes_no_attribute_suspicious() -> None:
     assert (seen["observed"], seen["verdict"]) == (0, "pass")
 
 
+def test_slices_by_an_expression_of_the_label_are_no_attributes_of_the_table() -> None:
+    frame = pl.DataFrame({"y": [0, 1] * 20, "p": [0.2, 0.7] * 20, "x": [3, 5, 4, 4] * 10})
+    slices = {"outcome": {"expression": "CASE WHEN y = 1 THEN 'bad' ELSE 'good' END"}}
+    assert list(attributed(frame, slices=slices)) == ["x"]
+    assert attributed(frame, "outcome", slices=slices)["outcome"]["verdict"] == "fail"
+
+
+def test_a_column_of_two_values_is_judged_by_them_in_any_order_of_the_rows() -> None:
+    random = np.random.default_rng(12)
+    frame = pl.DataFrame({"y": random.normal(size=90), "p": [0.5] * 90, "x": random.integers(0, 2, 90)})
+    orders = [frame.sample(fraction=1, shuffle=True, seed=seed) for seed in range(20)]
+    seen = [attributed(order, "x", task="regression", metrics=["mae"])["x"] for order in orders]
+    assert {attribute["note"] for attribute in seen} == {"by its value"}
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("reproducible", [False, True])
 @pytest.mark.parametrize("far", [0.0, 1e6])

@@ -46,6 +46,15 @@ def test_the_inverse_ratio_has_the_inverse_interval() -> None:
     assert (inverse.lower[0], inverse.upper[0]) == pytest.approx((1 / made.upper[0], 1 / made.lower[0]))
 
 
+@pytest.mark.parametrize("size", [1.0, 0.7, 1e6])
+def test_replicates_that_differ_by_rounding_alone_are_no_spread(size: float) -> None:
+    last_digits = np.array([1, 1 + 2e-16, 1 - 2e-16, 1 + 4e-16, 1])
+    made = ratio(of(size * (1 + 4e-16), size * last_digits), of(size, np.full(5, size)), relative=True)
+    assert (made.interval_status[0], made.std_error[0]) == ("degenerate", 0)
+    assert np.isnan(made.p_value[0])
+    assert made.difference[0] == pytest.approx(0, abs=1e-12)
+
+
 def test_one_block_has_no_standard_error() -> None:
     assert np.isnan(ratio(of(0.5, 0.5 + DRAWN, blocks=1), of(0.4, 0.4 + DRAWN[::-1])).std_error[0])
 
