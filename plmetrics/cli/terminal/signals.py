@@ -13,11 +13,18 @@ import threading
 import time
 from contextlib import suppress
 from functools import partial
+from typing import TYPE_CHECKING
 
 from plmetrics.core.process import interruption
 
+if TYPE_CHECKING:
+    from types import FrameType
+
 _SECONDS = 20
 """Time to end: Kubernetes kills after 30 s."""
+
+_answer = threading.Event()
+"""Whether an interrupt has reached Python: one that comes right before a long wait is not seen until its end."""
 
 
 def end_on_signals() -> None:
@@ -38,16 +45,24 @@ def end_on_signals() -> None:
         signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
         for number in numbers:
             signal.signal(number, lambda *_: None)
+        signal.signal(signal.SIGINT, _interrupt)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    _answer.set()
+    signal.default_int_handler(number, frame)
 
 
 def _await(reading: int, numbers: list[signal.Signals]) -> None:
-    """Interrupt the main thread on one of some signals, and end the process if it does not."""
+    """Interrupt the main thread on one of some signals, again until it answers, and end the process if it does not."""
     number = next(each for each in iter(lambda: os.read(reading, 1)[0], 0) if each in numbers)
     interruption.signal = number
-    main = threading.main_thread().ident
+    main, end = threading.main_thread().ident, time.monotonic() + _SECONDS
     assert main is not None
-    signal.pthread_kill(main, signal.SIGINT)
-    time.sleep(_SECONDS)
+    while not _answer.is_set() and time.monotonic() < end:
+        signal.pthread_kill(main, signal.SIGINT)
+        _answer.wait(1)
+    time.sleep(max(0.0, end - time.monotonic()))
     with suppress(OSError):
         os.write(2, f"{interruption.title}\n".encode())
     os._exit(interruption.exit_code)
