@@ -27,7 +27,14 @@ memory: 300MB
 output: {directory: runs}
 """
 
-STOPPED = """
+BEFORE_POLARS = """
+from plmetrics.cli.terminal.signals import end_on_signals
+end_on_signals()
+"""
+
+STOPPED = (
+    BEFORE_POLARS
+    + """
 import os, signal, sys, time
 from plmetrics.engine import run_plan
 from plmetrics.engine.memory import budget
@@ -49,6 +56,7 @@ sys.argv = ["plmetrics", "run", "suite.yaml"]
 from plmetrics.cli.app import main
 sys.exit(main())
 """
+)
 STOPS = {"raise MemoryError": 6, "raise ZeroDivisionError": 1}
 STOPS |= {f"os.kill(os.getpid(), {number}); time.sleep(20)": 128 + number for number in (1, 2, 15)}
 
@@ -130,14 +138,14 @@ def test_a_run_that_is_stopped_between_its_passes(place, stop, code):
 @pytest.mark.slow
 def test_a_scan_is_ended_by_a_scheduler(place):
     """Its signal comes while the query engine is at work, and nothing of Python's runs."""
-    script = """
+    script = f"""{BEFORE_POLARS}
 import os, signal, sys, threading
 import polars as pl
 from plmetrics.engine import run_plan
 
 def endless(*_):
     threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGTERM)).start()
-    numbers = pl.LazyFrame({"x": range(10**6)})
+    numbers = pl.LazyFrame(dict(x=range(10**6)))
     numbers.join(numbers, how="cross").select(pl.col("x").sum()).collect(engine="streaming")
 
 run_plan.order_plan = endless

@@ -24,7 +24,10 @@ _SECONDS = 20
 """Time to end: Kubernetes kills after 30 s."""
 
 _answer = threading.Event()
-"""Whether an interrupt has reached Python: one that comes right before a long wait is not seen until its end."""
+"""Whether an interrupt has reached Python, as far as can be known.
+
+One that comes right before a long wait is not seen until its end.
+"""
 
 
 def end_on_signals() -> None:
@@ -45,7 +48,12 @@ def end_on_signals() -> None:
         signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
         for number in numbers:
             signal.signal(number, lambda *_: None)
-        signal.signal(signal.SIGINT, _interrupt)
+        if (
+            "polars" in sys.modules
+        ):  # from its import on it looks for interrupts, which a new handler would end
+            _answer.set()
+        else:
+            signal.signal(signal.SIGINT, _interrupt)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
@@ -59,9 +67,9 @@ def _await(reading: int, numbers: list[signal.Signals]) -> None:
     interruption.signal = number
     main, end = threading.main_thread().ident, time.monotonic() + _SECONDS
     assert main is not None
-    while not _answer.is_set() and time.monotonic() < end:
+    signal.pthread_kill(main, signal.SIGINT)
+    while not _answer.wait(1) and time.monotonic() < end:
         signal.pthread_kill(main, signal.SIGINT)
-        _answer.wait(1)
     time.sleep(max(0.0, end - time.monotonic()))
     with suppress(OSError):
         os.write(2, f"{interruption.title}\n".encode())
