@@ -48,9 +48,7 @@ def end_on_signals() -> None:
         signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
         for number in numbers:
             signal.signal(number, lambda *_: None)
-        if (
-            "polars" in sys.modules
-        ):  # from its import on it looks for interrupts, which a new handler would end
+        if "polars" in sys.modules:  # which looks for interrupts, until there is a new handler
             _answer.set()
         else:
             signal.signal(signal.SIGINT, _interrupt)
