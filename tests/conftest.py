@@ -75,17 +75,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     families: dict[str, list[pytest.Item]] = {}
     for item in items:
         families.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    omitted: set[pytest.Item] = set()
     for cases in families.values():
         if cases[0].get_closest_marker("exhaustive"):
             for case in cases[1:]:
                 case.add_marker(pytest.mark.slow)
-        if len(cases) > 1 and cases[0].get_closest_marker("alike"):
-            omitted.update(set(cases) - set(covering(cases)))
-    named = config.option.keyword or any("[" in name for name in config.args)
-    if not THOROUGH and not named:
-        items[:] = [item for item in items if item not in omitted]
-        config.hook.pytest_deselected(items=list(omitted))
+    if THOROUGH or config.option.keyword or any("[" in name for name in config.args):
+        return
+    alike = (cases for cases in families.values() if len(cases) > 1 and cases[0].get_closest_marker("alike"))
+    omitted = {case for cases in alike for case in set(cases) - set(covering(cases))}
+    items[:] = [item for item in items if item not in omitted]
+    config.hook.pytest_deselected(items=list(omitted))
 
 
 @pytest.fixture
