@@ -7,9 +7,7 @@ import gc
 import os
 import re
 import signal
-from contextlib import suppress
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 
 _ours = False
@@ -21,11 +19,6 @@ _YOUNG_OBJECTS = 100_000
 ENVIRONMENT = {"OPENBLAS_THREAD_TIMEOUT": "4", "PYDANTIC_DISABLE_PLUGINS": "__all__"}
 """Threads of products go to sleep when they are done: by default they keep a processor busy for some 25 ms more.
 Looking for Pydantic's plugins reads what all installed packages say of themselves."""
-_PROCESSOR, _FIRST_PROCESSOR = Path("/proc/cpuinfo"), 8192
-_ZEN_4 = r"AuthenticAMD.*^cpu family\s*: 25$.*\bavx512f\b"
-_WITHOUT_AVX512 = {"NPY_DISABLE_CPU_FEATURES": "X86_V4"}
-"""NumPy sorts with AVX-512 where there is any, on AMD's Zen 4, which writes packed lanes slowly, five times as long as
-without it. NumPy 2.4 calls it so."""
 
 
 @dataclass(slots=True)
@@ -61,27 +54,11 @@ def take_over() -> None:
     """
     global _ours  # noqa: PLW0603
     _ours = True
-    environment = ENVIRONMENT | (_WITHOUT_AVX512 if _sorts_slowly() else {})
-    _added.update(environment.keys() - os.environ.keys())
-    for name, value in environment.items():
+    _added.update(ENVIRONMENT.keys() - os.environ.keys())
+    for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     gc.set_threshold(_YOUNG_OBJECTS, *gc.get_threshold()[1:])
     atexit.register(gc.freeze)
-
-
-def _sorts_slowly() -> bool:
-    """Whether this is a Zen 4, and NumPy knows AVX-512 by the name above; not where its features are chosen already."""
-    if "NPY_ENABLE_CPU_FEATURES" in os.environ:
-        return False
-    with suppress(OSError):
-        with _PROCESSOR.open(encoding="ascii", errors="replace") as lines:
-            is_zen_4 = re.search(_ZEN_4, lines.read(_FIRST_PROCESSOR), re.DOTALL | re.MULTILINE)
-        numpy = find_spec("numpy")
-        if is_zen_4 and numpy is not None and numpy.origin is not None:
-            text = Path(numpy.origin).with_name("version.py").read_text(encoding="utf-8")
-            version = re.search(r'^version = "(\d+)\.(\d+)', text, re.MULTILINE)
-            return version is not None and (int(version[1]), int(version[2])) >= (2, 4)
-    return False
 
 
 def refuse_fork() -> None:

@@ -19,7 +19,7 @@ from plmetrics.core.ops import Array, Codes
 from plmetrics.core.threads import parallel_map
 from plmetrics.states.scores.coarse import RANK_BINS
 from plmetrics.states.scores.exact.sorted_rows import group_order
-from plmetrics.states.scores.exact.sorting import ascending_order
+from plmetrics.states.scores.exact.sorting import argsort, ascending_order
 from plmetrics.states.sums import View, sum_by_place
 
 Places = NDArray[Any]
@@ -145,10 +145,10 @@ def _concordance(predicted: _Side, actual: _Side, weight: Array | None, untied: 
     levels = np.count_nonzero(actual.starts)
     key = predicted.group * levels
     key += levels - 1 - group
-    order = np.argsort(key)
+    order = argsort(key)
     key = key[order]
     place = np.empty(rows, dtype=np.int64)
-    place[np.argsort(group[order] * rows + np.arange(rows - 1, -1, -1))] = np.arange(rows)
+    place[argsort(group[order] * rows + np.arange(rows - 1, -1, -1))] = np.arange(rows)
     ordered = None if weight is None else weight[order]
     mass = _masses(_starts(key), ordered)
     return 2.0 * ordered_pairs(place, ordered) - (untied + float((mass**2).sum()) / 2.0)

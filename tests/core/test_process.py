@@ -5,17 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from plmetrics.core import process
-
-ZEN_4 = """processor\t: 0
-vendor_id\t: AuthenticAMD
-cpu family\t: {family}
-model\t\t: 17
-flags\t\t: fpu vme {flag} avx512dq
-"""
 SCRIPT = """
 import gc, os
 import plmetrics.api.inspection
@@ -52,30 +43,6 @@ def test_only_the_command_line_sets_its_process_up(
         check=True,
     )
     assert done.stdout.splitlines() == expected
-
-
-@pytest.mark.parametrize(
-    ("family", "flag", "vendor", "slow"),
-    [
-        (25, "avx512f", "AuthenticAMD", True),
-        (26, "avx512f", "AuthenticAMD", False),
-        (25, "avx2", "AuthenticAMD", False),
-        (25, "avx512f", "GenuineIntel", False),
-    ],
-)
-def test_numpy_sorts_without_avx512_on_zen_4(
-    family: int, flag: str, vendor: str, slow: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = tmp_path / "cpuinfo"
-    file.write_text(ZEN_4.format(family=family, flag=flag).replace("AuthenticAMD", vendor))
-    monkeypatch.setattr(process, "_PROCESSOR", file)
-    newer = tuple(map(int, np.__version__.split(".")[:2])) >= (2, 4)
-    assert process._sorts_slowly() == (slow and newer)
-    with monkeypatch.context() as chosen:
-        chosen.setenv("NPY_ENABLE_CPU_FEATURES", "X86_V3")
-        assert not process._sorts_slowly()
-    monkeypatch.setattr(process, "_PROCESSOR", tmp_path / "absent")
-    assert not process._sorts_slowly()
 
 
 FORK = """

@@ -20,6 +20,7 @@ from plmetrics.engine.memory.budget import working_memory
 from plmetrics.engine.request import TableView, unit_column
 from plmetrics.engine.run_plan import Blocks
 from plmetrics.engine.streaming import batch_sink, collected_batches
+from plmetrics.states.scores.exact.sorting import sort
 from plmetrics.table.prediction_columns import UNIT
 
 if TYPE_CHECKING:
@@ -190,7 +191,7 @@ def distinct(batches: Iterable[Hashes], most: int) -> tuple[Hashes, int]:
 
 def _once(values: Hashes) -> Hashes:
     """Sort new values in place, and drop earlier ones and duplicates."""
-    values.sort()
+    sort(values)
     return values[run_starts(values)]
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from plmetrics.core.ops import Array, Codes
 from plmetrics.states.queries import QueryLabels, QueryValue, RankedRows
+from plmetrics.states.scores.exact.sorting import argsort, sort
 
 _PACKED = 1 << 62
 
@@ -80,8 +81,8 @@ def same_order(codes: Codes, first: Array, second: Array, among: NDArray[np.bool
     """
     out = among.copy()
     rows = np.flatnonzero(out[codes])
-    for sort in (False, True):
-        rows = rows[np.lexsort((first[rows], codes[rows]))] if sort else rows
+    for in_order in (False, True):
+        rows = rows[np.lexsort((first[rows], codes[rows]))] if in_order else rows
         code, one, other = codes[rows], first[rows], second[rows]
         apart = (one[:-1] < one[1:]) != (other[:-1] < other[1:])
         apart |= (one[:-1] > one[1:]) != (other[:-1] > other[1:])
@@ -133,7 +134,7 @@ class QueryRows:
                 counts = np.bincount(keys, minlength=width * len(self._sizes))
                 descending = np.tile(highest - np.arange(width), len(self._sizes))
                 return QueryLabels(np.repeat(descending, counts), offsets)
-            keys.sort()
+            sort(keys)
             return QueryLabels(highest - (keys % width), offsets)
         frame = pl.DataFrame([self._codes, self._labels]).sort("code", "label", descending=[False, True])
         return QueryLabels(frame["label"].to_numpy(), offsets)
@@ -174,7 +175,7 @@ class QueryRows:
         """Rows by query and descending score; one packed key sorts several times faster than two columns."""
         if _in_order(frame):
             return frame
-        packed = frame[np.argsort(_pack_keys(frame, len(self._sizes)))]
+        packed = frame[argsort(_pack_keys(frame, len(self._sizes)))]
         if _in_order(packed):
             return packed
         return frame.sort("code", "score", descending=[False, True], nulls_last=True)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from plmetrics.core.ops import Array
 from plmetrics.inference.comparisons.tests.unit_samples import UnitRows
-from plmetrics.states.scores.exact.sorting import ascending_order
+from plmetrics.states.scores.exact.sorting import ascending_order, sort
 
 if TYPE_CHECKING:
     from plmetrics.table.slices import Cube, Slices
@@ -120,8 +120,8 @@ class _Cells:
             now = keys == 1  # a series picks rows several times as fast as an array
             before = len(now) - int(now.sum())
             values = np.concatenate([place.filter(mask) for mask in (~now, now)])
-            values[:before].sort()
-            values[before:].sort()
+            sort(values[:before])
+            sort(values[before:])
             order = np.argsort(values, kind="stable")  # which merges the two
             key, values = (order >= before).astype(np.uint8), values[order]
         changes = np.zeros(len(values) + len(absent), dtype=np.bool_)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from plmetrics.core.errors import ConfigError
 from plmetrics.core.ops import Array, Codes, Texts
+from plmetrics.states.scores.exact.sorting import ascending_order
 
 OK = "ok"
 TOO_FEW = "too_few_units"
@@ -223,7 +224,7 @@ def order_within(values: Array, code: Codes | None = None) -> Codes:
     >>> order_within(np.array([3.0, 1.0, 2.0, 0.0]), np.array([0, 0, 1, 1])).tolist()
     [1, 0, 3, 2]
     """
-    order = np.argsort(values)
+    order = ascending_order(np.asarray(values, dtype=np.float64))
     if code is None or len(order) == 0:
         return order
     codes = code[order]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from plmetrics.core.ops import Array
 from plmetrics.core.threads import batches
-from plmetrics.states.scores.exact.sorting import sort_with_weights
+from plmetrics.states.scores.exact.sorting import sort, sort_with_weights
 
 Codes = NDArray[np.integer[Any]]
 
@@ -77,7 +77,7 @@ class Ascending:
         """
         numbers = [column for column in (weight, outcome) if column is not None]
         if not numbers:
-            score.sort()
+            sort(score)
             return cls(score)
         if len(numbers) > 1:
             order = np.lexsort((*numbers[::-1], score))

@@ -25,6 +25,7 @@ from plmetrics.states.arms import ARMS
 from plmetrics.states.scores.exact.class_rows import Ascending, ByCell
 from plmetrics.states.scores.exact.point_pieces import SCORE, Piece
 from plmetrics.states.scores.exact.sorted_rows import ExactPoints
+from plmetrics.states.scores.exact.sorting import sort
 from plmetrics.states.scores.sliced_scores import CLASSES, Binning, SlicedScores
 
 if TYPE_CHECKING:
@@ -259,7 +260,7 @@ def distinct(negative: Ascending, positive: Ascending, *, scores: bool = True) -
     {'negative': array([1, 1, 1, 0]), 'positive': array([0, 0, 2, 1])}
     """
     score = np.concatenate([negative.score, positive.score])
-    score.sort()
+    sort(score)
     score = score[run_starts(score)]
     sides = [
         (part, np.append(0, np.searchsorted(part.score, score, side="right")))

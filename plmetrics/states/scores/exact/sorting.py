@@ -1,17 +1,22 @@
-"""Sorts of rows as whole numbers: slice by slice on all processors, and beside their weights."""
+"""Sorts of numbers by the faster of two libraries: slice by slice on all processors, and beside their weights."""
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import pairwise
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from plmetrics.core.ops import Array, Codes
 from plmetrics.core.threads import parallel_map, processors
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     Keys = NDArray[np.uint64]
 
 WORTH_A_THREAD = 1 << 17
@@ -26,6 +31,14 @@ _SHARES = 4
 _LONG_RUN = 64
 """Weights of so many rows of one score are sorted by themselves, those of fewer together with the scores."""
 
+_MANY = 1 << 16
+"""From so many numbers on a difference shows."""
+
+_TRIAL = 1 << 14
+
+_BYTES, _BITS = 8, 64
+_MAGNITUDE = np.iinfo(np.int64).max
+
 
 def sort_slices(keys: Keys, offsets: Codes) -> None:
     """Sort each slice in place; long ones are split at their medians first, for an even load of processors.
@@ -37,12 +50,12 @@ def sort_slices(keys: Keys, offsets: Codes) -> None:
     """
     cuts = _segment_starts(keys, offsets)
 
-    def sort(share: tuple[int, int]) -> None:
+    def sort_share(share: tuple[int, int]) -> None:
         for first, last in pairwise(cuts[share[0] : share[1] + 1].tolist()):
-            keys[first:last].sort()
+            sort(keys[first:last])
 
     ends = np.linspace(0, len(keys), 1 + _workers(len(keys)) * _SHARES)
-    parallel_map(sort, list(pairwise(np.unique(np.searchsorted(cuts, ends)).tolist())))
+    parallel_map(sort_share, list(pairwise(np.unique(np.searchsorted(cuts, ends)).tolist())))
 
 
 def _segment_starts(keys: Keys, offsets: Codes) -> Codes:
@@ -124,7 +137,7 @@ def _by_upper_bits(score: Array) -> tuple[Codes, Codes]:
     if score.min(initial=0.0) < 0:
         keys = keys ^ ((keys >> 63) & np.iinfo(np.int64).max)
     keys = (keys >> room << room) | np.arange(len(score))
-    keys.sort()
+    sort(keys)
     return keys & ((1 << room) - 1), keys >> room
 
 
@@ -142,7 +155,7 @@ def sort_with_weights(score: Array, weight: Array) -> tuple[Array, Array]:
     for run in np.flatnonzero(sizes > _LONG_RUN).tolist():
         first, last = starts[run : run + 2]
         if score[first:last].min() == score[first:last].max():
-            weight[first:last].sort()
+            sort(weight[first:last])
             tied[run] = False
     if tied.any():
         rows = np.flatnonzero(np.repeat(tied, sizes))
@@ -151,3 +164,70 @@ def sort_with_weights(score: Array, weight: Array) -> tuple[Array, Array]:
         pairs.sort()
         score[rows], weight[rows] = pairs.real, pairs.imag
     return score, weight
+
+
+def sort(values: NDArray[np.generic]) -> None:
+    """Sort numbers in place, none of them NaN; those of 64 bits may take the sort of Polars.
+
+    NumPy's vectorised sort takes a few nanoseconds a number, but a multiple of that of Polars on some processors with
+    AVX-512 (AMD Zen 4, whose compressed stores are slow).
+
+    >>> values = np.array([0.5, -1.0, 0.0])
+    >>> sort(values)
+    >>> values.tolist()
+    [-1.0, 0.0, 0.5]
+    """
+    if len(values) >= _MANY and values.itemsize == _BYTES and _polars_is_faster():
+        _sort_with_polars(values)
+    else:
+        values.sort()
+
+
+def argsort(keys: NDArray[np.generic]) -> Codes:
+    """Places of whole numbers, none of them negative, in ascending order.
+
+    A number and its place are one whole number where both fit into 63 bits, which sorts faster than pairs.
+
+    >>> argsort(np.array([5, 0, 3])).tolist()
+    [1, 2, 0]
+    """
+    room = len(keys).bit_length()
+    if int(keys.max(initial=0)).bit_length() + room < _BITS:
+        packed = (keys.astype(np.int64) << room) | np.arange(len(keys))
+        sort(packed)
+        packed &= (1 << room) - 1
+        return packed
+    if len(keys) >= _MANY and _polars_is_faster():
+        return pl.Series(keys).arg_sort().to_numpy().astype(np.int64)
+    return np.argsort(keys)
+
+
+def _sort_with_polars(values: NDArray[np.generic]) -> None:
+    """The sort of Polars: twice as fast for whole numbers as for floats, whose bits are such numbers."""
+    bits, floats = values.view(np.int64), values.dtype == np.float64
+    negative = floats and int(bits.min(initial=0)) < 0
+    if negative:
+        _turn(bits)
+    keys = bits if floats else values
+    keys[:] = pl.Series(keys).sort(multithreaded=False).to_numpy()
+    if negative:
+        _turn(bits)
+
+
+def _turn(bits: NDArray[np.int64]) -> None:
+    """Let the bits of negative floats ascend with these as whole numbers, or turn them back."""
+    bits ^= (bits >> 63) & _MAGNITUDE
+
+
+@cache
+def _polars_is_faster() -> bool:
+    """Whether Polars sorts some random whole numbers in less time, the better of two tries."""
+    numbers = np.random.default_rng(0).integers(_MAGNITUDE, size=_TRIAL)
+
+    def seconds(sort_numbers: Callable[[NDArray[np.generic]], None]) -> float:
+        values, start = numbers.copy(), perf_counter()
+        sort_numbers(values)
+        return perf_counter() - start
+
+    quickest = [min(seconds(way) for _ in range(2)) for way in (_sort_with_polars, np.ndarray.sort)]
+    return quickest[0] < quickest[1]

@@ -95,3 +95,51 @@ def test_an_order_of_numbers_holds_each_row_once_and_falls_nowhere(rows, values,
     order = ascending_order(numbers)
     assert sorted(order.tolist()) == list(range(rows))
     assert numbers[order].tolist() == sorted(numbers.tolist())
+
+
+RNG = np.random.default_rng(5)
+ROWS = 70_000
+
+
+@pytest.fixture(params=[False, True], ids=["numpy", "polars"])
+def library(request, monkeypatch):
+    monkeypatch.setattr(sorting, "_polars_is_faster", lambda: request.param)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        RNG.random(ROWS),
+        np.round(RNG.normal(size=ROWS), 2),
+        np.concatenate([RNG.normal(size=ROWS), [-np.inf, np.inf, -0.0, 0.0, 5e-324, -5e-324]]),
+        RNG.integers(2**64, size=ROWS, dtype=np.uint64),
+        RNG.integers(-(2**63), 2**63, size=ROWS),
+        RNG.random(ROWS).astype(np.float32),
+        RNG.integers(100, size=ROWS).astype(np.int16),
+        RNG.random(3),
+        RNG.random(0),
+    ],
+    ids=lambda values: f"{values.dtype}-{len(values)}",
+)
+def test_numbers_ascend_in_place(values, library):
+    numbers = values.copy()
+    sorting.sort(numbers)
+    assert numbers.dtype == values.dtype
+    assert numbers.tolist() == sorted(values.tolist())
+
+
+def test_a_part_of_an_array_is_sorted_alone(library):
+    values = RNG.normal(size=3 * ROWS)
+    numbers = values.copy()
+    sorting.sort(numbers[ROWS : 2 * ROWS])
+    assert (numbers[ROWS : 2 * ROWS] == np.sort(values[ROWS : 2 * ROWS])).all()
+    assert (numbers[:ROWS] == values[:ROWS]).all()
+    assert (numbers[2 * ROWS :] == values[2 * ROWS :]).all()
+
+
+@pytest.mark.parametrize("limit", [50, 2**40, 2**63], ids=["ties", "with a place", "beside a place"])
+def test_places_of_whole_numbers_in_ascending_order(limit, library):
+    keys = RNG.integers(limit, size=ROWS, dtype=np.uint64)
+    order = sorting.argsort(keys)
+    assert (keys[order] == np.sort(keys)).all()
+    assert (np.sort(order) == np.arange(ROWS)).all()
