@@ -117,6 +117,5 @@ def _omission_lines(height: int, width: int) -> list[Text]:
 
 
 def _notes(frame: pl.DataFrame, width: int) -> list[Text]:
-    """Notes of rows, each once."""
     notes = frame["note"].drop_nulls().unique(maintain_order=True)
     return remarks(notes.head(3), width)

@@ -50,14 +50,13 @@ def drift(summary: Summary, width: int) -> list[Text]:
 
 def _cells(part: pl.DataFrame, names: list[str], *, nulls: bool) -> list[Text]:
     rows = {row["measure"]: row for row in part.iter_rows(named=True)}
-    first = part.row(0, named=True)
-    cells = [Text(printable(_label(first)))]
+    cells = [Text(printable(_label(part.row(0, named=True))))]
     cells += [_cell(rows[name]) if name in rows else Text("-", FAINT) for name in names]
     least = part["p_adjusted"].min()
     cells.append(Text("-", FAINT) if least is None else Text(p_value(float(least))))  # type: ignore[arg-type]
     if nulls:
-        shares = rows[_NULLS]
-        cells.append(Text(_shift_text(shares["reference"], shares["current"])))
+        before, now = rows[_NULLS]["reference"], rows[_NULLS]["current"]
+        cells.append(Text("-" if before is None or now is None else f"{before:.1%} -> {now:.1%}"))
     return cells
 
 
@@ -73,10 +72,6 @@ def _cell(row: dict[str, Any]) -> Text:
     if row["measure"].startswith(_SHIFTS):
         return Text(f"{number(row['reference'])} -> {number(row['current'])}")
     return Text(number(row["value"]))
-
-
-def _shift_text(before: float | None, now: float | None) -> str:
-    return "-" if before is None or now is None else f"{before:.1%} -> {now:.1%}"
 
 
 def _refusals(overall: pl.DataFrame) -> list[str]:

@@ -157,8 +157,7 @@ def _states_of_run(run: Any, choice: str, runs: EarlierRuns, base: Path | None) 
             msg = "the result holds no counts for drift: it had no drift.state or drift.run"
             raise DataError(Problem(msg, hint="compare with a state: drift.state"))
         return (stored_state(run.drift_state),)
-    path = place_of(run, base)
-    reference = runs.reference("drift.run", path, choice, _counts, _check_counts)
+    reference = runs.reference("drift.run", place_of(run, base), choice, _counts, _check_counts)
     return () if reference is None else (reference,)
 
 

@@ -130,7 +130,6 @@ def _label(row: dict[str, Any]) -> str:
 
 
 def _finding(title: str, rows: pl.DataFrame) -> str:
-    """Summary in words: the effects on all rows, if these are drawn, with their adjusted p values."""
     whole = rows.filter(slice_set="overall")
     words = [
         f"{row['outcome']}, {_label(row)}: {number(row['difference'], signed=True)} "

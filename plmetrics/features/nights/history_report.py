@@ -184,7 +184,6 @@ def _head(history: History, rows: pl.DataFrame, width: int) -> list[Text]:
 
 
 def _by_metric(series: Sequence[pl.DataFrame]) -> list[list[pl.DataFrame]]:
-    """The series of one metric and slice together, a model each."""
     groups: dict[tuple[Any, ...], list[pl.DataFrame]] = {}
     for part in series:
         key = tuple(part[name][0] for name in ("metric", "class", "slice_set", "slice"))
@@ -241,7 +240,6 @@ def _places(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _label(place: Mapping[str, Any]) -> str:
-    """The name of an interval, or when a run began."""
     if place["interval"] is not None:
         return printable(place["interval"])
     return printable(place["run_id"]) if place["start"] is None else f"{place['start']:%Y-%m-%d %H:%M:%S}Z"
@@ -253,7 +251,6 @@ def _verdict(place: Mapping[str, Any]) -> Text:
 
 
 def _marks(place: Mapping[str, Any]) -> str:
-    """Marks of an unusual result."""
     words = [] if place["status"] == CURRENT else [place["status"]]
     if place["verdict"] == "fail" and place["accepted"] and place["status"] != MISSING:
         words.append("accepted")

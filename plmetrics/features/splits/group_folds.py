@@ -87,7 +87,6 @@ def with_group_numbers(rows: pl.LazyFrame, group: Sequence[str], name: str) -> p
 
 
 def _refuse_null_groups(counted: pl.DataFrame, group: Sequence[str]) -> None:
-    """Refuse rows without a group."""
     absent = pl.any_horizontal(pl.col(column).is_null() for column in group)
     rows = int(counted.filter(absent)[_ROWS].sum())
     if rows:
