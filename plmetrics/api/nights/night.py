@@ -363,7 +363,6 @@ class IntervalEvaluation(Evaluation):
         return with_warnings(result, [words])
 
     def _count(self, source: Source, where: str, result: Result) -> IntervalState:
-        """Count the state of the interval."""
         from plmetrics.features.nights.states import state_of_interval
 
         suite, watch = self.loaded.suite, Stopwatch(self.options.progress)

@@ -38,7 +38,6 @@ def confusion(summary: Summary, width: int) -> list[Text]:
 
 
 def _in_slices(curves: pl.DataFrame, width: int) -> list[Text]:
-    """Four cells of each slice with matrices of two classes."""
     cells = curves.filter(pl.col("slice_set") != "overall", curve="confusion")
     if cells.is_empty():
         return []
@@ -97,6 +96,5 @@ def _largest(counts: pl.DataFrame, width: int) -> list[Text]:
 
 
 def _estimate(row: dict[str, float | None]) -> ValueText:
-    """A count with its share of the true class."""
     share = row["share"]
     return ValueText(count(int(row["n"] or 0)), "" if share is None else f"({share:.1%})")

@@ -104,8 +104,9 @@ def _pair(summary: Summary, pair: pl.DataFrame, width: int) -> list[Text]:
     title = f"{printable(first['model'])} against {printable(rival(first))}"
     lines = heading(title, _remark(summary, first["scale"], tested=tested), width)
     lines += _lines(rows, width, tested=tested)
-    lines += remarks(different_parts(rows), width)
-    return lines + _in_slices(pair.filter(pl.col("slice") != "all"), width)
+    in_slices = pair.filter(pl.col("slice") != "all", pl.col("p_value").is_not_null())
+    words = [] if in_slices.is_empty() else [f"in slices: {reading_counts(in_slices)}"]
+    return lines + remarks([*different_parts(rows), *words], width)
 
 
 def different_parts(rows: Sequence[Row]) -> list[str]:
@@ -125,13 +126,7 @@ def _lines(rows: list[Row], width: int, *, tested: bool) -> list[Text]:
     return table_or_stack(columns if tested else columns[:2], cells, width)
 
 
-def _in_slices(frame: pl.DataFrame, width: int) -> list[Text]:
-    tested = frame.filter(pl.col("p_value").is_not_null())
-    return [] if tested.is_empty() else remarks([f"in slices: {reading_counts(tested)}"], width)
-
-
 def _reading_cells(row: Row) -> list[Text]:
-    """The p value, and a reading with its arrow and colour."""
     outcome = row["reading"] or ""
     arrow = ARROWS.get(outcome)
     text = Text(f"{arrow} {outcome}" if arrow else outcome, _STYLES.get(outcome, FAINT))

@@ -58,7 +58,6 @@ def _parts(summary: Summary, contrast: str) -> list[Table]:
 
 
 def _further_tests(summary: Summary) -> list[Table]:
-    """The tests that the suite asks for beside the usual one."""
     rows, in_slices = further_tests(summary)
     every = pl.concat([rows, in_slices])
     if every.is_empty():
