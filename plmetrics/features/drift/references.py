@@ -188,14 +188,12 @@ def _check_counts(run: StoredRun) -> None:
 def _no_counts_problem(run: StoredRun) -> Problem:
     """Problem of a run with results of drift but without counts, and the remedy."""
     files = [str(file["path"]) for file in run.record.get("files", ())]
-    rows = (
-        f"name the rows it read by reference: [{name_list(files, _NAMED)}]"
-        if files
-        else "name its rows by reference"
+    named = (
+        f"the rows it read by reference: [{name_list(files, _NAMED)}]" if files else "its rows by reference"
     )
     msg = f"the run {run.run_id} keeps no counts for drift: only runs with drift.run or drift.state do"
     hint = "write a state of its rows (plmetrics state SUITE --output before.state) for drift: {state: before.state}"
-    return Problem(msg, hint=f"{hint}; or {rows}")
+    return Problem(msg, hint=f"{hint}; or name {named}")
 
 
 def check_counts(view: TableView, reference: ReferenceCounts) -> ReferenceCounts:

@@ -162,11 +162,8 @@ def _omission_words(parts: Sequence[pl.DataFrame], tests: pl.DataFrame, slices: 
     keys = ["model", *KEYS]
     worse = tests.filter(pl.col("reading") == "worse").join(slices, on=keys, how="semi", nulls_equal=True)
     hidden = worse.join(pl.concat(parts), on=keys, how="anti", nulls_equal=True).select(KEYS).n_unique()
-    return (
-        f"{plural(hidden, 'slice')} more {'is' if hidden == 1 else 'are'} worse and not shown"
-        if hidden
-        else ""
-    )
+    are = "is" if hidden == 1 else "are"
+    return f"{plural(hidden, 'slice')} more {are} worse and not shown" if hidden else ""
 
 
 def test_words(tests: pl.DataFrame) -> str:
