@@ -9,7 +9,7 @@ from rich.text import Text
 
 from plmetrics.core.names import printable
 from plmetrics.report.layout import FAINT, Column, heading, remarks, table_or_stack
-from plmetrics.report.numbers import number, p_value, plural
+from plmetrics.report.numbers import left_out, number, p_value, plural
 
 if TYPE_CHECKING:
     from plmetrics.report.summary import Summary
@@ -42,8 +42,8 @@ def drift(summary: Summary, width: int) -> list[Text]:
     parts = overall.partition_by("subject", "model", "column", maintain_order=True)
     cells = [_cells(part, names, nulls=nulls) for part in parts[:_MOST_COLUMNS]]
     lines += table_or_stack(titles, cells, width)
-    words = [f"and {plural(len(parts) - _MOST_COLUMNS, 'column')} more in drift.parquet"]
-    words = [*(words if len(parts) > _MOST_COLUMNS else []), *_refusals(overall), *_slices(frame)]
+    more = left_out(len(parts) - _MOST_COLUMNS, "column", "drift")
+    words = [*more, *_refusals(overall), *_slices(frame)]
     words += [_SAYS] if any(name.startswith("psi") for name in names) else []
     return lines + remarks(words, width)
 

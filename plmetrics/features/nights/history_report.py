@@ -262,7 +262,7 @@ def page_rows(summary: Summary) -> pl.DataFrame | None:
     rows = _recent(summary)
     if rows is None:
         return None
-    return rows.sort("start", descending=True, maintain_order=True).select(
+    columns = [
         "interval",
         "verdict",
         "model",
@@ -273,9 +273,10 @@ def page_rows(summary: Summary) -> pl.DataFrame | None:
         "upper",
         "n",
         "level_before",
-        result=pl.when(pl.col("status") != CURRENT).then("status"),
-        status="value_status",
-    )
+    ]
+    absence = pl.when(pl.col("status") != CURRENT).then("status")
+    latest_first = rows.sort("start", descending=True, maintain_order=True)
+    return latest_first.select(*columns, result=absence, status="value_status")
 
 
 def recent_lines(summary: Summary, width: int) -> list[Text]:

@@ -51,17 +51,8 @@ HISTORY_SCHEMA = pl.Schema(
 """The columns of a history; levels are null until `change_points` has looked for them."""
 
 _VALUES = (
-    "model",
-    "slice",
-    "metric",
-    "value",
-    "lower",
-    "upper",
-    "n",
-    "slice_set",
-    "class",
-    "std_error",
-    "bound",
+    *("model", "slice", "metric", "value", "lower", "upper", "n"),
+    *("slice_set", "class", "std_error", "bound"),
 )
 _HOURS = 24 * FEWEST_PERIODS
 """The hours that are read at least."""

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from plmetrics.core.names import printable
 from plmetrics.report.layout import Column, align, heading, join_blocks, remarks, table, table_or_stack
-from plmetrics.report.numbers import ValueText, count, plural
+from plmetrics.report.numbers import ValueText, count, left_out, plural
 
 if TYPE_CHECKING:
     from plmetrics.report.summary import Summary
@@ -56,8 +56,7 @@ def _in_slices(curves: pl.DataFrame, width: int) -> list[Text]:
         *(Column(name, "right") for name in ("tn", "fp", "fn", "tp")),
     ]
     lines = table_or_stack(columns, rows, width)
-    if len(parts) > MOST_SLICES:
-        lines += remarks([f"and {plural(len(parts) - MOST_SLICES, 'more line')} in curves.parquet"], width)
+    lines += remarks(left_out(len(parts) - MOST_SLICES, "line", "curves"), width)
     return heading("Confusion in slices", "rows", width) + lines
 
 

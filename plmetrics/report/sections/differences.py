@@ -12,7 +12,7 @@ from plmetrics.core.names import printable
 from plmetrics.inference.comparisons.readings import DIFFERENT_PARTS, READINGS
 from plmetrics.inference.tables import INDEPENDENT_TEST, TESTS
 from plmetrics.report.layout import FAINT, Column, align, heading, join_blocks, remarks, table_or_stack
-from plmetrics.report.numbers import Row, comparison_estimate, count, p_value, plural
+from plmetrics.report.numbers import Row, comparison_estimate, count, left_out, p_value, plural
 from plmetrics.report.sections.overall import metric_label
 
 if TYPE_CHECKING:
@@ -151,9 +151,7 @@ def _block(summary: Summary, part: pl.DataFrame, width: int) -> list[Text]:
     numbers = align([comparison_estimate(row) for row in rows[:_MOST]])
     cells = [_cells(row, number, tested=tested) for row, number in zip(rows[:_MOST], numbers, strict=True)]
     lines += table_or_stack(columns, cells, width)
-    words = []
-    if len(rows) > _MOST:
-        words.append(f"and {plural(len(rows) - _MOST, 'comparison')} more in comparisons.parquet")
+    words = left_out(len(rows) - _MOST, "comparison", "comparisons")
     if part.height > len(rows):
         words.append(f"{plural(part.height - len(rows), 'comparison')} without a value")
     return lines + remarks(words, width)

@@ -11,7 +11,7 @@ from rich.text import Text
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.core.names import did_you_mean, printable
 from plmetrics.report.layout import Column, align, heading, join_blocks, remarks, table, table_or_stack
-from plmetrics.report.numbers import ValueText, count, plural, row_estimate
+from plmetrics.report.numbers import ValueText, count, left_out, row_estimate
 
 if TYPE_CHECKING:
     from plmetrics.report.summary import Summary
@@ -56,9 +56,7 @@ def _slice_set(summary: Summary, name: str, width: int) -> list[Text]:
         metric: align([values.get((*place, metric), ValueText("")) for place in shown]) for metric in metrics
     }
     lines = heading(f"Slices of {printable(name)}", width=width) + _fitting(summary, first, numbers, width)
-    if len(places) > MOST:
-        lines += remarks([f"and {plural(len(places) - MOST, 'row')} more in metrics.parquet"], width)
-    return lines
+    return lines + remarks(left_out(len(places) - MOST, "row", "metrics"), width)
 
 
 def _fitting(
