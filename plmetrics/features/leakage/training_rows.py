@@ -164,11 +164,9 @@ class LeakagePlans:
 
     def plans(self) -> dict[str, pl.LazyFrame]:
         """Plans to be collected once, by name."""
-        nulls = (
-            [pl.any_horizontal(pl.col(self.keys).is_null()).sum().cast(pl.Int64).alias("keys")]
-            if self.keys
-            else []
-        )
+        nulls: list[pl.Expr] = []
+        if self.keys:
+            nulls.append(pl.any_horizontal(pl.col(self.keys).is_null()).sum().cast(pl.Int64).alias("keys"))
         if self.last is not None:
             time, late = pl.col(_TIME), pl.col(_MOMENT) <= self.last[0]
             nulls += [
