@@ -124,7 +124,6 @@ def _sides(
     replicates: RunReplicates | None,
     earlier: Result | StoredResult,
 ) -> tuple[Side, Side]:
-    """This run and the earlier one."""
     from plmetrics.inference.across_runs.sides import Side
     from plmetrics.inference.across_runs.slice_masses import decomposition_masses
     from plmetrics.runs.history.comparability import side_of

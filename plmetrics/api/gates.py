@@ -77,7 +77,6 @@ def gates_table(
 
 
 def _coverage(analysis: Analysis, metrics: pl.DataFrame) -> Coverage | None:
-    """Labels required by gates; None without such a need."""
     labels = analysis.suite.labels
     if labels is None or labels.coverage is None:
         return None

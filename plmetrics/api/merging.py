@@ -127,8 +127,7 @@ def merge(
             head = merged.total.head
             unit_plan = coverage.head() if coverage is not None and coverage.missing else head.plan
             write_state(state, replace(head, plan=unit_plan), merged.total.table)
-    place = None if output is None else place_of(output)
-    return merged.publish(place, missing, coverage, exits)
+    return merged.publish(None if output is None else place_of(output), missing, coverage, exits)
 
 
 def result_of_units(

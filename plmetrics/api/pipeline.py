@@ -194,7 +194,6 @@ def _units(aggregated: Aggregates) -> pl.DataFrame | None:
 
 
 def _verdict(gates: pl.DataFrame) -> str:
-    """Verdict of the gates together."""
     if gates.is_empty():
         return "none"
     from plmetrics.gates.verdicts import verdict
@@ -256,7 +255,6 @@ def estimate(
 
 
 def _sum_curves(analysis: Analysis) -> pl.DataFrame:
-    """Curves from sums."""
     suite = analysis.suite
     if len(suite.row_curves) + len(suite.bin_curves) == len(suite.curves):
         return CURVES_SCHEMA.to_frame()
@@ -270,7 +268,6 @@ def _sum_curves(analysis: Analysis) -> pl.DataFrame:
 
 
 def _bin_curves(analysis: Analysis, plan: RunPlan, aggregated: Aggregates) -> pl.DataFrame:
-    """Curves from sums by bins."""
     if aggregated.bins is None:
         return CURVES_SCHEMA.to_frame()
     from plmetrics.engine.aggregate.bin_values import set_places
@@ -287,7 +284,6 @@ def _ordered_values(
     counted: ScoresOfModels | None,
     watch: Stopwatch | None,
 ) -> tuple[OrderedByPlace, pl.DataFrame]:
-    """Metrics and curves of rows in order."""
     from plmetrics.engine.order.by_ranges import models_to_order
     from plmetrics.engine.order.in_memory import models_by_row
     from plmetrics.inference.ordered.stage import ordered_stage, rank_stage

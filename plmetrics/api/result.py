@@ -91,8 +91,7 @@ class Result(ResultTables):
         from plmetrics.report.summary import summarise
         from plmetrics.runs.files import path_argument, place_of
 
-        place = place_of(path_argument(path, "path"))
-        write_page(html_text(summarise(self)), place)
+        write_page(html_text(summarise(self)), place_of(path_argument(path, "path")))
 
     def leaderboard(
         self,

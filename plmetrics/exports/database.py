@@ -207,7 +207,6 @@ def _write(engine: Engine, run: EndedRun, frames: Mapping[str, pl.DataFrame]) ->
 
 
 def _stored_run(table: Table, run: EndedRun) -> Select[Any]:
-    """Id of the run with stored rows for the interval."""
     return select(table.c.run_id).where(table.c.suite == run.name, table.c.run_key == run.key)
 
 

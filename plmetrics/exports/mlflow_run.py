@@ -201,7 +201,6 @@ def _experiment(client: MlflowClient, name: str) -> str:
 
 
 def _is_logged(client: MlflowClient, experiment: str, run: EndedRun) -> bool:
-    """Whether the run is there, complete."""
     condition = f"{_condition(run, 'run_id')} and attributes.status = 'FINISHED'"
     return bool(client.search_runs([experiment], condition))
 
@@ -212,7 +211,6 @@ def _earlier_runs(client: MlflowClient, experiment: str, run: EndedRun) -> list[
 
 
 def _unfinished_runs(client: MlflowClient, experiment: str, run: EndedRun) -> list[str]:
-    """Runs of the suite started a day before this one or earlier in MLflow, and cut short."""
     before = _milliseconds((run.start - _OLD).timestamp())
     condition = f"attributes.status = 'RUNNING' and attributes.start_time < {before}"
     runs = client.search_runs([experiment], f"{_condition(run, 'suite')} and {condition}")

@@ -278,8 +278,7 @@ def _parameter(field: dataclasses.Field[Any]) -> dict[str, Any]:
 
 def description(metric: Metric | MetricClass) -> str:
     """Meaning of a metric, from its documentation, in one paragraph."""
-    text = (metric.__doc__ or "").partition(">>>")[0]
-    return " ".join(text.split())
+    return " ".join((metric.__doc__ or "").partition(">>>")[0].split())
 
 
 def _range(metric: MetricClass) -> str:

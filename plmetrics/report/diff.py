@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -49,7 +48,8 @@ def diff_text(diff: Diff, width: int = 100, *, color: bool = False) -> str:
     """The changes in lines of at most `width` cells (40 at the least)."""
     width = max(width, NARROWEST)
     metrics, gates = with_slice_names(diff.metrics, diff.gates)
-    sections = [_head(diff, width), _notes(diff.notes, width), _gates(gates, width), _values(metrics, width)]
+    notes = remarks([f"note: {note}" for note in diff.notes], width, "yellow", indent=0)
+    sections = [_head(diff, width), notes, _gates(gates, width), _values(metrics, width)]
     return to_text(join_blocks([*sections, _remaining_changes(metrics, width)]), width, color=color)
 
 
@@ -85,10 +85,6 @@ def _head(diff: Diff, width: int) -> list[Text]:
     if diff.verdicts[0] != diff.verdicts[1]:
         lines += wrap(Text(f"verdict: {diff.verdicts[0]} -> {diff.verdicts[1]}"), width, indent=0)
     return lines
-
-
-def _notes(notes: Sequence[str], width: int) -> list[Text]:
-    return remarks([f"note: {note}" for note in notes], width, "yellow", indent=0)
 
 
 def _gates(gates: pl.DataFrame, width: int) -> list[Text]:

@@ -75,7 +75,6 @@ def _gates(gates: pl.DataFrame) -> Grid:
 
 
 def _readout(summary: Summary) -> Grid:
-    """Differences of an experiment's arms from the control, on all rows."""
     if EXPERIMENT not in summary.others:
         return Grid("Readout", (), ())
     table = summary.others[EXPERIMENT]
@@ -101,7 +100,6 @@ def _readout(summary: Summary) -> Grid:
 
 
 def _changes(summary: Summary) -> Grid:
-    """Changes against the earlier run, on all rows."""
     frame = _overall(summary).filter(pl.col("contrast") == "run")
     runs = frame["baseline"].unique(maintain_order=True).to_list()
     title = f"Changes against run {runs[0]}" if runs else "Changes"
@@ -109,7 +107,6 @@ def _changes(summary: Summary) -> Grid:
 
 
 def _differences(summary: Summary) -> Grid:
-    """The differences of models, on all rows."""
     frame = _overall(summary).filter(pl.col("contrast") == "model")
     return _comparisons("Differences", frame, ["model", "baseline"])
 
@@ -218,7 +215,6 @@ def _worst(summary: Summary) -> Grid:
 
 
 def _nonempty_columns(columns: Sequence[str], rows: list[list[str]]) -> tuple[list[str], list[list[str]]]:
-    """Columns with some text."""
     places = filled_places(rows)
     return [columns[place] for place in places], [[row[place] for place in places] for row in rows]
 

@@ -141,7 +141,6 @@ def _reverse(compared: pl.DataFrame) -> pl.DataFrame:
 
 
 def _rows(metrics: pl.DataFrame, metric: str, slice_set: str | None, text: str | None) -> pl.DataFrame:
-    """Requested rows of the table `metrics`."""
     of_metric = metrics.filter(pl.col("metric") == metric)
     rows = of_metric.filter(pl.col("class").is_null())
     if rows.is_empty() and not of_metric.is_empty():

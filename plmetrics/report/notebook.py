@@ -112,5 +112,4 @@ def _short(text: str, longest: int = _LONGEST) -> str:
 
 @cache
 def _template() -> Template:
-    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    return environment.from_string(_TEMPLATE)
+    return Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(_TEMPLATE)

@@ -159,6 +159,15 @@ def omission(number: int, thing: str, table: str) -> tuple[str, ...]:
     return (f"{plural(number, f'more {thing}')} in the table {table}",) if number > 0 else ()
 
 
+def left_out(number: int, thing: str, table: str) -> list[str]:
+    """Line below a table on things that it leaves out, and the file with them; none without any.
+
+    >>> left_out(3, "model", "curves"), left_out(0, "model", "curves")
+    (['and 3 models more in curves.parquet'], [])
+    """
+    return [f"and {plural(number, thing)} more in {table}.parquet"] if number > 0 else []
+
+
 def p_value(value: float | None) -> str:
     """A p value with enough digits to compare it with a level, and a floor.
 

@@ -129,6 +129,5 @@ def _text(metric: Any) -> str:
 
 
 def _tests(compare: Any) -> frozenset[str]:
-    """Names of the requested tests; a record has each as a mapping."""
     tests = compare.tests if compare else ()
     return frozenset(test["test"] if isinstance(test, Mapping) else test.test for test in tests)

@@ -235,7 +235,6 @@ def latest_folder(pointer: Place) -> Place:
 
 
 def _suites_in(folder: Place, names: Iterable[str]) -> str:
-    """The folders of suites' runs in an output folder, as a hint."""
     homes = (folder / name for name in sorted(names))
     suites = [str(shown_path(home)) for home in islice((h for h in homes if (h / LATEST).is_file()), 3)]
     return f"it holds runs of suites: name {' or '.join(suites)}" if suites else _WHERE

@@ -35,4 +35,4 @@ def test_notes_that_differ_in_counts_are_one(notes: list[str | None], lines: lis
 
 def test_other_notes_are_counted() -> None:
     notes = pl.DataFrame({"note": ["one", "one", "two", "three"]})
-    assert note_counts(notes, 1) == ["one (2 values)", "and 2 more notes in metrics.parquet"]
+    assert note_counts(notes, 1) == ["one (2 values)", "and 2 notes more in metrics.parquet"]

@@ -72,7 +72,7 @@ def test_every_section_keeps_its_promises(made: tuple[dict[str, Any], pl.DataFra
     assert code == 0, errors
     explained, _, _ = plmetrics("explain", str(file))
     code, out, errors = plmetrics("run", str(file), "--format", "json")
-    assert explained == (4 if code == 4 and "reference has no rows" in errors else 0), errors
+    assert explained in ({0, 4} if code == 4 else {0}), errors
     if code == 4:
         assert "drift" in suite
         assert "reference has no rows" in errors or "nothing is left to compare" in errors, errors

@@ -164,11 +164,9 @@ class IntervalEvaluation(Evaluation):
             return last
         before = self.section.calendar.containing(self.interval.start - timedelta(microseconds=1))
         manifest = self.current or self.manifests.current(before.key)
-        return (
-            last
-            if manifest is None
-            else PreviousStatus(manifest.verdict, delivery_failures(self.home, manifest.run))
-        )
+        if manifest is None:
+            return last
+        return PreviousStatus(manifest.verdict, delivery_failures(self.home, manifest.run))
 
     def result(self) -> Result | None:
         """Result; None for an existing one of the same files, suite and references.
@@ -363,7 +361,6 @@ class IntervalEvaluation(Evaluation):
         return with_warnings(result, [words])
 
     def _count(self, source: Source, where: str, result: Result) -> IntervalState:
-        """Count the state of the interval."""
         from plmetrics.features.nights.states import state_of_interval
 
         suite, watch = self.loaded.suite, Stopwatch(self.options.progress)

@@ -176,7 +176,7 @@ def run_units(
     crashes: dict[str, str] = {}
     jobs = [
         RunnerTask(unit.id, UnitJob(str(folder / PLAN), unit.id, str(folder), memory, durable).text())
-        for unit in _largest(units)
+        for unit in sorted(units, key=lambda unit: (-unit.bytes, unit.id))  # the last ones are short
     ]
     for item in runner.map(TASK, jobs):
         if isinstance(item, Crash):
@@ -185,8 +185,3 @@ def run_units(
         receipts[item.name] = UnitReceipt.read(item.text)
         counted.add(plan.size_of(by_id[item.name]), again=receipts[item.name].again)
     return UnitOutcome(receipts, crashes)
-
-
-def _largest(units: Sequence[Unit]) -> list[Unit]:
-    """Units, the largest first, so that the last ones are short."""
-    return sorted(units, key=lambda unit: (-unit.bytes, unit.id))

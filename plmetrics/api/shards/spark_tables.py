@@ -106,7 +106,6 @@ def _no_rows() -> AbsentDataError:
 
 
 def _zero_rows(suite: Suite, rows: SparkFrame) -> pl.DataFrame:
-    """Zero rows of the suite's possible columns."""
     empty = spark_frame(rows, rows.columns, 0)
     return empty.select(columns_to_fetch(suite, empty.schema) or empty.columns)
 
@@ -132,7 +131,6 @@ def _constants(
 def _states(
     rows: SparkFrame, columns: Sequence[str], query: str | None, plan: str, folder: Path
 ) -> list[str]:
-    """Files of the states made by Spark."""
     with spark_faults(), _batches_of_rows(rows):
         chosen = rows.select(*[f"`{name.replace('`', '``')}`" for name in columns])
         if query is not None:

@@ -109,7 +109,6 @@ def _plain(dtype: pl.DataType) -> bool:
 
 
 def _is_nameable(name: str) -> bool:
-    """Whether a suite can name a column."""
     return bool(name.strip()) and not is_pattern(name)
 
 

@@ -66,7 +66,8 @@ class Answers:
 
 def ask(sample: TableSample, answers: Answers, prompt: Prompt) -> Answers:
     """Ask for the task, its columns and the goal of the evaluation, as far as they are unknown."""
-    prompt.say(_overview(sample))
+    columns = name_list(list(sample.sampled), _MOST_COLUMNS)
+    prompt.say(f"{sample.rows.height:,} rows were looked at; columns: {columns}")
     wishes, goals = answers.wishes, answers.goals
     if wishes.task is None:
         guess = _guess(sample, wishes, prompt)
@@ -130,7 +131,6 @@ def _column(
     question: str,
     fits: Callable[[ColumnFacts], bool],
 ) -> str | None:
-    """Ask for the column of a role."""
     roles = _guess(sample, wishes, prompt)
     default = None if roles is None else getattr(roles, role)
     choices = _columns(sample, lambda column: fits(column) and column.name not in wishes.columns)
@@ -161,8 +161,3 @@ def _is_any(column: ColumnFacts) -> bool:
 
 def _is_key(column: ColumnFacts) -> bool:
     return column.distinct > 1 and not column.dtype.is_float()
-
-
-def _overview(sample: TableSample) -> str:
-    listed = name_list(list(sample.sampled), _MOST_COLUMNS)
-    return f"{sample.rows.height:,} rows were looked at; columns: {listed}"

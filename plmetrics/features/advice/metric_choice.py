@@ -102,7 +102,6 @@ def advise(facts: TableFacts, goals: Sequence[Goal] = ()) -> Advice:
 
 
 def _is_of_probabilities(rule: AdviceRule) -> bool:
-    """Whether a rule is of metrics of probabilities alone."""
     return all(registry.find(rule.task, parse_call(text).name).probability for text in rule.metrics)
 
 
@@ -128,7 +127,6 @@ def gate_examples(
 
 
 def _chance_gate(text: str, facts: TableFacts) -> tuple[str, str] | None:
-    """A gate at the value of chance."""
     call = parse_call(text)
     limit, reason = _CHANCE.get(call.name, (None, _BETTER))
     if call.name == "balanced_accuracy" and facts.task == "multiclass":

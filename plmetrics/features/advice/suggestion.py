@@ -227,8 +227,6 @@ def _place(data: object, folder: Path | None) -> tuple[str, str]:
 
 
 def _first_metrics(table: TableDescription) -> MetricsText:
-    """The usual metrics of a task."""
-
     def gates_of(names: Sequence[str]) -> tuple[tuple[str, str], ...]:
         return tuple(gate_examples(names, TableFacts(task=table.task)))[:1]
 
@@ -253,7 +251,6 @@ def _first_metrics(table: TableDescription) -> MetricsText:
 
 
 def _plain_metrics(look: TableSample, table: TableDescription) -> MetricsText:
-    """Metrics advised by rules, without reasons."""
     metrics = _advised_metrics(advise(_survey(look, table, (None, None))), table, ())
     return replace(metrics, chosen=[(text, "") for text, _ in metrics.chosen], comments=())
 
@@ -281,11 +278,6 @@ def _advised_metrics(advice: Advice, table: TableDescription, goals: Sequence[Go
 
 
 def _goals(names: Sequence[str]) -> tuple[Goal, ...]:
-    """The goals of some names.
-
-    Raises:
-        CallError: there is none of a name.
-    """
     out = []
     for name in names:
         goal = goal_by_name(name)
@@ -297,11 +289,6 @@ def _goals(names: Sequence[str]) -> tuple[Goal, ...]:
 
 
 def _check_goals(goals: Sequence[Goal], task: str) -> None:
-    """Check that goals belong to a task.
-
-    Raises:
-        CallError: one does not.
-    """
     for goal in goals:
         if task not in goal.tasks:
             others = ", ".join(other.name for other in goals_of(task)) or "none"

@@ -108,7 +108,6 @@ _HINTS = {
 
 
 def _ranking(sample: pl.DataFrame, facts: Facts, wishes: Wishes) -> Roles | None:
-    """Roles of documents ranked by query."""
     named = wishes.query or column_by_name(facts, QUERIES)
     group = named or column_by_name(facts, GROUPS)
     if group is None and wishes.task != "ranking":
@@ -145,7 +144,6 @@ def _roles_without(column: str | None, sample: pl.DataFrame, facts: Facts, wishe
 
 
 def _of_queries(sample: pl.DataFrame, query: str, names: Sequence[str]) -> tuple[str, ...]:
-    """Columns constant within each query."""
     if not names:
         return ()
     values = sample.group_by(query).agg(pl.col(*names).n_unique()).select(names)

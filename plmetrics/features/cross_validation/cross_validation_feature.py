@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
+import polars as pl
+
+from plmetrics.core.names import SuitePath
 from plmetrics.features.cross_validation.cross_validation_section import CrossValidation, folds_of
 from plmetrics.features.protocol import Feature, FeatureTable, Outputs, Run
 from plmetrics.report.charts.entry import Entry
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from plmetrics.core.names import SuitePath
-    from plmetrics.suite.model import Suite
-    from plmetrics.table.checks import Requirement
-    from plmetrics.table.slice_keys import SliceKey
-    from plmetrics.table.slices import Slices, SliceSet
-    from plmetrics.table.source import Source
+from plmetrics.suite.model import Suite
+from plmetrics.table.checks import Requirement
+from plmetrics.table.slice_keys import SliceKey
+from plmetrics.table.slices import Slices, SliceSet
+from plmetrics.table.source import Source
 
 
 class CrossValidationFeature(Feature):

@@ -9,7 +9,15 @@ from rich.text import Text
 
 from plmetrics.core.names import printable
 from plmetrics.report.layout import Column, heading, remarks, table_or_stack
-from plmetrics.report.numbers import MISSING, estimate, number, number_or_missing, plural, row_estimate
+from plmetrics.report.numbers import (
+    MISSING,
+    estimate,
+    left_out,
+    number,
+    number_or_missing,
+    plural,
+    row_estimate,
+)
 from plmetrics.report.sections.overall import metric_of_class
 
 if TYPE_CHECKING:
@@ -40,7 +48,7 @@ def cross_validation(summary: Summary, width: int) -> list[Text]:
     ):
         rows = frame.filter(kind=kind)
         lines += remarks(map(write, rows.head(_MOST).iter_rows(named=True)), width, "")
-        lines += _omission_lines(rows.height, width)
+        lines += remarks(left_out(rows.height - _MOST, "row", "cross_validation"), width)
     lines += _notes(frame.filter(kind="nested"), width)
     parts = frame.filter(pl.col("kind").is_in(_PARTS)).head(_MOST).iter_rows(named=True)
     lines += remarks((f"{_row_label(row)}: {row['kind']} {_value(row)}" for row in parts), width, "")
@@ -57,7 +65,7 @@ def _means(frame: pl.DataFrame, width: int) -> list[Text]:
         if column.title != "of" or any(row[2].plain for row in rows)
     ]
     lines = table_or_stack([_COLUMNS[k] for k in filled], [[row[k] for k in filled] for row in rows], width)
-    return lines + _omission_lines(frame.height, width)
+    return lines + remarks(left_out(frame.height - _MOST, "row", "cross_validation"), width)
 
 
 def _cells(row: dict[str, Any]) -> list[Text]:
@@ -110,13 +118,6 @@ def _diagnosis(row: dict[str, Any]) -> str:
     return f"{_row_label(row)}: {verdict} ({number_or_missing(row['value'])}; {row['note']})"
 
 
-def _omission_lines(height: int, width: int) -> list[Text]:
-    return remarks(
-        [f"and {height - _MOST} more in cross_validation.parquet"] if height > _MOST else [], width
-    )
-
-
 def _notes(frame: pl.DataFrame, width: int) -> list[Text]:
-    """Notes of rows, each once."""
     notes = frame["note"].drop_nulls().unique(maintain_order=True)
     return remarks(notes.head(3), width)

@@ -177,7 +177,6 @@ def _legend(selection: Selection, means: pl.DataFrame, folds: pl.DataFrame) -> s
 
 
 def _finding(title: str, means: pl.DataFrame) -> str:
-    """Summary in words: the first and last mean of each model and split."""
     words = []
     for (model, split), part in means.sort("x").group_by("model", "split", maintain_order=True):
         means_of_part = part.filter(pl.col("value").is_not_null())

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import polars as pl
 
 from plmetrics.core.errors import Collected, ConfigError, DataError, Problem
+from plmetrics.core.names import SuitePath
 from plmetrics.engine.binding.slice_keys import slice_keys
 from plmetrics.engine.prepare.slices import MOST_DERIVED
 from plmetrics.features.cross_validation.cross_validation_section import CrossValidation, folds_of
+from plmetrics.suite.model import Suite
 from plmetrics.suite.sections.basics import Columns
 from plmetrics.suite.sections.basics import SliceSet as SliceSpec
 from plmetrics.table.checks import not_numbers
@@ -24,10 +25,6 @@ from plmetrics.table.common_types import is_opaque
 from plmetrics.table.prediction_columns import require
 from plmetrics.table.slice_keys import SliceKey
 from plmetrics.table.slices import Slices, SliceSet
-
-if TYPE_CHECKING:
-    from plmetrics.core.names import SuitePath
-    from plmetrics.suite.model import Suite
 
 FOLDS, POOLED = "folds", "pooled"
 SPLITS = TRAIN, VALID, TEST = "train", "valid", "test"

@@ -213,8 +213,7 @@ def nested_rows(
     """A row per slice and metric: mean and spread over outer folds of the value of each fold's own choice."""
     outer = chosen_values(values, chosen, by_model=by_model)
     group = _PLACE if by_model else IDENTITY
-    summary = summarise(outer, group)
-    return _with_words(_as_model(summary, by_model=by_model), reasons)
+    return _with_words(_as_model(summarise(outer, group), by_model=by_model), reasons)
 
 
 def selection_optimism(

@@ -20,10 +20,8 @@ from plmetrics.inference.estimates import Estimates
 from plmetrics.table.joins import inner_join, left_join
 
 if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import Metric
     from plmetrics.inference.analysis import OrderedByPlace
     from plmetrics.inference.subject import Analysis, SetStates
-    from plmetrics.inference.sums import ModelSums
     from plmetrics.table.slice_keys import SliceKey
 
     Ordered = OrderedByPlace
@@ -163,24 +161,15 @@ def values_of(analysis: Analysis, ordered: Ordered, derived: FoldSet) -> pl.Data
     unblocked = replace(sums, block=np.zeros_like(sums.block), blocks=1)
     for chunk in chunks(unblocked, None):
         estimates = Estimates(plain, derived.number, chunk, ordered)
-        occupied = _occupied_cells(plain, chunk.sums)
+        rows = [chunk.sums.total(f"{plain.population.models[model]}n") for model in plain.models]
+        occupied = np.flatnonzero(np.sum(rows, axis=0) > 0)
         for metric in analysis.suite.metrics_in(name):
-            for place, member in _classes(metric):
+            for place, (_, member) in enumerate(metric.per_class()):
                 for model, estimates_of_model in enumerate(estimates.of(member).values()):
                     parts.append(
                         _part((model, numbers[metric.text], place), occupied, chunk.first, estimates_of_model)
                     )
     return _frame(parts).join(derived.cells(analysis), on=_CELL, how="inner", maintain_order="left")
-
-
-def _classes(metric: Metric) -> Iterator[tuple[int, Metric]]:
-    yield from ((place, member) for place, (_, member) in enumerate(metric.per_class()))
-
-
-def _occupied_cells(analysis: Analysis, sums: ModelSums) -> Any:
-    """Cells of a chunk with rows of any model."""
-    counts = [sums.total(f"{analysis.population.models[model]}n") for model in analysis.models]
-    return np.flatnonzero(np.sum(counts, axis=0) > 0)
 
 
 def _part(place: tuple[int, int, int], index: Any, first: int, estimates: EstimateColumns) -> dict[str, Any]:
@@ -201,8 +190,7 @@ def _part(place: tuple[int, int, int], index: Any, first: int, estimates: Estima
 
 
 def _frame(parts: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
-    numbers = ("@model", "@metric", "@class", _CELL)
-    schema = dict.fromkeys(numbers, pl.Int64) | _VALUES
+    schema = dict.fromkeys(("@model", "@metric", "@class", _CELL), pl.Int64) | _VALUES
     columns = []
     for name, dtype in schema.items():
         joined = np.concatenate([part[name] for part in parts]) if parts else np.zeros(0)

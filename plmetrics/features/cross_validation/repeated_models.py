@@ -11,24 +11,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from plmetrics.core.errors import Collected
+from plmetrics.core.names import SuitePath
 from plmetrics.core.ops import Array
 from plmetrics.core.results import CROSS_VALIDATION_SCHEMA, in_schema
 from plmetrics.features.cross_validation.cross_validation_section import CrossValidation
 from plmetrics.features.cross_validation.repeated_totals import BIAS, LOSS, NOISE, VARIANCE, repeated_column
+from plmetrics.inference.subject import Analysis
+from plmetrics.suite.model import Suite
 from plmetrics.table.checks import Requirement, is_no_number, require_numbers
 from plmetrics.table.prediction_columns import require
-
-if TYPE_CHECKING:
-    from plmetrics.core.names import SuitePath
-    from plmetrics.inference.subject import Analysis
-    from plmetrics.suite.model import Suite
-    from plmetrics.table.slices import Slices
+from plmetrics.table.slices import Slices
 
 
 @dataclass(frozen=True, slots=True)

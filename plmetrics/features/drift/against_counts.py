@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import repeat
-from typing import TYPE_CHECKING
 
 import polars as pl
 
+from plmetrics.core.names import SuitePath
 from plmetrics.engine.prepare.key_constants import pinned_keys
 from plmetrics.engine.prepare.slices import SliceList, key_codes, list_slices
+from plmetrics.engine.request import TableView
 from plmetrics.features.drift.column_counts import ColumnCounts, DriftCounts
 from plmetrics.features.drift.constant_grid import upper_edge
-from plmetrics.features.drift.slice_counts import BLOCK, KEY, PLACE, WIDTH, roll_up_windows
+from plmetrics.features.drift.description import Description
+from plmetrics.features.drift.slice_counts import BLOCK, KEY, PLACE, WIDTH, SetCounts, roll_up_windows
+from plmetrics.features.drift.subjects import Kind, Subject
 from plmetrics.features.drift.window_counts import (
     APART,
     NUMBER,
@@ -21,6 +24,8 @@ from plmetrics.features.drift.window_counts import (
     ROWS,
     TEXT,
     WEIGHTS,
+    Tally,
+    WindowCounts,
     canonical_counts,
     in_common_groups,
     union_of_cells,
@@ -28,14 +33,6 @@ from plmetrics.features.drift.window_counts import (
 from plmetrics.features.drift.windows import CurrentWindow, current_window, no_current_rows, no_reference_rows
 from plmetrics.states.state_format import CELL
 from plmetrics.table.slices import Cube, plan_cubes
-
-if TYPE_CHECKING:
-    from plmetrics.core.names import SuitePath
-    from plmetrics.engine.request import TableView
-    from plmetrics.features.drift.description import Description
-    from plmetrics.features.drift.slice_counts import SetCounts
-    from plmetrics.features.drift.subjects import Kind, Subject
-    from plmetrics.features.drift.window_counts import Tally, WindowCounts
 
 _ANY_SIZE = 1 << 62
 
@@ -118,7 +115,6 @@ def _on_one_grid(reference: WindowCounts, current: WindowCounts) -> tuple[Window
 
 
 def _slices(window: CurrentWindow, description: Description, cells: Sequence[pl.DataFrame]) -> SliceList:
-    """Slices of either window."""
     values: dict[str, pl.DataFrame] = {}
     for index, part in enumerate(window.sets):
         if part.keys and not part.is_predicate:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import polars as pl
 
 from plmetrics.core.errors import ConfigError, DataError
 from plmetrics.core.names import number_text
 from plmetrics.core.results import GATES_SCHEMA, in_schema
+from plmetrics.engine.inquiry import Question
+from plmetrics.engine.request import Request, TableView
 from plmetrics.features.drift.against_counts import drift_against, on_slices_of
 from plmetrics.features.drift.column_counts import DriftCounts
 from plmetrics.features.drift.counts import WindowsCounting
@@ -30,13 +31,9 @@ from plmetrics.features.stored.state_files import damage_errors
 from plmetrics.features.stored.stored_state import file_places
 from plmetrics.gates.rules import Rule
 from plmetrics.gates.verdicts import unmatched_gate
+from plmetrics.suite.model import Suite
+from plmetrics.suite.sections.basics import SliceSet
 from plmetrics.suite.sections.section import names_of
-
-if TYPE_CHECKING:
-    from plmetrics.engine.inquiry import Question
-    from plmetrics.engine.request import Request, TableView
-    from plmetrics.suite.model import Suite
-    from plmetrics.suite.sections.basics import SliceSet
 
 UNMEASURED = "drift is not measured here, and its gates are inconclusive"
 FIRST = "there is no earlier run of this suite yet that drift can be measured from"

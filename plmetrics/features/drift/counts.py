@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -23,8 +23,10 @@ from plmetrics.engine.bad_rows import bad_values
 from plmetrics.engine.inquiry import Question, frames_by_name, gather
 from plmetrics.engine.memory.budget import working_memory
 from plmetrics.engine.prepare.slices import key_codes, list_slices, resolve_keys, slice_plans
+from plmetrics.engine.request import Request, TableView
 from plmetrics.features.drift.column_counts import ColumnCounts, DriftCounts
 from plmetrics.features.drift.slice_counts import BLOCK, KEY, PLACE, WIDTH, recentre, roll_up_windows
+from plmetrics.features.drift.subjects import Subject
 from plmetrics.features.drift.windows import (
     BAD,
     VALUE,
@@ -39,11 +41,7 @@ from plmetrics.features.drift.windows import (
 from plmetrics.states.scores.exact.sorting import sort_with_weights
 from plmetrics.table.prediction_columns import WEIGHT
 from plmetrics.table.slices import Cube, Slices, plan_cubes
-
-if TYPE_CHECKING:
-    from plmetrics.engine.request import Request, TableView
-    from plmetrics.features.drift.subjects import Subject
-    from plmetrics.table.source import Source
+from plmetrics.table.source import Source
 
 FINE_BINS = 4096
 """Bins of a column that has too many values: half of them between quantiles of each window."""
@@ -356,8 +354,7 @@ def _edges(
     plans = []
     for window, side in enumerate(windows.sides):
         step = max(1, rows[window] // SAMPLE_ROWS)
-        window_rows = side.select(*names, WEIGHT)
-        plans.append(windows.view.arithmetic.sample(window_rows, step, names))
+        plans.append(windows.view.arithmetic.sample(side.select(*names, WEIGHT), step, names))
     shares = np.arange(1, FINE_BINS // 2) / (FINE_BINS // 2)
     edges_of_columns: dict[int, list[Any]] = {
         number: [facts[f"{number}|{end}"].drop_nulls().to_numpy() for end in ("least", "most")]

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.core.names import SuitePath, name_list
 from plmetrics.features.drift.slice_counts import BLOCK
+from plmetrics.features.drift.subjects import Kind, Subject
 from plmetrics.features.drift.windows import CurrentWindow, block_column
 from plmetrics.features.stored.grids import key_content
-
-if TYPE_CHECKING:
-    from plmetrics.features.drift.subjects import Kind, Subject
-    from plmetrics.table.slice_keys import SliceKey
+from plmetrics.table.slice_keys import SliceKey
 
 _FROM_DATA = ("@quantiles|", "@top|")
 _LISTED = 12

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from plmetrics.core.names import printable
 from plmetrics.report.layout import FAINT, Column, heading, remarks, table_or_stack
-from plmetrics.report.numbers import number, p_value, plural
+from plmetrics.report.numbers import left_out, number, p_value, plural
 
 if TYPE_CHECKING:
     from plmetrics.report.summary import Summary
@@ -42,22 +42,21 @@ def drift(summary: Summary, width: int) -> list[Text]:
     parts = overall.partition_by("subject", "model", "column", maintain_order=True)
     cells = [_cells(part, names, nulls=nulls) for part in parts[:_MOST_COLUMNS]]
     lines += table_or_stack(titles, cells, width)
-    words = [f"and {plural(len(parts) - _MOST_COLUMNS, 'column')} more in drift.parquet"]
-    words = [*(words if len(parts) > _MOST_COLUMNS else []), *_refusals(overall), *_slices(frame)]
+    more = left_out(len(parts) - _MOST_COLUMNS, "column", "drift")
+    words = [*more, *_refusals(overall), *_slices(frame)]
     words += [_SAYS] if any(name.startswith("psi") for name in names) else []
     return lines + remarks(words, width)
 
 
 def _cells(part: pl.DataFrame, names: list[str], *, nulls: bool) -> list[Text]:
     rows = {row["measure"]: row for row in part.iter_rows(named=True)}
-    first = part.row(0, named=True)
-    cells = [Text(printable(_label(first)))]
+    cells = [Text(printable(_label(part.row(0, named=True))))]
     cells += [_cell(rows[name]) if name in rows else Text("-", FAINT) for name in names]
     least = part["p_adjusted"].min()
     cells.append(Text("-", FAINT) if least is None else Text(p_value(float(least))))  # type: ignore[arg-type]
     if nulls:
-        shares = rows[_NULLS]
-        cells.append(Text(_shift_text(shares["reference"], shares["current"])))
+        before, now = rows[_NULLS]["reference"], rows[_NULLS]["current"]
+        cells.append(Text("-" if before is None or now is None else f"{before:.1%} -> {now:.1%}"))
     return cells
 
 
@@ -73,10 +72,6 @@ def _cell(row: dict[str, Any]) -> Text:
     if row["measure"].startswith(_SHIFTS):
         return Text(f"{number(row['reference'])} -> {number(row['current'])}")
     return Text(number(row["value"]))
-
-
-def _shift_text(before: float | None, now: float | None) -> str:
-    return "-" if before is None or now is None else f"{before:.1%} -> {now:.1%}"
 
 
 def _refusals(overall: pl.DataFrame) -> list[str]:

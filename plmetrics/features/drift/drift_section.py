@@ -18,7 +18,7 @@ from plmetrics.features.drift.drift_measures import (
     measure_of,
 )
 from plmetrics.suite.problems import Findings, absent, check_predicate, frozen
-from plmetrics.suite.sections.basics import Correction, Finite  # noqa: TC001 (pydantic reads them)
+from plmetrics.suite.sections.basics import Correction, Finite
 from plmetrics.suite.sections.metrics import is_torn, say_torn
 from plmetrics.suite.sections.references import ByInterval, IntervalReference
 from plmetrics.suite.sections.section import Column, OrOne, Section, SliceSelection, Strict, names_of

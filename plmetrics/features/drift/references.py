@@ -157,8 +157,7 @@ def _states_of_run(run: Any, choice: str, runs: EarlierRuns, base: Path | None) 
             msg = "the result holds no counts for drift: it had no drift.state or drift.run"
             raise DataError(Problem(msg, hint="compare with a state: drift.state"))
         return (stored_state(run.drift_state),)
-    path = place_of(run, base)
-    reference = runs.reference("drift.run", path, choice, _counts, _check_counts)
+    reference = runs.reference("drift.run", place_of(run, base), choice, _counts, _check_counts)
     return () if reference is None else (reference,)
 
 
@@ -189,14 +188,12 @@ def _check_counts(run: StoredRun) -> None:
 def _no_counts_problem(run: StoredRun) -> Problem:
     """Problem of a run with results of drift but without counts, and the remedy."""
     files = [str(file["path"]) for file in run.record.get("files", ())]
-    rows = (
-        f"name the rows it read by reference: [{name_list(files, _NAMED)}]"
-        if files
-        else "name its rows by reference"
+    named = (
+        f"the rows it read by reference: [{name_list(files, _NAMED)}]" if files else "its rows by reference"
     )
     msg = f"the run {run.run_id} keeps no counts for drift: only runs with drift.run or drift.state do"
     hint = "write a state of its rows (plmetrics state SUITE --output before.state) for drift: {state: before.state}"
-    return Problem(msg, hint=f"{hint}; or {rows}")
+    return Problem(msg, hint=f"{hint}; or name {named}")
 
 
 def check_counts(view: TableView, reference: ReferenceCounts) -> ReferenceCounts:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 from plmetrics.core.ops import Array
 from plmetrics.inference.comparisons.tests.unit_samples import UnitRows
 from plmetrics.states.scores.exact.sorting import ascending_order, sort
-
-if TYPE_CHECKING:
-    from plmetrics.table.slices import Cube, Slices
+from plmetrics.table.slices import Cube, Slices
 
 KEY = "@key"
 """Twice the number of a slice cell, and 1 more in rows that are evaluated."""

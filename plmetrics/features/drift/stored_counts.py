@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 from plmetrics.core.errors import DataError, Problem
+from plmetrics.core.names import SuitePath
+from plmetrics.engine.request import TableView
 from plmetrics.engine.streaming import frames_of
 from plmetrics.features.drift.description import Description, check_one_meaning, check_serves
 from plmetrics.features.drift.window_counts import (
@@ -30,10 +32,6 @@ from plmetrics.features.stored.alignment import AlignedStates, StateReference
 from plmetrics.features.stored.state_files import state_bytes
 from plmetrics.features.stored.stored_state import head_of
 from plmetrics.states.state_format import CELL, PART, Builder, Part, SavedState, State, frame_text
-
-if TYPE_CHECKING:
-    from plmetrics.core.names import SuitePath
-    from plmetrics.engine.request import TableView
 
 CELLS, COUNTED, SUMMED = "drift_cells", "drift", "drift_sums"
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import polars as pl
 
 from plmetrics.engine.inquiry import Question, answer
 from plmetrics.engine.memory.budget import separates_scans
 from plmetrics.engine.prepare.slices import resolve_keys
+from plmetrics.engine.request import TableView
 from plmetrics.features.drift.constant_grid import lower_edge
 from plmetrics.features.drift.counts import MOST_CATEGORIES
 from plmetrics.features.drift.description import ColumnDescription, Description
@@ -24,9 +24,6 @@ from plmetrics.features.drift.windows import VALUE, CurrentWindow, comparable, c
 from plmetrics.states.state_format import CELL, number_cells
 from plmetrics.table.joins import left_join
 from plmetrics.table.prediction_columns import WEIGHT
-
-if TYPE_CHECKING:
-    from plmetrics.engine.request import TableView
 
 MOST_VALUES = 16_384
 """A column of numbers with more different values is counted by bin."""

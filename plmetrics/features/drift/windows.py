@@ -6,30 +6,28 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial, reduce
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import polars as pl
 
 from plmetrics.core.errors import Collected, DataError, PlmetricsError, Problem
 from plmetrics.core.hashing import is_key, unit_hash
+from plmetrics.core.names import SuitePath
 from plmetrics.engine.binding.long_form import WHERE, wide_table
 from plmetrics.engine.binding.row_expressions import predicate
 from plmetrics.engine.binding.slice_keys import slice_keys
 from plmetrics.engine.inquiry import answer
+from plmetrics.engine.request import Request, TableView
 from plmetrics.features.drift.drift_section import TESTS, Drift
 from plmetrics.features.drift.slice_counts import BLOCK
 from plmetrics.features.drift.subjects import Subject, bits_of, common_kind, from_raw, subjects_of, value_of
 from plmetrics.inference.comparisons.tests.unit_samples import BLOCKS
+from plmetrics.suite.model import Suite
 from plmetrics.table.checks import bad_rows
 from plmetrics.table.common_types import common_type
 from plmetrics.table.prediction_columns import WEIGHT, PredictionColumns, plain_column
-
-if TYPE_CHECKING:
-    from plmetrics.core.names import SuitePath
-    from plmetrics.engine.request import Request, TableView
-    from plmetrics.suite.model import Suite
-    from plmetrics.table.slices import Cube, SliceSet
-    from plmetrics.table.source import Source
+from plmetrics.table.slices import Cube, SliceSet
+from plmetrics.table.source import Source
 
 WINDOW = "@@window"
 """0 in rows of the reference, 1 in rows that are evaluated."""
@@ -95,7 +93,6 @@ def check_drift_windows(request: Request) -> None:
 
 @contextmanager
 def _reference_errors() -> Iterator[None]:
-    """Attribute problems to the reference."""
     try:
         yield
     except PlmetricsError as error:
@@ -121,7 +118,6 @@ def _reference(suite: Suite, reference: Source) -> Source:
 
 
 def _condition(suite: Suite, schema: pl.Schema) -> pl.Expr | None:
-    """Condition on the rows of the reference."""
     spec = Drift.of(suite)
     if spec.where is not None:
         return predicate(spec.where, schema, (*_PATH, "where"), "drift's where")

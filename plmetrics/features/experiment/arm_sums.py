@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -15,6 +14,8 @@ from plmetrics.engine.streaming import collected_frames
 from plmetrics.features.experiment.design import (
     ARM,
     UNIT,
+    ArmConstants,
+    Experiment,
     add_slices,
     experiment_columns,
     experiment_constants,
@@ -33,13 +34,16 @@ from plmetrics.features.experiment.moments import (
     rank_sums,
     value_counts,
 )
-from plmetrics.features.experiment.outcomes import COVARIATE, VALUE, centred_numbers, is_sound, part_column
+from plmetrics.features.experiment.outcomes import (
+    COVARIATE,
+    VALUE,
+    ArmOutcome,
+    centred_numbers,
+    is_sound,
+    part_column,
+)
 from plmetrics.table.joins import left_join
-
-if TYPE_CHECKING:
-    from plmetrics.features.experiment.design import ArmConstants, Experiment
-    from plmetrics.features.experiment.outcomes import ArmOutcome
-    from plmetrics.table.source import Source
+from plmetrics.table.source import Source
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -193,7 +197,6 @@ def _keys(columns: Sequence[str], strata: Sequence[str]) -> list[str]:
 
 
 def _values(outcomes: Sequence[ArmOutcome], constants: ArmConstants) -> list[dict[str, pl.Expr]]:
-    """Summands of a row for each outcome."""
     return [
         centred_numbers(outcome, index, constants.centres[index]) for index, outcome in enumerate(outcomes)
     ]
@@ -209,7 +212,6 @@ def _refuse_several_strata(units: int, experiment: Experiment) -> None:
 
 
 def _units_of_several(rows: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
-    """Number of units with more than one value of some keys."""
     values = rows.select(UNIT, *keys).unique().group_by(UNIT).agg(pl.len().alias("values"))
     return values.select((pl.col("values") > 1).sum().cast(pl.Int64).alias("units"))
 

@@ -78,7 +78,6 @@ def experiment_columns(schema: pl.Schema, experiment: Experiment) -> dict[str, p
 
 
 def _key(schema: pl.Schema, column: str, role: str) -> pl.Expr:
-    """Grouping values of a column."""
     dtype = require(schema, column, "slices" if role == "by" else role, (role,))
     if is_opaque(dtype):
         what = "slices" if role == "by" else role

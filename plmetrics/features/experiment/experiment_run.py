@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -22,15 +21,13 @@ from plmetrics.features.experiment.readout_table import Plan, readout_table
 from plmetrics.features.protocol import Outputs, Run
 from plmetrics.gates.rules import Rule
 from plmetrics.gates.verdicts import unmatched_gate
+from plmetrics.suite.model import Suite
+from plmetrics.suite.sections.basics import SliceSet
 from plmetrics.suite.sections.section import names_of
 from plmetrics.table.prediction_columns import UNIT, plain_column, score_column
 from plmetrics.table.slice_keys import value_text
-
-if TYPE_CHECKING:
-    from plmetrics.suite.model import Suite
-    from plmetrics.suite.sections.basics import SliceSet
-    from plmetrics.table.slices import Slices
-    from plmetrics.table.source import Source
+from plmetrics.table.slices import Slices
+from plmetrics.table.source import Source
 
 _COLUMNS = {
     "difference": ("difference", "lower", "upper"),
@@ -210,7 +207,6 @@ def _gate_status(measure: str) -> pl.Expr:
 
 
 def _selection(gate: ExperimentGate, slices: Mapping[str, SliceSet]) -> pl.Expr:
-    """Rows of the table for a gate."""
     named = names_of(gate.slices)
     sets = ["overall", *slices] if "all" in named else list(named)
     chosen = (pl.col("test") != "sample_ratio") & pl.col("slice_set").is_in(sets)
@@ -220,7 +216,6 @@ def _selection(gate: ExperimentGate, slices: Mapping[str, SliceSet]) -> pl.Expr:
 
 
 def _name(gate: ExperimentGate, rule: str) -> pl.Expr:
-    """Gate's name, with its arm."""
     if gate.name is None:
         return pl.format("{} {}", _metric(gate), pl.lit(rule))
     if gate.measure == "sample_ratio" or gate.arm is not None:

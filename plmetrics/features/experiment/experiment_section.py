@@ -265,12 +265,8 @@ def experiment_defaults(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     section = raw.get(TASK)
     if raw.get("task") != TASK or not isinstance(section, Mapping):
         return raw
-    outcomes, ratios, roles = (
-        section.get("outcomes") or (),
-        section.get("ratios") or {},
-        raw.get("columns") or {},
-    )
-    quantiles = section.get("quantiles") or {}
+    outcomes, roles = section.get("outcomes") or (), raw.get("columns") or {}
+    ratios, quantiles = section.get("ratios") or {}, section.get("quantiles") or {}
     if isinstance(outcomes, str):
         outcomes = [outcomes]
     filled = dict(raw)

@@ -28,11 +28,8 @@ def draw(selection: Selection) -> Figure:
     """The readout of a run: of all slice sets, or of one; outcomes stand in the place of models."""
     summary = selection.summary
     table = summary.tables[TASK]
-    for column, asked in (
-        ("outcome", selection.models),
-        ("slice_set", selection.slice_set),
-        ("slice", selection.slices),
-    ):
+    choices = {"outcome": selection.models, "slice_set": selection.slice_set, "slice": selection.slices}
+    for column, asked in choices.items():
         if asked is not None:
             names = [asked] if isinstance(asked, str) else list(asked)
             check_names(column, names, table[column])
@@ -122,15 +119,12 @@ def _panel(part: pl.DataFrame, level: float, *, titled: bool) -> Any:
 
 
 def _label(row: dict[str, Any]) -> str:
-    return (
-        short(row["arm"], 30)
-        if row["slice"] == "all"
-        else f"{short(row['slice'], 18)}, {short(row['arm'], 12)}"
-    )
+    if row["slice"] == "all":
+        return short(row["arm"], 30)
+    return f"{short(row['slice'], 18)}, {short(row['arm'], 12)}"
 
 
 def _finding(title: str, rows: pl.DataFrame) -> str:
-    """Summary in words: the effects on all rows, if these are drawn, with their adjusted p values."""
     whole = rows.filter(slice_set="overall")
     words = [
         f"{row['outcome']}, {_label(row)}: {number(row['difference'], signed=True)} "

@@ -81,7 +81,8 @@ def _of_outcome(experiment: ExperimentSums, sums: ArmSums, plan: Plan) -> pl.Dat
     name, is_plain = sums.outcome.name, sums.outcome.is_plain and not plan.stratified
     binary = sums.binary and is_plain and not plan.clustered
     alike, constant = _alike(sums, arm, control, binary=binary)
-    varying = _with_spread(arm, control, alike)
+    # Of arms one of whose values are all alike has the spread of both: 0 of 15 do not say that none ever would.
+    varying = arm.with_spread(control, alike[0]), control.with_spread(arm, alike[1])
     test = (proportion_tests if binary else welch_tests)(*varying, plan.level)
     n, n_control = (_flat(sums.n, part, arms) for part in (slice(1, None), slice(0, 1)))
     effect = cohen_effects(arm, control, plan.level)
@@ -92,6 +93,7 @@ def _of_outcome(experiment: ExperimentSums, sums: ArmSums, plan: Plan) -> pl.Dat
     read = _at_this_look(test, experiment, plan) or (at_any_time if plan.sequential else at_once)
     lift = _without_interval(lift_tests(*varying, plan.level, _limit(read, *varying)), constant)
     read = _without_interval(read, constant)
+    vague = np.isfinite(np.asarray(lift.estimate)) & ~np.isfinite(np.asarray(lift.lower)) & ~constant
     columns: dict[str, Any] = {
         "outcome": [name] * len(n),
         "slice_set": [set_name for set_name, _ in experiment.slices for _ in range(arms)],
@@ -121,7 +123,7 @@ def _of_outcome(experiment: ExperimentSums, sums: ArmSums, plan: Plan) -> pl.Dat
             experiment, *varying, _outcome_value(plan.mde, name, None), binary=binary, plan=plan
         ),
         "status": _status(sums, test, plan),
-        "note": _notes(experiment, sums, plan, _vague(lift) & ~constant, rare),
+        "note": _notes(experiment, sums, plan, vague, rare),
     }
     small = np.repeat(sums.n.sum(axis=1) < plan.min_rows, arms) & (
         np.array(columns["slice_set"]) != "overall"
@@ -149,8 +151,7 @@ def _status(sums: ArmSums, test: TestOutcomes, plan: Plan) -> NDArray[np.str_]:
     if sums.outcome.quantile is not None:
         overflow = np.zeros_like(overflow)
     for flags, name in ((overflow, "overflow"), (lost, "zero_denominator"), (sums.n == 0, "no_rows")):
-        either = (flags[:, 1:] | flags[:, :1]).reshape(-1)
-        status[either] = name
+        status[(flags[:, 1:] | flags[:, :1]).reshape(-1)] = name
     return status.astype(str)
 
 
@@ -206,11 +207,6 @@ def _without_interval(test: TestOutcomes, constant: NDArray[np.bool_]) -> TestOu
     return replace(test, **dict(zip(("lower", "upper"), ends, strict=True)))
 
 
-def _with_spread(arm: Moments, control: Moments, alike: NDArray[np.bool_]) -> tuple[Moments, Moments]:
-    """Arms of which one whose values are all alike has the spread of both: 0 of 15 do not say that none ever would."""
-    return arm.with_spread(control, alike[0]), control.with_spread(arm, alike[1])
-
-
 def _flat(values: Array, part: slice, arms: int) -> Array:
     return np.broadcast_to(values[:, part], (len(values), arms)).reshape(-1)
 
@@ -252,12 +248,6 @@ def _limit(test: TestOutcomes, arm: Moments, control: Moments) -> Array:
     return np.asarray(half / np.where(error > 0, error, np.nan), dtype=np.float64)
 
 
-def _vague(lift: TestOutcomes) -> NDArray[np.bool_]:
-    """Whether there is a lift, but no interval of it."""
-    vague: NDArray[np.bool_] = np.isfinite(np.asarray(lift.estimate)) & ~np.isfinite(np.asarray(lift.lower))
-    return vague
-
-
 def _rank_columns(sums: ArmSums, arms: int) -> dict[str, Array]:
     names = ("mann_whitney_p", "superiority")
     if sums.above is None or sums.ties is None:
@@ -268,7 +258,6 @@ def _rank_columns(sums: ArmSums, arms: int) -> dict[str, Array]:
 
 
 def _shift_columns(sums: ArmSums, arms: int, level: float) -> dict[str, Array]:
-    """Shifts by Hodges and Lehmann, where they are asked for."""
     if not sums.values:
         return {}
     from plmetrics.inference.comparisons.shifts import arm_shifts

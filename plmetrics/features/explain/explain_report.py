@@ -36,8 +36,7 @@ _MINUTES, _HOURS = 120, 7200
 
 def explain_json(explanation: Explanation) -> str:
     """One JSON object; facts without a look-up are null."""
-    content = dataclasses.asdict(explanation) | {"streams": explanation.streams}
-    return indented_json(content)
+    return indented_json(dataclasses.asdict(explanation) | {"streams": explanation.streams})
 
 
 def explain_text(explanation: Explanation, width: int = 100, *, color: bool = False) -> str:
@@ -134,7 +133,9 @@ def _cubes(explanation: Explanation, width: int) -> list[Text]:
 def _passes(explanation: Explanation, width: int) -> list[Text]:
     rows = []
     for part in explanation.passes:
-        cells = [_times(part), count(part.columns) if part.columns else "", _rows_of(part)]
+        scans = f"{count(part.scans)}{'+' if part.at_least else ''}"
+        rows_read = "" if part.rows is None or not part.scans else count(part.rows * part.scans)
+        cells = [scans, count(part.columns) if part.columns else "", rows_read]
         rows.append([Text(part.stage), *map(Text, cells), Text(_does(part))])
     columns = [Column("stage"), *(Column(word, "right") for word in ("scans", "columns", "rows"))]
     remark = "a scan reads the files once; +: or more, as what it finds and the memory budget ask for"
@@ -145,16 +146,6 @@ def _passes(explanation: Explanation, width: int) -> list[Text]:
     if not stuck:
         return lines + remarks(["every plan streams"], width)
     return lines + remarks([f"does not stream: {label}" for label in stuck], width, "yellow")
-
-
-def _times(part: Pass) -> str:
-    """Number of reads of the files in a pass."""
-    return f"{count(part.scans)}{'+' if part.at_least else ''}"
-
-
-def _rows_of(part: Pass) -> str:
-    """Number of rows of a pass, in all its scans."""
-    return "" if part.rows is None or not part.scans else count(part.rows * part.scans)
 
 
 def _does(part: Pass) -> str:
@@ -194,7 +185,6 @@ def duration(seconds: float) -> str:
 
 
 def _time(explanation: Explanation, width: int) -> list[Text]:
-    """Expected time by the measured constants."""
     time = explanation.time
     if time is None:
         return []

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from plmetrics.core.hashing import OWN_BLOCK_LIMIT
 from plmetrics.core.rowsql import compile_row
@@ -13,6 +12,8 @@ from plmetrics.engine.aggregate.aggregation import needs_rows
 from plmetrics.engine.binding.columns_read import columns_read
 from plmetrics.engine.memory.budget import budget_of
 from plmetrics.engine.prepare.preparation import prepare
+from plmetrics.engine.request import Request
+from plmetrics.engine.run_plan import RunPlan
 from plmetrics.features.explain.memory import Sizes, foreseen, row_width, sum_schemas
 from plmetrics.features.explain.passes import Pass, memory_passes, passes
 from plmetrics.features.explain.states import ShardSizes, StateSize, shard_sizes, state_size
@@ -20,12 +21,8 @@ from plmetrics.features.explain.verdict import Figures, Verdict, advice, verdict
 from plmetrics.features.explain.work import Time, Work, expected_time, work_of
 from plmetrics.features.protocol import Feature
 from plmetrics.features.registry import feature_questions, features_of
-
-if TYPE_CHECKING:
-    from plmetrics.engine.request import Request
-    from plmetrics.engine.run_plan import RunPlan
-    from plmetrics.suite.model import Suite
-    from plmetrics.table.slices import Cube, SliceSet
+from plmetrics.suite.model import Suite
+from plmetrics.table.slices import Cube, SliceSet
 
 __all__ = ["CubeSize", "Explanation", "Input", "Pass", "SetSize", "StateSize", "explain"]
 

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
@@ -16,12 +16,10 @@ from plmetrics.engine.aggregate.paired_rows import paired_step, reads_paired_row
 from plmetrics.engine.aggregate.row_plan import BLOCK
 from plmetrics.engine.inquiry import Question, Step, first_plans
 from plmetrics.engine.order.by_ranges import order_steps
+from plmetrics.engine.request import Request
+from plmetrics.engine.run_plan import RunPlan
 from plmetrics.features.registry import counting, features_of, rounding
-
-if TYPE_CHECKING:
-    from plmetrics.engine.request import Request
-    from plmetrics.engine.run_plan import RunPlan
-    from plmetrics.table.slices import Cube
+from plmetrics.table.slices import Cube
 
 
 @dataclass(frozen=True, slots=True)

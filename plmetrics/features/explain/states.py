@@ -109,8 +109,7 @@ def _sums(plan: RunPlan, schemas: Sequence[pl.Schema], entries: Sequence[int]) -
         each = math.log2(1 + plan.rows.read / max(number, 1)) / 8
         size += number * (floats * _NUMBER + (len(schema) - floats) * min(each, _NUMBER) + _KEY)
         rows += number + min(cube.cells, number)
-    slices = sum(map(len, plan.slices))
-    return rows + slices, size
+    return rows + sum(map(len, plan.slices)), size
 
 
 def _units(plan: RunPlan) -> int:

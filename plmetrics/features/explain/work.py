@@ -109,8 +109,7 @@ def _sums(run_plan: RunPlan, sizes: Sizes) -> Iterator[Work]:
 
 def _bins(plan: RunPlan) -> Work:
     """Additions by bins for curves: a row by group for each table of a model and slice set."""
-    tables = len(first_plans(sum_bins(plan)))
-    return Work("aggregate", "rows by group", plan.rows.read * tables)
+    return Work("aggregate", "rows by group", plan.rows.read * len(first_plans(sum_bins(plan))))
 
 
 def _number(schema: pl.Schema, *, floats: bool) -> int:

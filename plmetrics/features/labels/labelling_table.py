@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -17,11 +17,9 @@ from plmetrics.inference.comparisons.independent import satterthwaite
 from plmetrics.inference.comparisons.moderation import SampleErrors, moderating_errors, widen
 from plmetrics.inference.estimate import effective_blocks
 from plmetrics.inference.intervals.spread import DEGENERATE
+from plmetrics.inference.subject import Analysis, SetStates
 from plmetrics.suite.sections.labels import SIDES, side_column
 from plmetrics.table.tags import in_result_order
-
-if TYPE_CHECKING:
-    from plmetrics.inference.subject import Analysis, SetStates
 
 _SLICES_AT_ONCE = 256
 _ROUNDING = 1e-10
@@ -171,14 +169,10 @@ def _error(sides: Sequence[LabelSide], *, independent: bool) -> tuple[Array, Arr
 def _influences(side: LabelSide) -> Array:
     """Influences of blocks on the mean of a side, so that the sum of their squares is its variance."""
     total, blocks = side.total(), np.count_nonzero(side.n, axis=1)
-    moves = _ratio(_scores(side) - total.mean[:, None] * side.weight, total.weight[:, None])
+    assert side.score is not None
+    moves = _ratio(side.score - total.mean[:, None] * side.weight, total.weight[:, None])
     scale: Array = np.sqrt(blocks / np.maximum(blocks - 1.0, 1.0))[:, None]
     return moves * scale
-
-
-def _scores(side: LabelSide) -> Array:
-    assert side.score is not None
-    return side.score
 
 
 def _ratio(above: Array, below: Array) -> Array:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -21,12 +21,10 @@ from plmetrics.core.names import is_pattern
 from plmetrics.engine.arithmetic import Arithmetic, exponents_in
 from plmetrics.engine.inquiry import Question, frames_by_name, gather
 from plmetrics.engine.memory.budget import working_memory
+from plmetrics.engine.request import TableView
 from plmetrics.features.leakage.leakage_section import Leakage
 from plmetrics.table.common_types import common_type
 from plmetrics.table.prediction_columns import LABEL
-
-if TYPE_CHECKING:
-    from plmetrics.engine.request import TableView
 
 _CONSTANT = 2.0**-48
 """A column whose values lie no further apart than this part of their size is constant, but for rounding."""
@@ -79,7 +77,6 @@ class LabelSums:
         ]
 
     def _of_label(self) -> dict[str, pl.Expr]:
-        """The terms of the label's sums."""
         y = pl.col(LABEL) - self.centres[LABEL]
         return {"y": y, "yy": y * y}
 
@@ -284,8 +281,7 @@ class _Column:
 
     def by_value(self, facts: Mapping[str, Any]) -> bool:
         """Whether it has few enough values to take it value by value."""
-        most = min(MOST_VALUES, facts["@n"] // ROWS_A_VALUE)
-        return bool(facts[f"values|{self.name}"] <= most)
+        return bool(facts[f"values|{self.name}"] <= min(MOST_VALUES, facts["@n"] // ROWS_A_VALUE))
 
     def label_groups(self, rows: pl.LazyFrame, facts: Mapping[str, Any]) -> pl.LazyFrame:
         """Labels by value, or by whether there is one."""

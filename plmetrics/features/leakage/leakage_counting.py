@@ -153,7 +153,6 @@ def findings_of_state(suite: Suite, saved: SavedState) -> list[LeakageFinding]:
 
 
 def _sum(name: str, frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """The frames of a check together."""
     if len({tuple(frame.schema.items()) for frame in frames}) > 1:
         msg = "the columns that leakage compares are of other types in the rows of other states"
         raise DataError(Problem(msg, ("leakage",), "cast them to one type where the tables are written"))
@@ -200,7 +199,6 @@ def _row_of(name: str, frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _frame_of(part: Part, rows: pl.DataFrame) -> pl.DataFrame:
-    """The frame of a part."""
     columns: dict[str, Any] = {
         name.removeprefix(f"@{KIND}|{part.bins}|"): rows[name][0] for name in part.columns
     }

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from plmetrics.core.names import printable
 from plmetrics.report.layout import FAINT, Column, heading, remarks, table_or_stack
-from plmetrics.report.numbers import number, plural
+from plmetrics.report.numbers import left_out, number, plural
 
 if TYPE_CHECKING:
     from plmetrics.report.summary import Summary
@@ -37,9 +37,7 @@ def leakage(summary: Summary, width: int) -> list[Text]:
     if not failures.is_empty():
         rows = [_cells(row) for row in failures.head(_MOST).iter_rows(named=True)]
         lines += table_or_stack(_COLUMNS, rows, width)
-    words = []
-    if failures.height > _MOST:
-        words.append(f"and {failures.height - _MOST} more in leakage.parquet")
+    words = left_out(failures.height - _MOST, "check", "leakage")
     if passed:
         words.append(f"{plural(passed, 'check')} within the limit")
     return lines + remarks(words, width)

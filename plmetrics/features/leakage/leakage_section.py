@@ -111,7 +111,6 @@ class Leakage(Section):
 
 
 def _asks_for(spec: Leakage, check: str, *, fold: bool) -> bool:
-    """Whether a check is made."""
     columns = {
         "keys": bool(spec.keys) and spec.train is not None,
         "time": spec.time is not None,

@@ -134,7 +134,6 @@ def leakage_warnings(table: pl.DataFrame) -> list[str]:
 
 
 def _rows_text(row: dict[str, Any]) -> str:
-    """The number of rows of a finding, in words."""
     singular, plural, what = _SAYS[row["check"]]
     noun, verb = ("row", singular) if row["rows"] == 1 else ("rows", plural)
     return f"{row['rows']:,} {noun} ({row['share']:.2%}) {verb} {what}"

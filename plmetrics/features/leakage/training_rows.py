@@ -12,11 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import xor
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 from plmetrics.core.errors import Collected, DataError, Problem
+from plmetrics.engine.inquiry import Question
+from plmetrics.engine.request import TableView
 from plmetrics.features.leakage.column_pairs import (
     check_plain,
     check_time,
@@ -28,15 +30,11 @@ from plmetrics.features.leakage.column_pairs import (
 )
 from plmetrics.features.leakage.leakage_section import Leakage
 from plmetrics.features.registry import features_of
+from plmetrics.suite.model import Suite
 from plmetrics.table.common_types import as_type, common_type
 from plmetrics.table.prediction_columns import WEIGHT, require
 from plmetrics.table.prediction_table import unchecked_table
-
-if TYPE_CHECKING:
-    from plmetrics.engine.inquiry import Question
-    from plmetrics.engine.request import TableView
-    from plmetrics.suite.model import Suite
-    from plmetrics.table.source import Source
+from plmetrics.table.source import Source
 
 _KEY, _LISTED = "@key|", "@listed|"
 _INNER = re.compile(r"^@(key|listed)\|")
@@ -166,11 +164,9 @@ class LeakagePlans:
 
     def plans(self) -> dict[str, pl.LazyFrame]:
         """Plans to be collected once, by name."""
-        nulls = (
-            [pl.any_horizontal(pl.col(self.keys).is_null()).sum().cast(pl.Int64).alias("keys")]
-            if self.keys
-            else []
-        )
+        nulls: list[pl.Expr] = []
+        if self.keys:
+            nulls.append(pl.any_horizontal(pl.col(self.keys).is_null()).sum().cast(pl.Int64).alias("keys"))
         if self.last is not None:
             time, late = pl.col(_TIME), pl.col(_MOMENT) <= self.last[0]
             nulls += [
@@ -216,7 +212,6 @@ class LeakagePlans:
         return out
 
     def _rows_with_keys(self, number: int, passes: int) -> pl.LazyFrame:
-        """Rows of a pass with keys."""
         present = pl.all_horizontal(pl.col(self.keys).is_not_null())
         return self.rows.filter(present, *_of_pass(self.keys, number, passes))
 

@@ -60,8 +60,8 @@ class Calendar:
             ConfigError: it is no moment, or no interval of this calendar begins or ends there.
         """
         first, slash, last = text.strip().partition("/")
-        interval = self.starting(self._moment(first))
-        if slash and self._moment(last) != interval.end:
+        interval = self.starting(self.instant(first))
+        if slash and self.instant(last) != interval.end:
             hint = f"several are evaluated by plmetrics backfill SUITE --from {first} --to {last}"
             msg = f"{text} is not one interval of {self.every}: {first} ends at {self.text_of(interval.end)}"
             raise ConfigError(Problem(msg, hint=hint))
@@ -69,11 +69,17 @@ class Calendar:
 
     def moment(self, text: str) -> datetime:
         """Start of an interval from a text."""
-        return self.starting(self._moment(text.strip())).start
+        return self.starting(self.instant(text)).start
 
     def instant(self, text: str) -> datetime:
         """Moment from a text, at the start of an interval or not."""
-        return self._moment(text)
+        try:
+            moment = self._parse(text.strip().partition(".")[0] if self.every.unit == "h" else text.strip())
+        except (ValueError, OverflowError) as error:
+            raise self._no_start(text) from error
+        if moment.year not in _YEARS:
+            raise self._no_start(text)
+        return moment
 
     def starting(self, start: datetime) -> Interval:
         """Interval with a moment as its start.
@@ -130,7 +136,7 @@ class Calendar:
     def by_name(self, key: str) -> Interval | None:
         """The interval of a name; None where it is not of this calendar."""
         try:
-            interval = self.containing(self._moment(key))
+            interval = self.containing(self.instant(key))
         except (ConfigError, ValueError, OverflowError):
             return None
         return interval if interval.key == key else None
@@ -162,15 +168,6 @@ class Calendar:
             year, week, _ = local.isocalendar()
             return f"{year:04}-W{week:02}"
         return local.isoformat()[: 7 if self.every.unit == "mo" else 10]
-
-    def _moment(self, text: str) -> datetime:
-        try:
-            moment = self._parse(text.strip().partition(".")[0] if self.every.unit == "h" else text.strip())
-        except (ValueError, OverflowError) as error:
-            raise self._no_start(text) from error
-        if moment.year not in _YEARS:
-            raise self._no_start(text)
-        return moment
 
     def _no_start(self, text: str) -> ConfigError:
         msg = f"'{text[:40]}' is not the start of an interval of {self.every}"

@@ -184,7 +184,6 @@ def _head(history: History, rows: pl.DataFrame, width: int) -> list[Text]:
 
 
 def _by_metric(series: Sequence[pl.DataFrame]) -> list[list[pl.DataFrame]]:
-    """The series of one metric and slice together, a model each."""
     groups: dict[tuple[Any, ...], list[pl.DataFrame]] = {}
     for part in series:
         key = tuple(part[name][0] for name in ("metric", "class", "slice_set", "slice"))
@@ -241,7 +240,6 @@ def _places(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _label(place: Mapping[str, Any]) -> str:
-    """The name of an interval, or when a run began."""
     if place["interval"] is not None:
         return printable(place["interval"])
     return printable(place["run_id"]) if place["start"] is None else f"{place['start']:%Y-%m-%d %H:%M:%S}Z"
@@ -253,7 +251,6 @@ def _verdict(place: Mapping[str, Any]) -> Text:
 
 
 def _marks(place: Mapping[str, Any]) -> str:
-    """Marks of an unusual result."""
     words = [] if place["status"] == CURRENT else [place["status"]]
     if place["verdict"] == "fail" and place["accepted"] and place["status"] != MISSING:
         words.append("accepted")
@@ -265,7 +262,7 @@ def page_rows(summary: Summary) -> pl.DataFrame | None:
     rows = _recent(summary)
     if rows is None:
         return None
-    return rows.sort("start", descending=True, maintain_order=True).select(
+    columns = [
         "interval",
         "verdict",
         "model",
@@ -276,9 +273,10 @@ def page_rows(summary: Summary) -> pl.DataFrame | None:
         "upper",
         "n",
         "level_before",
-        result=pl.when(pl.col("status") != CURRENT).then("status"),
-        status="value_status",
-    )
+    ]
+    absence = pl.when(pl.col("status") != CURRENT).then("status")
+    latest_first = rows.sort("start", descending=True, maintain_order=True)
+    return latest_first.select(*columns, result=absence, status="value_status")
 
 
 def recent_lines(summary: Summary, width: int) -> list[Text]:

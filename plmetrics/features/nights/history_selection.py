@@ -53,7 +53,7 @@ def select(
     problems: list[Problem] = []
     asked = (
         ("metric", metrics, _metric_condition, ("metric",)),
-        ("model", models, _model_condition, ("model",)),
+        ("model", models, lambda name: pl.col("model") == name, ("model",)),
         ("slice", slices, _slice_condition, ("slice_set", "slice")),
     )
     for kind, names, condition, columns in asked:
@@ -79,10 +79,6 @@ def select(
 
 def _metric_condition(name: str) -> pl.Expr:
     return (pl.col("metric") == name) | (pl.col("metric").str.split("(").list.first() == name)
-
-
-def _model_condition(name: str) -> pl.Expr:
-    return pl.col("model") == name
 
 
 def _slice_condition(name: str) -> pl.Expr:

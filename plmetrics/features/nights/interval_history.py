@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -34,6 +33,8 @@ from plmetrics.runs.history.previous_runs import complete_runs
 from plmetrics.runs.reading import AbsentRun, RunFault, StoredRun, read_table
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from plmetrics.table.storage.places import Place
 
 CURRENT, SUPERSEDED, MISSING, DAMAGED = "current", "superseded", "missing", "damaged"
@@ -50,17 +51,8 @@ HISTORY_SCHEMA = pl.Schema(
 """The columns of a history; levels are null until `change_points` has looked for them."""
 
 _VALUES = (
-    "model",
-    "slice",
-    "metric",
-    "value",
-    "lower",
-    "upper",
-    "n",
-    "slice_set",
-    "class",
-    "std_error",
-    "bound",
+    *("model", "slice", "metric", "value", "lower", "upper", "n"),
+    *("slice_set", "class", "std_error", "bound"),
 )
 _HOURS = 24 * FEWEST_PERIODS
 """The hours that are read at least."""
@@ -145,7 +137,7 @@ def _one_calendar(manifests: Manifests, keys: list[str], words: list[str]) -> tu
     readable = {every: manifest for every, manifest in lasts.items() if manifest is not None}
     if not readable:
         raise RunFault(Problem(f"{manifests.home}: no manifest of its {len(keys)} intervals can be read"))
-    every = max(readable, key=lambda name: datetime.fromisoformat(readable[name].end))
+    every = max(readable, key=lambda name: readable[name].moments[1])
     others = Counter({name: len(names) for name, names in groups.items() if name != every})
     words += [
         f"{count} intervals of {name} are not shown: the last ones are of {every}"

@@ -113,10 +113,14 @@ class Manifest:
         """Whether it may be the reference of others."""
         return self.verdict != "fail" or self.accepted is not None
 
+    @property
+    def moments(self) -> tuple[datetime, datetime]:
+        """Its first moment, and the first after it."""
+        return datetime.fromisoformat(self.start), datetime.fromisoformat(self.end)
+
     def of(self, interval: Interval) -> bool:
         """Whether it is of the interval by its start and end: one of equal name may be of another time zone."""
-        moments = datetime.fromisoformat(self.start), datetime.fromisoformat(self.end)
-        return moments == (interval.start, interval.end)
+        return self.moments == (interval.start, interval.end)
 
     @staticmethod
     @lru_cache(maxsize=4096)
@@ -129,7 +133,8 @@ class Manifest:
             accepted = fields.pop("accepted")
             known = {name: fields[name] for name in Manifest.__slots__ if name in fields}
             manifest = Manifest(**known | {"sequence": sequence})
-            if datetime.fromisoformat(manifest.start) >= datetime.fromisoformat(manifest.end):
+            first, after = manifest.moments
+            if first >= after:
                 return None
             return replace(manifest, accepted=None if accepted is None else Acceptance(**accepted))
         return None

@@ -51,12 +51,11 @@ def reach_of(suite: Suite, calendar: Calendar, manifests: Sequence[Manifest]) ->
     for (section, _), reference in references(suite).items():
         if reference.run is not None:
             continue
-        named_by_time = [] if reference.previous else intervals_of(reference, calendar, first)
-        start = (
-            previous
-            if reference.previous
-            else min((other.start for other in named_by_time), default=first.start)
-        )
+        if reference.previous:
+            start = previous
+        else:
+            named_by_time = intervals_of(reference, calendar, first)
+            start = min((other.start for other in named_by_time), default=first.start)
         if reference.adds or section == "drift" or decomposes_scores(suite):
             states = min(states, start)
         if not (reference.adds or section == "drift"):

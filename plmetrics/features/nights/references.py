@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,6 +18,8 @@ from plmetrics.runs.record import fingerprint, suite_content
 from plmetrics.suite.sections.references import Band, IntervalReference
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     import polars as pl
 
     from plmetrics.core.results import RecordedInterval
@@ -101,7 +102,7 @@ class EarlierIntervals(EarlierRuns):
             key = identity, manifest.run
             if key not in self.band_values:
                 self.band_values[key] = values_of_run(self._stored_run(manifest.run))
-            days = weekday_of(datetime.fromisoformat(manifest.start)) - weekday
+            days = weekday_of(manifest.moments[0]) - weekday
             return days % 7, self.band_values[key]
 
         return read

@@ -203,8 +203,7 @@ def first_partition(data: Data, section: IntervalSection, base: Path) -> Interva
         raise ConfigError(Problem(msg, ("interval", "column"), _HINT))
     complaints = Complaints()
     rows = data.path or ()
-    paths = [rows] if isinstance(rows, str) else list(rows)
-    files = list_data_files(paths, base, complaints)
+    files = list_data_files([rows] if isinstance(rows, str) else list(rows), base, complaints)
     complaints.settle()
     values = {
         value for file in files for key, value in partition_pairs(file.name) if key == section.partition

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
 import polars as pl
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from plmetrics.core.errors import ConfigError, DataError
 from plmetrics.core.ops import Array
 from plmetrics.features.nights.states import IntervalState, alike_states, state_suite
+from plmetrics.features.stored.alignment import StateReference
 from plmetrics.features.stored.capture import blocks_in
 from plmetrics.features.stored.compatibility import check_compatible
 from plmetrics.features.stored.grids import read_constants, read_grids
@@ -28,14 +29,11 @@ from plmetrics.inference.across_runs.score_decomposition import (
     ScoreChange,
     SlicedChange,
 )
+from plmetrics.runs.reading import StoredRun
 from plmetrics.states.scores.grid.run_grids import matching_rows
 from plmetrics.states.state_format import CELL, Part, SavedState
+from plmetrics.suite.model import Suite
 from plmetrics.table.slices import Slices, SliceSet, order
-
-if TYPE_CHECKING:
-    from plmetrics.features.stored.alignment import StateReference
-    from plmetrics.runs.reading import StoredRun
-    from plmetrics.suite.model import Suite
 
 MOST_SLICES = 64
 """Of more slices, those that weigh least are in `rest`."""
@@ -68,7 +66,8 @@ def score_changes(suite: Suite, now: IntervalState, runs: Sequence[StoredRun], b
             Refusal({"model": model, "baseline": baseline}, subjects, "no_state", note)
             for model in suite.models
         )
-    sets = _slice_sets(suite, now.reference)
+    head = now.reference.head
+    sets = tuple(empty_rows(state_suite(suite), head, read_constants(head.constants, None))[1].sets)
     numbers = {name: number for number, name in enumerate(part.name for part in sets)}
     wanted = {0, *(numbers[subject.slice_set] for subject in subjects)}
     sides = FineScores.read(before, wanted), FineScores.read([now.reference], wanted)
@@ -82,12 +81,6 @@ def score_changes(suite: Suite, now: IntervalState, runs: Sequence[StoredRun], b
         for model in suite.models
         for name, of_set in ((name, list(some)) for name, some in groupby(subjects, attrgetter("slice_set")))
     )
-
-
-def _slice_sets(suite: Suite, state: StateReference) -> tuple[SliceSet, ...]:
-    """The slice sets of a state, in the order of their numbers in it."""
-    constants = read_constants(state.head.constants, None)
-    return tuple(empty_rows(state_suite(suite), state.head, constants)[1].sets)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 from os import PathLike
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,8 @@ from plmetrics.features.nights.states import STATE, absence_of_state
 from plmetrics.runs.files import place_of
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from plmetrics.states.state_format import State
     from plmetrics.table.storage.places import Place
 
@@ -58,19 +59,19 @@ def states_of_span(home: Place, text: str, *, allow_missing: bool = False) -> tu
     zone = max(current, key=lambda manifest: manifest.start).timezone
     calendar = Calendar(Duration.of("1d"), zone)
     start, end = _span(calendar, text)
-    inside = sorted(
-        (result for result in current if start <= _start(result) and _end(result) <= end), key=_start
-    )
     usable, missing, last = [], [], start
-    for manifest in inside:
-        if _start(manifest) < last:
+    for manifest in sorted(current, key=lambda manifest: manifest.moments[0]):
+        first, after = manifest.moments
+        if first < start or after > end:
+            continue
+        if first < last:
             msg = f"{manifest.interval} overlaps the interval before it"
             raise ConfigError(
                 Problem(msg, hint="the suite had intervals of another length or time zone then")
             )
-        if _start(manifest) > last:
-            missing.append(f"{_words(calendar, last, _start(manifest))}: no result")
-        last = _end(manifest)
+        if first > last:
+            missing.append(f"{_words(calendar, last, first)}: no result")
+        last = after
         reason = _lack(manifests, manifest)
         if reason is None:
             usable.append(home / manifest.run / STATE)
@@ -130,11 +131,3 @@ def _words(calendar: Calendar, start: datetime, end: datetime) -> str:
     following = calendar.next(calendar.containing(start)).start
     shown = calendar.text_of(start)
     return shown if following >= end else f"{shown}/{calendar.text_of(end)}"
-
-
-def _start(manifest: Manifest) -> datetime:
-    return datetime.fromisoformat(manifest.start)
-
-
-def _end(manifest: Manifest) -> datetime:
-    return datetime.fromisoformat(manifest.end)

@@ -15,7 +15,7 @@ from plmetrics.core.redaction import mask_address
 from plmetrics.states.state_format import frame_of, frame_text
 from plmetrics.suite.yaml.variables import expand
 from plmetrics.table.data_files import formats
-from plmetrics.table.files import SourceFile, Stamp, shown_path
+from plmetrics.table.files import SourceFile, shown_path
 from plmetrics.table.formats.hive import FILE_PATH, Partitions
 from plmetrics.table.formats.lakehouse import ListedFiles, Listing
 from plmetrics.table.formats.reader import FileFormat, Reader
@@ -51,7 +51,8 @@ def file_contents(source: Source, written: Callable[[str], str]) -> list[dict[st
             "name": file.name,
             "bytes": file.size,
             "rows": file.rows,
-            "stamp": _stamp(file.stamp),
+            # Size and time of the last change, or entity tag: what every machine with access to the file reads.
+            "stamp": None if file.stamp is None else list(file.stamp[2:]),
             **({"partition": frame_text(values[number].select(names))} if names else {}),
             **({} if file.separator == "," else {"separator": file.separator}),
             **_lakehouse_facts(reader.format, file),
@@ -146,11 +147,6 @@ def _format(
     return ListedFiles(
         Listing(kind, tuple(files), stored, partitions, stored_names=names, deletions=deletions)
     )
-
-
-def _stamp(stamp: Stamp | None) -> list[int | str] | None:
-    """Size and time of the last change, or entity tag: equal on every machine with access to the file."""
-    return None if stamp is None else list(stamp[2:])
 
 
 def _source_files(contents: Sequence[Mapping[str, Any]]) -> list[SourceFile]:

@@ -149,8 +149,7 @@ def _state_constants(suite: Suite, file: Path) -> State:
     """The constants in the file of a state."""
     stored = stored_state(file)
     check_constants(suite, stored)
-    grids = read_state(stored, *GRIDS)
-    return constants_alone(stored.head, grids.table)
+    return constants_alone(stored.head, read_state(stored, *GRIDS).table)
 
 
 def worker_suite(suite: Suite) -> dict[str, Any]:

@@ -5,24 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from plmetrics.catalogue.metric import Metric
 from plmetrics.core.exact_sums import PARTS, SplitSums
 from plmetrics.engine.aggregate.row_plan import BLOCK
 from plmetrics.engine.aggregate.totals import atoms
+from plmetrics.engine.run_plan import RunPlan
 from plmetrics.states.moments import CENTRE
 from plmetrics.states.state_format import BLOCK as COUNTED_BLOCK
 from plmetrics.states.state_format import CELL
 from plmetrics.table.checks import bad_rows, valid_column
 from plmetrics.table.prediction_columns import LABEL
-
-if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import Metric
-    from plmetrics.engine.run_plan import RunPlan
 
 BAD = "bad"
 _CODE = "@code|"
@@ -146,7 +144,6 @@ class GroupingSums:
                 sums[place] += digits[0]
 
     def _target(self, name: str) -> NDArray[np.float64]:
-        """The array of a sum."""
         if name not in self._sums:
             self._sums[name] = np.zeros(len(self._rows))
             if name in self._exponents:

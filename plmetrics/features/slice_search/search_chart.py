@@ -65,7 +65,6 @@ def _rows(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _finding(title: str, rows: pl.DataFrame) -> str:
-    """Summary in words: the number of confirmed slices, and the worst of them."""
     confirmed = rows.filter(look="worse")
     first = first_facts([f"{short(row['slice'], 60)}: {row['c1']}" for row in confirmed.rows(named=True)])
     models, slices = rows["model"].n_unique(), plural(rows["slice"].n_unique(), "slice")

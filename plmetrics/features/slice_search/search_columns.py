@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -16,16 +16,14 @@ from plmetrics.core.hashing import SAMPLE_SALT, mix_expr
 from plmetrics.core.ops import Array
 from plmetrics.core.quantiles import quantile_edges
 from plmetrics.core.slice_texts import NULL, quote
+from plmetrics.engine.run_plan import RunPlan
 from plmetrics.engine.streaming import collected_frames
 from plmetrics.features.slice_search.search_section import FindSlices
+from plmetrics.suite.model import Suite
 from plmetrics.table.common_types import is_opaque
 from plmetrics.table.prediction_columns import UNIT, WEIGHT, require
 from plmetrics.table.slice_keys import SliceKey, place_in, refuse_name_of_rest
 from plmetrics.table.slices import plain_values
-
-if TYPE_CHECKING:
-    from plmetrics.engine.run_plan import RunPlan
-    from plmetrics.suite.model import Suite
 
 _DECIMALS = 300
 SAMPLE_ROWS = 500_000
@@ -131,7 +129,6 @@ def searched_columns(
 
 
 def _missing(key: SliceKey, schema: pl.Schema) -> pl.Expr:
-    """Whether a column holds nulls, and NaN."""
     value = pl.col(key.column)
     nans = value.is_nan().any() if schema[key.label].is_float() else pl.lit(value=False)
     return pl.struct(nulls=value.is_null().any(), nans=nans).alias(key.column)
@@ -241,8 +238,7 @@ def _series(values: Sequence[Any], dtype: pl.DataType) -> pl.Series:
         dtype = pl.String()
     elif dtype.is_decimal() or dtype.is_float():
         return pl.Series([float(value) for value in values]).cast(dtype if dtype.is_float() else pl.Float64)
-    physical = pl.Series([], dtype=dtype).to_physical().dtype
-    return pl.Series(values, dtype=physical).cast(dtype)
+    return pl.Series(values, dtype=pl.Series([], dtype=dtype).to_physical().dtype).cast(dtype)
 
 
 def _encode(key: SliceKey, encoding: Encoding) -> SearchedColumn:

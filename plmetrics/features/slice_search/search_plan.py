@@ -94,11 +94,8 @@ class SearchStates:
             within &= digits[number] == code
         for number, code in outer.items():
             mask &= digits[number] == code
-        return (
-            state.take(mask & ~within)
-            .roll_up(np.zeros(int((mask & ~within).sum()), np.int64), 1)
-            .by_block(0, 1)
-        )
+        rest = state.take(mask & ~within)
+        return rest.roll_up(np.zeros(len(rest.cell), dtype=np.int64), 1).by_block(0, 1)
 
     def crossings(self) -> Iterator[Crossing]:
         """Every set of columns once, with the nonempty slices."""
@@ -118,11 +115,9 @@ class SearchStates:
         sizes = [self.columns[number].size for number in members]
         if self.centres_differ:
             occupied, place = _distinct_keys(cells_of(digits, sizes), math.prod(sizes))
-            codes, rests = (
-                np.stack(digits_of(occupied, sizes), axis=1),
-                state.roll_up(place + 1, len(occupied) + 1),
-            )
-            return Crossing(members, codes, state.roll_up(place, len(occupied)), ComplementSums(rests))
+            codes = np.stack(digits_of(occupied, sizes), axis=1)
+            rests = ComplementSums(state.roll_up(place + 1, len(occupied) + 1))
+            return Crossing(members, codes, state.roll_up(place, len(occupied)), rests)
         key = cells_of([*digits, state.block], [*sizes, state.blocks])
         occupied, place = _distinct_keys(key, math.prod(sizes) * state.blocks)
         columns = {

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from plmetrics.core.names import printable
 from plmetrics.report.layout import FAINT, Column, align, heading, remarks, table_or_stack
-from plmetrics.report.numbers import count, estimate, number, p_value, plural
+from plmetrics.report.numbers import count, estimate, left_out, number, p_value, plural
 
 if TYPE_CHECKING:
     from plmetrics.report.summary import Summary
@@ -47,9 +47,7 @@ def found_slices(summary: Summary, width: int) -> list[Text]:
         f"{plural(searched['tested'], 'slice')} searched, {count(searched['stood_out'])} stood out{largest}, "
         f"{count(confirmed.height)} confirmed"
     )
-    if confirmed.height > _MOST:
-        words.append(f"and {confirmed.height - _MOST} more in found_slices.parquet")
-    return lines + remarks(words, width)
+    return lines + remarks([*words, *left_out(confirmed.height - _MOST, "slice", "found_slices")], width)
 
 
 def _cells(rows: list[dict[str, Any]]) -> list[list[Text]]:

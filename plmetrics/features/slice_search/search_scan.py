@@ -10,7 +10,6 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -23,9 +22,16 @@ from plmetrics.engine.aggregate.totals import centres_of, moments, summed_column
 from plmetrics.engine.binding.bind import bind
 from plmetrics.engine.inquiry import Step, answer
 from plmetrics.engine.prepare.preparation import prepare
+from plmetrics.engine.request import Request
+from plmetrics.engine.run_plan import RunPlan
 from plmetrics.engine.streaming import collected_batches
 from plmetrics.features.slice_search.row_sums import GroupingSums, by_block, centred_values, code_column
-from plmetrics.features.slice_search.search_columns import column_encodings, searched_columns
+from plmetrics.features.slice_search.search_columns import (
+    Encoding,
+    SearchedColumn,
+    column_encodings,
+    searched_columns,
+)
 from plmetrics.features.slice_search.search_plan import (
     BATCH_ROWS,
     GROUPS,
@@ -39,16 +45,11 @@ from plmetrics.features.slice_search.search_plan import (
 from plmetrics.features.slice_search.search_section import FindSlices
 from plmetrics.states.moments import CENTRE, Centres, distant, means
 from plmetrics.states.sums import SumsState, sum_by_place
+from plmetrics.suite.model import Suite
 from plmetrics.suite.sections.uncertainty import Uncertainty
 from plmetrics.table.checks import SCORED, VALID, scored_column, valid_column
-
-if TYPE_CHECKING:
-    from plmetrics.engine.request import Request
-    from plmetrics.engine.run_plan import RunPlan
-    from plmetrics.features.slice_search.search_columns import Encoding, SearchedColumn
-    from plmetrics.suite.model import Suite
-    from plmetrics.table.prediction_table import PredictionTable
-    from plmetrics.table.source import Source
+from plmetrics.table.prediction_table import PredictionTable
+from plmetrics.table.source import Source
 
 _CELL = "@cell"
 _MOST = 24
@@ -124,8 +125,7 @@ def search_states(plan: SearchPlan) -> SearchStates:
     """Run the scans."""
     groupings = []
     for members, tally in tallies(plan):
-        state = state_of(plan, tally)
-        groupings.append(Grouping(members, recentre(plan, members, state)))
+        groupings.append(Grouping(members, recentre(plan, members, state_of(plan, tally))))
     return states_of(plan, groupings)
 
 
@@ -220,7 +220,6 @@ def _far(plan: SearchPlan, members: tuple[int, ...], state: SumsState) -> Iterat
 
 
 def _by_cell(state: SumsState, cells: int, names: set[str]) -> dict[str, NDArray[np.float64]]:
-    """Some sums of each cell."""
     return {name: sum_by_place(state.cell, state.columns[name], cells) for name in sorted(names)}
 
 

@@ -10,7 +10,7 @@ from pydantic import Field
 from plmetrics.catalogue.metric import TOTAL, Metric
 from plmetrics.catalogue.needs import Sums
 from plmetrics.suite.problems import Findings, absent, lacks_column
-from plmetrics.suite.sections.basics import Correction, Level, NamedMetric  # noqa: TC001 (pydantic reads them)
+from plmetrics.suite.sections.basics import Correction, Level, NamedMetric
 from plmetrics.suite.sections.section import MOST_ROWS, OneOrMore, Section
 
 if TYPE_CHECKING:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.catalogue.metric import Metric
 from plmetrics.core.ops import Array
 from plmetrics.core.special import stdtr, stdtrit
 from plmetrics.inference.comparisons.tests.arms import Moments
@@ -16,9 +16,6 @@ from plmetrics.inference.estimate import effective_blocks
 from plmetrics.inference.intervals.spread import block_factor
 from plmetrics.inference.metric_values import conditions, value_or_nan
 from plmetrics.inference.sums import COUNTS, ModelSums
-
-if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import Metric
 
 Sums = dict[str, Array]
 """Columns of sums, each `[slice, block]`."""

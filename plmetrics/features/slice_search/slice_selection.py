@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -19,16 +19,14 @@ from plmetrics.core.ops import Array
 from plmetrics.core.results import FOUND_SLICES_SCHEMA
 from plmetrics.core.slice_texts import quote
 from plmetrics.core.threads import batches
+from plmetrics.features.slice_search.search_plan import Crossing, SearchPlan, SearchStates
 from plmetrics.features.slice_search.search_scan import search_plan, search_states
+from plmetrics.features.slice_search.search_section import FindSlices
 from plmetrics.features.slice_search.slice_contrasts import Contrast, Sums, contrast
 from plmetrics.inference.comparisons.correction import adjust
-
-if TYPE_CHECKING:
-    from plmetrics.features.slice_search.search_plan import Crossing, SearchPlan, SearchStates
-    from plmetrics.features.slice_search.search_section import FindSlices
-    from plmetrics.suite.model import Suite
-    from plmetrics.suite.sections.uncertainty import Uncertainty
-    from plmetrics.table.source import Source
+from plmetrics.suite.model import Suite
+from plmetrics.suite.sections.uncertainty import Uncertainty
+from plmetrics.table.source import Source
 
 Name = frozenset[tuple[int, int]]
 """A slice: numbers of columns with the codes that they have in it."""

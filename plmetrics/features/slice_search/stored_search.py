@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -14,6 +14,7 @@ from plmetrics.core.exact_sums import Addition
 from plmetrics.engine.binding.bind import bind
 from plmetrics.engine.prepare.preparation import prepare
 from plmetrics.engine.run_plan import Accounting, RunPlan
+from plmetrics.features.protocol import CountedRows
 from plmetrics.features.slice_search.row_sums import GroupingSums
 from plmetrics.features.slice_search.search_columns import Encoding, searched_columns
 from plmetrics.features.slice_search.search_plan import (
@@ -33,17 +34,14 @@ from plmetrics.features.slice_search.search_scan import (
 )
 from plmetrics.features.slice_search.search_section import FindSlices
 from plmetrics.features.slice_search.slice_selection import slices_of_states
+from plmetrics.features.stored.alignment import AlignedStates
 from plmetrics.features.stored.capture import constants_content
 from plmetrics.features.stored.grids import read_constants
 from plmetrics.features.stored.restoration import empty_rows
 from plmetrics.features.stored.stored_state import suite_of
 from plmetrics.states.state_format import CELL, Builder, Part, SavedState
-
-if TYPE_CHECKING:
-    from plmetrics.features.protocol import CountedRows
-    from plmetrics.features.stored.alignment import AlignedStates
-    from plmetrics.suite.model import Suite
-    from plmetrics.table.source import Source
+from plmetrics.suite.model import Suite
+from plmetrics.table.source import Source
 
 KIND = "search"
 _DENSE = 4_000_000

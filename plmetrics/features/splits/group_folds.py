@@ -87,7 +87,6 @@ def with_group_numbers(rows: pl.LazyFrame, group: Sequence[str], name: str) -> p
 
 
 def _refuse_null_groups(counted: pl.DataFrame, group: Sequence[str]) -> None:
-    """Refuse rows without a group."""
     absent = pl.any_horizontal(pl.col(column).is_null() for column in group)
     rows = int(counted.filter(absent)[_ROWS].sum())
     if rows:
@@ -234,8 +233,7 @@ def _best_move(fold: Counts, weighted: Shares, totals: Shares) -> tuple[float, i
     along = weighted @ totals.T
     gain = along[groups, fold][:, None] - along - (weighted**2).sum(axis=1)[:, None]
     gain[groups, fold] = -np.inf
-    best = int(np.argmax(gain))
-    group, chosen = divmod(best, len(totals))
+    group, chosen = divmod(int(np.argmax(gain)), len(totals))
     return float(gain[group, chosen]), group, chosen
 
 
@@ -245,6 +243,5 @@ def _best_exchange(fold: Counts, weighted: Shares, totals: Shares) -> tuple[floa
     apart = totals[fold][:, None, :] - totals[fold][None, :, :]
     gain = (more * apart).sum(axis=2) - (more**2).sum(axis=2)
     gain[fold[:, None] == fold] = -np.inf
-    best = int(np.argmax(gain))
-    first, second = divmod(best, len(fold))
+    first, second = divmod(int(np.argmax(gain)), len(fold))
     return float(gain[first, second]), first, second

@@ -164,7 +164,6 @@ def _cuts(narrow: pl.LazyFrame, shares: Sequence[float], *, nested: bool) -> pl.
 
 
 def _refuse_empty_parts(rows: Counts) -> None:
-    """Refuse parts without rows."""
     empty = np.flatnonzero(rows == 0)
     if len(empty):
         msg = f"{len(empty):,} of {len(rows):,} parts would have no rows: the table has {rows.sum():,}"
@@ -183,7 +182,6 @@ def _refuse_empty_inner_folds(rows: Counts, outer: Counts) -> None:
 
 
 def _row_counts(rows: pl.LazyFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """Rows by key, ascending."""
     counted = rows.group_by(keys).agg(pl.len().cast(pl.Int64).alias(_ROWS))
     return collected_frame(counted.sort(keys, nulls_last=True))
 

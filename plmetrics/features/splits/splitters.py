@@ -77,8 +77,7 @@ def k_fold(
     >>> plm.splits.k_fold(frame, 2, key="id")["fold"].value_counts().sort("fold")["count"].to_list()
     [3, 2]
     """
-    request = split_request(data, (name,), key=key, seed=seed, exact=exact)
-    return request.in_folds(folds, name)
+    return split_request(data, (name,), key=key, seed=seed, exact=exact).in_folds(folds, name)
 
 
 def stratified(

@@ -167,7 +167,6 @@ def check_types(tables: Iterable[tuple[str, pl.Schema, Sequence[str]]]) -> None:
 
 
 def _check_features(first: StateReference, other: StateReference) -> None:
-    """Check the counts of features for equal meaning."""
     try:
         for feature in features_in(first.head.suite):
             feature.check_states(first, other)

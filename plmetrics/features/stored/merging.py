@@ -71,7 +71,9 @@ def merge_states(states: Sequence[StateReference], *, totals: bool, room: int) -
     add_parts(builder, groups, layouts, blocks, room)
     _bins(builder, layouts, blocks)
     _queries(builder, layouts)
-    _constants(builder, layouts[0].first)
+    first = layouts[0].first
+    for number, part in first.head.numbers("edges", "usual", "cuts").items():
+        builder.add(part, first.of(number))
     blocks.write(builder)
     of_features: dict[str, Any] = {
         feature.key: feature.merge(layouts, builder) for feature in features_in(full[0].head.suite)
@@ -142,8 +144,7 @@ def _renumber(
     builder.add(part, every)
     for group, frame in zip(layouts, frames, strict=True):
         if frame is not None and columns:
-            new = every.rename({CELL: _NEW})
-            renumbered = left_join(frame, new, columns).sort(CELL)
+            renumbered = left_join(frame, every.rename({CELL: _NEW}), columns).sort(CELL)
             group.numbers[place] = renumbered[_NEW].to_numpy().astype(np.int64)
         elif frame is not None:
             group.numbers[place] = np.zeros(frame.height, dtype=np.int64)
@@ -176,12 +177,6 @@ def _queries(builder: Builder, layouts: Sequence[AlignedStates]) -> None:
         builder.add(Part("queries"), hashes.implode().to_frame())
 
 
-def _constants(builder: Builder, first: SavedState) -> None:
-    """Fields common to all states."""
-    for number, part in first.head.numbers("edges", "usual", "cuts").items():
-        builder.add(part, first.of(number))
-
-
 def _head(states: Sequence[StateReference], builder: Builder, blocks: MergedBlocks) -> Head:
     heads = [state.head for state in states]
     contents_of_states = [state.head.states or (state.content,) for state in states]
@@ -209,7 +204,6 @@ def _schema(texts: Sequence[str]) -> str:
 
 
 def _rows(counted: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The rows of all states."""
     dropped = {
         model: sum(rows["dropped"].get(model, 0) for rows in counted) for model in counted[0]["dropped"]
     }

@@ -194,8 +194,7 @@ class Dense:
 
 def _count_type(most: int) -> np.dtype[Any]:
     """Smallest type for a number; those of floats are whole up to 2^53."""
-    dtype = next((kind for kind in _KINDS if most <= np.iinfo(kind).max), np.float64)
-    return np.dtype(dtype)
+    return np.dtype(next((kind for kind in _KINDS if most <= np.iinfo(kind).max), np.float64))
 
 
 @dataclass(slots=True)

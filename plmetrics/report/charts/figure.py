@@ -60,7 +60,11 @@ class Figure:
         chart["datasets"] = {name: frame.to_dicts() for name, frame in frames.items()}
         # Values that are no JSON would drop marks without a word.
         json.dumps(chart, allow_nan=False)
-        return chart if theme == "light" else _repaint(chart)
+        if theme == "light":
+            return chart
+        colors = {light: DARK[role] for role, light in LIGHT.items()}
+        repainted: dict[str, Any] = _map_colors(chart, colors, painted=False)
+        return repainted
 
     def svg(self, theme: Theme = "light") -> str:
         """The chart as SVG, with title and description for readers aloud.
@@ -112,12 +116,6 @@ class Figure:
 
     def __repr__(self) -> str:
         return f"{self.title}\n{self.description}\n{self.frame}"
-
-
-def _repaint(chart: Any) -> Any:
-    """The specification with each light colour of the theme replaced by the dark one of the same role."""
-    colors = {light: DARK[role] for role, light in LIGHT.items()}
-    return _map_colors(chart, colors, painted=False)
 
 
 def _map_colors(part: Any, colors: Mapping[str, str], *, painted: bool) -> Any:

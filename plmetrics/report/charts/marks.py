@@ -231,8 +231,7 @@ def _lone(frame: pl.DataFrame, x: dict[str, Any], y: dict[str, Any], labels: Seq
         return []
     mark = base(points.select("x", "y", "fill")).mark("point", size=40, opacity=1)
     fill = channel("fill:N", scale=None, legend=None)
-    chart = mark.encode(x=channel(**x), y=channel(**y), fill=fill)
-    return [chart]
+    return [mark.encode(x=channel(**x), y=channel(**y), fill=fill)]
 
 
 def bands(

@@ -151,19 +151,15 @@ def _groups(series: Series, *, alone: bool) -> list[tuple[str, list[int]]]:
 def _part(series: Series, numbers: list[int]) -> Series:
     """The series of a panel: one without a label, several by model."""
     if len(numbers) == 1:
-        return _without_labels(series.part(numbers, lambda _: ""))
+        part = series.part(numbers, lambda _: "")
+        return replace(part, frame=part.frame.with_columns(s=pl.lit("")), labels=("",))
     vary = [part for part in range(3) if len({series.keys[number][part] for number in numbers}) > 1]
-
     names = [str(series.keys[number][part]) for number in numbers for part in vary]
 
     def naming(key: Keys) -> str:
         return ", ".join(in_line(short(str(key[part]), 20, names)) for part in vary if key[part])
 
     return series.part(numbers, naming)
-
-
-def _without_labels(series: Series) -> Series:
-    return replace(series, frame=series.frame.with_columns(s=pl.lit("")), labels=("",))
 
 
 def _with_heading(chart: Chart, panel: Panel, name: str, values: Sequence[str]) -> Chart:

@@ -211,7 +211,6 @@ def _name(text: object, among: Iterable[str] = ()) -> str:
 
 
 def _common(keys: Sequence[Keys]) -> str:
-    """Text common to all series."""
     parts = [{key[part] for key in keys} for part in range(3)]
     common = [_name(next(iter(part))) for part in parts if len(part) == 1 and part not in ({None}, {"all"})]
     return ", ".join(common)

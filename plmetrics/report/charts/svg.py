@@ -19,9 +19,10 @@ _NAMES = {color: name for name, color in LIGHT.items()}
 
 def add_description(svg: str, title: str, description: str) -> str:
     """Image with a title and a description, and without the roles of its unnamed marks."""
-    head, body = _root(_in_tags(svg, lambda tag: _SPOKEN.sub("", tag)))
+    svg = _in_tags(svg, lambda tag: _SPOKEN.sub("", tag))
+    end = svg.index(">", svg.index("<svg"))
     label = f"<title>{escape(title, quote=False)}</title><desc>{escape(description, quote=False)}</desc>"
-    return head[:-1] + ' role="img">' + label + body
+    return f'{svg[:end]} role="img">{label}{svg[end + 1 :]}'
 
 
 def with_variables(svg: str) -> str:
@@ -49,8 +50,3 @@ def variables(colors: Iterable[tuple[str, str]]) -> str:
 def _in_tags(svg: str, change: object) -> str:
     """Change tags and nothing between them, where texts of users stand."""
     return _TAG.sub(lambda match: change(match[0]), svg)  # type: ignore[operator]
-
-
-def _root(svg: str) -> tuple[str, str]:
-    end = svg.index(">", svg.index("<svg")) + 1
-    return svg[:end], svg[end:]

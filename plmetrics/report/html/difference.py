@@ -76,11 +76,8 @@ def _values(metrics: pl.DataFrame, change: str, text: str) -> Table | None:
         [words(metric_label(row)), *_place(row), *(_side(row, side) for side in SIDES), _difference(row)]
         for row in frame.head(MOST).iter_rows(named=True)
     ]
-    notes = (
-        [f"{plural(frame.height - MOST, 'more value')}: --format csv lists all"]
-        if frame.height > MOST
-        else []
-    )
+    left = frame.height - MOST
+    notes = [f"{plural(left, 'more value')}: --format csv lists all"] if left > 0 else []
     columns = ("metric", "model", "slice", *SIDES, "difference")
     words_of = "moved within the interval of the difference" if change == "within_interval" else text
     return Table(f"{plural(frame.height, 'value')} {words_of}", columns, rows, notes)

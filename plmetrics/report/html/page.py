@@ -42,7 +42,7 @@ def _sections(summary: Summary) -> list[PageSection]:
         gallery.section("Errors"),
         gallery.section("Fairness"),
         *feature_sections(summary, gallery),
-        data_quality(summary, gallery),
+        data_quality(summary),
         definitions(summary),
         settings(summary),
     ]

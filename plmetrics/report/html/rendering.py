@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from plmetrics.core.errors import CallError, Problem
 from plmetrics.core.version import VERSION
@@ -59,6 +59,7 @@ def write_page(text: str, path: Place) -> None:
 @cache
 def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
 
     environment = Environment(
         loader=PackageLoader("plmetrics.report.html", "templates"),
@@ -67,12 +68,5 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["safe_svg"] = _markup
+    environment.filters["safe_svg"] = Markup
     return environment
-
-
-def _markup(svg: str) -> Any:
-    """Image of the renderer, with escaped texts."""
-    from markupsafe import Markup
-
-    return Markup(svg)

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from plmetrics.core.names import printable
 from plmetrics.report.layout import Column, align, heading, join_blocks, remarks, table, table_or_stack
-from plmetrics.report.numbers import ValueText, count, plural
+from plmetrics.report.numbers import ValueText, count, left_out, plural
 
 if TYPE_CHECKING:
     from plmetrics.report.summary import Summary
@@ -38,7 +38,6 @@ def confusion(summary: Summary, width: int) -> list[Text]:
 
 
 def _in_slices(curves: pl.DataFrame, width: int) -> list[Text]:
-    """Four cells of each slice with matrices of two classes."""
     cells = curves.filter(pl.col("slice_set") != "overall", curve="confusion")
     if cells.is_empty():
         return []
@@ -57,8 +56,7 @@ def _in_slices(curves: pl.DataFrame, width: int) -> list[Text]:
         *(Column(name, "right") for name in ("tn", "fp", "fn", "tp")),
     ]
     lines = table_or_stack(columns, rows, width)
-    if len(parts) > MOST_SLICES:
-        lines += remarks([f"and {plural(len(parts) - MOST_SLICES, 'more line')} in curves.parquet"], width)
+    lines += remarks(left_out(len(parts) - MOST_SLICES, "line", "curves"), width)
     return heading("Confusion in slices", "rows", width) + lines
 
 
@@ -97,6 +95,5 @@ def _largest(counts: pl.DataFrame, width: int) -> list[Text]:
 
 
 def _estimate(row: dict[str, float | None]) -> ValueText:
-    """A count with its share of the true class."""
     share = row["share"]
     return ValueText(count(int(row["n"] or 0)), "" if share is None else f"({share:.1%})")

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from plmetrics.core.names import printable
 from plmetrics.report.layout import FAINT, Column, align, heading, join_blocks, remarks, table_or_stack, wrap
-from plmetrics.report.numbers import ValueText, number, plural, row_estimate
+from plmetrics.report.numbers import ValueText, left_out, number, row_estimate
 from plmetrics.report.sections.differences import rival
 from plmetrics.report.sections.overall import metric_of_class
 
@@ -51,10 +51,8 @@ def _block(part: pl.DataFrame, width: int) -> list[Text]:
         [Text(printable(name)), *row] for name, row in zip(chosen, zip(*numbers, strict=True), strict=True)
     ]
     lines += table_or_stack(columns, cells, width)
-    words = [*_columns(every), *_accuracy(part)]
-    if len(by_slice) > len(largest):
-        words.append(f"and {plural(len(by_slice) - len(largest), 'slice')} more in decomposition.parquet")
-    return lines + remarks(words, width)
+    more = left_out(len(by_slice) - len(largest), "slice", "decomposition")
+    return lines + remarks([*_columns(every), *_accuracy(part), *more], width)
 
 
 def _columns(every: Mapping[str, Mapping[str, Any]]) -> list[str]:

@@ -12,7 +12,7 @@ from plmetrics.core.names import printable
 from plmetrics.inference.comparisons.readings import DIFFERENT_PARTS, READINGS
 from plmetrics.inference.tables import INDEPENDENT_TEST, TESTS
 from plmetrics.report.layout import FAINT, Column, align, heading, join_blocks, remarks, table_or_stack
-from plmetrics.report.numbers import Row, comparison_estimate, count, p_value, plural
+from plmetrics.report.numbers import Row, comparison_estimate, count, left_out, p_value, plural
 from plmetrics.report.sections.overall import metric_label
 
 if TYPE_CHECKING:
@@ -104,8 +104,9 @@ def _pair(summary: Summary, pair: pl.DataFrame, width: int) -> list[Text]:
     title = f"{printable(first['model'])} against {printable(rival(first))}"
     lines = heading(title, _remark(summary, first["scale"], tested=tested), width)
     lines += _lines(rows, width, tested=tested)
-    lines += remarks(different_parts(rows), width)
-    return lines + _in_slices(pair.filter(pl.col("slice") != "all"), width)
+    in_slices = pair.filter(pl.col("slice") != "all", pl.col("p_value").is_not_null())
+    words = [] if in_slices.is_empty() else [f"in slices: {reading_counts(in_slices)}"]
+    return lines + remarks([*different_parts(rows), *words], width)
 
 
 def different_parts(rows: Sequence[Row]) -> list[str]:
@@ -125,13 +126,7 @@ def _lines(rows: list[Row], width: int, *, tested: bool) -> list[Text]:
     return table_or_stack(columns if tested else columns[:2], cells, width)
 
 
-def _in_slices(frame: pl.DataFrame, width: int) -> list[Text]:
-    tested = frame.filter(pl.col("p_value").is_not_null())
-    return [] if tested.is_empty() else remarks([f"in slices: {reading_counts(tested)}"], width)
-
-
 def _reading_cells(row: Row) -> list[Text]:
-    """The p value, and a reading with its arrow and colour."""
     outcome = row["reading"] or ""
     arrow = ARROWS.get(outcome)
     text = Text(f"{arrow} {outcome}" if arrow else outcome, _STYLES.get(outcome, FAINT))
@@ -156,9 +151,7 @@ def _block(summary: Summary, part: pl.DataFrame, width: int) -> list[Text]:
     numbers = align([comparison_estimate(row) for row in rows[:_MOST]])
     cells = [_cells(row, number, tested=tested) for row, number in zip(rows[:_MOST], numbers, strict=True)]
     lines += table_or_stack(columns, cells, width)
-    words = []
-    if len(rows) > _MOST:
-        words.append(f"and {plural(len(rows) - _MOST, 'comparison')} more in comparisons.parquet")
+    words = left_out(len(rows) - _MOST, "comparison", "comparisons")
     if part.height > len(rows):
         words.append(f"{plural(part.height - len(rows), 'comparison')} without a value")
     return lines + remarks(words, width)

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from plmetrics.core.names import name_list, printable
 from plmetrics.report.layout import flow, heading, join_blocks, remarks
-from plmetrics.report.numbers import number, plural
+from plmetrics.report.numbers import left_out, number, plural
 
 if TYPE_CHECKING:
     from plmetrics.report.summary import Summary
@@ -93,9 +93,7 @@ def note_counts(frame: pl.DataFrame, most: int) -> list[str]:
     ]
     counts.sort(key=lambda each: (-each[1], each[0]))
     texts = [f"{note} ({plural(times, 'value')})" for note, times in counts[:most]]
-    if len(counts) > most:
-        texts.append(f"and {plural(len(counts) - most, 'more note')} in metrics.parquet")
-    return texts
+    return texts + left_out(len(counts) - most, "note", "metrics")
 
 
 def _joint(notes: list[str]) -> str:

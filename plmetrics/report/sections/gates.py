@@ -60,8 +60,7 @@ def gates(summary: Summary, width: int) -> list[Text]:
     shown, words = _common_notes(rows[:_MOST])
     if len(rows) > _MOST:
         words.append(f"and {count(len(rows) - _MOST)} more in the table gates")
-    lines = heading("Gates", width=width) + _lines(shown, width)
-    return lines + remarks(words, width)
+    return heading("Gates", width=width) + _lines(shown, width) + remarks(words, width)
 
 
 def gate_checks(frame: pl.DataFrame) -> list[Row]:
@@ -108,7 +107,8 @@ def _lines(rows: list[Row], width: int) -> list[Text]:
     fitting = table(columns, [[row[i] for i in filled] for row in grid], width, least=longest)
     if fitting is not None:
         return fitting
-    return [line for group in _by_gate(cells) for line in _block(group, longest, width)]
+    by_gate = groupby(cells, key=lambda row: [cell.plain for cell in row[:3]])
+    return [line for _, group in by_gate for line in _block(list(group), longest, width)]
 
 
 def _cells(row: Row) -> list[Text]:
@@ -147,12 +147,6 @@ def _check_note(row: Row) -> str:
         return note
     starts = [note.find(start) for start in OMITTED if start in note]
     return note[min(starts) :] if starts else ""
-
-
-def _by_gate(cells: list[list[Text]]) -> list[list[list[Text]]]:
-    """Neighbours of the same outcome, gate and rule together."""
-    groups = groupby(cells, key=lambda row: [cell.plain for cell in row[:3]])
-    return [list(group) for _, group in groups]
 
 
 def _block(group: list[list[Text]], longest: int, width: int) -> list[Text]:

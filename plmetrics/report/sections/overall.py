@@ -97,5 +97,4 @@ def _table(rows: list[Row], width: int) -> list[Text]:
 
 
 def _short(metric: str) -> str:
-    """Metric without the text common to the table."""
     return metric.replace("(average=none)", "").replace("average=none, ", "")

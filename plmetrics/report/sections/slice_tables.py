@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import polars as pl
 from rich.text import Text
 
-from plmetrics.core.errors import ConfigError, Problem
-from plmetrics.core.names import did_you_mean, printable
+from plmetrics.core.names import printable
+from plmetrics.report.charts.selection import check_names
 from plmetrics.report.layout import Column, align, heading, join_blocks, remarks, table, table_or_stack
-from plmetrics.report.numbers import ValueText, count, plural, row_estimate
+from plmetrics.report.numbers import ValueText, count, left_out, row_estimate
 
 if TYPE_CHECKING:
     from plmetrics.report.summary import Summary
@@ -25,15 +25,7 @@ def slice_tables(summary: Summary, width: int, sets: Sequence[str]) -> list[Text
     Raises:
         ConfigError: the result has no such set.
     """
-    names = summary.metrics["slice_set"].unique(maintain_order=True).to_list()
-    unknown = [name for name in sets if name not in names]
-    if unknown:
-        raise ConfigError(
-            [
-                Problem(f"the result has no slice set '{name}'", hint=did_you_mean(name, names))
-                for name in unknown
-            ]
-        )
+    check_names("slice set", sets, summary.metrics["slice_set"])
     return join_blocks([_slice_set(summary, name, width) for name in dict.fromkeys(sets)])
 
 
@@ -56,9 +48,7 @@ def _slice_set(summary: Summary, name: str, width: int) -> list[Text]:
         metric: align([values.get((*place, metric), ValueText("")) for place in shown]) for metric in metrics
     }
     lines = heading(f"Slices of {printable(name)}", width=width) + _fitting(summary, first, numbers, width)
-    if len(places) > MOST:
-        lines += remarks([f"and {plural(len(places) - MOST, 'row')} more in metrics.parquet"], width)
-    return lines
+    return lines + remarks(left_out(len(places) - MOST, "row", "metrics"), width)
 
 
 def _fitting(

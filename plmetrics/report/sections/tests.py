@@ -11,7 +11,7 @@ from plmetrics.core.names import printable
 from plmetrics.core.results import MEAN_RANK
 from plmetrics.inference.tables import DELONG, TESTS
 from plmetrics.report.layout import FAINT, Column, heading, remarks, table_or_stack
-from plmetrics.report.numbers import Row, ValueText, count, estimate, p_value, plural
+from plmetrics.report.numbers import Row, ValueText, count, estimate, left_out, p_value, plural
 from plmetrics.report.sections.differences import adjustment, tested_p
 from plmetrics.report.sections.overall import metric_label
 
@@ -37,9 +37,8 @@ def tests(summary: Summary, width: int) -> list[Text]:
     if not rows.is_empty():
         cells = [_cells(row) for row in rows.head(_MOST).iter_rows(named=True)]
         lines += table_or_stack(_COLUMNS, cells, width)
-    words = [f"and {count(rows.height - _MOST)} more in comparisons.parquet"] if rows.height > _MOST else []
-    words += slice_counts(summary, in_slices)
-    return lines + remarks(words, width)
+    more = left_out(rows.height - _MOST, "test", "comparisons")
+    return lines + remarks([*more, *slice_counts(summary, in_slices)], width)
 
 
 def further_tests(summary: Summary) -> tuple[pl.DataFrame, pl.DataFrame]:

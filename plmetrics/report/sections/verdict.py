@@ -68,7 +68,6 @@ def _band_text(key: str) -> str:
 
 
 def _reference_name(reference: Mapping[str, Any]) -> str:
-    """Reference run, with its intervals."""
     intervals = reference.get("intervals", ())
     if len(intervals) > 1:
         return f"{len(intervals)} intervals, {intervals[0]} to {intervals[-1]}"

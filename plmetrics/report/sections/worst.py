@@ -55,12 +55,9 @@ def caution(summary: Summary, metric: str) -> str:
     shares = summary.metrics.filter(
         pl.col("metric") == "prevalence", pl.col("slice_set") != "overall", pl.col("value").is_not_null()
     )["value"].to_list()
-    comparable = bool(shares) and max(shares) < _UNLIKE * min(shares)
-    return (
-        ""
-        if comparable
-        else f"{metric} rises with the prevalence: slices of another one do not compare by it"
-    )
+    if shares and max(shares) < _UNLIKE * min(shares):
+        return ""
+    return f"{metric} rises with the prevalence: slices of another one do not compare by it"
 
 
 def slice_error(whole: pl.Expr, level: float | None) -> pl.Expr:

@@ -56,10 +56,8 @@ def side_of(result: Outcome, now: pl.DataFrame | None = None) -> Side:
     units = blocks.get("units") or 0
     metrics, replicates = result.metrics, result.replicates
     if now is not None:
-        metrics, replicates = (
-            rename_slices(metrics, now),
-            None if replicates is None else replicates.rename(now),
-        )
+        metrics = rename_slices(metrics, now)
+        replicates = None if replicates is None else replicates.rename(now)
     uncertainty = result.suite.uncertainty
     groups, masses = blocks.get("modulus") or units, result.record.get("masses", ())
     return Side(run_name(result), metrics, uncertainty, units, groups, replicates, masses)

@@ -74,8 +74,7 @@ class EarlierRuns:
         folder = path.parent if path.name == LATEST else path
         reference = reference_run(folder, self.data, choice, reader, check)
         self.warn(reference.warnings)
-        rejections = reference.rejections
-        self.record[key] = {"run": reference.run_id, "passed_over": rejections}
+        self.record[key] = {"run": reference.run_id, "passed_over": reference.rejections}
         if reference.run_id is None and (self.home is None or folder.resolve() != self.home.resolve()):
             raise self._none(folder, reference)
         return reference.value

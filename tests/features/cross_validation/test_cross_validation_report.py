@@ -72,7 +72,7 @@ def test_fits_the_width(width: int) -> None:
 def test_many_rows_are_counted() -> None:
     metrics = [f"recall(threshold={number / 20})" for number in range(1, 13)]
     said = text(fold="fold", metrics=metrics)
-    assert "and 4 more in cross_validation.parquet" in said
+    assert "and 4 rows more in cross_validation.parquet" in said
 
 
 def test_undefined_folds_are_told() -> None:

@@ -65,7 +65,7 @@ def test_a_slice_that_another_explains_says_so() -> None:
 
 def test_many_are_cut_with_their_number() -> None:
     lines = [LINE | {"slice": f"region={number}"} for number in range(25)]
-    assert "and 5 more in found_slices.parquet" in shown(lines)
+    assert "and 5 slices more in found_slices.parquet" in shown(lines)
 
 
 def test_an_interval_that_is_missing_is_no_trouble() -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 from plmetrics.core.errors import Problem
 from plmetrics.report.charts.comparisons.gate_limits import Limit, limits_of
 from plmetrics.report.charts.figure import Figure
+from plmetrics.report.charts.grammar import Chart
 from plmetrics.report.charts.panels import column_of_panels
 from plmetrics.report.charts.selection import NothingToDraw, Selection
 from plmetrics.report.charts.slices.estimate_texts import minus
@@ -16,9 +17,6 @@ from plmetrics.report.charts.slices.panels import Texts, headed_panel
 from plmetrics.report.charts.slices.rows import add_heading, look_where, text_columns
 from plmetrics.report.charts.texts import short
 from plmetrics.report.numbers import count, number, omission, p_value
-
-if TYPE_CHECKING:
-    from plmetrics.report.charts.grammar import Chart
 
 MOST_ROWS = 60
 _SHIFTS = ("mean", "variance", "quantile")
@@ -132,7 +130,6 @@ def _windows(row: dict[str, Any]) -> str:
 
 
 def _finding(title: str, parts: list[pl.DataFrame]) -> str:
-    """Summary in words: the largest drift by each measure."""
     words = []
     for part in parts:
         row = part.row(0, named=True)

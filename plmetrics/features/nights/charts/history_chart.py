@@ -202,7 +202,6 @@ def _marks(drawn: Sequence[pl.DataFrame]) -> str:
 
 
 def _finding(title: str, drawn: Sequence[pl.DataFrame], places: pl.DataFrame, moves: Sequence[str]) -> str:
-    """Summary in words: last and extreme values of each series, and failures."""
     words = []
     for part in (series for panel in drawn for series in panel.partition_by("model", maintain_order=True)):
         row = part.row(-1, named=True)
@@ -216,6 +215,5 @@ def _finding(title: str, drawn: Sequence[pl.DataFrame], places: pl.DataFrame, mo
 
 
 def _limits(gates: pl.DataFrame, metric: str, slice_set: str) -> list[Limit]:
-    """Limits of gates on values of a metric."""
     of_metric = (pl.col("metric") == metric) & (pl.col("slice_set") == slice_set)
     return limits_of(gates.filter(of_metric, pl.col("scale").is_null()))

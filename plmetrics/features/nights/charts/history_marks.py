@@ -112,7 +112,6 @@ def _control(points: pl.DataFrame, x: dict[str, Any], y: dict[str, Any]) -> list
 
 
 def _levels(points: pl.DataFrame, x: dict[str, Any], y: dict[str, Any]) -> list[Chart]:
-    """Levels of series with a change."""
     rows = points.filter(pl.col("level").is_not_null())
     if rows.is_empty():
         return []

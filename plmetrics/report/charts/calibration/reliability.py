@@ -118,7 +118,6 @@ def _calibration_range(frame: pl.DataFrame, level: float) -> pl.DataFrame:
 
 
 def _binomial_quantile(share: float, rows: Array, rate: Array) -> Array:
-    """Quantile of a binomial variable, by bisection."""
     low, high = np.full(len(rows), -1.0), rows.astype(np.float64)
     for _ in range(int(np.log2(rows.max(initial=1))) + 2):
         middle = np.floor((low + high) / 2)

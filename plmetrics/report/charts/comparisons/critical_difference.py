@@ -138,7 +138,6 @@ def _omnibus(comparisons: pl.DataFrame, metric: str, slice_set: str) -> str:
 
 
 def _finding(title: str, ranks: pl.DataFrame, groups: Sequence[tuple[int, int]]) -> str:
-    """Summary in words: mean ranks, and the groups without a significant difference."""
     names = [short(model, among=ranks["model"]) for model in ranks["model"]]
     order = ", ".join(f"{name} {rank:.2f}" for name, rank in zip(names, ranks["rank"], strict=True))
     joined = "; ".join(", ".join(names[first : last + 1]) for first, last in groups)

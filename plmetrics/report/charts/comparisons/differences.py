@@ -46,8 +46,7 @@ def draw(selection: Selection) -> Figure:
     if rows.is_empty():
         raise NothingToDraw(Problem("no models were compared on all rows"))
     shown = _first_rows(selection.summary, rows)
-    baselines = shown["baseline"].unique(maintain_order=True)
-    several = len(baselines) > 1
+    several = shown["baseline"].n_unique() > 1
     columns = difference_columns(selection, shown)
     panels = [
         _panel(selection, part, columns, several=several, titled=index == 0)

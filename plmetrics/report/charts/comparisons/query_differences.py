@@ -52,7 +52,6 @@ def draw(selection: Selection) -> Figure:
 
 
 def _metric_and_baseline(selection: Selection) -> tuple[str, str]:
-    """Metric of the queries' comparison, and the baseline, if all models have the same."""
     summary = selection.summary
     rows = summary.comparisons.filter(contrast="model", metric=summary.query_metric or "")
     baselines = rows["baseline"].unique()

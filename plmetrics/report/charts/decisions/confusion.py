@@ -90,7 +90,6 @@ def _notes(cells: pl.DataFrame, parts: int, omitted: int, *, many: bool) -> list
 
 
 def _finding(title: str, parts: list[pl.DataFrame], names: list[str]) -> str:
-    """The largest confusion of each matrix, in words."""
     texts = []
     for part, name in zip(parts, names, strict=True):
         words = "no confusion"
@@ -197,7 +196,6 @@ def _side_title(text: str, x: float, y: float, angle: float) -> Chart:
 
 
 def _totals(cells: pl.DataFrame, size: float, side: float) -> list[Chart]:
-    """Rows of each true class at the right."""
     totals = cells.group_by("place").agg(pl.col("n").sum()).sort("place")
     marks = []
     for place, rows in totals.iter_rows():
@@ -208,7 +206,6 @@ def _totals(cells: pl.DataFrame, size: float, side: float) -> list[Chart]:
 
 
 def _largest_cells(cells: pl.DataFrame, most: int) -> pl.DataFrame:
-    """The cells off the diagonal with most rows."""
     wrong = cells.filter(pl.col("place") != pl.col("called_place"), pl.col("n") > 0)
     return wrong.sort("n", "share", descending=True, maintain_order=True, nulls_last=True).head(most)
 

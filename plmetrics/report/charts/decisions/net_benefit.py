@@ -73,7 +73,6 @@ def draw(selection: Selection) -> Figure:
 
 
 def _highest(points: pl.DataFrame) -> str:
-    """Largest threshold with more benefit than no calls."""
     useful = points.filter(pl.col("y") > 0)
     if useful.is_empty():
         return "never above that of calling none"

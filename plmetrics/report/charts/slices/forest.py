@@ -132,7 +132,6 @@ def _chart(selection: Selection, metric: str, shown: Sequence[str], parts: Seque
 
 
 def _room(parts: Sequence[pl.DataFrame]) -> float:
-    """Width of the texts of values."""
     longest = max((len(text or "") for part in parts for text in part["c1"]), default=0)
     return max(60.0, _LETTER * longest)
 
@@ -146,7 +145,6 @@ def _overall_words(parts: Sequence[pl.DataFrame]) -> str:
 
 
 def _legend(parts: Sequence[pl.DataFrame], tests: pl.DataFrame) -> str:
-    """Legend of the shapes in use."""
     looks = {look for part in parts for look in part["look"].unique()}
     words = []
     if "worse" in looks:
@@ -161,15 +159,11 @@ def _legend(parts: Sequence[pl.DataFrame], tests: pl.DataFrame) -> str:
 
 
 def _omission_words(parts: Sequence[pl.DataFrame], tests: pl.DataFrame, slices: pl.DataFrame) -> str:
-    """Number of worse slices not among the largest."""
     keys = ["model", *KEYS]
     worse = tests.filter(pl.col("reading") == "worse").join(slices, on=keys, how="semi", nulls_equal=True)
     hidden = worse.join(pl.concat(parts), on=keys, how="anti", nulls_equal=True).select(KEYS).n_unique()
-    return (
-        f"{plural(hidden, 'slice')} more {'is' if hidden == 1 else 'are'} worse and not shown"
-        if hidden
-        else ""
-    )
+    are = "is" if hidden == 1 else "are"
+    return f"{plural(hidden, 'slice')} more {are} worse and not shown" if hidden else ""
 
 
 def test_words(tests: pl.DataFrame) -> str:
@@ -178,7 +172,6 @@ def test_words(tests: pl.DataFrame) -> str:
 
 
 def _finding(title: str, drawn: pl.DataFrame, tests: pl.DataFrame, better: str) -> str:
-    """Summary in words: the value of all rows, and the worse slices of a metric with a better side."""
     whole = drawn.filter(look="overall")
     words = [f"{title}."]
     every = whole["model"]

@@ -129,7 +129,6 @@ def _notes(models: Sequence[str], metrics: Sequence[str]) -> tuple[str, ...]:
 
 
 def _finding(title: str, cells: pl.DataFrame) -> str:
-    """Summary in words: the numbers of worse and better cells, and the worst of them."""
     values = cells.filter(pl.col("small").not_(), pl.col("k") > 0)
     worse, better = values.filter(pl.col("c") < 3).sort("z"), values.filter(pl.col("c") > 3)
     first = first_facts(
@@ -227,7 +226,6 @@ def _titles(metrics: Sequence[str]) -> list[Chart]:
 
 
 def _key(height: int) -> list[Chart]:
-    """Key of the shades below the cells, in standard errors."""
     top = _ROW * height + 16
     marks = []
     for place, (shade, words) in enumerate(zip(_SHADES, _SHADE_WORDS, strict=True)):

@@ -327,7 +327,6 @@ class _Title:
 
 
 def _above(titles: Sequence[_Title]) -> list[Chart]:
-    """The texts above the panel as one layer."""
     if not titles:
         return []
     frame = pl.DataFrame(

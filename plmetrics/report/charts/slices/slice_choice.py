@@ -103,8 +103,7 @@ def with_slice_labels(slices: pl.DataFrame) -> pl.DataFrame:
 def with_classes(rows: pl.DataFrame) -> pl.DataFrame:
     """The rows with their class, where they are of one, behind their name."""
     classes = [None if label is None else f" [{short(label, 10)}]" for label in rows["class"]]
-    suffix = pl.Series(classes, dtype=pl.String)
-    return rows.with_columns(t=pl.col("t") + suffix.fill_null(""))
+    return rows.with_columns(t=pl.col("t") + pl.Series(classes, dtype=pl.String).fill_null(""))
 
 
 def _values(values: Iterable[dict[str, Any]]) -> str:

@@ -59,7 +59,8 @@ def _gain(selection: Selection, curve: str, metric: str, name: str, side: str) -
     domain = span(*(series.frame[column] for column in ("y", "lo", "hi")), include=[0.0])
     x = axis("x", "Share of rows, highest scores first", UNIT, form=".0%", ticks=UNIT_TICKS)
     y = axis("y", side, domain, ticks=nice_ticks(domain, 7))
-    last_points = _last_points(series.drawn)
+    drawn = series.drawn.filter(pl.col("y").is_not_null()).sort("x")
+    last_points = drawn.group_by("slice", maintain_order=True).last().rows(named=True)
     canvas = canvas_of(series.frame, x, y, *_GAIN)
     if canvas is not None:
         for row in last_points:
@@ -72,12 +73,6 @@ def _gain(selection: Selection, curve: str, metric: str, name: str, side: str) -
     title = title_of(name, series)
     subtitle = (band_words(selection, series, "the gain at each share"), size_words(selection, series))
     return series.figure(chart, title, subtitle, finding(title, metric, series, selection), *_GAIN)
-
-
-def _last_points(points: pl.DataFrame) -> list[dict[str, Any]]:
-    """Ends of the curves of each slice: the effect on all its rows."""
-    last = points.filter(pl.col("y").is_not_null()).sort("x").group_by("slice", maintain_order=True).last()
-    return last.rows(named=True)
 
 
 def _random(last_points: list[dict[str, Any]]) -> list[Chart]:
@@ -124,7 +119,6 @@ def effect_calibration(selection: Selection) -> Figure:
 
 
 def _first_and_last(points: pl.DataFrame) -> str:
-    """Observed effects of the first and of the last tenth."""
     tenths = points.drop_nulls(["x", "y"]).sort("x")
     if tenths.is_empty():
         return ""

@@ -72,7 +72,11 @@ def draw(selection: Selection) -> Figure:
     drawn = pl.concat(
         [part for gap, row in zip(shown, frames, strict=True) for part in (row, gap.groups.select(columns))]
     )
-    return Figure(add_heading(chart, title, subtitle), drawn, title, _finding(title, shown), notes)
+    facts = [
+        f"{short(gap.row['metric'], 60)} of {short(gap.row['model'])}: {_gap_text(gap)}" for gap in shown
+    ]
+    description = f"{title}. {first_facts(facts)}."
+    return Figure(add_heading(chart, title, subtitle), drawn, title, description, notes)
 
 
 def _absent_rates(gaps: Sequence[Gap]) -> str:
@@ -109,7 +113,9 @@ def _panel(selection: Selection, gap: Gap, *, several: bool, titled: bool) -> Ch
         Texts("c1", f"value [{level} interval]" if titled else "", 300, "left"),
     ]
     columns, end = columns_of(texts, WIDTH)
-    under = [] if limit is None else _zone(limit, domain)
+    under: list[Chart] = []
+    if limit is not None and limit > domain[0]:
+        under = zone(Limit(limit, fails_below=True), domain, opacity=0.1, strokeDash=[4, 4])
     return panel(rows, Scale(domain, short(gap.rate, 40)), columns, under=under, end=end)
 
 
@@ -141,19 +147,6 @@ def _gap_text(gap: Gap) -> str:
 
 def _four_fifths(gap: Gap) -> float | None:
     return FOUR_FIFTHS * gap.high[1] if gap.is_ratio and gap.high is not None else None
-
-
-def _zone(limit: float, domain: tuple[float, float]) -> list[Chart]:
-    """Zone of values below four fifths of the largest."""
-    if limit <= domain[0]:
-        return []
-    return zone(Limit(limit, fails_below=True), domain, opacity=0.1, strokeDash=[4, 4])
-
-
-def _finding(title: str, gaps: list[Gap]) -> str:
-    """Summary in words: each gap and the groups at its ends."""
-    facts = [f"{short(gap.row['metric'], 60)} of {short(gap.row['model'])}: {_gap_text(gap)}" for gap in gaps]
-    return f"{title}. {first_facts(facts)}."
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,6 @@ def coverage(selection: Selection) -> Figure:
 
 
 def _coverage_finding(title: str, frame: pl.DataFrame) -> str:
-    """Summary in words: the largest deviation of each model from nominal coverage."""
     words = []
     for part in frame.partition_by("s", maintain_order=True):
         away = part.with_columns(away=part["y"] - part["x"]).drop_nulls("away")
@@ -133,5 +132,4 @@ def _chance(bins: pl.DataFrame) -> list[Chart]:
         lo=pl.Series([max(0.0, 1 - each) for each in reach]), hi=pl.Series([1 + each for each in reach])
     )
     mark = base(frame).mark("rect", color=LIGHT["ink"], opacity=0.22)
-    chart = mark.encode(x="low:Q", x2="high:Q", y="lo:Q", y2="hi:Q")
-    return [chart]
+    return [mark.encode(x="low:Q", x2="high:Q", y="lo:Q", y2="hi:Q")]

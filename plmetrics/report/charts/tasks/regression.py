@@ -88,7 +88,6 @@ def _residual_panel(points: pl.DataFrame, x: tuple[float, float], y: tuple[float
 
 
 def _spread(points: pl.DataFrame, x: dict[str, Any], y: dict[str, Any]) -> list[Chart]:
-    """Areas between quantiles of the residuals."""
     quantiles = points.filter(curve="residual_quantiles")
     areas = []
     for low, high, opacity in _BANDS:
@@ -106,7 +105,6 @@ def _spread(points: pl.DataFrame, x: dict[str, Any], y: dict[str, Any]) -> list[
 
 
 def _residual_finding(title: str, names: Sequence[str], means: Iterable[pl.DataFrame]) -> str:
-    """Summary in words: the number of bins with 0 in the band, and the largest mean residual."""
     words = []
     for name, part in zip(names, means, strict=True):
         away = part.filter((pl.col("lower") > 0) | (pl.col("upper") < 0)).height
@@ -161,14 +159,12 @@ def _histogram_domain(bins: pl.DataFrame) -> tuple[float, float]:
         first, third = (part["x"][int((share < level).sum())] for level in (0.25, 0.7499))
         width = float(part["h"][0] - part["low"][0])
         reach = _REACH * max(third - first, width)
-        near = part.filter(pl.col("low") >= first - reach, pl.col("h") <= third + reach)
-        parts.append(near)
+        parts.append(part.filter(pl.col("low") >= first - reach, pl.col("h") <= third + reach))
     every = pl.concat(parts)
     return float(every["low"].to_numpy().min()), float(every["h"].to_numpy().max())
 
 
 def _beyond(bins: pl.DataFrame, labels: Sequence[str], low: float, high: float, top: float) -> list[Chart]:
-    """Share of each series past the edges."""
     outside = {
         "left": bins.filter(pl.col("low") < low - 1e-9),
         "right": bins.filter(pl.col("h") > high + 1e-9),

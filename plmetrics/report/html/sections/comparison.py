@@ -58,7 +58,6 @@ def _parts(summary: Summary, contrast: str) -> list[Table]:
 
 
 def _further_tests(summary: Summary) -> list[Table]:
-    """The tests that the suite asks for beside the usual one."""
     rows, in_slices = further_tests(summary)
     every = pl.concat([rows, in_slices])
     if every.is_empty():
@@ -104,9 +103,7 @@ def _by_metric(summary: Summary, frame: pl.DataFrame) -> list[Table]:
             for row in rows.iter_rows(named=True)
         ]
         notes = [reading_counts(part), *_p_words(summary, tested=tested)]
-        if part.height > _MOST_PAIRS:
-            left = plural(part.height - _MOST_PAIRS, "more comparison")
-            notes.append(f"{left} in the table comparisons")
+        notes += omission(part.height - _MOST_PAIRS, "comparison", "comparisons")
         scale = first["scale"].replace("_", " ")
         columns = ["model", "against", scale, *_columns(tested=tested)]
         caption = words(f"{scale.capitalize()}s in {metric_label(first)}").text

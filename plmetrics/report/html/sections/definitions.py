@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from plmetrics.catalogue.metric import Metric
-    from plmetrics.report.html.sections.pictures import Gallery
     from plmetrics.report.summary import Summary
 
 _MOST = 40
@@ -74,14 +73,12 @@ def settings(summary: Summary) -> PageSection:
 
 
 def _file_parts(file: Mapping[str, Any]) -> list[str]:
-    """A file's path, and its rows and digest where they are recorded."""
     rows, digest = file.get("rows"), file.get("digest")
     counted = [] if rows is None else [plural(rows, "row")]
     return [str(file["path"]), *counted, *([] if digest is None else [f"digest {digest}"])]
 
 
 def _plain(value: object) -> object:
-    """The value in lists and dicts, as YAML has it."""
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -89,7 +86,7 @@ def _plain(value: object) -> object:
     return clean(value) if isinstance(value, str) else value
 
 
-def data_quality(summary: Summary, gallery: Gallery) -> PageSection:  # noqa: ARG001
+def data_quality(summary: Summary) -> PageSection:
     """Account of the rows, undefined values with reasons, and the most frequent notes."""
     blocks: list[Block] = [
         *_rows(summary.record),

@@ -94,7 +94,8 @@ def _shaded_table(summary: Summary, frame: pl.DataFrame, model: str) -> Table:
     }
     whole = pl.col("metric").replace_strict(overall, default=None, return_dtype=pl.Float64)
     sizes = frame.group_by(_PLACE, maintain_order=True).agg(pl.col("n").max().fill_null(0))
-    largest = _largest(sizes)
+    first = sizes.with_row_index("@place").sort("n", descending=True, maintain_order=True).head(MOST)
+    largest = first.sort("@place")
     rated = frame.join(largest, on=_PLACE, how="semi", nulls_equal=True, maintain_order="left").with_columns(
         error=slice_error(whole, summary.level)
     )
@@ -121,12 +122,6 @@ def _shaded_table(summary: Summary, frame: pl.DataFrame, model: str) -> Table:
 def _place(row: dict[str, Any]) -> Place:
     """Slice set, text and values of a slice: texts of two slices can be the same."""
     return row["slice_set"], row["slice"], str(row["slice_values"])
-
-
-def _largest(sizes: pl.DataFrame) -> pl.DataFrame:
-    """The slices of the table: the largest, in the order of the result."""
-    largest = sizes.with_row_index("@place").sort("n", descending=True, maintain_order=True).head(MOST)
-    return largest.sort("@place")
 
 
 def _cell(summary: Summary, row: dict[str, Any] | None, overall: float | None, footnotes: Footnotes) -> Cell:
