@@ -19,21 +19,24 @@ from plmetrics.cli.explain import explain
 from plmetrics.cli.init import init
 from plmetrics.cli.merge import merge
 from plmetrics.cli.metrics import metrics
+from plmetrics.cli.nights.accept import accept
 from plmetrics.cli.nights.backfill import backfill
+from plmetrics.cli.nights.collection import gc
 from plmetrics.cli.nights.history import history
-from plmetrics.cli.nights.upkeep import accept, gc
 from plmetrics.cli.power import power
 from plmetrics.cli.readout import readout
 from plmetrics.cli.report import report
 from plmetrics.cli.run import run
+from plmetrics.cli.schema import schema
 from plmetrics.cli.split import split
-from plmetrics.cli.state import state, units
+from plmetrics.cli.state import state
 from plmetrics.cli.suggest import suggest
 from plmetrics.cli.terminal.bus_error import explain_bus_errors
 from plmetrics.cli.terminal.console import open_streams, say, write_result
 from plmetrics.cli.terminal.guard import UsageError, failure_json, wants_json
 from plmetrics.cli.terminal.signals import end_on_signals
-from plmetrics.cli.validate import schema, validate
+from plmetrics.cli.unit_list import units
+from plmetrics.cli.validate import validate
 from plmetrics.core.errors import Problem
 from plmetrics.core.names import nearest
 from plmetrics.core.process import interruption, take_over
@@ -80,7 +83,8 @@ class _Commands(TyperGroup):
             if message is not None:
                 error.message = _choice_text(error.message)  # type: ignore[attr-defined]
             if message is not None and wants_json(self._arguments):
-                write_result(failure_json(failure_of(UsageError(Problem(message())))))
+                problem = Problem(message())
+                write_result(failure_json(failure_of(UsageError(problem))))
             raise
 
 

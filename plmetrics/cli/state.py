@@ -1,4 +1,4 @@
-"""`plmetrics state`: write the mergeable state of a run; and `plmetrics units`: list the units that states are of."""
+"""`plmetrics state`: write the mergeable state of a run."""
 
 from __future__ import annotations
 
@@ -101,28 +101,3 @@ def _write_paths(
     names = [str(file) for file in files]
     entry: dict[str, object] = {"states": names} if several else {"state": names[0]}
     write_result(json_text(head | entry | {"warnings": list(warnings)}))
-
-
-def units(
-    suite: SuiteFile,
-    plan: PlanFile = None,
-    settings: Settings = None,
-    constants: ConstantsFile = None,
-    debug: Debug = False,
-    quiet: Annotated[bool, Option("--quiet", "-q", help="No progress.")] = False,
-) -> None:
-    """List the units of a table, each a state of its own.
-
-    A line of JSON a unit: its id, files, rows (null where files do not say) and bytes. With --plan the units are also
-    written to a file, with the constants that their states share: quantile edges, thresholds, the grid of scores. Any
-    scheduler runs `plmetrics state SUITE --plan FILE --shard 3/8` or `--unit ID`, and in the end `plmetrics merge`.
-    """
-    with guard(debug=debug):
-        from plmetrics.api.shards import plans
-        from plmetrics.report.export import json_line
-
-        with Progress(sys.stderr, quiet=quiet) as progress:
-            listed = plans.units(
-                suite, set=overrides(settings), plan=plan, constants=constants, progress=progress
-            )
-        write_result("".join(json_line(unit) for unit in listed))

@@ -1,4 +1,4 @@
-"""`plmetrics validate`: check a suite against its data without a scan; and `plmetrics schema`, for editors."""
+"""`plmetrics validate`: check a suite against its data without a scan."""
 
 from __future__ import annotations
 
@@ -44,12 +44,3 @@ def _text(suite: Suite, columns: int) -> str:
         plural(len(suite.gates) + sum(part.gate_count for part in suite.sections.values()), "gate"),
     ]
     return f"valid: {printable(suite.name)} ({', '.join(things)})\n"
-
-
-def schema(debug: Debug = False) -> None:
-    """Print the JSON Schema of suites, for editors."""
-    with guard(debug=debug):
-        from plmetrics.report.export import indented_json
-        from plmetrics.suite.schema import json_schema
-
-        write_result(indented_json(json_schema()))
