@@ -101,6 +101,18 @@ def test_temporary_files_go_once_they_are_a_day_old(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == set(names[1:])
 
 
+@pytest.mark.skipif(os.name == "nt", reason="it has no such files")
+@pytest.mark.parametrize("name", ["pipe", "link", "/dev/stdout"])
+def test_devices_and_pipes_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Also where they may be replaced: with /dev/null gone a machine is of no use."""
+    monkeypatch.setattr("os.replace", lambda *_: pytest.fail("it was replaced"))
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("pipe")
+    with pytest.raises(OSError, match="a device or a pipe"):
+        write_atomic(tmp_path / name, b"x")
+    assert {path.name for path in tmp_path.iterdir()} == {"pipe", "link"}
+
+
 def test_a_folder_that_is_absent_is_named_not_the_temporary_file(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError) as refusal:
         write_atomic(tmp_path / "nowhere" / "report.html", b"x")
