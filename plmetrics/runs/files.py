@@ -280,6 +280,8 @@ def make_directory(directory: Place) -> None:
         try:
             path.mkdir()
         except FileExistsError:
+            if path.is_symlink() and not path.exists():
+                raise FileNotFoundError(errno.ENOENT, "a link that leads nowhere", str(path)) from None
             if not path.is_dir():
                 raise
             continue

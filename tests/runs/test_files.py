@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from plmetrics.core.errors import EnvironmentFault
-from plmetrics.runs.files import create, environment_faults, remove_temporary, write_atomic
+from plmetrics.runs.files import create, environment_faults, make_directory, remove_temporary, write_atomic
 
 DAY = 24 * 60 * 60
 
@@ -111,6 +111,13 @@ def test_devices_and_pipes_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     with pytest.raises(OSError, match="a device or a pipe"):
         write_atomic(tmp_path / name, b"x")
     assert {path.name for path in tmp_path.iterdir()} == {"pipe", "link"}
+
+
+@pytest.mark.parametrize("target", ["gone", "link"])
+def test_a_link_that_leads_nowhere_is_no_folder(tmp_path: Path, target: str) -> None:
+    (tmp_path / "link").symlink_to(target)
+    with pytest.raises(FileNotFoundError, match="a link that leads nowhere"):
+        make_directory(tmp_path / "link" / "runs")
 
 
 def test_a_folder_that_is_absent_is_named_not_the_temporary_file(tmp_path: Path) -> None:
