@@ -22,7 +22,8 @@ from plmetrics.api.stopwatch import Progress, Stopwatch
 from plmetrics.core.errors import CallError, ConfigError, Problem, call_errors
 from plmetrics.core.results import TABLES, RecordedFile, RecordedInterval, RunRecord
 from plmetrics.core.threads import parallel_map
-from plmetrics.engine.memory.budget import merging_room
+from plmetrics.engine.memory.budget import budget_of, merging_room
+from plmetrics.engine.memory.settings import memory_settings
 from plmetrics.features.protocol import Outputs, Run
 from plmetrics.features.registry import features_of
 from plmetrics.features.stored.state_files import ENDING, StateFault, damage_errors, state_files, write_state
@@ -229,7 +230,7 @@ class _Sum:
         from plmetrics.features.stored.support import resamples_totals
 
         suite = suite_of(stored[0].head)
-        with watch.stage("merge"):
+        with watch.stage("merge"), memory_settings(budget_of(suite)):
             total = merge_states(stored, totals=resamples_totals(suite), room=merging_room(suite))
             return cls(suite, total, stored, watch)
 

@@ -27,6 +27,7 @@ _TEMPORARY = re.compile(r"\.[0-9a-f]{16}\.tmp", re.ASCII)
 _DAY = 24 * 60 * 60
 # Network and FUSE file systems may not let a directory be synced; the rename itself is still atomic there.
 _NO_DIRECTORY_SYNC = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EBADF})
+_DEVICES = Path("/dev")
 _PLAIN = frozenset({str, int, bool, type(None)})
 _NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EXDEV, errno.EMLINK})
 
@@ -144,6 +145,9 @@ def replacement(path: Path) -> Iterator[Path]:
     """Context of a new file in the same folder, moved to `path` when it is complete, and removed else."""
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if _is_device(path):
+        # The root user may rename over it, and no program of the machine would have it any more.
+        raise OSError(errno.EINVAL, "a device or a pipe, in whose place there would be a file", str(path))
     temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
     try:
         temporary.open("xb").close()  # Never a file, or a link, that is there already.
@@ -159,6 +163,11 @@ def replacement(path: Path) -> Iterator[Path]:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
         raise
+
+
+def _is_device(path: Path) -> bool:
+    """Whether a name is that of a device, a pipe or a socket; /dev/stdout may lead to a file."""
+    return (path.exists() and not path.is_file()) or path.absolute().parent == _DEVICES
 
 
 def remove_temporary(folder: Place, names: Sequence[str] | None = None) -> None:
@@ -271,6 +280,8 @@ def make_directory(directory: Place) -> None:
         try:
             path.mkdir()
         except FileExistsError:
+            if path.is_symlink() and not path.exists():
+                raise FileNotFoundError(errno.ENOENT, "a link that leads nowhere", str(path)) from None
             if not path.is_dir():
                 raise
             continue

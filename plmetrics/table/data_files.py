@@ -8,7 +8,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from plmetrics.core.errors import AbsentDataError, ConfigError, DataError, Problem
+from polars.exceptions import PanicException
+
+from plmetrics.core.errors import AbsentDataError, ConfigError, Problem
 from plmetrics.core.names import is_address
 from plmetrics.table.files import (
     Complaints,
@@ -190,12 +192,15 @@ def _open_format(
     try:
         inspected, stored = format_.inspect(files, complaints, optional)
         complaints.settle()
-    except DataError as error:
-        if not isinstance(error, AbsentDataError):
-            check_stamps({file.path: file.stamp for file in files}, error=error)
+        reader = Reader(format_, tuple(inspected), stored, partitions, bool(optional))
+        frame = reader.rows()
+        schema = schema_of(frame)
+    except AbsentDataError:
         raise
-    reader = Reader(format_, tuple(inspected), stored, partitions, bool(optional))
-    frame = reader.rows()
+    except (Exception, PanicException) as error:
+        # Formats open a file several times, and expect it to be there still.
+        check_stamps({file.path: file.stamp for file in files}, error=error)
+        raise
     counts = [file.live_rows for file in inspected if file.live_rows is not None]
     rows = sum(counts) if len(counts) == len(inspected) else None
-    return Source(frame, schema_of(frame), reader.files, kind=format_.KIND, rows=rows, reader=reader)
+    return Source(frame, schema, reader.files, kind=format_.KIND, rows=rows, reader=reader)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from plmetrics.core.errors import EnvironmentFault
-from plmetrics.runs.files import create, environment_faults, remove_temporary, write_atomic
+from plmetrics.runs.files import create, environment_faults, make_directory, remove_temporary, write_atomic
 
 DAY = 24 * 60 * 60
 
@@ -99,6 +99,25 @@ def test_temporary_files_go_once_they_are_a_day_old(tmp_path: Path) -> None:
             os.utime(tmp_path / name, (0, time.time() - DAY - 60))
     remove_temporary(tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == set(names[1:])
+
+
+@pytest.mark.skipif(os.name == "nt", reason="it has no such files")
+@pytest.mark.parametrize("name", ["pipe", "link", "/dev/stdout"])
+def test_devices_and_pipes_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Also where they may be replaced: with /dev/null gone a machine is of no use."""
+    monkeypatch.setattr("os.replace", lambda *_: pytest.fail("it was replaced"))
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("pipe")
+    with pytest.raises(OSError, match="a device or a pipe"):
+        write_atomic(tmp_path / name, b"x")
+    assert {path.name for path in tmp_path.iterdir()} == {"pipe", "link"}
+
+
+@pytest.mark.parametrize("target", ["gone", "link"])
+def test_a_link_that_leads_nowhere_is_no_folder(tmp_path: Path, target: str) -> None:
+    (tmp_path / "link").symlink_to(target)
+    with pytest.raises(FileNotFoundError, match="a link that leads nowhere"):
+        make_directory(tmp_path / "link" / "runs")
 
 
 def test_a_folder_that_is_absent_is_named_not_the_temporary_file(tmp_path: Path) -> None:

@@ -154,6 +154,22 @@ def test_a_file_that_changed_is_the_one(root, ending, change):
     )
 
 
+@pytest.mark.parametrize("change", [Path.unlink, lambda path: path.write_bytes(b"\x1f\x8b damaged")])
+def test_a_file_that_changed_while_it_was_opened_is_the_one(root, monkeypatch, change):
+    path = root / "a.csv.gz"
+    path.write_bytes(gzip.compress(b"s,g\n0.5,x\n"))
+    types = csv._types
+
+    def types_before_a_change(*arguments):
+        found = types(*arguments)
+        change(path)
+        return found
+
+    monkeypatch.setattr(csv, "_types", types_before_a_change)
+    with pytest.raises(DataError, match=r"a\.csv\.gz changed while it was read"):
+        open_source("a.csv.gz")
+
+
 def test_a_lazy_frame_over_files_of_several_types(root):
     write_parquet("a.parquet")
     pl.DataFrame({"s": ["no", "no"], "g": ["x", "y"]}).write_parquet("b.parquet")

@@ -12,6 +12,8 @@ import polars.selectors as cs
 
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.engine.faults import reading
+from plmetrics.engine.memory.budget import machine_budget
+from plmetrics.engine.memory.settings import memory_settings
 from plmetrics.engine.streaming import write_rows
 from plmetrics.runs.files import environment_faults, replacement
 
@@ -42,12 +44,12 @@ def write_split(data: str, output: Path, method: str, arguments: Mapping[str, An
     _check_output(output, source)
     check_not_empty(source)
     texts = _with_texts(source) if output.suffix.lower() == ".csv" else source
-    rows = getattr(splitters, method)(texts, **arguments).lazy()
-    names = [name for name in rows.collect_schema() if not name.startswith(_TEXT)]
     stored = {
         name: pl.col(f"{_TEXT}{name}").alias(name) for name in source.schema if _TEXT + name in texts.schema
     }
-    with environment_faults("the table cannot be written"):
+    with memory_settings(machine_budget()), environment_faults("the table cannot be written"):
+        rows = getattr(splitters, method)(texts, **arguments).lazy()
+        names = [name for name in rows.collect_schema() if not name.startswith(_TEXT)]
         _write_table(source, rows.select(stored.get(name, cs.by_name(name)) for name in names), output)
 
 

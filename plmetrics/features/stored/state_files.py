@@ -29,9 +29,10 @@ from plmetrics.engine.memory.budget import machine_budget
 from plmetrics.runs.documents import HEAD, misfit
 from plmetrics.runs.files import environment_faults, names_in, remove_temporary, replacement, write_atomic
 from plmetrics.runs.folder import check_name
-from plmetrics.states.state_format import READ, Head, State
+from plmetrics.states.state_format import READ, Head, State, frame_of
 from plmetrics.table.files import shown_path
 from plmetrics.table.formats.footer import FooterError, footer_rows, read_footer
+from plmetrics.table.prediction_columns import LABEL
 
 if TYPE_CHECKING:
     from plmetrics.table.storage.places import Place
@@ -172,6 +173,7 @@ def read_head(path: Path) -> tuple[Head, str]:
         raise StateFault(Problem(msg, hint=_AGAIN))
     head = _head(path, text)
     _check_rows(path, head, footer)
+    _check_queries(path, head)
     return head, content
 
 
@@ -283,6 +285,14 @@ def _check_rows(path: Path, head: Head, footer: bytes) -> None:
     if size > room:
         msg = f"{path} takes {size / 1e9:.1f} GB of memory, and there are {room / 1e9:.1f} GB"
         raise StateFault(Problem(msg, hint="merge it on a larger machine, or write states of fewer rows"))
+
+
+def _check_queries(path: Path, head: Head) -> None:
+    """Check that queries have a label under its name of this version, which is no part of the format's number."""
+    with damage_errors([shown_path(path)]):
+        if head.queries_schema and LABEL not in frame_of(head.queries_schema).columns:
+            msg = f"{path} is of another version, which named the columns of queries in another way"
+            raise StateFault(Problem(msg, hint=f"{_AGAIN} with this version"))
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """A small memory budget: what is read ahead, and what runs say that take too much, or would."""
 
 import os
+import pkgutil
 import re
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from plmetrics.core.errors import ConfigError
 from plmetrics.engine.memory import budget as module
 from plmetrics.engine.memory.settings import SMALL, Watch, budget_hint, memory_settings
 from plmetrics.engine.prepare.slices import most_rows
+from plmetrics.features.splits.split_files import write_split
 
 READ_AHEAD = "POLARS_ROW_GROUP_PREFETCH_SIZE"
 
@@ -86,6 +88,36 @@ def test_only_a_small_budget_limits_what_is_read_ahead(monkeypatch, budget, own,
         fails()
     assert seen == [within]
     assert os.environ.get(READ_AHEAD) == own
+
+
+def _merge(folder):
+    state = plm.state(table(60), label="y", models="p", metrics=["brier"], memory="100MB")
+    plm.merge(state, state, allow_overlap=True)
+
+
+def _split(folder):
+    table(60).write_parquet(folder / "rows.parquet")
+    write_split(str(folder / "rows.parquet"), folder / "out.csv", "k_fold", {"folds": 2})
+
+
+@pytest.mark.usefixtures("command_line")
+@pytest.mark.parametrize(
+    ("command", "step"),
+    [
+        (_merge, "plmetrics.features.stored.merging.merge_states"),
+        (_split, "plmetrics.features.splits.split_files.write_rows"),
+    ],
+)
+def test_commands_without_a_run_keep_to_a_small_budget_too(monkeypatch, tmp_path, command, step):
+    """A merge took 745 MB where 590 do, a split to csv 820 for 620: containers of 700 MB killed them."""
+    monkeypatch.setattr(module, "machine_memory", lambda: SMALL)
+    monkeypatch.delenv(READ_AHEAD, raising=False)
+    seen, usual = [], pkgutil.resolve_name(step)
+    monkeypatch.setattr(
+        step, lambda *args, **kw: (seen.append(os.environ.get(READ_AHEAD)), usual(*args, **kw))[1]
+    )
+    command(tmp_path)
+    assert seen == ["1"]
 
 
 @pytest.mark.usefixtures("command_line")

@@ -13,6 +13,7 @@ from conftest import THOROUGH
 
 import plmetrics as plm
 from plmetrics.features.stored.state_files import _CONTENT, _HEAD, StateFault, _mark, read_head
+from plmetrics.states.state_format import frame_text
 from tests.runs.test_reading import changed, mutants
 
 ODD: list[Any] = [..., None, True, -1, 0, 2, 3.5, 10**30, "x", "", [], [[]], {}, {"a": {}}]
@@ -81,6 +82,14 @@ def test_rows_that_memory_has_no_room_for_are_not_read(
 )
 def test_a_head_that_is_none(made: Any, tmp_path: Path, text: str) -> None:
     with pytest.raises(StateFault):
+        read_head(write(tmp_path / "a.state", text, made.table))
+
+
+def test_queries_of_another_version(made: Any, tmp_path: Path) -> None:
+    """Their names changed while the format's number stayed: the suite's columns are not to blame."""
+    queries = frame_text(pl.DataFrame(schema={"@label": pl.Float64}))
+    text = json.dumps(json.loads(made.head.text()) | {"queries_schema": queries})
+    with pytest.raises(StateFault, match=r"(?s)a\.state is of another version.*write it again"):
         read_head(write(tmp_path / "a.state", text, made.table))
 
 
