@@ -16,12 +16,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from plmetrics.core.ops import Array
+from plmetrics.core.ops import Array, Codes
 from plmetrics.core.special import betainc, betaincinv, ndtri, stdtrit
 
-Index = NDArray[np.int64]
+Index = Codes
 
 WILSON = "wilson"
 _WHOLE = 1e-6

@@ -21,9 +21,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from plmetrics.core.ops import Array
+from plmetrics.core.ops import Array, Codes
 from plmetrics.core.special import ndtri, stdtr, stdtrit
 from plmetrics.gates.shares import Shares, shares_of
 from plmetrics.inference.comparisons.correction import adjust
@@ -32,7 +31,7 @@ from plmetrics.inference.intervals.student import IDENTITY, IntervalScale, scale
 if TYPE_CHECKING:
     from plmetrics.catalogue.needs import ValueKind
 
-Index = NDArray[np.int64]
+Index = Codes
 
 _SMALLEST = 1e-300
 _STRETCHED = "centred"

@@ -11,18 +11,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from plmetrics.catalogue.variation import alike_variance
 from plmetrics.core.hashing import mix, mix_int, strides
-from plmetrics.core.ops import Array
+from plmetrics.core.ops import Array, Codes, Flags
 from plmetrics.core.special import ndtri
 from plmetrics.inference.comparisons.paired_bootstrap import without_spread
 from plmetrics.inference.estimate import Estimate
 from plmetrics.inference.intervals.spread import standard_error
 from plmetrics.inference.weights import TILT
 
-Places = NDArray[np.int64]
+Places = Codes
 
 _PARALLEL = 1e-6
 """Of independent directions so little is left where there is no other."""
@@ -32,7 +31,7 @@ def with_common_spread(
     estimate: Estimate,
     means: Sequence[Estimate],
     factors: Sequence[float],
-    presence: Callable[[Places], NDArray[np.bool_]],
+    presence: Callable[[Places], Flags],
     place: tuple[int, int],
 ) -> Estimate:
     """The estimate with replicates that move as those of a sample of the spread of all samples would.

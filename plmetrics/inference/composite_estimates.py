@@ -10,11 +10,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from plmetrics.catalogue.composite_metrics import AcrossSlices, DerivedMetric, Groups
 from plmetrics.catalogue.metric import UNREACHABLE_ON_GRID
-from plmetrics.core.ops import Array, Texts
+from plmetrics.core.ops import Array, Codes, Flags, Texts
 from plmetrics.inference.chunks import EstimateColumns
 from plmetrics.inference.estimate import Estimate, farther_end, most_groups, same_rows
 
@@ -118,12 +117,12 @@ def _moves(
     return np.sqrt(squares)
 
 
-def _fewest_blocks(parts: Sequence[Estimate]) -> NDArray[np.int64]:
+def _fewest_blocks(parts: Sequence[Estimate]) -> Codes:
     """Number of blocks, the fewest of the parts with a value in a slice; of all without any."""
     valued = np.array([part.status == "ok" for part in parts], dtype=np.bool_)
     counted = valued | ~valued.any(axis=0)
     blocks = np.where(counted, [part.blocks for part in parts], np.iinfo(np.int64).max)
-    fewest: NDArray[np.int64] = blocks.min(axis=0)
+    fewest: Codes = blocks.min(axis=0)
     return fewest
 
 
@@ -136,7 +135,7 @@ class WholeSet:
     """
 
     names: Sequence[str]
-    mask: NDArray[np.bool_]
+    mask: Flags
     slices: Mapping[str, EstimateColumns]
     overall: Mapping[str, EstimateColumns]
     weight: float
@@ -221,7 +220,7 @@ def _bounds(estimates: EstimateColumns) -> Array:
 def _groups(
     metric: AcrossSlices,
     here: WholeSet,
-    index: NDArray[np.int64],
+    index: Codes,
     reference: int | None,
     read: Callable[[EstimateColumns], Array],
 ) -> Groups:
@@ -264,18 +263,18 @@ def _value(
     return Estimate(clean, statuses, blocks, replicates, (), deviations, estimate.kind)
 
 
-def _lacks_slices(replicated: Groups) -> NDArray[np.bool_]:
+def _lacks_slices(replicated: Groups) -> Flags:
     """Replicates without a value in more than a twentieth of the slices.
 
     A slice of few units is in many of them not drawn, and in none drawn but otherwise: the values of the others alone
     vary less than the metric does.
     """
     lost = [np.isnan(values).mean(axis=-1) for values in replicated.values.values()]
-    lacks: NDArray[np.bool_] = np.max(lost, axis=0) > _MOST_LOST
+    lacks: Flags = np.max(lost, axis=0) > _MOST_LOST
     return lacks
 
 
-def _without_replicates(derived: Estimate, unsure: NDArray[np.bool_], reference: int | None) -> Estimate:
+def _without_replicates(derived: Estimate, unsure: Flags, reference: int | None) -> Estimate:
     """Estimate without replicates where a group of unknown spread is compared with one that varies."""
     assert derived.replicates is not None
     if len(derived.value) != len(unsure):
@@ -287,7 +286,7 @@ def _without_replicates(derived: Estimate, unsure: NDArray[np.bool_], reference:
 
 def _scatter_estimates(
     derived: Estimate,
-    index: NDArray[np.int64],
+    index: Codes,
     reasons: Texts,
     parts: Mapping[str, EstimateColumns],
     reference: int | None,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from plmetrics.core.ops import Codes, Flags
 from plmetrics.inference.chunks import EstimateColumns, chunks, concatenate_estimates
 from plmetrics.inference.composite_estimates import WholeSet, across_slices
 from plmetrics.inference.estimates import Estimates
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     Ordered = Mapping[tuple[int, str, str, ReplicateKind | None], MetricValues]
 
-Numbers = NDArray[np.int64]
+Numbers = Codes
 
 
 class Levels:
@@ -103,7 +103,7 @@ class Levels:
             }
         return self._cache[place]
 
-    def _equal_scores(self) -> dict[tuple[str, str], NDArray[np.bool_]]:
+    def _equal_scores(self) -> dict[tuple[str, str], Flags]:
         """Mask of levels with equal scores of pairs of models on every row."""
         sums = self._analysis.sets[self.level].sums
         return {

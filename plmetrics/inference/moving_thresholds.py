@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array
 from plmetrics.engine.order.threshold_replicates import Draws, threshold_replicates
 from plmetrics.inference.weights import ResamplingWeights, draw_weights
 
@@ -27,7 +28,7 @@ def with_threshold_replicates(
     uncertainty = plan.request.suite.uncertainty
     assert uncertainty is not None
 
-    def further(blocks: int) -> NDArray[np.float64]:
+    def further(blocks: int) -> Array:
         seed = uncertainty.seed ^ _ELSEWHERE
         return draw_weights(np.ones(blocks, dtype=np.int64), uncertainty.replicates, seed).matrix
 

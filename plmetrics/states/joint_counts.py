@@ -228,6 +228,6 @@ def _moments(tables: tuple[Array, Array], model: Array, baseline: Array) -> tupl
     return float(mean), float(max(total, 0.0) / (size - 1.0) / size)
 
 
-def _starts(bins: int) -> NDArray[np.int64]:
+def _starts(bins: int) -> Codes:
     """The first fine bin of each group."""
     return np.flatnonzero(np.diff(groups_of(bins, AREA_GROUPS), prepend=-1))

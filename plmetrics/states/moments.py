@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from plmetrics.core.ops import Array, Codes
+from plmetrics.core.ops import Array, Codes, Flags
 
 CENTRE = "@centre|"
 """Prefix of the column of a centre."""
@@ -129,9 +128,9 @@ def move_moments(columns: Mapping[str, Array], before: Centres, after: Centres) 
     return out
 
 
-def points(columns: Mapping[str, Array], moments: Mapping[str, Moment]) -> dict[str, NDArray[np.bool_]]:
+def points(columns: Mapping[str, Array], moments: Mapping[str, Moment]) -> dict[str, Flags]:
     """Masks of constant entries by name of a centre, from their squares about it, to the rounding of these."""
-    out: dict[str, NDArray[np.bool_]] = {}
+    out: dict[str, Flags] = {}
     for name, moment in moments.items():
         if name not in columns or len(set(moment.centres)) > 1 or not moment.alone:
             continue
@@ -159,12 +158,12 @@ def means(columns: Mapping[str, Array], centres: Centres) -> dict[str, tuple[Arr
     return out
 
 
-def distant(columns: Mapping[str, Array], moments: Mapping[str, Moment]) -> dict[str, NDArray[np.bool_]]:
+def distant(columns: Mapping[str, Array], moments: Mapping[str, Moment]) -> dict[str, Flags]:
     """Masks of entries far from a centre, by its name: their variance would lose digits.
 
     Squares that overflow have lost all of them.
     """
-    out: dict[str, NDArray[np.bool_]] = {}
+    out: dict[str, Flags] = {}
     for name, moment in moments.items():
         if name not in columns or len(set(moment.centres)) > 1 or not moment.alone:
             continue
@@ -197,8 +196,8 @@ def _farthest(
     medians: Array,
     mean: Array,
     before: Array,
-    fixed: NDArray[np.bool_],
-    occupied: NDArray[np.bool_],
+    fixed: Flags,
+    occupied: Flags,
 ) -> Array:
     """Centres of places; of entries constant but for rounding, the farthest earlier one."""
     out, places = medians.copy(), len(medians)
@@ -213,7 +212,7 @@ def _farthest(
     return np.where(equal | (_largest(place, varies, places) > 0), medians, out)
 
 
-def _largest(place: Codes, values: Array | NDArray[np.bool_], places: int) -> Array:
+def _largest(place: Codes, values: Array | Flags, places: int) -> Array:
     """The largest value of each place, at least 0."""
     out = np.zeros(places)
     np.maximum.at(out, place, values)

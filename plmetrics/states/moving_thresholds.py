@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core.exact_sums import product
-from plmetrics.core.ops import Array
+from plmetrics.core.ops import Array, Codes, Flags
 from plmetrics.states.scores.bin_lookup import balanced_edges
 from plmetrics.states.scores.coarse import replicates_rows
 from plmetrics.states.scores.exact.row_counts import count
@@ -113,13 +113,11 @@ class ScoredRows:
     """One model's rows in any order: score, class, number of the block, and weight, None where rows count once."""
 
     score: Array
-    positive: NDArray[np.bool_]
+    positive: Flags
     block: NDArray[np.int32]
     weight: Array | None
 
-    def cells(
-        self, thresholds: Array, weights: Array, codes: NDArray[np.int64], slices: int
-    ) -> Mapping[str, Array]:
+    def cells(self, thresholds: Array, weights: Array, codes: Codes, slices: int) -> Mapping[str, Array]:
         """The confusion table of each slice in each replicate, at the replicate's threshold `[replicate, slice]`.
 
         Args:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plmetrics.core.ops import Array, Codes
+from plmetrics.core.ops import Array, Codes, Flags
 from plmetrics.states.combinatorics import (
     hypergeometric,
     log_choose,
@@ -26,7 +26,7 @@ from plmetrics.states.combinatorics import (
 )
 from plmetrics.states.sums import sum_by_place
 
-Mask = NDArray[np.bool_]
+Mask = Flags
 
 QUERY = "@query|"
 QUERY_NAME = f"{QUERY}name"

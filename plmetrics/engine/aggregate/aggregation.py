@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from plmetrics.core.errors import PlmetricsError, Problem
 from plmetrics.core.exact_sums import exact_products
 from plmetrics.core.hashing import row_digest
+from plmetrics.core.ops import Codes
 from plmetrics.core.threads import batches
 from plmetrics.engine.aggregate.row_plan import BLOCK, rows_plan
 from plmetrics.engine.aggregate.totals import (
@@ -58,7 +59,7 @@ class Aggregates:
     sums: tuple[SumsState, ...]
     rows: pl.DataFrame | None
     block_keys: NDArray[np.uint64]
-    units: NDArray[np.int64]
+    units: Codes
     used: dict[str, int]
     any_order: bool
     digests: NDArray[np.uint64] | None = None
@@ -271,7 +272,7 @@ def refuse_bad(plan: RunPlan, frame: pl.DataFrame) -> None:
     raise bad_values(plan.view, plan.table.checks, plan.rows.read)
 
 
-def _block_keys(plan: RunPlan, frame: pl.DataFrame) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+def _block_keys(plan: RunPlan, frame: pl.DataFrame) -> tuple[NDArray[np.uint64], Codes]:
     blocks = plan.blocks
     if blocks is None:
         return np.zeros(1, dtype=np.uint64), np.ones(1, dtype=np.int64)

@@ -12,6 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plmetrics.core.exact_sums import FIXED, LEFT, Addition
+from plmetrics.core.ops import Codes
 from plmetrics.core.threads import parallel_map
 from plmetrics.engine.aggregate.bin_tally import PLACE, BinTally
 from plmetrics.engine.aggregate.bin_values import (
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
     from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.bin_sums import Name
 
-    Whole = NDArray[np.int64]
+    Whole = Codes
 
 _BATCH_ROWS, _LEAST_ROWS = 1_000_000, 1 << 16
 _NUMBER = 8

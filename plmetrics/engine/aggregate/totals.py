@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array, Codes
 from plmetrics.engine.aggregate.row_plan import BLOCK, POSITIVE
 from plmetrics.states.moments import CENTRE, Centres, Moment
 from plmetrics.states.sums import EVERY, POSITIVE_ROWS, SCORED, Total, as_tuple, null_non_finite, sum_column
@@ -203,7 +203,7 @@ def centres_of(
     centres: Mapping[str, Mapping[str, float]], moments_of_sums: Mapping[str, Moment], frame: pl.DataFrame
 ) -> Centres:
     """Centres of moments: of each entry if its sums have them, else those of the run."""
-    at: dict[str, NDArray[np.float64] | float] = {}
+    at: dict[str, Array | float] = {}
     summed = frozenset(frame.columns)
     for name in dict.fromkeys(name for moment in moments_of_sums.values() for name in moment.centres):
         model, key = name.split("|", 1)
@@ -250,7 +250,7 @@ def row_count(columns: Container[str]) -> str:
     return _ROWS if _ROWS in columns else "n"
 
 
-def cells_of(cube: Cube, frame: pl.DataFrame) -> NDArray[np.int64]:
+def cells_of(cube: Cube, frame: pl.DataFrame) -> Codes:
     """The cell of each entry of a cube, from its keys unless it is there."""
     if CELL in frame.columns:
         return frame[CELL].to_numpy()
@@ -258,7 +258,7 @@ def cells_of(cube: Cube, frame: pl.DataFrame) -> NDArray[np.int64]:
     return cell if len(cell) == frame.height else np.zeros(frame.height, dtype=np.int64)
 
 
-def sums_of(plan: RunPlan, cube: Cube, frame: pl.DataFrame) -> dict[str, NDArray[np.float64]]:
+def sums_of(plan: RunPlan, cube: Cube, frame: pl.DataFrame) -> dict[str, Array]:
     """The sums of each entry of a cube."""
     others = [
         *cube.columns,
@@ -275,7 +275,7 @@ def summed_columns(
     metrics: Sequence[Metric],
     frame: pl.DataFrame,
     populations: Mapping[str, str] | None = None,
-) -> dict[str, NDArray[np.float64]]:
+) -> dict[str, Array]:
     """Columns of a state from its aggregates, with derived ones.
 
     `populations` are the prefixes of the counts by model, where others were counted than the run does.
@@ -291,7 +291,7 @@ def summed_columns(
     return columns
 
 
-def _derive(columns: dict[str, NDArray[np.float64]]) -> None:
+def _derive(columns: dict[str, Array]) -> None:
     """Derived columns without weights: rows have weight 1, and all but the positive are negative."""
     for name in [name for name in columns if name == "n" or name.endswith("|n")]:
         prefix = name[:-1]
@@ -302,9 +302,7 @@ def _derive(columns: dict[str, NDArray[np.float64]]) -> None:
             columns[f"{prefix}{POSITIVE_ROWS}"] = columns[f"{prefix}positives"]
 
 
-def _complete(
-    by_model: Iterable[tuple[str, str, Sequence[Metric]]], columns: dict[str, NDArray[np.float64]]
-) -> None:
+def _complete(by_model: Iterable[tuple[str, str, Sequence[Metric]]], columns: dict[str, Array]) -> None:
     """Derived counts without weights: complements in a total."""
     for model, prefix, members in by_model:
         for atom in atoms(members).values():

@@ -10,6 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plmetrics.core.hashing import block_numbers
+from plmetrics.core.ops import Codes, Flags
 from plmetrics.engine.aggregate.row_plan import (
     BLOCK,
     POSITIVE,
@@ -157,7 +158,7 @@ def _cutter(plan: RunPlan, frame: pl.DataFrame, rows: Any) -> Callable[..., Any]
     return cut
 
 
-def set_codes(plan: RunPlan, frame: pl.DataFrame, index: int) -> NDArray[np.int64] | None:
+def set_codes(plan: RunPlan, frame: pl.DataFrame, index: int) -> Codes | None:
     """The slice of each row in a set, -1 for none; None for the one slice of all rows."""
     slices = plan.slices[index]
     if slices.slice_set.is_whole:
@@ -168,7 +169,7 @@ def set_codes(plan: RunPlan, frame: pl.DataFrame, index: int) -> NDArray[np.int6
 
 
 def _order_rows(
-    frame: pl.DataFrame, column: str, positive: NDArray[np.bool_], block_keys: NDArray[np.uint64]
+    frame: pl.DataFrame, column: str, positive: Flags, block_keys: NDArray[np.uint64]
 ) -> SortedRows:
     return SortedRows(
         frame[column].to_numpy(),

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array
 from plmetrics.table.checks import VALID
 from plmetrics.table.prediction_columns import LABEL, levels_of, quantile_part
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import TableView
 
-    Numbers = NDArray[np.float64]
+    Numbers = Array
 
 _TIE = 1e-12
 

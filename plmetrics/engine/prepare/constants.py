@@ -7,12 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from plmetrics.core.names import number_text
+from plmetrics.core.ops import Array
 from plmetrics.states.sums import DEFAULT_THRESHOLD, class_threshold
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from plmetrics.core.results import Json
     from plmetrics.engine.request import Request, TableView
     from plmetrics.states.scores.grid.run_grids import Grids
@@ -54,7 +52,7 @@ class Constants:
     exponents: Mapping[str, int] = field(default_factory=dict)
     score_spans: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     features: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
-    bin_edges: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    bin_edges: Mapping[str, Array] = field(default_factory=dict)
     calibrators: Mapping[str, Json] = field(default_factory=dict)
     baseline: Mapping[str, float] = field(default_factory=dict)
 

@@ -14,6 +14,7 @@ import polars as pl
 
 from plmetrics.core.errors import AbsentDataError
 from plmetrics.core.hashing import OWN_BLOCK_LIMIT
+from plmetrics.core.ops import Array
 from plmetrics.engine.inquiry import Inquiry, Question, Step, constant_question, frames_by_name, gather
 from plmetrics.engine.memory.budget import separates_scans, sorts_in_memory
 from plmetrics.engine.prepare.constants import (
@@ -260,7 +261,7 @@ def _bin_edges(
     rows: Accounting,
     blocks: Blocks | None,
     constants: Constants | None,
-) -> Question[Mapping[str, NDArray[np.float64]]]:
+) -> Question[Mapping[str, Array]]:
     """Edges of the bins for curves of labels and predictions."""
     curves = [curve.curve for curve in view.suite.bin_curves]
     if constants is not None or not curves:

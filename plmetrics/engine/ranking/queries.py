@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from plmetrics.core.errors import AbsentDataError, DataError, Problem
 from plmetrics.core.names import data_text
-from plmetrics.core.ops import Array, Codes
+from plmetrics.core.ops import Array, Codes, Flags
 from plmetrics.engine.bad_rows import bad_values, no_rows_left
 from plmetrics.engine.memory.budget import passes_of_rows, passes_to_hold
 from plmetrics.engine.ranking.query_passes import (
@@ -145,7 +144,7 @@ class _SoundRows:
     first_rows: Codes
 
     @property
-    def complete_queries(self) -> NDArray[np.bool_]:
+    def complete_queries(self) -> Flags:
         """Queries with labels in all rows: for others the ideal order is unknown."""
         out = np.ones(len(self.first_rows), dtype=np.bool_)
         out[self.codes[self.frame[LABEL].is_null().to_numpy()]] = False
@@ -344,9 +343,9 @@ def _values(request: Request, collected: _SoundRows) -> dict[str, dict[str, Arra
     return out
 
 
-def _absent(request: Request, collected: _SoundRows) -> dict[str, NDArray[np.bool_]]:
+def _absent(request: Request, collected: _SoundRows) -> dict[str, Flags]:
     """Queries without a valid row of a model."""
-    out: dict[str, NDArray[np.bool_]] = {}
+    out: dict[str, Flags] = {}
     for model in request.models:
         codes = collected.codes
         if _valid(request, model) in collected.frame.columns:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from plmetrics.catalogue.metric import TOTAL, Metric
+from plmetrics.core.ops import Array, Flags, Texts
 from plmetrics.core.results import TableSchema, in_schema
 from plmetrics.inference.across_runs.sides import ROUNDING, Pairing, Side, aligned_metrics, pairing_of, sample
 from plmetrics.inference.comparisons.independent import Sample, independent_difference
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from plmetrics.inference.comparisons.paired_bootstrap import Difference
     from plmetrics.suite.sections.basics import ContrastScale
 
-    Array = NDArray[np.object_]
+    Array = Texts
 
 RUN_SCHEMA: pl.Schema = TableSchema([*COMPARED_SCHEMA.items(), ("bound", pl.Float64)])
 """The rows in the making; `bound` is the largest possible error of a difference of values that are counted on grids."""
@@ -81,11 +81,11 @@ def run_comparisons(
     return within_ranges(pl.concat(parts), metrics)
 
 
-def _bound_of(both: pl.DataFrame, sides: tuple[Sample, Sample], scale: str) -> NDArray[np.float64]:
+def _bound_of(both: pl.DataFrame, sides: tuple[Sample, Sample], scale: str) -> Array:
     """The largest possible error of each difference, or ratio, by those of both values; 0 where they are exact."""
     errors = in_schema(both, _BOUNDS).fill_null(0.0)
     now, before = (errors[name].to_numpy() for name in _BOUNDS)
-    total: NDArray[np.float64] = now + before
+    total: Array = now + before
     if scale == "difference":
         return total
     value, base = (np.abs(side.value) for side in sides)
@@ -94,7 +94,7 @@ def _bound_of(both: pl.DataFrame, sides: tuple[Sample, Sample], scale: str) -> N
     return np.where(total > 0, ratio, 0.0)
 
 
-def _with_bound(rows: pl.DataFrame, bound: NDArray[np.float64]) -> pl.DataFrame:
+def _with_bound(rows: pl.DataFrame, bound: Array) -> pl.DataFrame:
     """The rows with their bounds, and a note where one is no small part of the standard error, or of the difference."""
     rows = rows.with_columns(
         bound=pl.when(pl.col("difference").is_not_null() & (pl.lit(bound) > 0)).then(pl.lit(bound))
@@ -107,7 +107,7 @@ def _with_bound(rows: pl.DataFrame, bound: NDArray[np.float64]) -> pl.DataFrame:
     return rows.with_columns(note=pl.concat_str("note", words, separator="; ", ignore_nulls=True))
 
 
-def _totals_of_unequal_rows(both: pl.DataFrame, metrics: Sequence[Metric]) -> NDArray[np.bool_]:
+def _totals_of_unequal_rows(both: pl.DataFrame, metrics: Sequence[Metric]) -> Flags:
     """Totals over more rows, or more weight, in one of the runs."""
     near = (pl.col("weight") - pl.col("weight|b")).abs() <= ROUNDING * pl.col("weight").abs()
     same = (pl.col("n") == pl.col("n|b")) & near
@@ -121,7 +121,7 @@ def _of_noise(
     difference: Difference,
     scale: str,
     metrics: Sequence[Metric],
-) -> NDArray[np.bool_]:
+) -> Flags:
     """Norms with more noise in the run of fewer rows."""
     text = both["metric"].to_numpy()
     rows = both.select(pl.col("n", "n|b").cast(pl.Float64)).to_numpy().T
@@ -130,9 +130,7 @@ def _of_noise(
         noisy |= (text == metric.text) & (is_inflated(metric, scale) | hides_noise(metric, rows.min(axis=0)))
     values = np.stack([side.value for side in sides])
     error = np.hypot(*(side.std_error for side in sides))
-    of_noise: NDArray[np.bool_] = (
-        noisy & (difference.interval_status == "ok") & sizes_matter(values, rows, error)
-    )
+    of_noise: Flags = noisy & (difference.interval_status == "ok") & sizes_matter(values, rows, error)
     return of_noise
 
 

@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from plmetrics.core.ops import Array, Flags, Texts
+from plmetrics.core.ops import Array, Codes, Flags, Texts
 from plmetrics.core.special import stdtr, stdtrit
 from plmetrics.inference.comparisons.moderation import SampleErrors, moderating_errors, widen
 from plmetrics.inference.estimate import Estimate
@@ -35,7 +34,7 @@ class Difference:
     upper: Array
     std_error: Array
     p_value: Array
-    blocks: NDArray[np.int64]
+    blocks: Codes
     method: Texts
     interval_status: Texts
     status: Texts
@@ -43,7 +42,7 @@ class Difference:
 
     @classmethod
     def without_intervals(
-        cls, difference: Array, status: Any, reason: Any, blocks: NDArray[np.int64] | None = None
+        cls, difference: Array, status: Any, reason: Any, blocks: Codes | None = None
     ) -> Difference:
         """Differences without an interval, for a reason: one for all, or one each."""
         nothing = np.full(difference.shape, np.nan)
@@ -60,7 +59,7 @@ class Difference:
         ends: tuple[Array, Array],
         std_error: Array,
         p_and_t: tuple[Array, Array],
-        blocks: NDArray[np.int64],
+        blocks: Codes,
         statuses: tuple[Texts, Texts],
     ) -> Difference:
         """Differences with t intervals where the first of both statuses, that of intervals, is "ok"."""
@@ -353,7 +352,7 @@ def _log(values: Array) -> Array:
     return out
 
 
-def _groups(model: Estimate, baseline: Estimate) -> NDArray[np.int64] | None:
+def _groups(model: Estimate, baseline: Estimate) -> Codes | None:
     """Number of nonempty blocks in either."""
     first, second = model.spread_groups, baseline.spread_groups
     if first is None or second is None:
@@ -371,7 +370,7 @@ def _ratio_error(model: Estimate, baseline: Estimate, ratio: Array, equal: Flags
     return np.where(equal, 0.0, described.std_error)
 
 
-def _interval_status(ok: Flags, equal: Flags, blocks: NDArray[np.int64], described: Spread) -> Texts:
+def _interval_status(ok: Flags, equal: Flags, blocks: Codes, described: Spread) -> Texts:
     status = np.full(ok.shape, "ok", dtype=object)
     status[described.constant] = DEGENERATE
     status[described.too_many_undefined] = "undefined_replicates"

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plmetrics.core.ops import Array
+from plmetrics.core.ops import Array, Codes
 from plmetrics.core.special import ndtri
 from plmetrics.inference.comparisons.tests.outcome import TestResult, as_pair, level_of, numbers
 
-Counts = NDArray[np.int64]
+Counts = Codes
 
 _EXACT = 50
 """Below so many values of either arm ranks are those of the exact distribution."""

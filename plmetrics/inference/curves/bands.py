@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plmetrics.core.ops import Array
+from plmetrics.core.ops import Array, Codes
 from plmetrics.inference.estimate import effective_blocks
 from plmetrics.inference.intervals.percentile import percentile
 from plmetrics.inference.intervals.spread import UNDEFINED_SHARE
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from plmetrics.inference.curves.ranking import Operating
     from plmetrics.inference.weights import ResamplingWeights
 
-Index = NDArray[np.int64]
+Index = Codes
 
 LEAST_BLOCKS = 2
 """With fewer effective blocks replicates hardly differ."""

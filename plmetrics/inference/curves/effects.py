@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.catalogue.uplift.bin_bounds import TargetedTotals
-from plmetrics.core.ops import Array
+from plmetrics.core.ops import Array, Codes, Flags
 from plmetrics.inference.curves.bands import interpolate, pointwise_band
 from plmetrics.inference.curves.thinning import thin
 from plmetrics.inference.estimate import effective_blocks
@@ -70,13 +70,11 @@ def _gain_points(
     return out
 
 
-def _is_alike(
-    treated: Array, treated_outcome: Array, control: Array, control_outcome: Array
-) -> NDArray[np.bool_]:
+def _is_alike(treated: Array, treated_outcome: Array, control: Array, control_outcome: Array) -> Flags:
     """Mask of points where outcomes of an arm are all 0, or all 1: replicates do not show how much they may vary."""
     arms = ((treated, treated_outcome), (control, control_outcome))
     parts = [(outcome == 0) | np.isclose(outcome, weight, rtol=1e-12, atol=0.0) for weight, outcome in arms]
-    alike: NDArray[np.bool_] = parts[0] | parts[1]
+    alike: Flags = parts[0] | parts[1]
     return alike
 
 
@@ -114,7 +112,7 @@ def effect_points(
     return {name: values[both_arms] for name, values in out.items()}
 
 
-def _tenths(weight: Array) -> NDArray[np.int64]:
+def _tenths(weight: Array) -> Codes:
     """Tenth of the weight of each whole bin, bins ascending."""
     ends = np.unique(quantile_places(weight[None, :, None], TENTHS)[0]) if len(weight) else np.zeros(0)
     return np.searchsorted(ends, np.arange(len(weight)))
@@ -128,7 +126,7 @@ def _arms(part: SliceBins) -> tuple[Array, ...]:
 
 def _band(
     part: SliceBins,
-    tenth: NDArray[np.int64],
+    tenth: Codes,
     effect: Array,
     by_block: SliceBins,
     keys: NDArray[np.uint64],

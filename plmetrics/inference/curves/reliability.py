@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from plmetrics.core import ops
 from plmetrics.core.ops import Array
@@ -143,7 +142,7 @@ def class_histograms(sliced: SlicedScores, binning: Binning) -> Iterator[tuple[P
             )
 
 
-def _histogram(mass: NDArray[np.float64], binning: Binning, *, weighted: bool) -> Points:
+def _histogram(mass: Array, binning: Binning, *, weighted: bool) -> Points:
     mass = np.maximum(mass, 0.0)
     total = mass.sum()
     if total == 0:

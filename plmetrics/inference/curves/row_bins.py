@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core.names import number_text
-from plmetrics.core.ops import Array
+from plmetrics.core.ops import Array, Codes
 from plmetrics.core.quantiles import averaged_inverse
 from plmetrics.core.special import ndtri, stdtrit
 from plmetrics.inference.curves.drawing import Drawing
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from plmetrics.table.slices import Slices
 
 Place = tuple[int, int, "Slices"]
-Places = NDArray[np.int64]
+Places = Codes
 Points = dict[str, Any]
 CONDITIONAL_BINS = 20
 RESIDUAL_LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -139,7 +139,7 @@ def difference_points(part: SliceBins) -> Points:
     return {"x": x, "y": y, "class": names}
 
 
-def even_ranks(number: int, most: int = MOST_POINTS) -> NDArray[np.int64]:
+def even_ranks(number: int, most: int = MOST_POINTS) -> Codes:
     """At most so many ranks from 0 on, evenly spread, both ends among them.
 
     >>> even_ranks(3).tolist(), even_ranks(10, most=4).tolist()

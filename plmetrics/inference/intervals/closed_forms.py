@@ -11,10 +11,9 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from plmetrics.core.hashing import mix, strides
-from plmetrics.core.ops import Array
+from plmetrics.core.ops import Array, Codes, Flags
 from plmetrics.core.special import betaincinv, chdtri, expit, ndtri, stdtrit
 from plmetrics.core.special import logit as log_odds
 
@@ -254,7 +253,7 @@ def _edge(inside: Array, outside: Array, sizes: tuple[Array, Array], z: float) -
     return inside
 
 
-def at_end(value: Array, kind: ValueKind) -> NDArray[np.bool_]:
+def at_end(value: Array, kind: ValueKind) -> Flags:
     """Whether a value is an end of its range, up to rounding.
 
     Near 0 there is no rounding to forgive, except for shares and areas, where nothing real is that small.
@@ -344,7 +343,7 @@ def reach_of_rates(slopes: Array, sizes: Array, level: float) -> Array:
     return reach
 
 
-def hidden_error(reaches: tuple[Array | None, ...], blocks: NDArray[np.int64], level: float) -> Array:
+def hidden_error(reaches: tuple[Array | None, ...], blocks: Codes, level: float) -> Array:
     """Standard error that replicates of several estimates hide, each with its `reach` to the end of its interval.
 
     Student's quantile of `blocks` - 1 degrees of freedom makes the reach of it again, put together as those of

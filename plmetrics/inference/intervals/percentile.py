@@ -7,9 +7,8 @@ metrics that are the size of a vector of estimates, such as ECE and KS.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from plmetrics.core.ops import Array
+from plmetrics.core.ops import Array, Codes
 from plmetrics.core.special import ndtr, ndtri
 from plmetrics.inference.intervals.spread import is_finite
 
@@ -66,7 +65,7 @@ def quantiles(replicates: Array, probabilities: tuple[float, ...] | Array) -> Ar
     return values
 
 
-def _neighbours(replicates: Array, ranks: NDArray[np.int64]) -> tuple[Array, Array]:
+def _neighbours(replicates: Array, ranks: Codes) -> tuple[Array, Array]:
     """The replicates of some ranks, counted from 0, and those of the next ones `[rank, slice]`; all are defined.
 
     Ranks that are apart are found one after another, from the highest, and the others stay out of order: that takes
@@ -92,7 +91,7 @@ def _neighbours(replicates: Array, ranks: NDArray[np.int64]) -> tuple[Array, Arr
     return low, high
 
 
-def _rank_replicates(replicates: Array) -> tuple[Array, NDArray[np.int64]]:
+def _rank_replicates(replicates: Array) -> tuple[Array, Codes]:
     """Replicates in ascending order, undefined ones last, and the number of defined ones, by slice."""
     if is_finite(replicates):
         return np.sort(replicates, axis=0), np.full(replicates.shape[1], len(replicates))
@@ -147,7 +146,7 @@ def bca(value: Array, replicates: Array, acceleration: Array, level: float) -> t
     return np.where(usable, lower, np.nan), np.where(usable, upper, np.nan)
 
 
-def acceleration(left_out: Array, value: Array, groups: NDArray[np.int64] | None = None) -> Array:
+def acceleration(left_out: Array, value: Array, groups: Codes | None = None) -> Array:
     """Acceleration: the rate of change of the standard error with the value, from a jackknife over blocks.
 
     a = sum u^3 / (6 (sum u^2)^1.5), u the mean of the `left_out` `[block, slice]` less each of them; NaN where one of

@@ -6,10 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from plmetrics.core import ops
-from plmetrics.core.ops import Array
+from plmetrics.core.ops import Array, Codes
 from plmetrics.core.special import expit, logit, ndtri, stdtrit
 from plmetrics.inference.intervals.spread import block_factor, standard_deviation
 
@@ -54,7 +53,7 @@ _CENTRED_LOGIT = IntervalScale(
 _BY_BOUNDS = {(0.0, 1.0): _LOGIT, (-1.0, 1.0): _CENTRED_LOGIT, (0.0, float("inf")): _LOG}
 
 
-def widening(blocks: NDArray[np.int64], level: float) -> Array:
+def widening(blocks: Codes, level: float) -> Array:
     """Ratio of the width of the interval of `student` to that of G blocks' normal replicates: t sqrt(G / (G - 1)) / z.
 
     >>> widening(np.array([4, 100]), 0.95).round(3)
@@ -66,7 +65,7 @@ def widening(blocks: NDArray[np.int64], level: float) -> Array:
 
 
 def student(
-    value: Array, replicates: Array, blocks: NDArray[np.int64], scale: IntervalScale, level: float
+    value: Array, replicates: Array, blocks: Codes, scale: IntervalScale, level: float
 ) -> tuple[Array, Array]:
     """g(value) -+ t sqrt(G / (G - 1)) SE(g), transformed back, with G blocks and G - 1 degrees of freedom.
 
@@ -104,7 +103,7 @@ def student(
 
 
 def on_scale(
-    value: Array, std_error: Array, blocks: NDArray[np.int64], scale: IntervalScale, level: float
+    value: Array, std_error: Array, blocks: Codes, scale: IntervalScale, level: float
 ) -> tuple[Array, Array]:
     """g(value) -+ t SE |g'(value)|, transformed back, with G - 1 degrees of freedom for G blocks.
 

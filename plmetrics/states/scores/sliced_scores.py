@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from plmetrics.core.ops import Array
+from plmetrics.core.ops import Array, Flags
 from plmetrics.core.segments import Segments
 
 CLASSES = ("negative", "positive")
@@ -92,7 +91,7 @@ class SlicedScores(Protocol):
     def coarse_scores(self) -> Array:
         """Mean score of each coarse bin `[slice, coarse bin]`."""
 
-    def coarse_ties(self) -> NDArray[np.bool_]:
+    def coarse_ties(self) -> Flags:
         """Whether all rows of a coarse bin have one score `[slice, coarse bin]`."""
 
     def bin_counts(self, binning: Binning, blocks: int) -> Iterator[tuple[int, int, Array]]:

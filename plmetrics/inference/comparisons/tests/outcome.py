@@ -53,7 +53,7 @@ class TestOutcomes:
 
     statistic: Array
     p_value: Array
-    n: NDArray[np.int64]
+    n: Codes
     status: Texts
     estimate: Array | None = None
     lower: Array | None = None

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from plmetrics.core.errors import ConfigError
 from plmetrics.core.hashing import DRAW_SALT, mix, mix_int, strides
@@ -147,13 +146,13 @@ def _p_values(terms: Array, observed: Array, deviation: Array, permutations: int
     return p
 
 
-def _every_sign(width: int) -> Iterator[NDArray[np.float64]]:
+def _every_sign(width: int) -> Iterator[Array]:
     """All choices of signs `[difference, choice]`."""
     numbers = np.arange(1 << width)
     yield np.where(numbers >> np.arange(width)[:, None] & 1, 1.0, -1.0)
 
 
-def _signs(width: int, permutations: int, seed: int) -> Iterator[NDArray[np.float64]]:
+def _signs(width: int, permutations: int, seed: int) -> Iterator[Array]:
     """Random signs `[difference, permutation]`, some at a time; each depends on the seed and both numbers only."""
     places = mix(strides(np.arange(1, width + 1, dtype=np.uint64)))[:, None]
     start = np.uint64(mix_int(seed ^ DRAW_SALT))

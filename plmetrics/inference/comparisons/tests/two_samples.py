@@ -13,9 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from plmetrics.core.ops import Array
+from plmetrics.core.ops import Array, Flags
 from plmetrics.core.quantiles import averaged_inverse
 from plmetrics.core.segments import Segments, Values
 
@@ -85,7 +84,7 @@ class Homogeneity:
 
     statistic: Array
     p_value: Array
-    few_rows: NDArray[np.bool_]
+    few_rows: Flags
 
 
 def chi2_homogeneity(reference: Segments, current: Segments) -> Homogeneity:
@@ -241,7 +240,7 @@ class Welch:
 
     statistic: Array
     p_value: Array
-    constant: NDArray[np.bool_]
+    constant: Flags
 
 
 def welch(

@@ -100,7 +100,7 @@ class SlicedAreas:
         return state
 
 
-def _pieces(score: pl.Series) -> Iterator[tuple[int, NDArray[np.float64]]]:
+def _pieces(score: pl.Series) -> Iterator[tuple[int, Array]]:
     """The scores as they lie, and where each piece begins: one long array would be made only to be read once."""
     at = 0
     for chunk in score.get_chunks():
@@ -110,7 +110,7 @@ def _pieces(score: pl.Series) -> Iterator[tuple[int, NDArray[np.float64]]]:
         at += len(scores)
 
 
-def _pack(piece: tuple[int, NDArray[np.float64]], positive: pl.Series, out: Keys) -> None:
+def _pack(piece: tuple[int, Array], positive: pl.Series, out: Keys) -> None:
     first, score = piece
     target = out[first : first + len(score)]
     np.left_shift(score.view(np.uint64), _CLASS, out=target)

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from plmetrics.core.ops import Array, Codes
+from plmetrics.core.ops import Array, Codes, Flags
 from plmetrics.core.segments import Segments
 from plmetrics.core.threads import parallel_map
 from plmetrics.states.scores.bin_lookup import FixedBins, Keys
@@ -40,7 +40,7 @@ Number = TypeVar("Number", bound=np.generic)
 class PackedRows:
     """One model's rows in any order. `block` is None without intervals; bins of rows are kept once looked up."""
 
-    def __init__(self, score: Array, positive: NDArray[np.bool_], block: NDArray[np.int32] | None) -> None:
+    def __init__(self, score: Array, positive: Flags, block: NDArray[np.int32] | None) -> None:
         self.score = score
         self.positive = positive
         self.block = block
@@ -123,7 +123,7 @@ class PackedSlices(ExactPoints):
         """Mean score of the rows in each coarse bin."""
         return self.ascending.coarse_scores()
 
-    def coarse_ties(self) -> NDArray[np.bool_]:
+    def coarse_ties(self) -> Flags:
         """Whether all rows of a coarse bin have one score."""
         return self.ascending.coarse_ties()
 
@@ -152,7 +152,7 @@ class PackedSlices(ExactPoints):
         """Quantiles i/bins of each slice's scores: `[slice, bins - 1]`."""
         return self.ascending.quantile_edges(bins)
 
-    def _members(self, first: int, last: int) -> tuple[Codes | None, NDArray[np.bool_] | None]:
+    def _members(self, first: int, last: int) -> tuple[Codes | None, Flags | None]:
         """Slice of each row of a range of slices, counted from the first of them, and the mask of these rows."""
         if self._codes is None:
             return None, None
@@ -184,5 +184,5 @@ def _in_pieces(function: Callable[[NDArray[Any]], NDArray[Number]], values: NDAr
     return np.concatenate(parallel_map(function, np.array_split(values, pieces)))
 
 
-def _select(values: NDArray[Number], keep: NDArray[np.bool_] | None) -> NDArray[Number]:
+def _select(values: NDArray[Number], keep: Flags | None) -> NDArray[Number]:
     return values if keep is None else values.compress(keep)

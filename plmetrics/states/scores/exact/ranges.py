@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from plmetrics.core.ops import Array, Codes
+from plmetrics.core.ops import Array, Codes, Flags
 from plmetrics.core.pieces import Pieces
 from plmetrics.core.segments import Along, Segments, run_starts
 from plmetrics.core.threads import parallel_map
@@ -196,7 +196,7 @@ class SlicedPoints(ExactPoints):
         """Counts have no scores."""
         raise NotImplementedError
 
-    def coarse_ties(self) -> NDArray[np.bool_]:
+    def coarse_ties(self) -> Flags:
         """Whether all rows of a coarse bin are in one fine bin."""
         assert self.counted is not None
         return self.counted.coarse_ties()
@@ -312,9 +312,7 @@ def in_order(parts: Sequence[tuple[Array, Array | None, Array | None]]) -> tuple
     return Ascending(score, weight, outcome).take(order), order
 
 
-def points_of(
-    first: int, rows: Ascending, member: NDArray[np.bool_], bounds: Codes, *, scores: bool
-) -> Piece:
+def points_of(first: int, rows: Ascending, member: Flags, bounds: Codes, *, scores: bool) -> Piece:
     """Points of rows grouped by slice, ascending by score within each."""
     score, weight, outcome = rows.score, rows.weight, rows.outcome
     begins = bounds[:-1][np.diff(bounds) > 0]
@@ -337,7 +335,7 @@ def points_of(
     return Piece.of(first, np.searchsorted(starts, bounds), channels)
 
 
-def _class_weights(member: NDArray[np.bool_], weight: Array | None, starts: Codes) -> NDArray[Any]:
+def _class_weights(member: Flags, weight: Array | None, starts: Codes) -> NDArray[Any]:
     """Weight of the rows of a class from each start up to the next, or the sum of their outcomes."""
     dtype = np.int64 if weight is None else np.float64
     if len(starts) == 0:

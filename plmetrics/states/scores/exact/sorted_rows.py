@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from plmetrics.core.ops import Array, Codes
+from plmetrics.core.ops import Array, Codes, Flags
 from plmetrics.core.segments import Segments
 from plmetrics.core.threads import steps
 from plmetrics.states.scores.coarse import (
@@ -55,7 +55,7 @@ class SortedRows:
     """One model's rows ascending by score. `weight` is None where every row counts once; `block` without intervals."""
 
     score: Array
-    positive: NDArray[np.bool_]
+    positive: Flags
     weight: Array | None
     block: NDArray[np.int32] | None
 
@@ -168,7 +168,7 @@ class SlicedRows:
         joined[np.isin(starts, self.offsets)] = False
         return starts.compress(~joined)
 
-    def _members(self, member: NDArray[np.bool_], point: Codes, points: int) -> ClassMembers:
+    def _members(self, member: Flags, point: Codes, points: int) -> ClassMembers:
         """The rows of a class by point."""
         assert self.ordered.block is not None
         weight = None if self.ordered.weight is None else self.ordered.weight.compress(member)
@@ -202,7 +202,7 @@ class SlicedRows:
         mean: Array = np.divide(sums, mass, out=np.full(mass.shape, 0.5), where=mass > 0)
         return mean
 
-    def coarse_ties(self) -> NDArray[np.bool_]:
+    def coarse_ties(self) -> Flags:
         """Whether all rows of a coarse bin have one score `[slice, bin]`."""
         edges = coarse_edges(self.ordered.score, self.ordered.positive, self.offsets)
         starts = self.starts()
@@ -260,7 +260,7 @@ def count_bins(
     binning: Binning,
     key: NDArray[np.integer],
     score: Array,
-    positive: NDArray[np.bool_],
+    positive: Flags,
     weight: Array | None,
     shape: tuple[int, ...],
 ) -> Array:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plmetrics.core.ops import Array, Codes
+from plmetrics.core.ops import Array, Codes, Flags
 from plmetrics.core.segments import Segments
 from plmetrics.core.threads import steps
 from plmetrics.states.arms import ARMS
@@ -102,7 +102,7 @@ class SlicedGrid:
         """Unavailable: a grid holds counts alone, and metrics of scores are refused before."""
         raise NotImplementedError
 
-    def coarse_ties(self) -> NDArray[np.bool_]:
+    def coarse_ties(self) -> Flags:
         """Whether all rows of a coarse bin are in one fine bin, a tie of scores `[slice, bin]`."""
         coarse = self.coarse()
         code, bins = np.nonzero(self.fine.any(axis=2))
