@@ -192,12 +192,7 @@ def _medians(place: Codes, places: int, values: Array, mass: Array) -> Array:
 
 
 def _farthest(
-    place: Codes,
-    medians: Array,
-    mean: Array,
-    before: Array,
-    fixed: Flags,
-    occupied: Flags,
+    place: Codes, medians: Array, mean: Array, before: Array, fixed: Flags, occupied: Flags
 ) -> Array:
     """Centres of places; of entries constant but for rounding, the farthest earlier one."""
     out, places = medians.copy(), len(medians)

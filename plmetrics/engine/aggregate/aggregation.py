@@ -78,11 +78,7 @@ class Aggregates:
 
 
 def aggregate(
-    plan: RunPlan,
-    counting: Question[Counted],
-    *,
-    digested: bool = False,
-    sums: Sequence[pl.DataFrame] = (),
+    plan: RunPlan, counting: Question[Counted], *, digested: bool = False, sums: Sequence[pl.DataFrame] = ()
 ) -> tuple[Aggregates, Counted]:
     """Run the scan with the counts of features; `digested` asks for digests of the units.
 

@@ -94,11 +94,7 @@ def _once(
 
 
 def _distant(
-    plan: RunPlan,
-    cube: Cube,
-    frame: pl.DataFrame,
-    cell: Codes,
-    moments_of_sums: Mapping[str, Moment],
+    plan: RunPlan, cube: Cube, frame: pl.DataFrame, cell: Codes, moments_of_sums: Mapping[str, Moment]
 ) -> tuple[set[str], Codes]:
     """Centres far from some slice or the complement of one, and the cells of these."""
     counts = count_columns(plan, frame)

@@ -205,11 +205,7 @@ class _ModelPair:
         return SliceMeans(share, value_or_nan(self._subject.class_metric, state))
 
     def _difference(
-        self,
-        parts: Mapping[str, tuple[Array, Array | None]],
-        blocks: Codes,
-        listed: Flags,
-        equal: Flags,
+        self, parts: Mapping[str, tuple[Array, Array | None]], blocks: Codes, listed: Flags, equal: Flags
     ) -> Difference:
         """The parts of some slices, slice by slice, with intervals; `equal` is where both models say the same."""
         index = np.flatnonzero(listed)

@@ -68,12 +68,7 @@ def paired_permutation(model: Any, baseline: Any, *, permutations: int = 9999, s
 
 
 def paired_permutation_tests(
-    differences: Array,
-    code: Codes | None = None,
-    slices: int = 1,
-    *,
-    permutations: int = 9999,
-    seed: int = 0,
+    differences: Array, code: Codes | None = None, slices: int = 1, *, permutations: int = 9999, seed: int = 0
 ) -> TestOutcomes:
     """Permutation tests in S slices, `code` being the slice of each difference.
 
