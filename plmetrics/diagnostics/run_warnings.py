@@ -142,7 +142,7 @@ def _of_classes(view: TableView, sums: Sequence[SumsState]) -> list[str]:
     if view.suite.task != "multiclass":
         return []
     from plmetrics.diagnostics.value_warnings import without_hits
-    from plmetrics.engine.prepare.near_labels import absent_classes, near_classes
+    from plmetrics.engine.prepare.text_forms import absent_classes, near_classes
 
     classes = view.roles.classes
     absent = [] if view.suite.classes else absent_classes(view.roles.label, classes)

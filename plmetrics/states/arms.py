@@ -47,6 +47,7 @@ class SlicedEffects:
     arms: SlicedRows
     outcomes: SlicedRows
     channels: ClassVar[tuple[str, ...]] = ARMS
+    has_bins: ClassVar[bool] = False
 
     @property
     def slices(self) -> int:
@@ -57,11 +58,6 @@ class SlicedEffects:
     def rows(self) -> int:
         """Number of the model's rows."""
         return self.arms.rows
-
-    @property
-    def has_bins(self) -> bool:
-        """Points are distinct scores."""
-        return False
 
     @property
     def has_weights(self) -> bool:

@@ -21,6 +21,7 @@ from plmetrics.engine.aggregate.totals import (
     DIGEST,
     cells_of,
     centres_of,
+    check_codes,
     count_columns,
     counted_columns,
     counted_rows,
@@ -109,9 +110,6 @@ def sum_cubes(
     """The scan: the sums of each cube by the values of its keys, and the rows for ordered metrics.
 
     Moments that lose digits about the centres of the run are added about others. A part of the rows may lack positives.
-
-    Raises:
-        DataError: rows failed a check, and the suite says that is an error.
     """
     rows: pl.DataFrame | None = None
     early = plan.slice_sums
@@ -256,11 +254,7 @@ def side_by_side(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
 
 
 def refuse_bad(plan: RunPlan, frame: pl.DataFrame) -> None:
-    """Raise an error for bad rows counted by the sums of a cube.
-
-    Raises:
-        DataError: they did.
-    """
+    """Raise an error for bad rows counted by the sums of a cube."""
     if "bad" not in frame.columns or not frame["bad"].sum():
         return
     from plmetrics.engine.bad_rows import bad_values
@@ -304,8 +298,6 @@ def _digests(plan: RunPlan, frame: pl.DataFrame) -> NDArray[np.uint64] | None:
 
 def _state(plan: RunPlan, cube: Cube, frame: pl.DataFrame, keys: NDArray[np.uint64]) -> SumsState:
     if cube.codes:
-        from plmetrics.engine.aggregate.code_check import check_codes
-
         check_codes(cube, frame, count_columns(plan, frame))
     cell, columns = cells_of(cube, frame), sums_of(plan, cube, frame)
     block = np.zeros(frame.height, dtype=np.int64)

@@ -228,11 +228,7 @@ def _column_count(plan: RunPlan) -> int:
 
 
 def paired_rows(plan: RunPlan) -> PairedRows | None:
-    """Rows for rank tests; None without such a test, or for dependent or too many rows.
-
-    Raises:
-        DataError: a time is null.
-    """
+    """Rows for rank tests; None without such a test, or for dependent or too many rows."""
     if not reads_paired_rows(plan):
         return None
     (frame,) = paired_step(plan).collect()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from plmetrics.core.errors import PlmetricsError
 from plmetrics.core.ops import Array, Codes
 from plmetrics.engine.aggregate.row_plan import BLOCK, POSITIVE
 from plmetrics.states.moments import CENTRE, Centres, Moment
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from plmetrics.engine.request import Request
     from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.sums import Atom, Rows
-    from plmetrics.table.slices import Cube
+    from plmetrics.table.slices import Cube, KeyCodes
 
 _ROWS = "rows"
 DIGEST = "@digest"
@@ -243,6 +244,24 @@ def count_columns(plan: RunPlan, sums: pl.DataFrame) -> list[str]:
     prefixes = sorted({prefix for of_model in populations for prefix in of_model.values()})
     names = frozenset(sums.columns)
     return [f"{prefix}n" for prefix in prefixes if f"{prefix}n" in names]
+
+
+def check_codes(cube: Cube, sums: pl.DataFrame, counts: Sequence[str]) -> None:
+    """Check the keys of sums against the values with codes: rows of others would count in the slice of null."""
+    absent = {part.key.column: _lacks_code(part) for part in cube.codes if part.key.column in sums.columns}
+    occurring = sums.select(value.any().alias(name) for name, value in absent.items())
+    for name in (column.name for column in occurring if column.any()):
+        rows = sums.filter(absent[name] & pl.any_horizontal(pl.col(count) > 0 for count in counts))
+        if rows.height:
+            label = next(part.key.label for part in cube.codes if part.key.column == name)
+            msg = f"rows went astray: no slice was listed for {label} = {rows[name][0]!r}"
+            raise PlmetricsError(msg)
+
+
+def _lacks_code(part: KeyCodes) -> pl.Expr:
+    """Whether a value has no code of its own: it has that of null, or one outside the range."""
+    code = part.expression()
+    return pl.col(part.key.column).is_not_null() & ((code < 0) | (code >= part.size - 1))
 
 
 def row_count(columns: Container[str]) -> str:

@@ -26,11 +26,7 @@ _PATH = ("columns", "label")
 
 
 def classes_in(rows: pl.LazyFrame, roles: RoleColumns) -> Question[tuple[str, ...]]:
-    """Classes in the labels and predictions of some rows, in order.
-
-    Raises:
-        DataError: there are fewer than two classes, or more than 1,000, or one without a name.
-    """
+    """Classes in the labels and predictions of some rows, in order."""
     named = dict.fromkeys(
         [roles.label, *(name for model in roles.models.values() for name in model.columns.values())]
     )
@@ -76,12 +72,7 @@ def label_free(view: TableView) -> frozenset[str]:
 
 
 def label_columns(suite: Suite, schema: pl.Schema, classes: tuple[str, ...]) -> dict[str, str]:
-    """The column of each class: one of lists for all of them, or one of 0 and 1 each.
-
-    Raises:
-        ConfigError: nothing says which classes there are, or the label has other ones.
-        DataError: a column is absent.
-    """
+    """The column of each class: one of lists for all of them, or one of 0 and 1 each."""
     _require_classes(classes)
     named = suite.columns.label_columns
     if named:
@@ -145,11 +136,7 @@ def _same_classes(named: tuple[str, ...], classes: tuple[str, ...]) -> None:
 
 
 def prediction_by_class(column: str, suite: Suite) -> dict[str, str]:
-    """Indicator of each predicted class, for a model with a column of lists of classes.
-
-    Raises:
-        ConfigError: nothing says which classes there are.
-    """
+    """Indicator of each predicted class, for a model with a column of lists of classes."""
     classes = suite.classes or tuple(suite.columns.label_columns)
     _require_classes(classes)
     return {f"proba|{name}": column for name in classes}

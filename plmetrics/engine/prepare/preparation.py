@@ -136,7 +136,7 @@ def _start(
 ) -> _Start:
     view = request.view
     if constants is not None:
-        from plmetrics.engine.prepare.key_constants import pinned_keys
+        from plmetrics.engine.prepare.constants import pinned_keys
 
         view = view.with_keys(pinned_keys(view.roles.keys, constants.keys, view.schema))
     calibration = inquiry.answer(_calibration(view, constants))
@@ -250,7 +250,7 @@ def _spans(
     drawn = any(curve.curve == "score_histogram" for curve in request.suite.curves)
     if not drawn or request.suite.task != "binary":
         return constant_question({})
-    from plmetrics.engine.prepare.score_spans import score_spans
+    from plmetrics.engine.prepare.bin_edges import score_spans
 
     return score_spans(request.models, table)
 
@@ -311,12 +311,12 @@ def _different_units(request: Request, view: TableView) -> Question[NDArray[np.u
 def _forms_of_texts(view: TableView) -> Question[list[str]]:
     """See that rows that are ordered by texts are in the order of time; warnings of labels near the positive one."""
     if any(need.needs_order for need in view.roles.requirements):
-        from plmetrics.engine.prepare.time_order import check_time_forms
+        from plmetrics.engine.prepare.text_forms import check_time_forms
 
         yield from check_time_forms(view)
     if not isinstance(view.suite.positive, str):
         return []
-    from plmetrics.engine.prepare.near_labels import near_positive_labels
+    from plmetrics.engine.prepare.text_forms import near_positive_labels
 
     return (yield from near_positive_labels(view))
 
@@ -340,11 +340,7 @@ def model_origins(calibrators: Mapping[str, Json], baseline: Mapping[str, float]
 
 
 def _accounting(request: Request, view: TableView, table: PredictionTable) -> Question[Accounting]:
-    """Numbers of rows read and left out for each model; counted unless the files have them.
-
-    Raises:
-        AbsentDataError: there are no rows.
-    """
+    """Numbers of rows read and left out for each model; counted unless the files have them."""
     suite = request.suite
     per_model = any(model.has_own_rows for model in suite.models.values())
     complete = suite.columns.weight is None and suite.data.missing == "error" and not per_model

@@ -12,8 +12,9 @@ import polars as pl
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.core.quantiles import quantile_edges
 from plmetrics.engine.memory.budget import rows_that_fit
+from plmetrics.engine.prepare.constants import top_key
 from plmetrics.features.registry import features_of
-from plmetrics.table.slice_keys import SliceKey, refuse_name_of_rest, top_index
+from plmetrics.table.slice_keys import SliceKey, refuse_name_of_rest
 from plmetrics.table.slices import KeyCodes, Slices, SliceSet, drop_exclusions, order, plain_values
 
 if TYPE_CHECKING:
@@ -110,9 +111,7 @@ def _resolve(key: SliceKey, view: TableView, column_values: pl.DataFrame) -> Sli
         edges, dtype = _quantile_edges(column_values, key), view.schema[key.label]
         return key.in_bins(edges, dtype)
     values, excluded = _top_values(column_values, key, _top_exclusions(key, view.sets))
-    number = top_index(key.expression, values, excluded)
-    edges = tuple(plain_values(values, key.label))
-    return replace(key, expression=number, edges=edges, excluded=excluded, values=values)
+    return top_key(key, values, excluded)
 
 
 def _top_exclusions(key: SliceKey, sets: Sequence[SliceSet]) -> tuple[Any, ...]:

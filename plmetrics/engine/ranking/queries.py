@@ -152,11 +152,7 @@ class _SoundRows:
 
     @classmethod
     def of(cls, request: Request, view: TableView, frame: pl.DataFrame) -> _SoundRows:
-        """The rows of some queries.
-
-        Raises:
-            DataError: a query has a document twice, or what belongs to queries varies within one.
-        """
+        """The rows of some queries."""
         codes, first_rows = codes_of(frame[plain_column(_query(request.suite.columns))])
         collected = cls(frame, codes, first_rows)
         problems = [*_varying(view, collected), *_twice(request.suite.columns, collected)]

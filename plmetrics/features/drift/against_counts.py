@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from plmetrics.engine.prepare.key_constants import pinned_keys
+from plmetrics.engine.prepare.constants import pinned_keys
 from plmetrics.engine.prepare.slices import SliceList, key_codes, list_slices
 from plmetrics.features.drift.column_counts import ColumnCounts, DriftCounts
 from plmetrics.features.drift.constant_grid import upper_edge

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from plmetrics.inference.comparisons.paired_bootstrap import Difference
     from plmetrics.suite.sections.basics import ContrastScale
 
-    Array = Texts
-
 RUN_SCHEMA: pl.Schema = TableSchema([*COMPARED_SCHEMA.items(), ("bound", pl.Float64)])
 """The rows in the making; `bound` is the largest possible error of a difference of values that are counted on grids."""
 
@@ -153,7 +151,7 @@ def _nearer(
     ]
 
 
-def _tests_and_notes(height: int, pairing: Pairing, now: Side) -> tuple[Array, Array]:
+def _tests_and_notes(height: int, pairing: Pairing, now: Side) -> tuple[Texts, Texts]:
     """Test of each row, and its note on the samples."""
     words = pairing.shared.words
     tests, notes = np.full((2, height), INDEPENDENT_TEST, dtype=object)
@@ -171,7 +169,7 @@ def _rows(
     difference: Difference,
     scale: str,
     runs: tuple[Side, Side],
-    tests_and_notes: tuple[Array, Array],
+    tests_and_notes: tuple[Texts, Texts],
 ) -> pl.DataFrame:
     tests, notes = tests_and_notes
     n = both.select(pl.min_horizontal("n", "n|b")).to_series()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 
@@ -99,3 +99,20 @@ class SlicedScores(Protocol):
 
     def quantile_edges(self, bins: int) -> Array:
         """Edges of bins of equal weight `[slice, bins - 1]`."""
+
+
+class ScoresWithoutRows:
+    """Scores without single rows to resample: these are gone, or do not know their blocks. Points are exact."""
+
+    __slots__ = ()
+    channels: ClassVar[tuple[str, ...]] = CLASSES
+    rows: ClassVar[None] = None
+    has_bins: ClassVar[bool] = False
+
+    def replicate_points(self, weights: Array, *, scores: bool = False) -> Iterator[dict[str, Segments]]:
+        """Never asked for without `rows`."""
+        raise NotImplementedError
+
+    def coarse_scores(self) -> Array:
+        """Counts have no scores: metrics of scores are refused before."""
+        raise NotImplementedError

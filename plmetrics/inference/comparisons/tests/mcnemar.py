@@ -109,11 +109,7 @@ def mcnemar_from_counts(
 def mcnemar_tests(
     b: Any, c: Any, n: Any, *, method: str = "exact", alternative: str = "two_sided"
 ) -> TestOutcomes:
-    """McNemar's test from arrays of counts.
-
-    Raises:
-        ConfigError: an option is unknown.
-    """
+    """McNemar's test from arrays of counts."""
     one_of(method, "method", *METHODS)
     one_of(alternative, "alternative", *ALTERNATIVES)
     gained, lost = np.asarray(b, dtype=np.float64), np.asarray(c, dtype=np.float64)

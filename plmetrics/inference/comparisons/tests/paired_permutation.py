@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from plmetrics.core.errors import ConfigError
 from plmetrics.core.hashing import DRAW_SALT, mix, mix_int, strides
 from plmetrics.core.ops import Array, Codes
 from plmetrics.core.special import ndtr
@@ -15,6 +14,7 @@ from plmetrics.inference.comparisons.tests.outcome import (
     TestOutcomes,
     TestResult,
     as_pair,
+    at_least,
     order_within,
     statuses,
     where,
@@ -59,9 +59,7 @@ def paired_permutation(model: Any, baseline: Any, *, permutations: int = 9999, s
     (1.3, 0.0625)
     """
     first, second = as_pair(model, baseline)
-    if permutations < 1:
-        msg = f"permutations must be at least 1, not {permutations!r}"
-        raise ConfigError(msg)
+    at_least(permutations, "permutations", 1)
     differences = first - second
     tested = paired_permutation_tests(differences, permutations=permutations, seed=seed)
     return tested.only("paired_permutation")

@@ -11,7 +11,14 @@ from plmetrics.catalogue.registry import create
 from plmetrics.core.errors import ConfigError
 from plmetrics.core.hashing import DRAW_SALT, mix, mix_int
 from plmetrics.core.ops import Array, Codes
-from plmetrics.inference.comparisons.tests.outcome import TestResult, numbers, one_of, run_starts, same_length
+from plmetrics.inference.comparisons.tests.outcome import (
+    TestResult,
+    at_least,
+    numbers,
+    one_of,
+    run_starts,
+    same_length,
+)
 from plmetrics.inference.metric_values import score_view
 
 _AT_ONCE = 1 << 22
@@ -65,9 +72,7 @@ def qini_permutation(
     if not np.isin(arm, (0.0, 1.0)).all():
         msg = "treatment must hold 0 and 1 only"
         raise ConfigError(msg)
-    if permutations < 1:
-        msg = f"permutations must be at least 1, not {permutations!r}"
-        raise ConfigError(msg)
+    at_least(permutations, "permutations", 1)
     if arm.all() or not arm.any():
         return TestResult("qini_permutation", n=len(arm), status="empty_arm" if len(arm) else "no_rows")
     order = np.argsort(columns["score"])

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from plmetrics.core.ops import Array, Codes
 from plmetrics.core.threads import parallel_map, processors
 from plmetrics.states.scores.exact.sorting import by_slice, sort_slices
-from plmetrics.states.scores.sliced_scores import CLASSES
+from plmetrics.states.scores.sliced_scores import CLASSES, ScoresWithoutRows
 
 if TYPE_CHECKING:
     import polars as pl
@@ -64,15 +64,12 @@ class AreaRows:
 
 
 @dataclass(frozen=True, slots=True)
-class SlicedAreas:
+class SlicedAreas(ScoresWithoutRows):
     """Pairs won by positives and rows of each class `[slice]`: sufficient for an area."""
 
     won: Array
     positives: Codes
     negatives: Codes
-    channels: ClassVar[tuple[str, ...]] = CLASSES
-    rows: ClassVar[None] = None
-    has_bins: ClassVar[bool] = False
     has_weights: ClassVar[bool] = False
 
     @classmethod

@@ -20,15 +20,9 @@ from plmetrics.core.threads import parallel_map
 from plmetrics.states.scores.bin_lookup import FixedBins, Keys
 from plmetrics.states.scores.coarse import DENSE_LIMIT, coarse_edges, coarse_number
 from plmetrics.states.scores.exact.row_counts import RowCounts
-from plmetrics.states.scores.exact.sorted_rows import (
-    ExactPoints,
-    SlicedRows,
-    SortedRows,
-    count_bins,
-    group_order,
-)
+from plmetrics.states.scores.exact.sorted_rows import SlicedRows, SortedRows, count_bins, group_order
 from plmetrics.states.scores.exact.sorting import sort_slices
-from plmetrics.states.scores.sliced_scores import Binning
+from plmetrics.states.scores.sliced_scores import Binning, ScoresWithoutRows
 
 _PIECE = 1 << 16
 _CLASS = np.uint64(1)
@@ -71,7 +65,7 @@ class PackedRows:
         return PackedSlices(self, codes, slices)
 
 
-class PackedSlices(ExactPoints):
+class PackedSlices(ScoresWithoutRows):
     """Packed rows by slice, sorted on first use: counts on fixed bins need no sort."""
 
     has_weights: ClassVar[bool] = False
@@ -102,10 +96,6 @@ class PackedSlices(ExactPoints):
     def point_state(self) -> dict[str, Segments]:
         """Distinct scores per slice with the weight of each class."""
         return self.ascending.point_state()
-
-    def replicate_points(self, weights: Array, *, scores: bool = False) -> Iterator[dict[str, Segments]]:
-        """See `rows`."""
-        raise NotImplementedError
 
     def row_counts(self) -> RowCounts:
         """Rows per class on coarse bins, in any order within their slice."""

@@ -24,8 +24,7 @@ from plmetrics.core.threads import parallel_map
 from plmetrics.states.arms import ARMS
 from plmetrics.states.scores.exact.class_rows import Ascending, ByCell
 from plmetrics.states.scores.exact.point_pieces import SCORE, Piece
-from plmetrics.states.scores.exact.sorted_rows import ExactPoints
-from plmetrics.states.scores.sliced_scores import CLASSES, Binning, SlicedScores
+from plmetrics.states.scores.sliced_scores import CLASSES, Binning, ScoresWithoutRows, SlicedScores
 
 if TYPE_CHECKING:
     State = Mapping[str, Along]
@@ -151,7 +150,7 @@ class SetPoints:
 
 
 @dataclass(frozen=True, slots=True)
-class SlicedPoints(ExactPoints):
+class SlicedPoints(ScoresWithoutRows):
     """The scores of a slice set: exact points for values, and counts on a grid for replicates.
 
     What nothing reads is None: `joined` points, those of each score, and counts.
@@ -183,18 +182,10 @@ class SlicedPoints(ExactPoints):
         assert points is not None
         return points.parts()
 
-    def replicate_points(self, weights: Array, *, scores: bool = False) -> Iterator[dict[str, Segments]]:
-        """See `rows`."""
-        raise NotImplementedError
-
     def block_counts(self, blocks: int) -> Iterator[tuple[int, int, Array]]:
         """Weight per class on coarse bins by block."""
         assert self.counted is not None
         return self.counted.block_counts(blocks)
-
-    def coarse_scores(self) -> Array:
-        """Counts have no scores."""
-        raise NotImplementedError
 
     def coarse_ties(self) -> Flags:
         """Whether all rows of a coarse bin are in one fine bin."""

@@ -33,23 +33,6 @@ _TIE = 1e-12
 _PIECE = 1 << 16  # rows that are counted at a time: what is made of them stays near the processor
 
 
-class ExactPoints:
-    """Scores with exact points, but without single rows to resample."""
-
-    __slots__ = ()
-    channels: ClassVar[tuple[str, ...]] = CLASSES
-
-    @property
-    def rows(self) -> None:
-        """Sorted rows are gone, or do not know their blocks."""
-        return None
-
-    @property
-    def has_bins(self) -> bool:
-        """Points are distinct scores."""
-        return False
-
-
 @dataclass(frozen=True, slots=True)
 class SortedRows:
     """One model's rows ascending by score. `weight` is None where every row counts once; `block` without intervals."""
@@ -90,11 +73,7 @@ class SlicedRows:
     offsets: Codes
     rows: int
     channels: ClassVar[tuple[str, ...]] = CLASSES
-
-    @property
-    def has_bins(self) -> bool:
-        """Points are distinct scores."""
-        return False
+    has_bins: ClassVar[bool] = False
 
     @property
     def has_weights(self) -> bool:
