@@ -73,13 +73,8 @@ def with_bands(rows: pl.DataFrame, gate: Gate, band: Band, values: pl.DataFrame 
     """Rows of a gate with the ends of their control bands (`BAND_ENDS`) and a note on each.
 
     `band` is the rule in words, with the ends; `band_status` says why there is no band, `band_note` how often a value
-    of the same distribution is outside. All three are null where the value is undefined.
-
-    Args:
-        rows: of one gate, with model, slice_set, slice, class, observed and std_error.
-        gate: whose metric and direction decide.
-        band: its rule.
-        values: those of earlier intervals, see `values_of`; None where there are none.
+    of the same distribution is outside. All three are null where the value is undefined. `values` are those of earlier
+    intervals, see `values_of`; None where there are none.
     """
     earlier = pl.DataFrame(schema=_SCHEMA) if values is None else values.filter(metric=gate.subject.text)
     spreads = _spreads(rename_slices(earlier, rows), by_weekday=band.season is not None)
@@ -200,12 +195,8 @@ def with_streak(rows: pl.DataFrame, rule: Sequence[str], history: pl.DataFrame |
     """Rows of gates with `streak`, the number of consecutive failures up to the last run, and `@undecided`.
 
     A run in which the slice is absent, was too small, or could not be decided ends the row of failures: `@undecided`
-    says that it did. Runs without results are no runs.
-
-    Args:
-        rows: with gate, key, model, slice_set, slice, class, and the number of the gate, `@gate`.
-        rule: the columns of the rules of this run: limits that have changed since do not matter.
-        history: see `history_of`; None where there are no earlier runs to look at.
+    says that it did. Runs without results are no runs. `rule` are the columns of the rules of this run: limits that
+    have changed since do not matter. `history` is None where there are no earlier runs to look at.
     """
     if history is None:
         return rows.with_columns(streak=pl.lit(0, dtype=pl.Int64), **{_UNDECIDED: pl.lit(value=False)})

@@ -76,25 +76,14 @@ class Form:
 def widen_intervals(
     rows: pl.DataFrame, limit: float, correction: str, *, kind: ValueKind, scale: str, level: float
 ) -> pl.DataFrame:
-    """Rows with intervals at the level of their corrected p values.
+    """Rows of a gate with intervals at the level of their corrected p values, and `family_size`, those judged together.
 
     Values get Student's t on the metric's scale, from `std_error` and `blocks` (form 5 of the resampling rules), and
     contrasts on the contrast's scale, from their own t interval. Shares have exact binomial tests and intervals, of as
     many units as stand behind them (see `plmetrics.gates.shares`). Where there is no such spread the halves of the
     interval that is there are stretched in proportion to the quantiles: of norm-type metrics (`centred`), and of areas
-    at an end of their range, whose odds go with the square of the quantile (as Wilson's do).
-
-    Args:
-        rows: of one gate, with observed, lower, upper, std_error, blocks and method.
-        limit: of the gate.
-        correction: holm, bonferroni or benjamini_hochberg.
-        kind: what kind of value the metric has: values of shares have tests of their own.
-        scale: of a contrast; empty for values.
-        level: of the intervals that are there.
-
-    Returns:
-        The rows with other `lower` and `upper`, null where there is no interval or no wider one with two ends, and
-        `family_size`, the number of rows that were judged together.
+    at an end of their range, whose odds go with the square of the quantile (as Wilson's do). Ends are null where there
+    is no interval or no wider one with two ends. `scale` is that of a contrast, empty for values.
     """
     forms: list[Form | Shares]
     if scale:

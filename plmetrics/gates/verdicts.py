@@ -83,12 +83,10 @@ class TableGate(Protocol):
 
 
 def evaluate_gates(suite: Suite, evidence: Evidence) -> pl.DataFrame:
-    """Judge every gate of a suite.
+    """The table `gates`: gates in suite order, for each a row per model, and per slice of its slice sets.
 
-    Returns:
-        The table `gates`: gates in suite order, for each a row per model, and per slice of its slice sets. A
-        model and slice set without any slice get one inconclusive row of status `no_match`, so that a gate is
-        never silent.
+    A model and slice set without any slice get one inconclusive row of status `no_match`, so that a gate is never
+    silent.
 
     Raises:
         ConfigError: a gate without a limit, or with one that does not fit its metric.

@@ -34,14 +34,11 @@ def with_common_spread(
     presence: Callable[[Places], Flags],
     place: tuple[int, int],
 ) -> Estimate:
-    """The estimate with replicates that move as those of a sample of the spread of all samples would.
+    """The estimate of a contrast, with replicates that move as those of a sample of the spread of all samples would.
 
-    Args:
-        estimate: a contrast of samples, with replicates.
-        means: the samples' means, in the same slices and replicates.
-        factors: factors of the errors of the means in that of the estimate.
-        presence: mask `[slice, block]` of the blocks with rows, of some slices.
-        place: a number of the slice set, whichever others there are, and that of the first slice.
+    `means` are the samples' means, in the same slices and replicates, `factors` those of their errors in that of the
+    estimate. `presence` masks the blocks with rows `[slice, block]`. `place` is a number of the slice set, whichever
+    others there are, and that of the first slice.
     """
     assert estimate.replicates is not None
     errors = hidden_errors(means, factors)

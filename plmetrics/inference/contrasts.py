@@ -185,16 +185,9 @@ class Contrasts:
         baselines: Any,
         numbers: Codes,
     ) -> None:
-        """Slices of one model, with the reference of each.
+        """Slices of one model, with the reference of each in words: one for all, or one each.
 
-        Args:
-            place: where the rows stand.
-            kind: the number of the comparison among those of the set: rows stand in that order.
-            contrast: `slice` or `rest`.
-            model: the model.
-            sides: the estimates, of the slices to be listed alone.
-            baselines: what each is held against, in words; one for all, or one each.
-            numbers: the slices' numbers in their set.
+        Rows stand in the order of `kind`, the number of the comparison (`slice` or `rest`) among those of the set.
         """
         models = self._analysis.models
         start = len(self._analysis.pairs) + kind * len(models) + models.index(model)

@@ -240,19 +240,12 @@ def comparison_columns(difference: Difference, n: Any, *, intervals: bool, test:
 
 
 def correct(comparisons: pl.DataFrame, correction: str, family: str) -> pl.DataFrame:
-    """Adjust p values within families: all defined ones of a metric and slice set, or of the whole suite.
+    """Table with adjusted p values, `family` and `family_size`: of a metric and slice set, or of the whole suite.
 
     A family of a metric has one kind of contrast, one scale and one test, that of a suite one scale. A ratio is a
     second look at the hypothesis of the difference, and does not count as one more. Nemenyi's p values of mean ranks
-    hold for all pairs at once: they are a family of their own that needs no correction.
-
-    Args:
-        comparisons: the result table, with `p_value`; null p values stay null and do not count.
-        correction: holm, bonferroni, benjamini_hochberg or none.
-        family: "metric" or "suite".
-
-    Returns:
-        The same rows in the same order, with `family`, `family_size` and `p_adjusted`.
+    hold for all pairs at once: they are a family of their own that needs no correction. Null p values stay null and do
+    not count.
     """
     from plmetrics.inference.comparisons.correction import adjust_families
 
@@ -276,12 +269,8 @@ def within_ranges(comparisons: pl.DataFrame, metrics: Iterable[Metric]) -> pl.Da
 def with_nearness(comparisons: pl.DataFrame, nearness: pl.DataFrame, level: float) -> pl.DataFrame:
     """The comparisons with a word in the note where the model is surely nearer to 0 than its baseline, or farther.
 
-    That is another question than whether the two differ: biases of -1 and 1 do, and are as near.
-
-    Args:
-        comparisons: the result table, with adjusted p values.
-        nearness: its rows in the making, with `nearer` and `nearer_p`; these are adjusted by the same factor.
-        level: of the intervals.
+    That is another question than whether the two differ: biases of -1 and 1 do, and are as near. `nearness` has
+    `nearer` and `nearer_p` of each row; these are adjusted by the same factor as its p value.
     """
     p = pl.col("p_value")
     factor = pl.when(p > 0).then(pl.col("p_adjusted") / p).when(p == 0).then(pl.col("family_size"))

@@ -58,11 +58,9 @@ def replicate_thresholds(
 ) -> list[Array]:
     """The threshold of each rule in each replicate, NaN where none meets the rule.
 
-    Args:
-        rows: those to choose on, ascending by score.
-        weights: how often each of their blocks is drawn `[replicate, block]`.
-        rules: what chooses a threshold from the confusion tables at all candidates.
-        chosen: their thresholds on all rows, which stay candidates where there are too many scores for all to be.
+    `rows` ascend by score, `weights` are how often each of their blocks is drawn `[replicate, block]`. A rule chooses
+    from the confusion tables at all candidates; those `chosen` on all rows stay candidates where there are too many
+    scores.
     """
     rows = _candidates(rows, chosen)
     out: list[list[float]] = [[] for _ in rules]
@@ -120,11 +118,8 @@ class ScoredRows:
     def cells(self, thresholds: Array, weights: Array, codes: Codes, slices: int) -> Mapping[str, Array]:
         """The confusion table of each slice in each replicate, at the replicate's threshold `[replicate, slice]`.
 
-        Args:
-            thresholds: that of each replicate, NaN for none.
-            weights: how often each block is drawn `[replicate, block]`.
-            codes: the slice of each row, -1 for none.
-            slices: number of slices.
+        `weights` are how often each block is drawn `[replicate, block]`. Where a replicate's threshold is NaN, so are
+        its cells.
         """
         different = np.unique(thresholds[~np.isnan(thresholds)])
         place, size = np.searchsorted(different, thresholds), len(different) + 1

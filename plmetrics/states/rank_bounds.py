@@ -27,14 +27,7 @@ OPEN = "_open"
 
 
 def grid_view(counts: Array, edges: Array, label_edges: Array, *, weighted: bool) -> View:
-    """View of `ranks.rank_view` on joint counts `[slice, ...]`, and its error bound.
-
-    Args:
-        counts: those that `JointTally.on_grid` makes.
-        edges: those of the fine bins of predictions.
-        label_edges: those of labels.
-        weighted: whether rows have weights: else counts are of rows.
-    """
+    """View of `ranks.rank_view` on joint counts `[slice, ...]` of `JointTally.on_grid`, and its error bound."""
     single = bins_of_one(edges), bins_of_one(label_edges)
 
     def of_slice(number: int) -> dict[str, float]:

@@ -64,12 +64,9 @@ _MEGA, _GIGA = 10**6, 10**9
 class OrderPlan:
     """Plan for sorting the rows of ordered metrics, and its cost.
 
-    Attributes:
-        way: `rows`, `points` (see the module) or `grid`, which counts instead of sorting.
-        orders: how many orderings of the rows a pass holds at a time: scores of models, or other numbers of rows.
-        ranges: in how many ranges each is read.
-        passes: how often the files are read for it, beyond the passes of a grid.
-        bytes: about how much memory it takes; of a grid, what it may take.
+    `way` is `rows`, `points` (see the module) or `grid`, which counts instead of sorting. A pass holds so many `orders`
+    of the rows at a time, each read in `ranges`; the files are read in so many `passes`, beyond those of a grid.
+    `bytes` are about how much memory it takes; of a grid, what it may take.
     """
 
     way: Literal["rows", "points", "grid"]
@@ -289,12 +286,7 @@ def refuse_to_hold(
 ) -> Question[None]:
     """Refuse rows beyond the memory budget; counts them only if estimates leave that open.
 
-    Args:
-        view: the rows of the suite.
-        rows: what is to be held.
-        columns: about how many numbers a row takes meanwhile, copies of a sort among them.
-        what: what holds the rows, as a message begins.
-        place: where in the suite it is asked for.
+    A row takes about so many `columns` of numbers meanwhile, copies of a sort among them. A message begins with `what`.
     """
     number = yield from _number_to_hold(view, rows, columns, None)
     if (needed := number * columns * _SCORE) > working_memory(view.suite):

@@ -53,14 +53,11 @@ def prepare(
     adds: bool = False,
     is_part: bool = False,
 ) -> RunPlan:
-    """Look up the constants of a run in its rows, or take them from another run.
+    """Look up the constants of a run in its rows, or take them from another run with the same classes.
 
-    Args:
-        request: the suite as it was bound.
-        constants: those of another run, with the same classes.
-        features: the questions of features about the rows, as a function of the view of the rows in the data.
-        adds: whether to add the sums of the run at once, where slice values follow from them.
-        is_part: whether other rows are added later: slices that are referred to may all be among those.
+    `features` are questions of features about the rows, as a function of the view of the rows in the data. With `adds`
+    the sums of the run are added at once, where slice values follow from them. With `is_part` other rows are added
+    later: slices that are referred to may all be among those.
 
     Raises:
         AbsentDataError: there are no rows.

@@ -43,19 +43,12 @@ PAIRED, PAIRED_ROWS = "paired: both runs are of the same units", "paired: both r
 def run_comparisons(
     now: Side, before: Side, scales: Sequence[ContrastScale], metrics: Sequence[Metric] = ()
 ) -> pl.DataFrame:
-    """Rows of `comparisons` of a run against an earlier one.
+    """Rows of `comparisons` of a run against an earlier one, their baseline: a row per value of either and scale.
 
-    Args:
-        now: the run. Its rows come first, in its order.
-        before: the earlier run, which the rows name as their baseline. Rows that it alone has come last.
-        scales: what a comparison is: the difference, the ratio, the relative change.
-        metrics: of the run. Totals are compared over equally many rows only; of those that are best at 0 it is also
-            tested which run is nearer to it.
-
-    Returns:
-        A row per value of either run and scale, without adjusted p values, with `blocks` where runs are paired, and
-        with `bound`: a grid that was made of other scores may tell those of a run badly apart. What one of the runs
-        does not have has the status `not_in_run`.
+    Rows of the run come first, in its order, those that the earlier one alone has come last. They have no adjusted p
+    values, `blocks` where runs are paired, and `bound`: a grid that was made of other scores may tell those of a run
+    badly apart. What one of the runs does not have has the status `not_in_run`. Totals are compared over equally many
+    rows only; of `metrics` that are best at 0 it is also tested which run is nearer to it.
     """
     both = aligned_metrics(now.metrics, before.metrics)
     if both.is_empty():

@@ -214,11 +214,8 @@ def variations(
 ) -> list[Variation | None]:
     """Variances of the parts of some metrics; None for norms, with one-sided noise.
 
-    Args:
-        sides: the scores of the earlier run and of this one, `[slice, block, class, bin]`.
-        metrics: what is decomposed.
-        replicates: their number.
-        seed: that of the draws, which are others for the two runs.
+    `sides` are the scores of the earlier run and of this one, `[slice, block, class, bin]`; both have draws of their
+    own.
     """
     occupied = [counts[:, counts.any(axis=(0, 2, 3))] for counts in sides]
     smooth = [metric for metric in metrics if metric.value_kind.is_smooth]
@@ -296,10 +293,7 @@ def column_codes(values: Sequence[Sequence[dict[str, str | None]]]) -> tuple[lis
 def column_parts(pair: SlicedPair, codes: Codes, metrics: Sequence[Metric]) -> list[OwenValues]:
     """By metric the effect of the shares of each column, and its error from bins; NaN where undefined.
 
-    Args:
-        pair: both tables by slice.
-        codes: the value of each slice, `[column, slice]`.
-        metrics: metrics of the order of scores, which the size of a table does not change.
+    `codes` are the value of each slice, `[column, slice]`. The size of a table does not change the metrics.
     """
     coalitions = Coalitions.subsets(len(codes))
     shares = np.stack([_shares(pair, codes[members]) for members in coalitions.members])

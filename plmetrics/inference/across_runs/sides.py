@@ -183,9 +183,8 @@ class Kind:
 class PairedRuns:
     """Comparison of the values of two runs over the same units.
 
-    Args:
-        both: a row per value of either run: the keys, and `value` and `status`, with a suffix for one of the runs.
-        runs: the suffix of the run and what it kept, and those of the run that it is held against.
+    `both` has a row per value of either run: the keys, and columns with a suffix for one of the runs. `runs` are the
+    suffix of each run and what it kept, that of the run which the other is held against last.
     """
 
     def __init__(
@@ -221,14 +220,9 @@ class PairedRuns:
         absolute: bool = False,
         metrics: Sequence[Metric] = (),
     ) -> Difference:
-        """Differences, with paired ones in their places; or ratios, or relative changes.
+        """Differences of independent samples, with paired ones in their places; or ratios, changes, or distances from 0.
 
-        Args:
-            independent: of all rows, as independent samples.
-            scale: what is compared.
-            level: of the intervals.
-            absolute: whether distances from 0 are compared.
-            metrics: those of the suite, of which norms hold without their noise, and ties of shares have intervals.
+        Among `metrics` norms hold without their noise, and ties of shares have intervals.
         """
         fields = {name: np.array(getattr(independent, name)) for name in Difference.__slots__}
         for kind, part in self._parts():

@@ -83,13 +83,8 @@ def arm_shifts(
 ) -> tuple[Array, Array, Array]:
     """The estimate and the interval's ends of the shift in each of many cells, NaN where there is no finite one.
 
-    Args:
-        cell: the place of each distinct value's cell, ascending.
-        value: the distinct values of each cell, ascending within it.
-        first: how many values of one arm are equal to it.
-        second: how many of the other arm.
-        cells: how many cells there are.
-        level: two-sided level of the interval.
+    Distinct values ascend within their cell, and cells ascend; `first` and `second` are how many values of either arm
+    are equal to each.
     """
     tail = (1.0 - level) / 2.0
     n, m = (np.bincount(cell, counts, cells).astype(np.int64) for counts in (first, second))

@@ -92,11 +92,8 @@ def effect_points(
 ) -> Points:
     """Mean score and observed effect by tenth of the scores, lowest first; a tenth without rows of one arm is left out.
 
-    Args:
-        part: sums by score.
-        resampled: where there are to be percentile bands, sums by score and block, the keys of blocks, and how often
-            each is drawn `[replicate, block]`.
-        level: that of the bands.
+    For percentile bands `resampled` has sums by score and block, the keys of blocks, and how often each is drawn
+    `[replicate, block]`.
     """
     tenth, size = _tenths(part.weight), TENTHS
     arms = [np.bincount(tenth, weights=each, minlength=size) for each in _arms(part)]

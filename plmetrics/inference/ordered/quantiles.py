@@ -157,10 +157,7 @@ def _coarse(
 def _place(level: float, mass: Any, total: Any) -> Any:
     """Position of a replicate's quantile in the distribution of all rows: a share from 0 to 1.
 
-    Args:
-        level: which quantile.
-        mass: the replicate's weight by bin `[..., bin]`, bins ascending.
-        total: the weight of all rows by bin.
+    Both have weights by bin `[..., bin]`, bins ascending.
     """
     running, everything = ops.cumulative(mass), ops.cumulative(total)
     target = level * running[..., -1:]

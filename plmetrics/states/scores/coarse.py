@@ -129,14 +129,9 @@ def tied_bins(code: Codes, bins: NDArray[Any], shape: tuple[int, int]) -> Flags:
 def _bin_edges(opened: Codes, mass: Array, lowest: Codes, end: Codes | int) -> Codes:
     """Edges of some slices `[slice, edge]`, ascending: the distinct first scores of bins, and the ends.
 
-    A bin is closed by the score after the one that opens it. As many are closed as there are edges that open no bin
-    of their own, those of most rows first, from the top among equals.
-
-    Args:
-        opened: numbers of the scores that open a bin, ascending.
-        mass: how many rows have each of them.
-        lowest: the number of the lowest score of each slice `[slice, 1]`.
-        end: the number after that of its highest.
+    A bin is closed by the score after the one that opens it. As many are closed as there are edges that open no bin of
+    their own, those of most rows first, from the top among equals. Scores are numbered: `opened` open a bin, `mass`
+    rows have each of them, `lowest` `[slice, 1]` is the first of a slice, `end` the number after its last.
     """
     following = np.hstack([opened[:, 1:], np.broadcast_to(end, lowest.shape)])
     last = opened != following

@@ -197,13 +197,9 @@ class SampleMoments:
 def moments(
     values: Segments, weight: Segments, offset: Segments | None = None, square: Segments | None = None
 ) -> SampleMoments:
-    """Mean and variance by slice.
+    """Mean and variance by slice, of ascending values.
 
-    Args:
-        values: the values, ascending, or the lower edges of bins.
-        weight: the weight at each.
-        offset: where values are edges, the sum of weight x (value - edge) at each.
-        square: likewise of weight x (value - edge)^2.
+    Where values are lower edges of bins, `offset` is the sum of weight x (value - edge) at each, and `square` likewise.
     """
     totals = weight.total()
     occupied = totals > 0
