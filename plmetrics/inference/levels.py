@@ -107,13 +107,10 @@ class Levels:
         """Mask of levels with equal scores of pairs of models on every row."""
         sums = self._analysis.sets[self.level].sums
         return {
-            (model, baseline): np.concatenate(
-                [
-                    chunk.sums.total(f"{model}|differs|{baseline}") == 0
-                    for chunk in chunks(sums, self._analysis.weights)
-                ]
+            pair: np.concatenate(
+                [chunk.equal_scores(*pair) for chunk in chunks(sums, self._analysis.weights)]
             )
-            for model, baseline in self._analysis.pairs
+            for pair in self._analysis.pairs
         }
 
 

@@ -225,17 +225,8 @@ def comparison_columns(difference: Difference, n: Any, *, intervals: bool, test:
         "interval_status": "not_requested",
     }
     if intervals:
-        columns |= {
-            "lower": difference.lower,
-            "upper": difference.upper,
-            "std_error": difference.std_error,
-            "method": difference.method,
-            "p_value": difference.p_value,
-            "statistic": difference.statistic,
-            "interval_status": difference.interval_status,
-            "blocks": difference.blocks,
-            "test": test,
-        }
+        names = ("lower", "upper", "std_error", "method", "p_value", "statistic", "interval_status", "blocks")
+        columns |= {name: getattr(difference, name) for name in names} | {"test": test}
     return columns
 
 

@@ -7,7 +7,7 @@ entries lie. Those of several entries are brought to one centre, and add then as
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -131,16 +131,22 @@ def move_moments(columns: Mapping[str, Array], before: Centres, after: Centres) 
 def points(columns: Mapping[str, Array], moments: Mapping[str, Moment]) -> dict[str, Flags]:
     """Masks of constant entries by name of a centre, from their squares about it, to the rounding of these."""
     out: dict[str, Flags] = {}
-    for name, moment in moments.items():
-        if name not in columns or len(set(moment.centres)) > 1 or not moment.alone:
-            continue
-        mass, first, squares = columns[moment.mass], columns[moment.alone[0]], columns[name]
+    for centre, mass, first, squares in _squares(columns, moments):
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             fixed = (
                 (mass > 0) & (squares - first * (first / mass) <= _ROUNDING * squares) & np.isfinite(squares)
             )
-        out[moment.centres[0]] = out.get(moment.centres[0], True) & fixed
+        out[centre] = out.get(centre, True) & fixed
     return out
+
+
+def _squares(
+    columns: Mapping[str, Array], moments: Mapping[str, Moment]
+) -> Iterator[tuple[str, Array, Array, Array]]:
+    """The centre of each sum of squares about one, and mass, sum and sum of squares of the distances from it."""
+    for name, moment in moments.items():
+        if name in columns and len(set(moment.centres)) == 1 and moment.alone:
+            yield moment.centres[0], columns[moment.mass], columns[moment.alone[0]], columns[name]
 
 
 def means(columns: Mapping[str, Array], centres: Centres) -> dict[str, tuple[Array, Array]]:
@@ -164,15 +170,11 @@ def distant(columns: Mapping[str, Array], moments: Mapping[str, Moment]) -> dict
     Squares that overflow have lost all of them.
     """
     out: dict[str, Flags] = {}
-    for name, moment in moments.items():
-        if name not in columns or len(set(moment.centres)) > 1 or not moment.alone:
-            continue
-        mass = columns[moment.mass]
+    for centre, mass, first, total in _squares(columns, moments):
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            mean, squares = columns[moment.alone[0]] / mass, columns[name] / mass
+            mean, squares = first / mass, total / mass
             far = mean * mean > _DISTANT * (squares - mean * mean)
             far |= np.isfinite(mean) & ~np.isfinite(squares)
-        centre = moment.centres[0]
         out[centre] = out.get(centre, np.zeros(len(mass), dtype=np.bool_)) | far
     return out
 

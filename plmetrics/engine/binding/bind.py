@@ -284,11 +284,8 @@ def _transform(suite: Suite) -> Transform | None:
 
 def _times(suite: Suite) -> tuple[str, ...]:
     """Time columns of tests."""
-    if suite.compare is None or not suite.compare.tests:
-        return ()
-    from plmetrics.engine.binding.task_columns import times_of
-
-    return times_of(suite)
+    tests = () if suite.compare is None else suite.compare.tests
+    return tuple(dict.fromkeys(test.time for test in tests if test.time is not None))
 
 
 def _row_condition(data: Data, schema: pl.Schema) -> pl.Expr | None:

@@ -98,16 +98,10 @@ def _no_event(value: pl.Expr) -> pl.Expr:
     return (number != 0) & (number != 1)
 
 
-def times_of(suite: Suite) -> tuple[str, ...]:
-    """Time columns of tests."""
-    tests = () if suite.compare is None else suite.compare.tests
-    return tuple(dict.fromkeys(test.time for test in tests if test.time is not None))
-
-
-def check_times(compare: Compare | None, schema: pl.Schema) -> None:
+def check_times(compare: Compare, schema: pl.Schema) -> None:
     """Refuse absent columns."""
     collected = Collected()
-    for place, test in enumerate(() if compare is None else compare.tests):
+    for place, test in enumerate(compare.tests):
         with collected.step():
             if test.time is not None:
                 require(schema, test.time, "time", ("compare", "tests", place, test.test, "time"))

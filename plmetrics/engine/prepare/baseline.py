@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from plmetrics.core.ops import Array
+from plmetrics.core.quantiles import averaged_inverse
 from plmetrics.table.checks import VALID
 from plmetrics.table.prediction_columns import LABEL, levels_of, quantile_part
 
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from plmetrics.engine.request import TableView
 
     Numbers = Array
-
-_TIE = 1e-12
 
 
 def baseline_values(view: TableView) -> Question[dict[str, float]]:
@@ -64,19 +63,7 @@ def _values(parts: tuple[str, ...], task: str, labels: Numbers, masses: Numbers)
         return {part: by_class.get(place, 0.0) for place, part in enumerate(parts)}
     constants = {"score": mean, "prediction": mean, "mean": mean}
     constants["sd"] = float(np.sqrt((shares * (labels - mean) ** 2).sum()))
-    constants |= {quantile_part(level): quantile(labels, masses, level) for level in levels_of(parts)}
-    return {part: constants[part] if part in constants else quantile(labels, masses, 0.5) for part in parts}
-
-
-def quantile(values: Numbers, masses: Numbers, level: float) -> float:
-    """The averaged inverse of a distribution over ascending values.
-
-    >>> quantile(np.array([1.0, 2.0, 4.0]), np.array([1.0, 1.0, 2.0]), 0.5)
-    3.0
-    """
-    running = np.cumsum(masses)
-    target = level * running[-1]
-    low = int(np.searchsorted(running, target * (1 - _TIE), side="left"))
-    high = int(np.searchsorted(running, target * (1 + _TIE), side="right"))
-    last = len(values) - 1
-    return float((values[min(low, last)] + values[min(high, last)]) / 2.0)
+    levels = (0.5, *levels_of(parts))
+    median, *quantiles = averaged_inverse(labels, masses, np.array(levels)).tolist()
+    constants |= zip(map(quantile_part, levels[1:]), quantiles, strict=True)
+    return {part: constants.get(part, median) for part in parts}

@@ -220,7 +220,7 @@ class PairedRuns:
         absolute: bool = False,
         metrics: Sequence[Metric] = (),
     ) -> Difference:
-        """Differences of independent samples, with paired ones in their places; or ratios, changes, or distances from 0.
+        """Differences of independent samples, with paired ones in their places; or ratios, changes, distances from 0.
 
         Among `metrics` norms hold without their noise, and ties of shares have intervals.
         """

@@ -68,7 +68,7 @@ def with_tests(
     folds: pl.DataFrame,
     areas: OrderedByPlace,
 ) -> pl.DataFrame:
-    """Comparisons with the tests of the suite, each behind the bootstrap of its place; those of all models stand at the end.
+    """Comparisons with the tests of the suite, each behind the bootstrap of its place; those of all models at the end.
 
     `rows` are those that tests rank, `areas` differences of areas whose scores were counted on a grid. Models are
     ranked by the values in `metrics`.

@@ -63,7 +63,7 @@ class SetPoints:
     def jobs(
         self, classes: tuple[ByCell, ByCell], code: Codes
     ) -> list[tuple[int, Callable[[], list[Piece]]]]:
-        """Jobs for the pieces of one range of scores, and the number of rows of each; `code` is the slice of cells, or -1."""
+        """Jobs for the pieces of a range of scores, and their numbers of rows; `code` is the slice of cells, or -1."""
         order = np.argsort(code, kind="stable")
         starts = np.searchsorted(code[order], np.arange(self.slices + 1))
         mass = np.diff(classes[0].offsets) + np.diff(classes[1].offsets)
