@@ -20,8 +20,6 @@ import polars as pl
 from plmetrics.core.ops import Array, Codes
 from plmetrics.core.special import betainc, betaincinv, ndtri, stdtrit
 
-Index = Codes
-
 WILSON = "wilson"
 _WHOLE = 1e-6
 
@@ -30,7 +28,7 @@ _WHOLE = 1e-6
 class Shares:
     """Rows with shares as values: `hits` of `size` units, not necessarily whole numbers."""
 
-    rows: Index
+    rows: Codes
     hits: Array
     size: Array
 

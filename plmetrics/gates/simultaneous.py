@@ -31,7 +31,6 @@ from plmetrics.inference.intervals.student import IDENTITY, IntervalScale, scale
 if TYPE_CHECKING:
     from plmetrics.catalogue.needs import ValueKind
 
-Index = Codes
 
 _SMALLEST = 1e-300
 _STRETCHED = "centred"
@@ -49,7 +48,7 @@ _CONTRASTS = {
 class Form:
     """Spread of some rows about their values: errors below and above on a scale, for Student's t of some freedom."""
 
-    rows: Index
+    rows: Codes
     centre: Array
     below: Array
     above: Array
@@ -158,7 +157,7 @@ def _contrasts(rows: pl.DataFrame, scale: str, level: float) -> Form:
     return _on(transform, index, value[index], error[index], freedom[index])
 
 
-def _on(scale: IntervalScale, rows: Index, centre: Array, error: Array, freedom: Array) -> Form:
+def _on(scale: IntervalScale, rows: Codes, centre: Array, error: Array, freedom: Array) -> Form:
     return Form(rows, centre, error, error, freedom, scale.forward, scale.backward)
 
 
@@ -184,7 +183,7 @@ def _values(rows: pl.DataFrame, bounds: tuple[float, float], level: float) -> li
     ]
 
 
-def _at_top(rows: Index, lower: Array, bounds: tuple[float, float], normal: float) -> Form:
+def _at_top(rows: Codes, lower: Array, bounds: tuple[float, float], normal: float) -> Form:
     """Shares of 1: the root of the odds against is proportional to the quantile."""
     low, width = bounds[0], bounds[1] - bounds[0]
 
@@ -198,7 +197,7 @@ def _at_top(rows: Index, lower: Array, bounds: tuple[float, float], normal: floa
     return Form(rows, nothing, below, nothing, endless, forward, lambda g: low + width / (1 + g * g))
 
 
-def _at_bottom(rows: Index, upper: Array, bounds: tuple[float, float], normal: float) -> Form:
+def _at_bottom(rows: Codes, upper: Array, bounds: tuple[float, float], normal: float) -> Form:
     """Shares of 0: the root of the odds is proportional to the quantile."""
     low, high = bounds
     mirrored = _at_top(rows, low + high - upper, bounds, normal)

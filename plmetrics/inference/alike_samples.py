@@ -21,8 +21,6 @@ from plmetrics.inference.estimate import Estimate
 from plmetrics.inference.intervals.spread import standard_error
 from plmetrics.inference.weights import TILT
 
-Places = Codes
-
 _PARALLEL = 1e-6
 """Of independent directions so little is left where there is no other."""
 
@@ -31,7 +29,7 @@ def with_common_spread(
     estimate: Estimate,
     means: Sequence[Estimate],
     factors: Sequence[float],
-    presence: Callable[[Places], Flags],
+    presence: Callable[[Codes], Flags],
     place: tuple[int, int],
 ) -> Estimate:
     """The estimate of a contrast, with replicates that move as those of a sample of the spread of all samples would.
@@ -100,7 +98,7 @@ def _moments(mean: Estimate) -> tuple[Array, Array, Array]:
     return mean.value, np.min(mean.sizes or [mean.blocks], axis=0), np.nan_to_num(error)
 
 
-def _normals(number: int, slices: Places, salt: int) -> Array:
+def _normals(number: int, slices: Codes, salt: int) -> Array:
     """Normal deviates `[number, slice]` that depend on the slice set, the slice and their number alone."""
     rows = mix(np.uint64(mix_int(salt)) + strides(np.arange(1, number + 1, dtype=np.uint64)))
     words = mix(rows[:, None] + strides(slices.astype(np.uint64) + np.uint64(1)))

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     Ordered = Mapping[tuple[int, str, str, ReplicateKind | None], MetricValues]
 
-Numbers = Codes
-
 
 class Levels:
     """The slices of a set crossed with those of another: for each of the latter, its level, the groups in it."""
@@ -114,7 +112,7 @@ class Levels:
         }
 
 
-def _places(slices: Slices, values: pl.DataFrame) -> Numbers:
+def _places(slices: Slices, values: pl.DataFrame) -> Codes:
     """Number of the enclosing slice among some for each crossed slice, -1 if it is excluded."""
     keys = [key.column for key in slices.slice_set.keys]
     numbered = slices.values.with_row_index("@place")

@@ -26,8 +26,6 @@ from plmetrics.states.combinatorics import (
 )
 from plmetrics.states.sums import sum_by_place
 
-Mask = Flags
-
 QUERY = "@query|"
 QUERY_NAME = f"{QUERY}name"
 """Where the table of queries has what each is called, if that is asked for: no model's number, which has a key."""
@@ -145,9 +143,9 @@ class RankedRows:
         self,
         judged: QueryLabels,
         label: Array,
-        tied: Mask | None,
-        retrieved: Mask | None,
-        flags: Mapping[str, Mask] | None = None,
+        tied: Flags | None,
+        retrieved: Flags | None,
+        flags: Mapping[str, Flags] | None = None,
     ) -> None:
         self.judged = judged
         self.label = label
@@ -181,7 +179,7 @@ class RankedRows:
     def _per_group(self, values: Any) -> Any:
         return values if self.alone else np.add.reduceat(values, self._all.first)
 
-    def _chosen(self, cut: Any, member: Mask | None = None) -> NDArray[np.intp]:
+    def _chosen(self, cut: Any, member: Flags | None = None) -> NDArray[np.intp]:
         """Indices of retrieved groups that start above the cut, one rank for all queries or one for each."""
         limit = cut if np.ndim(cut) == 0 else cut[self._all.query]
         chosen = self._all.before < limit

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import TableView
 
-    Numbers = Array
-
 
 def baseline_values(view: TableView) -> Question[dict[str, float]]:
     """Constants of the baseline by part, equal for every row.
@@ -40,7 +38,7 @@ def _parts(view: TableView) -> tuple[str, ...]:
     return ("score",)
 
 
-def _distribution(view: TableView) -> Question[tuple[Numbers, Numbers]]:
+def _distribution(view: TableView) -> Question[tuple[Array, Array]]:
     """The different labels of sound rows, ascending, and the weight of each."""
     table = view.table()
     frame = table.frame.filter(pl.col(VALID)) if view.roles.missing == "error" else table.frame
@@ -53,7 +51,7 @@ def _distribution(view: TableView) -> Question[tuple[Numbers, Numbers]]:
     return totals[LABEL].to_numpy(), totals["mass"].to_numpy()
 
 
-def _values(parts: tuple[str, ...], task: str, labels: Numbers, masses: Numbers) -> dict[str, float]:
+def _values(parts: tuple[str, ...], task: str, labels: Array, masses: Array) -> dict[str, float]:
     shares = masses / masses.sum()
     mean = float((shares * labels).sum())
     if task == "multiclass":

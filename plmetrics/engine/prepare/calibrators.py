@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from plmetrics.engine.request import TableView
     from plmetrics.table.prediction_columns import RoleColumns
 
-    Numbers = Array
 
 FEW_ROWS = 1000
 MAX_FOLDS = 100
@@ -52,9 +51,9 @@ _DESCRIPTION = {"method", "model", "fit_on", "rows", "fold"}
 class _Sample:
     """Valid rows of one model for the fit of a calibrator."""
 
-    score: Numbers
-    label: Numbers
-    weight: Numbers | None
+    score: Array
+    label: Array
+    weight: Array | None
 
     def where(self, chosen: Flags) -> _Sample:
         """Some of the rows."""

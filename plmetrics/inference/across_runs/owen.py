@@ -19,8 +19,6 @@ from plmetrics.core.hashing import ORDER_SALT, mix, mix_int
 from plmetrics.core.ops import Array, Codes, Flags
 from plmetrics.inference.across_runs.mixtures import AFTER, BEFORE, SCORES, SHARE, Kinds, Worth
 
-Places = Codes
-
 MOST_EXACT = 12
 """Of so many slices every coalition is looked at."""
 MOST_HALVES = 8
@@ -37,8 +35,8 @@ class Coalitions:
     """
 
     members: Flags
-    before: Places
-    after: Places
+    before: Codes
+    after: Codes
     share: Array
     sampled: bool
 

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from plmetrics.suite.sections.basics import ContrastScale
     from plmetrics.suite.sections.uncertainty import Uncertainty
 
-    Places = Codes
 
 KEYS = ("model", "slice_set", "slice", "metric", "class")
 """Keys of the values of a run."""
@@ -175,9 +174,9 @@ class Kind:
     """Rows of a table with replicates of one kind in both runs, and their places in either run."""
 
     kind: ReplicateKind
-    rows: Places
-    current: Places
-    earlier: Places
+    rows: Codes
+    current: Codes
+    earlier: Codes
 
 
 class PairedRuns:
@@ -250,7 +249,7 @@ class PairedRuns:
                 yield kind, slice(first, first + step)
 
     def _shares(
-        self, sides: tuple[Estimate, Estimate], rows: Places, metrics: Sequence[Metric], level: float
+        self, sides: tuple[Estimate, Estimate], rows: Codes, metrics: Sequence[Metric], level: float
     ) -> tuple[Estimate, Estimate]:
         """Sides whose shares and means in [0, 1] have the plausible ends that pairs leave: none, or those of ties.
 
@@ -273,11 +272,11 @@ class PairedRuns:
         self,
         paired: Difference,
         sides: tuple[Estimate, Estimate],
-        rows: Places,
+        rows: Codes,
         metrics: Sequence[Metric],
         scale: ContrastScale,
         level: float,
-    ) -> Iterator[tuple[Places, Difference]]:
+    ) -> Iterator[tuple[Codes, Difference]]:
         """The contrasts of each norm among some rows, with their places there."""
         norms = [metric for metric in metrics if metric.value_kind.is_norm]
         if not norms:
@@ -293,7 +292,7 @@ class PairedRuns:
     def _contrast(
         self,
         sides: tuple[Estimate, Estimate],
-        rows: Places,
+        rows: Codes,
         scale: ContrastScale,
         level: float,
         *,

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from plmetrics.table.slices import Slices
 
 Place = tuple[int, int, "Slices"]
-Places = Codes
 Points = dict[str, Any]
 CONDITIONAL_BINS = 20
 RESIDUAL_LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -213,7 +212,7 @@ def _recall(part: SliceBins, level: float) -> Points:
 
 def _means(
     part: SliceBins,
-    group: Places,
+    group: Codes,
     tops: Array,
     x: Array,
     mean: Array,
@@ -265,7 +264,7 @@ def _values(part: SliceBins, key: int = 0) -> Array:
     return last
 
 
-def _equal_bins(part: SliceBins) -> tuple[Places, Array]:
+def _equal_bins(part: SliceBins) -> tuple[Codes, Array]:
     """Equal-weight bin of each entry, at most 20, and the upper edge of each.
 
     They end where the weighted distribution reaches i / 20.
@@ -281,5 +280,5 @@ def _equal_bins(part: SliceBins) -> tuple[Places, Array]:
     return group, tops
 
 
-def _totals(group: Places, size: int, *each: Array) -> list[Array]:
+def _totals(group: Codes, size: int, *each: Array) -> list[Array]:
     return [np.bincount(group, weights=values, minlength=size).astype(np.float64) for values in each]
