@@ -35,10 +35,10 @@ BandKey: TypeAlias = "tuple[Band, int]"
 """A band, and how many runs in a row its gate counts: the band is made of intervals before these."""
 
 TOO_FEW = "too_few_intervals"
-_KEY = ("model", "slice_set", "slice", "class")
+_PLACE = ("model", "slice_set", "slice", "class")
 _WEEKDAY = "weekday"
 _SCHEMA = {
-    **dict.fromkeys((*_KEY, "metric"), pl.String),
+    **dict.fromkeys((*_PLACE, "metric"), pl.String),
     "value": pl.Float64,
     "std_error": pl.Float64,
     _WEEKDAY: pl.Int64,
@@ -46,7 +46,6 @@ _SCHEMA = {
 _LEAST_OF_A_WEEKDAY = 2
 
 AGE = "age"
-_PLACE = ("model", "slice_set", "slice", "class")
 _ROW = ("@gate", *_PLACE)
 _UNDECIDED = "@undecided"
 
@@ -78,7 +77,7 @@ def with_bands(rows: pl.DataFrame, gate: Gate, band: Band, values: pl.DataFrame 
     """
     earlier = pl.DataFrame(schema=_SCHEMA) if values is None else values.filter(metric=gate.subject.text)
     spreads = _spreads(rename_slices(earlier, rows), by_weekday=band.season is not None)
-    spread = rows.join(spreads, on=_KEY, how="left", nulls_equal=True, maintain_order="left")
+    spread = rows.join(spreads, on=_PLACE, how="left", nulls_equal=True, maintain_order="left")
     spread = spread.with_columns(pl.col("@all", "@in_season").fill_null(0))
     insufficient = pl.col("@all") < band.min_intervals
     if band.season is not None:
@@ -100,13 +99,13 @@ def with_bands(rows: pl.DataFrame, gate: Gate, band: Band, values: pl.DataFrame 
 def _spreads(earlier: pl.DataFrame, *, by_weekday: bool) -> pl.DataFrame:
     """Mean, pooled variance, number of values and number of values of the weekday, by place."""
     in_season = pl.col(_WEEKDAY) == 0 if by_weekday else pl.lit(value=True)
-    season = [*_KEY, _WEEKDAY] if by_weekday else [*_KEY]
+    season = [*_PLACE, _WEEKDAY] if by_weekday else [*_PLACE]
     residuals = earlier.with_columns(
         (pl.col("value") - pl.col("value").mean().over(season)).alias("@residual")
     )
     seasons = pl.col(_WEEKDAY).n_unique().cast(pl.Int64) if by_weekday else pl.lit(1, pl.Int64)
     freedom = pl.len().cast(pl.Int64) - seasons
-    return residuals.group_by(_KEY, maintain_order=True).agg(
+    return residuals.group_by(_PLACE, maintain_order=True).agg(
         pl.len().cast(pl.Int64).alias("@all"),
         pl.col("value").filter(in_season).len().cast(pl.Int64).alias("@in_season"),
         pl.col("value").filter(in_season).mean().alias("@mean"),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plmetrics.catalogue.metric import leaves
+from plmetrics.catalogue.metric import Metric, leaves
 from plmetrics.catalogue.thresholds import threshold_classes, threshold_keys
 from plmetrics.core.names import number_text
 from plmetrics.core.ops import Array, Codes, Flags, Texts
@@ -18,7 +18,6 @@ from plmetrics.inference.sums import ModelSums
 from plmetrics.states.sums import DEFAULT_THRESHOLD, SlicedSums, class_threshold
 
 if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import Metric
     from plmetrics.inference.estimate import Estimate
     from plmetrics.inference.weights import ResamplingWeights
     from plmetrics.states.complements import ComplementSums

@@ -257,8 +257,7 @@ class RankedRows:
         At the j-th row of a group of m with r relevant ones, after s rows with h relevant ones, that is
         r / m (h + 1 + (j - 1) (r - 1) / (m - 1)) / (s + j).
         """
-        chosen = self._chosen(cut, self.hits(at)[0] > 0)
-        return self._precisions(chosen, at, cut)
+        return self._precisions(self._chosen(cut, self.hits(at)[0] > 0), at, cut)
 
     def _precisions(self, chosen: NDArray[np.intp], at: float, cut: int) -> Array:
         groups, (group_hits, before) = self._all.take(chosen), self.hits(at)
@@ -336,8 +335,7 @@ class RankedRows:
 
     def geometric(self, at: float, persistence: float, cut: int) -> Array:
         """Expected sum of (1 - p) p^(i - 1) over the ranks i of the relevant rows in the first `cut`."""
-        chosen = self._chosen(cut, self.hits(at)[0] > 0)
-        groups, hits = self._all.take(chosen), self.hits(at)[0][chosen]
+        groups, hits = self._relevant(at, cut)
         last = np.minimum(groups.before + groups.size, cut)
         mass = persistence ** groups.before.astype(np.float64) - persistence ** last.astype(np.float64)
         return self.total(groups, hits / groups.size * mass)

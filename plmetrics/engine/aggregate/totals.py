@@ -222,19 +222,12 @@ def _counts(
     out = [Total.rows(name) if valid is None else Total.count(name, valid)]
     if weight is not None:
         out.append(Total.masses(f"{prefix}weight", weight, valid))
-    if label is not None:
-        members = [("positives", label == 1)]
+    for name, member in () if label is None else (("positives", label == 1), ("negatives", label == 0)):
+        mask = member if valid is None else member & valid
         if weight is not None:
-            members.append(("negatives", label == 0))
-        for name, member in members:
-            mask = member if valid is None else member & valid
-            out.append(
-                Total.count(f"{prefix}{name}", mask)
-                if weight is None
-                else Total.masses(f"{prefix}{name}", weight, mask)
-            )
-            if weight is not None and name == "positives":
-                out.append(Total.count(f"{prefix}{POSITIVE_ROWS}", mask))
+            out.append(Total.masses(f"{prefix}{name}", weight, mask))
+        if name == "positives":
+            out.append(Total.count(f"{prefix}{name if weight is None else POSITIVE_ROWS}", mask))
     return out
 
 
@@ -279,14 +272,9 @@ def cells_of(cube: Cube, frame: pl.DataFrame) -> Codes:
 
 def sums_of(plan: RunPlan, cube: Cube, frame: pl.DataFrame) -> dict[str, Array]:
     """The sums of each entry of a cube."""
-    others = [
-        *cube.columns,
-        CELL,
-        BLOCK,
-        DIGEST,
-        *(name for name in frame.columns if name.startswith(CENTRE)),
-    ]
-    return summed_columns(plan, summed_in(plan, cube), frame.drop(others, strict=False))
+    centres = [name for name in frame.columns if name.startswith(CENTRE)]
+    sums = frame.drop(*cube.columns, CELL, BLOCK, DIGEST, *centres, strict=False)
+    return summed_columns(plan, summed_in(plan, cube), sums)
 
 
 def summed_columns(

@@ -34,19 +34,18 @@ def classes_in(rows: pl.LazyFrame, roles: RoleColumns) -> Question[tuple[str, ..
         rows.select(class_text(pl.col(name)).alias("class")).unique().head(MAX_CLASSES + 1) for name in named
     ]
     labels = pl.concat((yield plans))["class"].drop_nulls().unique().to_list()
-    path = ("columns", "label")
     if len(labels) > MAX_CLASSES:
         msg = f"column '{roles.label}' (label) has more than {MAX_CLASSES:,} classes"
-        raise DataError(Problem(msg, path, "name those that count with classes:"))
+        raise DataError(Problem(msg, _PATH, "name those that count with classes:"))
     if "" in labels:
         msg = f"an empty text in {name_list(list(map(repr, named)))} is the name of no class"
         name = sql_name(roles.label)
         hint = f"where it stands for no value, derive CASE WHEN {name} <> '' THEN {name} END, with data.missing: drop"
-        raise DataError(Problem(msg, path, hint))
+        raise DataError(Problem(msg, _PATH, hint))
     if len(labels) < 2:
         only = f"one class, {labels[0]!r}" if labels else "no class"
         msg = f"column '{roles.label}' (label) holds {only}, and a comparison needs two"
-        raise DataError(Problem(msg, path, "name all that there can be with classes: [a, b]"))
+        raise DataError(Problem(msg, _PATH, "name all that there can be with classes: [a, b]"))
     return tuple(sorted(labels, key=_natural))
 
 

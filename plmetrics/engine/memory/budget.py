@@ -88,8 +88,7 @@ def machine_budget() -> int:
 
 def merging_room(suite: Suite) -> int:
     """Bytes of the budget for the sums and counts of merged states: reading and writing take about as much."""
-    budget = budget_of(suite)
-    return max(budget - LIBRARIES, budget // _LEAST_SHARE) // _COUNTED
+    return working_memory(suite) // _COUNTED
 
 
 def working_memory(suite: Suite) -> int:

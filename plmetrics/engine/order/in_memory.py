@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plmetrics.core.hashing import block_numbers
-from plmetrics.core.ops import Codes, Flags
+from plmetrics.core.ops import Array, Codes, Flags
 from plmetrics.engine.aggregate.row_plan import (
     BLOCK,
     POSITIVE,
@@ -63,9 +63,9 @@ def models_by_row(
     rows = ModelRows(plan, aggregated.rows)
     for model in plan.request.models:
         frame = rows.of(model, score_column(model))
-        weight = frame[WEIGHT].to_numpy() if WEIGHT in frame.columns else None
         block = _blocks(frame, aggregated.block_keys)
-        pairs = Pairs(frame[LABEL].to_numpy(), frame[score_column(model)].to_numpy(), weight, block)
+        score = frame[score_column(model)].to_numpy()
+        pairs = Pairs(frame[LABEL].to_numpy(), score, weights_of(frame), block)
         yield model, pairs, _cutter(plan, frame, pairs)
 
 
@@ -171,12 +171,12 @@ def set_codes(plan: RunPlan, frame: pl.DataFrame, index: int) -> Codes | None:
 def _order_rows(
     frame: pl.DataFrame, column: str, positive: Flags, block_keys: NDArray[np.uint64]
 ) -> SortedRows:
-    return SortedRows(
-        frame[column].to_numpy(),
-        positive,
-        frame[WEIGHT].to_numpy() if WEIGHT in frame.columns else None,
-        _blocks(frame, block_keys),
-    )
+    return SortedRows(frame[column].to_numpy(), positive, weights_of(frame), _blocks(frame, block_keys))
+
+
+def weights_of(frame: pl.DataFrame) -> Array | None:
+    """The weight of each row; None where rows count once."""
+    return frame[WEIGHT].to_numpy() if WEIGHT in frame.columns else None
 
 
 def _blocks(frame: pl.DataFrame, block_keys: NDArray[np.uint64]) -> NDArray[np.int32] | None:

@@ -87,7 +87,7 @@ def bin_edges(
     sampled, ends = yield [sample, spans]
     out: Edges = {}
     for model in table.models:
-        values = {name: _finite(sampled[f"{model}|{name}"]) for name in names}
+        values = {name: np.sort(sampled[f"{model}|{name}"].drop_nulls().to_numpy()) + 0.0 for name in names}
         for key in sets:
             number = key.split()[0]
             if key.endswith("histogram"):
@@ -111,10 +111,6 @@ def _of_model(view: TableView, model: str, number: pl.Expr) -> pl.Expr:
     number = pl.when(number.is_finite()).then(number)
     apart = view.roles.per_model and view.suite.task != "ranking"
     return pl.when(pl.col(valid_column(model))).then(number) if apart else number
-
-
-def _finite(values: pl.Series) -> Array:
-    return np.sort(values.drop_nulls().to_numpy()) + 0.0
 
 
 def _centre(ascending: Array) -> float:
@@ -160,11 +156,9 @@ def score_spans(models: Sequence[str], table: PredictionTable) -> Question[Mappi
         for end, part in (("low", score.min()), ("high", score.max()))
     )
     (frame,) = yield [plan]
-    ends = {
-        model: (frame[f"low|{number}"].item(), frame[f"high|{number}"].item())
-        for number, model in enumerate(models)
-    }
-    return shared_spans({model: (low, high) for model, (low, high) in ends.items() if low is not None})
+    ends = frame.row(0)
+    spans = zip(models, ends[::2], ends[1::2], strict=True)
+    return shared_spans({model: (low, high) for model, low, high in spans if low is not None})
 
 
 def _scores(model: str, columns: list[str]) -> pl.Expr:

@@ -55,15 +55,14 @@ def by_query(request: Request, view: TableView) -> Question[tuple[TableView, int
     Raises:
         DataError: rows failed a check, a query has a document twice, or what belongs to queries varies within one.
     """
-    passes = yield from passes_to_hold(view, view.raw, _width(request, view.roles), "ranking", "task")
+    width = _width(request, view.roles)
+    passes = yield from passes_to_hold(view, view.raw, width, "ranking", "task")
     parts: list[pl.DataFrame] = []
     read = left_out = 0
     closed = [view] if passes == 1 else closed_parts(view, passes)
     for of_files in closed:
         if len(closed) > 1:
-            passes = yield from passes_to_hold(
-                of_files, of_files.raw, _width(request, of_files.roles), "ranking", "task"
-            )
+            passes = yield from passes_to_hold(of_files, of_files.raw, width, "ranking", "task")
         for number in range(passes):
             part = of_files if passes == 1 else replace(of_files, raw=some_queries(of_files, number, passes))
             queries, rows, absent = yield from _queries_of_pass(request, part, view)
@@ -103,11 +102,9 @@ def _queries_of_pass(
 
 def _queries(request: Request, view: TableView, collected: _SoundRows) -> pl.DataFrame:
     """One row for each query, with the numbers of its metrics."""
-    columns: dict[str, pl.Series] = {}
     firsts = collected.frame[collected.first_rows]
-    for name in (WEIGHT, UNIT, *(key.column for key in view.roles.keys)):
-        if name in firsts.columns:
-            columns[name] = firsts[name]
+    names = (WEIGHT, UNIT, *(key.column for key in view.roles.keys))
+    columns = {name: firsts[name] for name in names if name in firsts.columns}
     values = _values(request, collected)
     absent = _absent(request, collected)
     columns[LABEL] = _with_nulls(np.where(collected.complete_queries, 0.0, np.nan))

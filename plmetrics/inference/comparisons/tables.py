@@ -30,8 +30,7 @@ from plmetrics.engine.aggregate.paired_rows import (
 )
 from plmetrics.inference.comparisons.columns import tested_columns
 from plmetrics.inference.comparisons.counted_areas import area_tests, has_areas
-from plmetrics.inference.comparisons.difference_tests import difference_tests
-from plmetrics.inference.comparisons.fold_tests import fold_tests, outer_folds
+from plmetrics.inference.comparisons.fold_tests import difference_tests, fold_tests, outer_folds
 from plmetrics.inference.comparisons.rank_tests import rank_tests
 from plmetrics.inference.comparisons.tests.delong import delong_tests, placements
 from plmetrics.inference.comparisons.tests.diebold_mariano import diebold_mariano_tests

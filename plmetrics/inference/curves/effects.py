@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from plmetrics.catalogue.uplift.bin_bounds import TargetedTotals
 from plmetrics.core.ops import Array, Codes, Flags
-from plmetrics.inference.curves.bands import interpolate, pointwise_band
+from plmetrics.inference.curves.bands import LEAST_BLOCKS, interpolate, pointwise_band
 from plmetrics.inference.curves.thinning import thin
 from plmetrics.inference.estimate import effective_blocks
 from plmetrics.inference.intervals.percentile import percentile
@@ -154,9 +154,6 @@ def _effect(counts: Array) -> Array:
     return effect
 
 
-_LEAST_BLOCKS = 2
-
-
 def drawn_arms(sliced: SlicedScores, weights: Array) -> Iterator[Array | None]:
     """Coarse counts of each slice `[replicate, bin, channel]`: all rows first, then the replicates with both arms.
 
@@ -166,7 +163,7 @@ def drawn_arms(sliced: SlicedScores, weights: Array) -> Iterator[Array | None]:
     for _, _, counts in sliced.block_counts(weights.shape[1]):
         for part in counts:
             by_block = part[..., :2].sum(axis=1, dtype=np.float64).T
-            if min(int(effective_blocks((mass,))) for mass in by_block) < _LEAST_BLOCKS:
+            if min(int(effective_blocks((mass,))) for mass in by_block) < LEAST_BLOCKS:
                 yield None
                 continue
             drawn = resample(every, part[None].astype(np.float64, copy=False))[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -133,13 +134,11 @@ def class_histograms(sliced: SlicedScores, binning: Binning) -> Iterator[tuple[P
     x is the middle of a bin, `threshold` its upper edge, y the share of the class's weight, and n the rows, which
     weights do not tell.
     """
+    histogram = partial(_histogram, binning=binning, weighted=sliced.has_weights)
     for _, _, counts in sliced.bin_counts(binning, 1):
         for part in counts:
             weight, positive = np.moveaxis(part.sum(axis=0), -1, 0)[:2]
-            yield (
-                _histogram(positive, binning, weighted=sliced.has_weights),
-                _histogram(weight - positive, binning, weighted=sliced.has_weights),
-            )
+            yield histogram(positive), histogram(weight - positive)
 
 
 def _histogram(mass: Array, binning: Binning, *, weighted: bool) -> Points:
@@ -183,10 +182,8 @@ def net_benefits(
             drawn = None
             if weights is not None and blocks >= LEAST_BLOCKS:
                 drawn = drawn_classes(weights, part[None])[0]
-            yield (
-                _curve(total, drawn, t, level, treats_all=False),
-                _curve(total, drawn, t, level, treats_all=True),
-            )
+            curve = partial(_curve, total, drawn, t, level)
+            yield curve(treats_all=False), curve(treats_all=True)
 
 
 def _curve(total: Array, drawn: Array | None, t: Array, level: float, *, treats_all: bool) -> Points:

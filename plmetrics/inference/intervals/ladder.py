@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from plmetrics.core.ops import Array, Codes, Flags, Texts
-from plmetrics.inference.estimate import Intervals
+from plmetrics.inference.estimate import Estimate, Intervals, ReplicateKind
 from plmetrics.inference.intervals.closed_forms import (
     area_error,
     at_end,
@@ -44,7 +44,6 @@ from plmetrics.inference.intervals.student import IDENTITY, on_scale, scale_of, 
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.needs import ValueKind
-    from plmetrics.inference.estimate import Estimate, ReplicateKind
     from plmetrics.inference.intervals.methods import IntervalMethod
 
 Ends = tuple[Array, Array]
