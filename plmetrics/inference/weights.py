@@ -159,12 +159,7 @@ def draw_weights(units_per_block: Codes, replicates: int, seed: int) -> Resampli
     """Draw blocks with replacement, each draw a hash of (seed, replicate, number of the draw).
 
     A replicate's row depends on the seed, its own number and the number of blocks, and on nothing else:
-    asking for more replicates leaves the earlier ones as they are.
-
-    Args:
-        units_per_block: units in each block that has any.
-        replicates: how many times to resample.
-        seed: any whole number; taken modulo 2^64.
+    asking for more replicates leaves the earlier ones as they are. The seed is taken modulo 2^64.
 
     >>> draw_weights(np.array([1, 1, 1]), replicates=2, seed=7).counts.sum(axis=1)
     array([3, 3])

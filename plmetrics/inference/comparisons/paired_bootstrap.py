@@ -113,15 +113,14 @@ def paired_difference(
     Args:
         model: what is compared.
         baseline: what it is compared with, of the same slices and replicates.
-        equal: where both have the same score on every row: the difference is 0, its
-            interval [0, 0] and p 1, however many blocks there are.
+        equal: where both have the same score on every row: the difference is 0, its interval [0, 0] and p 1, however
+            many blocks there are.
         level: two-sided confidence level, such as 0.95.
-        p_value: "percentile" counts replicates on the other side of 0 instead, and may then disagree with the
-            interval; it cannot be smaller than 2 / (replicates + 1).
+        p_value: "percentile" counts replicates on the other side of 0 instead, and may then disagree with the interval;
+            it cannot be smaller than 2 / (replicates + 1).
         absent: the status of an interval that is not made, for there are no replicates.
         other_rows: whether the sides are of different rows, such as a slice and its complement.
-        logarithms: whether the estimates are logarithms, which differ by what numbers round by as a share, however
-            near to 0 they are.
+        logarithms: whether the estimates are logarithms, whose rounding is a share of the numbers, however near to 0.
 
     Source: Efron and Tibshirani (1993), An introduction to the bootstrap, for the paired resampling; the t as in
     `intervals.student`.
@@ -246,16 +245,8 @@ def paired_ratio(
     A ratio needs a positive baseline: with one of 0 its status is `zero_denominator`, with a negative one
     `nonpositive_values`. Where the model's value is not positive there is a ratio, but no interval (`degenerate`).
 
-    Args:
-        model: what is compared.
-        baseline: what it is compared with, of the same slices and replicates.
-        logs: both as `log_estimate` makes them.
-        equal: where both have the same score on every row: the ratio is 1, its interval [1, 1] and p 1.
-        level: two-sided confidence level, such as 0.95.
-        p_value: as in `paired_difference`.
-        absent: the status of an interval that is not made, for there are no replicates.
-        other_rows: as in `paired_difference`.
-        relative: whether to give the relative change.
+    The `logs` are both as `log_estimate` makes them, and with `relative` it is the change; other arguments are those of
+    `paired_difference`. Where both are `equal` the ratio is 1, its interval [1, 1] and p 1.
 
     >>> from plmetrics.inference.estimate import Estimate
     >>> def of(value, drawn):

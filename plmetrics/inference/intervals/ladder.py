@@ -100,13 +100,9 @@ def interval(
        ratios, `t` for ROC and PR areas and below 400 blocks (50 for metrics that jump), else `percentile`. Where
        `bca` has no correction it is `percentile`. Ratios to fewer than 10 events have `garwood` before rung 2.
 
-    Args:
-        estimate: values, blocks and replicates; without replicates the status is `not_requested`.
-        kind: what kind of value the metric has, and its range, which no end of an interval leaves.
-        level: two-sided confidence level, such as 0.95.
-        form: the form of rung 4: auto, percentile, t, centred, basic, normal or bca.
-        acceleration: `[slice]`, for bca; without it the form is `percentile`.
-        smooth: whether a little more weight of a row moves the metric a little.
+    Without replicates the status is `not_requested`. No end leaves the range of the metric's `kind`. The `form` is that
+    of rung 4: auto, percentile, t, centred, basic, normal or bca, with an `acceleration` of each slice. A metric is
+    `smooth` where a little more weight of a row moves it a little.
 
     >>> from plmetrics.catalogue.needs import ValueKind
     >>> from plmetrics.inference.estimate import Estimate
@@ -248,11 +244,7 @@ def interval_of(
     block moves, that of `wilson` for proportions and of `hanley_mcneil_score` for ROC areas, else none (`degenerate`);
     then comes the form. Ends never leave the range.
 
-    Args:
-        estimates: the same estimate with each kind of replicates that the method reads.
-        chosen: the method.
-        kind: what kind of value the metric has, and its range.
-        level: two-sided confidence level, such as 0.95.
+    The `estimates` are the same one with each kind of replicates that the method reads.
 
     >>> from plmetrics.catalogue.needs import ValueKind
     >>> from plmetrics.inference.estimate import Estimate

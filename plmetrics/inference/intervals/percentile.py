@@ -117,12 +117,6 @@ def bca(value: Array, replicates: Array, acceleration: Array, level: float) -> t
     z0 is the normal quantile of the share of replicates below the value, half of those at it included. It is NaN
     where it has none: with no replicate on one side of the value, or where the acceleration is NaN or too large.
 
-    Args:
-        value: `[slice]`.
-        replicates: `[replicate, slice]` of a bootstrap; NaN where undefined.
-        acceleration: `[slice]`, as `acceleration` finds it.
-        level: two-sided confidence level, such as 0.95.
-
     Source: Efron (1987), Better bootstrap confidence intervals, JASA 82(397).
 
     >>> drawn = np.linspace(0.01, 0.99, 99)[:, None]
@@ -181,15 +175,10 @@ def centred_interval(
 
     A handful of replicates may all lie below the value: the lower end then stops at the upper one.
 
-    Args:
-        value: `[slice]`, the size of the point's vector.
-        replicates: `[replicate, slice]`, the sizes of the replicates' vectors; NaN where undefined.
-        deviations: `[replicate, slice]`, the sizes of (replicate's vector - point's vector), or how far the most of
-            several estimates rose; None for a metric that is a single number, whose deviation is the distance of
-            each replicate from the value.
-        least: the lower end of the metric's range.
-        level: two-sided confidence level, such as 0.95.
-        widening: `[slice]`, by how much either end is farther from the value: replicates of few blocks vary too little.
+    Values and replicates are sizes of vectors, and `deviations` those of (replicate's vector - point's vector), or how
+    far the most of several estimates rose; None for a metric that is a single number, whose deviation is the distance
+    of each replicate from the value. Either end is by `widening` farther away, as replicates of few blocks vary too
+    little.
 
     >>> sizes, away = np.full((99, 1), 0.3), np.linspace(0.002, 0.198, 99)[:, None]
     >>> lower, upper = centred_interval(np.array([0.25]), sizes, away, 0.0, 0.9)

@@ -71,12 +71,7 @@ def replicate_spread(
     Replicates that differ by rounding alone, as measured by `magnitude` `[slice]`, the size of what they were
     computed from, are equal, and their standard error is then exactly 0.
 
-    Args:
-        replicates: those of an estimate, or of the difference of two.
-        magnitude: see above.
-        kind: how they were made.
-        value: the estimate or difference itself; only a jackknife needs it.
-        groups: numbers of blocks that count in each slice; all if not given.
+    A jackknife needs the `value` itself. `groups` are the numbers of blocks that count in each slice, all if not given.
 
     >>> found = replicate_spread(np.array([[1.0, 0.2], [3.0, 0.2], [np.nan, 0.2]]), np.ones(2))
     >>> found.undefined, found.std_error.round(4), found.constant

@@ -73,15 +73,8 @@ def student(
     the range, but for rounding, g has no standard deviation there, and the delta method takes its place:
     SE(g) = SE(value) |g'(value)|.
 
-    Args:
-        value: `[slice]`, inside the metric's range.
-        replicates: `[replicate, slice]`; NaN where undefined, which leaves the replicate out.
-        blocks: `[slice]`, effective numbers of blocks, 2 or more.
-        scale: g, with its inverse and derivative.
-        level: two-sided confidence level, such as 0.95.
-
-    Returns:
-        Lower and upper ends `[slice]`, in the metric's own unit.
+    Values `[slice]` are inside the metric's range, replicates `[replicate, slice]` NaN where they are undefined and
+    left out, and there are 2 or more effective blocks.
 
     Source: Cameron and Miller (2015), A practitioner's guide to cluster-robust inference, Journal of Human Resources
     50(2), for G - 1 degrees of freedom and the factor G / (G - 1).
@@ -107,12 +100,8 @@ def on_scale(
 ) -> tuple[Array, Array]:
     """g(value) -+ t SE |g'(value)|, transformed back, with G - 1 degrees of freedom for G blocks.
 
-    Args:
-        value: `[slice]`, where g is finite.
-        std_error: on the value's own scale: the delta method's or the jackknife's.
-        blocks: effective numbers of blocks, 2 or more.
-        scale: g, with its inverse and derivative; the identity for a mean.
-        level: two-sided confidence level, such as 0.95.
+    The standard error is that of the delta method or the jackknife, on the value's own scale, and g is finite there.
+    For a mean g is the identity.
 
     Source: Efron and Tibshirani (1993), An introduction to the bootstrap, chapters 11 and 21; Cameron and Miller
     (2015), A practitioner's guide to cluster-robust inference, Journal of Human Resources 50(2), for G - 1.
