@@ -181,9 +181,8 @@ def across_slices(metric: AcrossSlices, here: WholeSet) -> EstimateColumns:
     if estimate.status[0] == "ok" and any(part.bound is not None for part in parts.values()):
         bound = metric.combined_bound(_groups(metric, here, defined, reference, _bounds))
     bounds = None if bound is None else np.atleast_1d(bound)
-    return EstimateColumns(
-        estimate, n, weight, bounds, np.array([note], dtype=object), _threshold(first.threshold, slice(0, 1))
-    )
+    threshold = None if first.threshold is None else first.threshold[:1]
+    return EstimateColumns(estimate, n, weight, bounds, np.array([note], dtype=object), threshold)
 
 
 def _admission(metric: AcrossSlices, here: WholeSet, parts: Sequence[EstimateColumns]) -> Texts:
@@ -307,10 +306,4 @@ def _scatter_estimates(
         fewest_blocks = np.minimum(fewest_blocks, fewest_blocks[index[reference]])
         note[index[reference]] = "the reference"
     estimate = Estimate(value, status, fewest_blocks, replicates, (), kind=derived.kind, by_definition=itself)
-    threshold = _threshold(first.threshold, slice(None))
-    return EstimateColumns(estimate, first.n, first.weight, None, note, threshold, first.labelled)
-
-
-def _threshold(threshold: Array | None, part: slice) -> Array | None:
-    """Common threshold of the values, if one was searched."""
-    return None if threshold is None else threshold[part]
+    return EstimateColumns(estimate, first.n, first.weight, None, note, first.threshold, first.labelled)

@@ -37,10 +37,8 @@ def with_threshold_replicates(
     replicates = threshold_replicates(plan, block_keys, draws, complements=complements)
     out = []
     for states, (columns, complement_columns) in zip(sets, replicates, strict=True):
-        of_complements = states.complements
-        if of_complements is not None:
-            of_complements = replace(
-                of_complements, sums=replace(of_complements.sums, replicates=complement_columns)
-            )
-        out.append(replace(states, sums=replace(states.sums, replicates=columns), complements=of_complements))
+        others = states.complements
+        if others is not None:
+            others = replace(others, sums=replace(others.sums, replicates=complement_columns))
+        out.append(replace(states, sums=replace(states.sums, replicates=columns), complements=others))
     return out

@@ -159,12 +159,7 @@ def _without_value(estimates: EstimateColumns) -> EstimateColumns:
     estimate = estimates.estimate
     shape = estimate.value.shape
     replicates = None if estimate.replicates is None else np.broadcast_to(np.nan, estimate.replicates.shape)
-    nothing = Estimate(
-        np.full(shape, np.nan),
-        np.full(shape, NEEDS_ROWS, dtype=object),
-        np.zeros(shape, dtype=np.int64),
-        replicates,
-        (),
-    )
+    status, blocks = np.full(shape, NEEDS_ROWS, dtype=object), np.zeros(shape, dtype=np.int64)
+    nothing = Estimate(np.full(shape, np.nan), status, blocks, replicates, ())
     note = np.full(shape, None, dtype=object)
     return EstimateColumns(nothing, estimates.n, estimates.weight, None, note)

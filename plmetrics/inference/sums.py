@@ -158,7 +158,7 @@ def _replicate_columns(weights: ResamplingWeights, columns: Mapping[str, Array])
             resampled[:, replicate_part] = np.matmul(states, weights_part.T)
         out |= zip(direct, (part.T for part in np.split(resampled, len(direct))), strict=True)
     for name, (total, other) in follows.items():
-        out[name] = out[total] if other is None else out[total] - out[other]
+        out[name] = _remainder(out, total, other)
     if summed:
         states = np.concatenate([columns[name] for name in summed])
         resampled = np.empty((len(states), len(weights.counts)))

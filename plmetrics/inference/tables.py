@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from plmetrics.catalogue.composite_metrics import is_across_slices
-from plmetrics.core.ops import Array
+from plmetrics.core.ops import Array, Codes
 from plmetrics.core.results import (
     COMPARISONS_SCHEMA,
     FARTHER,
@@ -85,21 +85,18 @@ class ResultRows:
         Of several rows for the same estimate, `turn` says which comes first.
         """
         index = np.flatnonzero(keep)
-        if len(index) == 0:
-            return
-        batch = {name: _pick(values, index) for name, values in columns.items()}
-        self._added.append((_place(place, index + first, turn), batch))
+        self._add(_place(place, index + first, turn), index, columns)
 
     def add_at(self, place: tuple[Any, int, int, int], numbers: Any, columns: Mapping[str, Any]) -> None:
         """Add a row for each of some slices, by their numbers; of one place they stay in the order they came in.
 
         The model of a place may be one for each row.
         """
-        if len(numbers) == 0:
-            return
-        every = np.arange(len(numbers))
-        batch = {name: _pick(values, every) for name, values in columns.items()}
-        self._added.append((_place(place, numbers), batch))
+        self._add(_place(place, numbers), np.arange(len(numbers)), columns)
+
+    def _add(self, places: Any, index: Codes, columns: Mapping[str, Any]) -> None:
+        if len(index):
+            self._added.append((places, {name: _pick(values, index) for name, values in columns.items()}))
 
     def frame(self) -> pl.DataFrame:
         """All rows in result order with all columns of the schema."""
@@ -190,16 +187,11 @@ def metric_columns(
         "interval_status": "not_requested",
     }
     if interval is not None:
-        columns |= {
-            "note": _with_few_units(estimates.note, estimates.estimate.blocks, interval),
-            "lower": interval.lower,
-            "upper": interval.upper,
-            "std_error": interval.std_error,
-            "method": interval.method,
-            "interval_status": interval.status,
-            "blocks": estimates.estimate.blocks,
-            "undefined_replicates": interval.undefined_replicates,
-        }
+        blocks = estimates.estimate.blocks
+        names = ("lower", "upper", "std_error", "method", "undefined_replicates")
+        columns |= {name: getattr(interval, name) for name in names}
+        columns |= {"interval_status": interval.status, "blocks": blocks}
+        columns["note"] = _with_few_units(estimates.note, blocks, interval)
     return columns
 
 
