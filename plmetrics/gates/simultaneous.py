@@ -135,8 +135,7 @@ def share_left_out(p: Array, correction: str, share: float) -> Array:
 
 
 def _column(rows: pl.DataFrame, name: str) -> Array:
-    values: Array = rows[name].cast(pl.Float64).fill_null(np.nan).to_numpy()
-    return values
+    return rows[name].cast(pl.Float64).fill_null(np.nan).to_numpy()
 
 
 def _freedom(blocks: Array) -> Array:

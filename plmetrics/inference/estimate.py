@@ -190,8 +190,7 @@ def fingerprint(mass: Array) -> Array:
     [2.457, 3.197]
     """
     factors = mix(np.arange(1, mass.shape[-1] + 1, dtype=np.uint64)).astype(np.float64) * 2.0**-64 + 1.0
-    total: Array = mass @ factors
-    return total
+    return mass @ factors
 
 
 def kish_sizes(equal: Array, blocks: int | None, rows: Array) -> Array:
@@ -214,8 +213,7 @@ def kish_sizes(equal: Array, blocks: int | None, rows: Array) -> Array:
 
 def whole_blocks(number: Array) -> Codes:
     """Whole part of effective numbers, robust to rounding; 0 for NaN."""
-    integral: Codes = np.floor(np.nan_to_num(number, posinf=0.0) + _BELOW_INTEGER).astype(np.int64)
-    return integral
+    return np.floor(np.nan_to_num(number, posinf=0.0) + _BELOW_INTEGER).astype(np.int64)
 
 
 def stack(estimates: Sequence[Estimate]) -> Estimate:

@@ -172,8 +172,7 @@ class SliceBins:
 
     def upper(self, key: int = 0) -> Array:
         """The upper edge of each entry's bin; infinite above the last edge."""
-        ends: Array = np.append(self.edges[key], np.inf)[self.places[key]]
-        return ends
+        return np.append(self.edges[key], np.inf)[self.places[key]]
 
     def mean(self, number: str, groups: Codes | None = None, size: int = 0) -> Array:
         """The mean of a number by entry, or by group of entries."""
@@ -181,8 +180,7 @@ class SliceBins:
         mass, total = (
             np.bincount(groups, weights=each, minlength=size) for each in (self.weight, self.sums[number])
         )
-        mean: Array = self.centres[number] + np.divide(total, mass, out=np.zeros(size), where=mass > 0)
-        return mean
+        return self.centres[number] + np.divide(total, mass, out=np.zeros(size), where=mass > 0)
 
 
 @dataclass(slots=True)

@@ -77,8 +77,7 @@ def point_expression(
     arrays = {name: field(name) - field(name).shift(1, fill_value=0.0) for name in masses}
     totals = {"positives": arrays["positive"].sum(), "negatives": arrays["negative"].sum()}
     totals |= {"weight": totals["positives"] + totals["negatives"], "n": arrays.pop("n").sum()}
-    value: pl.Expr = points.list.agg(finalise(View({"score": field("score"), **arrays, **totals})))
-    return value
+    return points.list.agg(finalise(View({"score": field("score"), **arrays, **totals})))
 
 
 def of_sound_rows(

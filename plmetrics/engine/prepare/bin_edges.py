@@ -131,8 +131,7 @@ def _edges(ascending: Array, highest: float | None, key: str) -> Array:
         tail = np.geomspace(1 / len(ascending), _TAIL, _IN_TAILS)
         shares = np.sort(np.concatenate([tail, shares, 1 - tail]))
     places = np.clip(np.ceil(shares * len(ascending)).astype(np.int64) - 1, 0, len(ascending) - 1)
-    edges: Array = np.unique(np.append(ascending[places], different[-1]))
-    return edges
+    return np.unique(np.append(ascending[places], different[-1]))
 
 
 def _histogram(ends: pl.DataFrame, number: str, models: Iterable[str]) -> Array:

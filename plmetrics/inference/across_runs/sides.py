@@ -351,8 +351,7 @@ class PairedRuns:
         same_status = pl.col(f"status{first}") == pl.col(f"status{second}")
         near = ((first_value - second_value).abs() <= ROUNDING * size).fill_null(value=True)
         same_values = self._both.select((same_status & near).fill_null(value=True)).to_series()
-        same: Flags = np.array(same_values.to_numpy())
-        return same
+        return np.array(same_values.to_numpy())
 
 
 def _kinds(both: pl.DataFrame, current: pl.DataFrame, earlier: pl.DataFrame) -> Iterator[Kind]:

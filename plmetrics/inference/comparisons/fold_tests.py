@@ -142,8 +142,7 @@ class _Folds:
             pl.when(pl.col("share").is_finite()).then("share").otherwise(0.0)
         )
         test_shares = np.bincount(self._code, weights=shares["share"].to_numpy(), minlength=self._size)
-        mean: Array = test_shares / np.maximum(np.bincount(self._code, minlength=self._size), 1)
-        return mean
+        return test_shares / np.maximum(np.bincount(self._code, minlength=self._size), 1)
 
     def _five_by_two(self, n: Codes, mean: Array) -> TestOutcomes:
         """The F test where there are five repeats of two folds."""

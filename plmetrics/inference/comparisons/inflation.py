@@ -131,8 +131,7 @@ def hides_noise(metric: Metric, rows: NDArray[np.integer]) -> Flags:
         for leaf in leaves(metric)
         if isinstance(leaf.needs, Bins)
     )
-    sparse: Flags = rows < (max(least, default=0) if metric.value_kind.is_norm else 0)
-    return sparse
+    return rows < (max(least, default=0) if metric.value_kind.is_norm else 0)
 
 
 def leaves_noise(metric: Metric, scale: str) -> bool:
@@ -183,8 +182,7 @@ def remaining_noise(metric: Metric, model: Estimate, baseline: Estimate) -> Arra
 
 def _inflation(estimate: Estimate) -> Array:
     """Part of a norm that its noise adds, were it the root of a sum of squares."""
-    remainder: Array = estimate.value - np.sqrt(np.maximum(estimate.value**2 - noise(estimate) ** 2, 0.0))
-    return remainder
+    return estimate.value - np.sqrt(np.maximum(estimate.value**2 - noise(estimate) ** 2, 0.0))
 
 
 @np.errstate(over="ignore", invalid="ignore")

@@ -339,8 +339,7 @@ def student_statistic(difference: Array, error: Array, p: Array) -> Array:
 
 def _log(values: Array) -> Array:
     positive = values > 0
-    out: Array = np.log(values, out=np.full(values.shape, np.nan), where=positive)
-    return out
+    return np.log(values, out=np.full(values.shape, np.nan), where=positive)
 
 
 def _groups(model: Estimate, baseline: Estimate) -> Codes | None:

@@ -124,8 +124,7 @@ def _forward_fill(rates: Array, mass: Array) -> Array:
     """Rates with those of empty bins filled: from the bin before, and before all from the first."""
     occupied = mass > 0
     lowest = np.take_along_axis(rates, occupied.argmax(axis=1)[:, None], axis=1)
-    rising: Array = np.maximum(np.maximum.accumulate(rates, axis=1), lowest)
-    return rising
+    return np.maximum(np.maximum.accumulate(rates, axis=1), lowest)
 
 
 def class_histograms(sliced: SlicedScores, binning: Binning) -> Iterator[tuple[Points, Points]]:

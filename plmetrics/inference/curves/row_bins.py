@@ -258,10 +258,7 @@ def _values(part: SliceBins, key: int = 0) -> Array:
     """Representative numbers of entries: the upper edge of the bin, and above the last one a number beyond it."""
     values = part.upper(key)
     edges = part.edges[key]
-    last: Array = np.where(
-        np.isfinite(values), values, np.nextafter(edges[-1] if len(edges) else 0.0, np.inf)
-    )
-    return last
+    return np.where(np.isfinite(values), values, np.nextafter(edges[-1] if len(edges) else 0.0, np.inf))
 
 
 def _equal_bins(part: SliceBins) -> tuple[Codes, Array]:

@@ -52,8 +52,7 @@ def quantiles(replicates: Array, probabilities: tuple[float, ...] | Array) -> Ar
     if levels.ndim == 1 and is_finite(replicates):
         place = np.clip(levels * (len(replicates) + 1) - 1, 0, len(replicates) - 1)
         low, high = _neighbours(replicates, np.floor(place).astype(np.int64))
-        between: Array = low + (high - low) * (place - np.floor(place))[:, None]
-        return between
+        return low + (high - low) * (place - np.floor(place))[:, None]
     ranked, number = _rank_replicates(replicates)
     levels = levels[:, None] if levels.ndim == 1 else levels
     place = np.clip(levels * (number + 1) - 1, 0, np.maximum(number - 1, 0))
@@ -61,8 +60,7 @@ def quantiles(replicates: Array, probabilities: tuple[float, ...] | Array) -> Ar
     above = np.minimum(below + 1, np.maximum(number - 1, 0))
     low = np.take_along_axis(ranked, below, axis=0)
     high = np.take_along_axis(ranked, above, axis=0)
-    values: Array = low + (high - low) * (place - below)
-    return values
+    return low + (high - low) * (place - below)
 
 
 def _neighbours(replicates: Array, ranks: Codes) -> tuple[Array, Array]:
@@ -159,8 +157,7 @@ def acceleration(left_out: Array, value: Array, groups: Codes | None = None) -> 
     cubes = np.sum(u**3, axis=0) - remainder * mean**3
     defined = (squares > 0) & np.isfinite(squares)
     safe = np.where(defined, squares, 1.0)
-    ratio: Array = np.where(defined, cubes / (6 * safe**1.5), np.nan)
-    return ratio
+    return np.where(defined, cubes / (6 * safe**1.5), np.nan)
 
 
 def centred_interval(

@@ -48,8 +48,7 @@ class Binning:
     def all_edges(self) -> Array:
         """Edges of bins of equal width, from one end of their span to the other."""
         low, high = self.span
-        edges: Array = low + (high - low) * (np.arange(self.bins + 1, dtype=np.float64) / self.bins)
-        return edges
+        return low + (high - low) * (np.arange(self.bins + 1, dtype=np.float64) / self.bins)
 
 
 class SlicedScores(Protocol):

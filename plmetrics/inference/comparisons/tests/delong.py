@@ -268,12 +268,10 @@ def placements(score: Array, positive: Flags, code: Codes | None = None) -> Arra
 def _below(rows: Codes, code: Codes | None) -> Array:
     """Share of a slice's rows of a class below each run of equal scores."""
     if code is None:
-        alone: Array = (np.cumsum(rows) - rows / 2.0) / max(float(rows.sum()), 1.0)
-        return alone
+        return (np.cumsum(rows) - rows / 2.0) / max(float(rows.sum()), 1.0)
     totals = np.bincount(code, weights=rows)
     offset = np.concatenate(([0.0], np.cumsum(totals)))[code]
-    share: Array = (np.cumsum(rows) - offset - rows / 2.0) / np.maximum(totals, 1.0)[code]
-    return share
+    return (np.cumsum(rows) - offset - rows / 2.0) / np.maximum(totals, 1.0)[code]
 
 
 def delong_tests(

@@ -92,5 +92,4 @@ def diebold_mariano_tests(
 
 
 def _mean(values: Array, code: Codes, n: Codes) -> Array:
-    mean: Array = np.bincount(code, weights=values, minlength=len(n)) / np.maximum(n, 1)
-    return mean
+    return np.bincount(code, weights=values, minlength=len(n)) / np.maximum(n, 1)

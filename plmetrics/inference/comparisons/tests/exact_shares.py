@@ -23,8 +23,7 @@ def rare_counts(a: Moments, b: Moments) -> Flags:
     """Whether fewer than 5 hits or misses are expected of an arm, if both have the same share."""
     pooled = (a.mean * a.n + b.mean * b.n) / np.maximum(a.n + b.n, 1)
     smallest = np.minimum(a.n, b.n) * np.minimum(pooled, 1 - pooled)
-    few: Flags = (np.minimum(a.n, b.n) > 0) & (smallest < _FEW_EXPECTED)
-    return few
+    return (np.minimum(a.n, b.n) > 0) & (smallest < _FEW_EXPECTED)
 
 
 def with_exact_p(test: TestOutcomes, a: Moments, b: Moments, rare: Flags) -> TestOutcomes:

@@ -135,8 +135,7 @@ def _p_values(terms: Array, observed: Array, deviation: Array, permutations: int
             near, far = (sums[normal] - above[normal]) / scale, (-sums[normal] - above[normal]) / scale
             extreme[normal] += (ndtr(near) + ndtr(far)).sum(axis=1)
         count += signs.shape[1]
-    p: Array = extreme / count if exact else (1.0 + extreme) / (1.0 + count)
-    return p
+    return extreme / count if exact else (1.0 + extreme) / (1.0 + count)
 
 
 def _every_sign(width: int) -> Iterator[Array]:

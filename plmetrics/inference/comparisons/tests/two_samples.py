@@ -56,8 +56,7 @@ def by_bin(values: Segments, weight: Segments, edges: Array, absent: Array) -> S
 def psi(reference: Segments, current: Segments, floor: float) -> Array:
     """Population stability index: sum of (c - r) ln(c / r) over bins, with shares of at least `floor`."""
     before, now = (np.maximum(shares(sample).values, floor) for sample in (reference, current))
-    index: Array = Segments((now - before) * np.log(now / before), reference.offsets).total()
-    return index
+    return Segments((now - before) * np.log(now / before), reference.offsets).total()
 
 
 def jensen_shannon(reference: Segments, current: Segments) -> Array:
@@ -74,8 +73,7 @@ def _against(distribution: Segments, middle: Segments) -> Array:
     ratio = np.divide(
         distribution.values, middle.values, out=np.ones_like(distribution.values), where=positive
     )
-    total: Array = Segments(distribution.values * np.log2(ratio), distribution.offsets).total()
-    return total
+    return Segments(distribution.values * np.log2(ratio), distribution.offsets).total()
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +134,7 @@ def _chi2_moments(sizes: tuple[Array, Array], both: Segments, bins: Array) -> tu
 
 def ks_distance(reference: Segments, current: Segments) -> Array:
     """The largest distance of two distribution functions, by ascending value."""
-    distance: Array = np.clip(_distance(reference, current).largest(), 0.0, 1.0)
-    return distance
+    return np.clip(_distance(reference, current).largest(), 0.0, 1.0)
 
 
 def _distance(reference: Segments, current: Segments) -> Segments:

@@ -98,8 +98,7 @@ class SlicedGrid(ScoresWithoutRows):
 
     def quantile_edges(self, bins: int) -> Array:
         """Edges of the last fine bins of bins of equal weight: `[slice, bins - 1]`."""
-        edges: Array = np.append(self.edges, np.inf)[quantile_places(self.fine, bins)]
-        return edges
+        return np.append(self.edges, np.inf)[quantile_places(self.fine, bins)]
 
 
 def quantile_bins(fine: Array, bins: int) -> NDArray[np.uint16]:
