@@ -14,7 +14,7 @@ from plmetrics.inference.comparisons.tests.outcome import (
     TestOutcomes,
     TestResult,
     as_pair,
-    at_least,
+    check_minimum,
     level_of,
     statuses,
     where,
@@ -63,7 +63,7 @@ def diebold_mariano_tests(
     differences: Array, code: Codes, slices: int, *, horizon: int = 1, level: float = 0.95
 ) -> TestOutcomes:
     """Tests in S slices, of differences grouped by slice in order of time."""
-    at_least(horizon, "horizon", 1)
+    check_minimum(horizon, "horizon", 1)
     n = np.bincount(code, minlength=slices)
     mean = _mean(differences, code, n)
     away = differences - mean[code]

@@ -202,12 +202,11 @@ def positive(value: float, name: str) -> float:
     return value
 
 
-def at_least(value: int, name: str, least: int) -> int:
-    """A number that is not too small."""
+def check_minimum(value: int, name: str, least: int) -> None:
+    """Refuse a number that is too small."""
     if value < least:
         msg = f"{name} must be at least {least}, not {value!r}"
         raise ConfigError(msg)
-    return value
 
 
 def one_of(value: str, name: str, *options: str) -> str:

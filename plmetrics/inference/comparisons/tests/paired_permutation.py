@@ -14,7 +14,7 @@ from plmetrics.inference.comparisons.tests.outcome import (
     TestOutcomes,
     TestResult,
     as_pair,
-    at_least,
+    check_minimum,
     order_within,
     statuses,
     where,
@@ -59,7 +59,7 @@ def paired_permutation(model: Any, baseline: Any, *, permutations: int = 9999, s
     (1.3, 0.0625)
     """
     first, second = as_pair(model, baseline)
-    at_least(permutations, "permutations", 1)
+    check_minimum(permutations, "permutations", 1)
     differences = first - second
     tested = paired_permutation_tests(differences, permutations=permutations, seed=seed)
     return tested.only("paired_permutation")

@@ -13,7 +13,7 @@ from plmetrics.core.hashing import DRAW_SALT, mix, mix_int
 from plmetrics.core.ops import Array, Codes
 from plmetrics.inference.comparisons.tests.outcome import (
     TestResult,
-    at_least,
+    check_minimum,
     numbers,
     one_of,
     run_starts,
@@ -72,7 +72,7 @@ def qini_permutation(
     if not np.isin(arm, (0.0, 1.0)).all():
         msg = "treatment must hold 0 and 1 only"
         raise ConfigError(msg)
-    at_least(permutations, "permutations", 1)
+    check_minimum(permutations, "permutations", 1)
     if arm.all() or not arm.any():
         return TestResult("qini_permutation", n=len(arm), status="empty_arm" if len(arm) else "no_rows")
     order = np.argsort(columns["score"])

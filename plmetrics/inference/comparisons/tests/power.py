@@ -11,7 +11,7 @@ import numpy as np
 from plmetrics.core.errors import ConfigError
 from plmetrics.core.ops import Array
 from plmetrics.core.special import nctdtr, ndtr, ndtri, stdtrit
-from plmetrics.inference.comparisons.tests.outcome import at_least, inside, positive, where
+from plmetrics.inference.comparisons.tests.outcome import check_minimum, inside, positive, where
 
 _DOUBLINGS = 48
 _HALVINGS = 60
@@ -246,7 +246,7 @@ def power_proportions(p1: float, p2: float, n: int, *, level: float = 0.95) -> f
     """
     for name, value in (("p1", p1), ("p2", p2), ("level", level)):
         inside(value, name)
-    at_least(n, "n", 1)
+    check_minimum(n, "n", 1)
     return float(power_of_proportions(as_array(p1), as_array(p2), as_array(n), as_array(n), level)[0])
 
 
@@ -298,7 +298,7 @@ def power_means(difference: float, sd: float, n: int, *, level: float = 0.95) ->
     0.8015
     """
     inside(level, "level")
-    at_least(n, "n", 2)
+    check_minimum(n, "n", 2)
     positive(sd, "sd")
     return float(power_of_means(as_array(difference / sd), as_array(n), as_array(n), level)[0])
 
