@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from plmetrics.catalogue.advice.advice_rule import (
     TableFacts,
@@ -24,6 +23,7 @@ from plmetrics.catalogue.advice.table_survey import Layout, survey
 from plmetrics.catalogue.thresholds import threshold_text
 from plmetrics.core.errors import PlmetricsError
 from plmetrics.core.names import number_text
+from plmetrics.core.ops import Array
 from plmetrics.core.rowsql import compile_row
 from plmetrics.engine.streaming import SAMPLE_ROWS, sample
 from plmetrics.states.moments import about_common_centre
@@ -142,7 +142,7 @@ def _of_classes(view: TableView, sums: Sequence[SumsState]) -> list[str]:
     if view.suite.task != "multiclass":
         return []
     from plmetrics.diagnostics.value_warnings import without_hits
-    from plmetrics.engine.prepare.near_labels import absent_classes, near_classes
+    from plmetrics.engine.prepare.text_forms import absent_classes, near_classes
 
     classes = view.roles.classes
     absent = [] if view.suite.classes else absent_classes(view.roles.label, classes)
@@ -326,19 +326,17 @@ def _ends(scores: pl.Series) -> tuple[float, float] | None:
 
 def _classes(model: str, sums: Mapping[str, float], rows: int) -> dict[str, Any]:
     """Sizes of the classes, where a metric counted them."""
-    masses: NDArray[np.float64] = np.array(
-        [mass for name, mass in sums.items() if name.startswith(f"{model}|actual|")]
-    )
+    masses: Array = np.array([mass for name, mass in sums.items() if name.startswith(f"{model}|actual|")])
     return _class_sizes(masses, rows) if masses.size and masses.sum() else {}
 
 
-def _class_sizes(masses: NDArray[np.float64], rows: int) -> dict[str, float | None]:
+def _class_sizes(masses: Array, rows: int) -> dict[str, float | None]:
     """Sizes of classes from the weight of each: the rows are about as many as a row of mean weight gives."""
     return class_sizes(np.ceil(masses / masses.sum() * rows), masses)
 
 
 def _label(
-    model: str, prefix: str, sums: Mapping[str, float], centres: Mapping[str, NDArray[np.float64]]
+    model: str, prefix: str, sums: Mapping[str, float], centres: Mapping[str, Array]
 ) -> dict[str, Any]:
     """Figures of a numeric label from metrics' counts: zeros, mean and deviation."""
     figures: dict[str, Any] = {}

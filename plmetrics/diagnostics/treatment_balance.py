@@ -7,10 +7,9 @@ from math import sqrt
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from plmetrics.core.names import number_text
-from plmetrics.core.ops import Array
+from plmetrics.core.ops import Array, Flags
 from plmetrics.engine.aggregate.aggregation import Aggregates, sliced_sums
 from plmetrics.engine.aggregate.row_plan import TREATED
 from plmetrics.engine.run_plan import RunPlan
@@ -125,7 +124,7 @@ def _by_slice(plan: RunPlan, aggregated: Aggregates) -> Iterator[str]:
             )
 
 
-def unlike_shares(share: Array, variance: Array, sizeable: NDArray[np.bool_]) -> tuple[float, float] | None:
+def unlike_shares(share: Array, variance: Array, sizeable: Flags) -> tuple[float, float] | None:
     """The lowest and the highest share, where they differ by more than chance explains; else None."""
     if sizeable.sum() < 2:
         return None

@@ -9,7 +9,7 @@ import polars as pl
 
 from plmetrics.core.errors import DataError, Problem
 from plmetrics.core.names import name_list, nearest
-from plmetrics.engine.prepare.near_labels import plain_form, told_apart
+from plmetrics.engine.prepare.text_forms import plain_form, told_apart
 from plmetrics.table.checks import Check, data_error, findings
 from plmetrics.table.prediction_columns import WEIGHT
 from plmetrics.table.prediction_table import unchecked_table
@@ -79,9 +79,6 @@ def refuse_absent_positive(view: TableView, sums: Mapping[str, Any]) -> None:
     """Refuse a `positive` without a row: it is misspelt, or the labels are others.
 
     Where all labels are one other value, and not nearly the same, there may just be no positive row.
-
-    Raises:
-        DataError: no label is.
     """
     positive, column = view.suite.positive, view.suite.columns.label
     counts = [name for name in sums if name == "positives" or name.endswith("|positives")]

@@ -22,12 +22,9 @@ _LONGEST = 200
 
 
 def check_rows(missing: str, *sources: Source | None, ends: bool = False) -> list[str]:
-    """Check source rows for completeness; where bad values drop their rows, absent fields may, too.
+    """Warnings of source rows with absent fields; where bad values drop their rows, these may be absent.
 
     With `ends` large files are looked at at their end.
-
-    Returns:
-        Warnings of rows with absent fields.
 
     Raises:
         DataError: rows have more fields than the header, or fewer although `missing` is "error".
@@ -42,9 +39,6 @@ def reading(*sources: Source) -> Iterator[None]:
     """Context manager: attribute a Polars error to its file and column, and pass on others.
 
     Where the error does not tell, each file is read by itself: one that cannot be read is to blame.
-
-    Args:
-        sources: what is read.
 
     Raises:
         DataError: the data are to blame, or a file is not what it was when it was listed.

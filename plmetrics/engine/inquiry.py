@@ -19,14 +19,9 @@ from plmetrics.engine.streaming import frames_of
 class Step:
     """Plans collected together by a stage of a run, with shared scans, or one after another.
 
-    Attributes:
-        stage: name of the stage.
-        plans: the plans.
-        does: what it is for; empty where other steps of the stage say it.
-        times: how often they are collected.
-        at_least: whether what they find, or the memory budget, may make that more often.
-        sums: how many of the plans, the first ones, make sums.
-        separate: whether each plan has scans of its own, since memory has no room for what would wait in shared ones.
+    `does` is what they are for, empty where other steps of the stage say it. They are collected `times` often, or more
+    with `at_least`, as what they find, or the memory budget, asks for. The first `sums` plans make sums. With
+    `separate` each has scans of its own, since memory has no room for what would wait in shared ones.
     """
 
     stage: str

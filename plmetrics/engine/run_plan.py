@@ -12,6 +12,7 @@ import polars as pl
 from plmetrics.core.errors import DataError
 from plmetrics.core.exact_sums import Addition
 from plmetrics.core.hashing import HASH_VERSION, block_key
+from plmetrics.core.ops import Array, Codes
 from plmetrics.engine.memory.budget import OrderPlan, order_plan
 from plmetrics.states.sums import EVERY, SCORED, Rows
 from plmetrics.table.prediction_columns import PLAIN, TREATMENT, UNIT, score_column
@@ -58,7 +59,7 @@ class Blocks:
 
     modulus: int | None
     keys: NDArray[np.uint64] | None = None
-    units: NDArray[np.int64] | None = None
+    units: Codes | None = None
     digests: NDArray[np.uint64] | None = None
 
     @property
@@ -105,7 +106,7 @@ class RunPlan:
     countings: Mapping[str, object] = field(default_factory=dict)
     score_spans: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     steps: tuple[Step, ...] = ()
-    bin_edges: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    bin_edges: Mapping[str, Array] = field(default_factory=dict)
     slice_sums: SliceSums | None = None
 
     def row_of(self, model: str) -> Rows:

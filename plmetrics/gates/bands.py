@@ -35,10 +35,10 @@ BandKey: TypeAlias = "tuple[Band, int]"
 """A band, and how many runs in a row its gate counts: the band is made of intervals before these."""
 
 TOO_FEW = "too_few_intervals"
-_KEY = ("model", "slice_set", "slice", "class")
+_PLACE = ("model", "slice_set", "slice", "class")
 _WEEKDAY = "weekday"
 _SCHEMA = {
-    **dict.fromkeys((*_KEY, "metric"), pl.String),
+    **dict.fromkeys((*_PLACE, "metric"), pl.String),
     "value": pl.Float64,
     "std_error": pl.Float64,
     _WEEKDAY: pl.Int64,
@@ -46,7 +46,6 @@ _SCHEMA = {
 _LEAST_OF_A_WEEKDAY = 2
 
 AGE = "age"
-_PLACE = ("model", "slice_set", "slice", "class")
 _ROW = ("@gate", *_PLACE)
 _UNDECIDED = "@undecided"
 
@@ -73,17 +72,12 @@ def with_bands(rows: pl.DataFrame, gate: Gate, band: Band, values: pl.DataFrame 
     """Rows of a gate with the ends of their control bands (`BAND_ENDS`) and a note on each.
 
     `band` is the rule in words, with the ends; `band_status` says why there is no band, `band_note` how often a value
-    of the same distribution is outside. All three are null where the value is undefined.
-
-    Args:
-        rows: of one gate, with model, slice_set, slice, class, observed and std_error.
-        gate: whose metric and direction decide.
-        band: its rule.
-        values: those of earlier intervals, see `values_of`; None where there are none.
+    of the same distribution is outside. All three are null where the value is undefined. `values` are those of earlier
+    intervals, see `values_of`; None where there are none.
     """
     earlier = pl.DataFrame(schema=_SCHEMA) if values is None else values.filter(metric=gate.subject.text)
     spreads = _spreads(rename_slices(earlier, rows), by_weekday=band.season is not None)
-    spread = rows.join(spreads, on=_KEY, how="left", nulls_equal=True, maintain_order="left")
+    spread = rows.join(spreads, on=_PLACE, how="left", nulls_equal=True, maintain_order="left")
     spread = spread.with_columns(pl.col("@all", "@in_season").fill_null(0))
     insufficient = pl.col("@all") < band.min_intervals
     if band.season is not None:
@@ -105,13 +99,13 @@ def with_bands(rows: pl.DataFrame, gate: Gate, band: Band, values: pl.DataFrame 
 def _spreads(earlier: pl.DataFrame, *, by_weekday: bool) -> pl.DataFrame:
     """Mean, pooled variance, number of values and number of values of the weekday, by place."""
     in_season = pl.col(_WEEKDAY) == 0 if by_weekday else pl.lit(value=True)
-    season = [*_KEY, _WEEKDAY] if by_weekday else [*_KEY]
+    season = [*_PLACE, _WEEKDAY] if by_weekday else [*_PLACE]
     residuals = earlier.with_columns(
         (pl.col("value") - pl.col("value").mean().over(season)).alias("@residual")
     )
     seasons = pl.col(_WEEKDAY).n_unique().cast(pl.Int64) if by_weekday else pl.lit(1, pl.Int64)
     freedom = pl.len().cast(pl.Int64) - seasons
-    return residuals.group_by(_KEY, maintain_order=True).agg(
+    return residuals.group_by(_PLACE, maintain_order=True).agg(
         pl.len().cast(pl.Int64).alias("@all"),
         pl.col("value").filter(in_season).len().cast(pl.Int64).alias("@in_season"),
         pl.col("value").filter(in_season).mean().alias("@mean"),
@@ -200,12 +194,8 @@ def with_streak(rows: pl.DataFrame, rule: Sequence[str], history: pl.DataFrame |
     """Rows of gates with `streak`, the number of consecutive failures up to the last run, and `@undecided`.
 
     A run in which the slice is absent, was too small, or could not be decided ends the row of failures: `@undecided`
-    says that it did. Runs without results are no runs.
-
-    Args:
-        rows: with gate, key, model, slice_set, slice, class, and the number of the gate, `@gate`.
-        rule: the columns of the rules of this run: limits that have changed since do not matter.
-        history: see `history_of`; None where there are no earlier runs to look at.
+    says that it did. Runs without results are no runs. `rule` are the columns of the rules of this run: limits that
+    have changed since do not matter. `history` is None where there are no earlier runs to look at.
     """
     if history is None:
         return rows.with_columns(streak=pl.lit(0, dtype=pl.Int64), **{_UNDECIDED: pl.lit(value=False)})

@@ -16,12 +16,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from plmetrics.core.ops import Array
+from plmetrics.core.ops import Array, Codes
 from plmetrics.core.special import betainc, betaincinv, ndtri, stdtrit
-
-Index = NDArray[np.int64]
 
 WILSON = "wilson"
 _WHOLE = 1e-6
@@ -31,7 +28,7 @@ _WHOLE = 1e-6
 class Shares:
     """Rows with shares as values: `hits` of `size` units, not necessarily whole numbers."""
 
-    rows: Index
+    rows: Codes
     hits: Array
     size: Array
 

@@ -21,9 +21,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from plmetrics.core.ops import Array
+from plmetrics.core.ops import Array, Codes
 from plmetrics.core.special import ndtri, stdtr, stdtrit
 from plmetrics.gates.shares import Shares, shares_of
 from plmetrics.inference.comparisons.correction import adjust
@@ -32,7 +31,6 @@ from plmetrics.inference.intervals.student import IDENTITY, IntervalScale, scale
 if TYPE_CHECKING:
     from plmetrics.catalogue.needs import ValueKind
 
-Index = NDArray[np.int64]
 
 _SMALLEST = 1e-300
 _STRETCHED = "centred"
@@ -50,7 +48,7 @@ _CONTRASTS = {
 class Form:
     """Spread of some rows about their values: errors below and above on a scale, for Student's t of some freedom."""
 
-    rows: Index
+    rows: Codes
     centre: Array
     below: Array
     above: Array
@@ -77,25 +75,14 @@ class Form:
 def widen_intervals(
     rows: pl.DataFrame, limit: float, correction: str, *, kind: ValueKind, scale: str, level: float
 ) -> pl.DataFrame:
-    """Rows with intervals at the level of their corrected p values.
+    """Rows of a gate with intervals at the level of their corrected p values, and `family_size`, those judged together.
 
     Values get Student's t on the metric's scale, from `std_error` and `blocks` (form 5 of the resampling rules), and
     contrasts on the contrast's scale, from their own t interval. Shares have exact binomial tests and intervals, of as
     many units as stand behind them (see `plmetrics.gates.shares`). Where there is no such spread the halves of the
     interval that is there are stretched in proportion to the quantiles: of norm-type metrics (`centred`), and of areas
-    at an end of their range, whose odds go with the square of the quantile (as Wilson's do).
-
-    Args:
-        rows: of one gate, with observed, lower, upper, std_error, blocks and method.
-        limit: of the gate.
-        correction: holm, bonferroni or benjamini_hochberg.
-        kind: what kind of value the metric has: values of shares have tests of their own.
-        scale: of a contrast; empty for values.
-        level: of the intervals that are there.
-
-    Returns:
-        The rows with other `lower` and `upper`, null where there is no interval or no wider one with two ends, and
-        `family_size`, the number of rows that were judged together.
+    at an end of their range, whose odds go with the square of the quantile (as Wilson's do). Ends are null where there
+    is no interval or no wider one with two ends. `scale` is that of a contrast, empty for values.
     """
     forms: list[Form | Shares]
     if scale:
@@ -148,8 +135,7 @@ def share_left_out(p: Array, correction: str, share: float) -> Array:
 
 
 def _column(rows: pl.DataFrame, name: str) -> Array:
-    values: Array = rows[name].cast(pl.Float64).fill_null(np.nan).to_numpy()
-    return values
+    return rows[name].cast(pl.Float64).fill_null(np.nan).to_numpy()
 
 
 def _freedom(blocks: Array) -> Array:
@@ -170,7 +156,7 @@ def _contrasts(rows: pl.DataFrame, scale: str, level: float) -> Form:
     return _on(transform, index, value[index], error[index], freedom[index])
 
 
-def _on(scale: IntervalScale, rows: Index, centre: Array, error: Array, freedom: Array) -> Form:
+def _on(scale: IntervalScale, rows: Codes, centre: Array, error: Array, freedom: Array) -> Form:
     return Form(rows, centre, error, error, freedom, scale.forward, scale.backward)
 
 
@@ -196,7 +182,7 @@ def _values(rows: pl.DataFrame, bounds: tuple[float, float], level: float) -> li
     ]
 
 
-def _at_top(rows: Index, lower: Array, bounds: tuple[float, float], normal: float) -> Form:
+def _at_top(rows: Codes, lower: Array, bounds: tuple[float, float], normal: float) -> Form:
     """Shares of 1: the root of the odds against is proportional to the quantile."""
     low, width = bounds[0], bounds[1] - bounds[0]
 
@@ -210,7 +196,7 @@ def _at_top(rows: Index, lower: Array, bounds: tuple[float, float], normal: floa
     return Form(rows, nothing, below, nothing, endless, forward, lambda g: low + width / (1 + g * g))
 
 
-def _at_bottom(rows: Index, upper: Array, bounds: tuple[float, float], normal: float) -> Form:
+def _at_bottom(rows: Codes, upper: Array, bounds: tuple[float, float], normal: float) -> Form:
     """Shares of 0: the root of the odds is proportional to the quantile."""
     low, high = bounds
     mirrored = _at_top(rows, low + high - upper, bounds, normal)

@@ -90,11 +90,8 @@ def with_sizes(
     """Rows of gates with `insufficient`, the reason against a small slice, and `size`, its size in words.
 
     Both are null where the slice is large enough. Of two models that are compared, the one with fewer positives counts.
-
-    Args:
-        rows: with matched, model, rival, slice_set, slice, n and the columns of `size_columns`.
-        positives: by model, slice_set and slice; None where they were not counted.
-        coverage: the share of rows with a label that is needed; None where each row must have one.
+    `positives` are by model, slice_set and slice, None where they were not counted; `coverage` is None where each row
+    must have a label.
     """
     sizes = rows.with_columns(positives=pl.lit(None, pl.Float64))
     if positives is not None:
@@ -135,9 +132,6 @@ def slice_positives(analysis: Analysis) -> pl.DataFrame:
     """The number of positive rows (binary tasks), by model, slice set and slice.
 
     Beside its slices each set has one `all`, for what is made from all of them.
-
-    Raises:
-        DataError: weighted states of an earlier version, which have the weight of the positives only.
     """
     parts = []
     for model, prefix in analysis.population.models.items():

@@ -83,12 +83,10 @@ class TableGate(Protocol):
 
 
 def evaluate_gates(suite: Suite, evidence: Evidence) -> pl.DataFrame:
-    """Judge every gate of a suite.
+    """The table `gates`: gates in suite order, for each a row per model, and per slice of its slice sets.
 
-    Returns:
-        The table `gates`: gates in suite order, for each a row per model, and per slice of its slice sets. A
-        model and slice set without any slice get one inconclusive row of status `no_match`, so that a gate is
-        never silent.
+    A model and slice set without any slice get one inconclusive row of status `no_match`, so that a gate is never
+    silent.
 
     Raises:
         ConfigError: a gate without a limit, or with one that does not fit its metric.
@@ -138,28 +136,15 @@ def _judge(rows: pl.DataFrame, history: pl.DataFrame | None) -> pl.DataFrame:
         pl.when(pl.col("@undefined") == "fail").then(pl.lit("fail")).otherwise(pl.lit("inconclusive"))
     )
     verdicts = pl.when(pl.col("matched")).then(verdicts).otherwise(never_skip)
-    return rows.select(
-        pl.when(small).then("@small_level").otherwise("level").alias("level"),
-        pl.coalesce(pl.col("band") + _in_a_row_text(), "rule").alias("rule"),
-        pl.when(small).then(verdict_of_insufficient()).otherwise(verdicts).alias("verdict"),
-        pl.coalesce("insufficient", "band_status", "status", pl.lit(NO_MATCH)).alias("status"),
-        _note(pl.when(~small & pl.col("matched")).then(streaks)).alias("note"),
-        "gate",
-        "metric",
-        "model",
-        "slice_set",
-        "slice",
-        "class",
-        "observed",
-        "lower",
-        "upper",
-        "bound",
-        "at_least",
-        "at_most",
+    return rows.with_columns(
         pl.col(BAND_ENDS).replace([float("-inf"), float("inf")], None),
-        pl.col("@against").alias("baseline"),
-        pl.when(pl.col("@against").is_not_null()).then("scale").alias("scale"),
-        "key",
+        level=pl.when(small).then("@small_level").otherwise("level"),
+        rule=pl.coalesce(pl.col("band") + _in_a_row_text(), "rule"),
+        verdict=pl.when(small).then(verdict_of_insufficient()).otherwise(verdicts),
+        status=pl.coalesce("insufficient", "band_status", "status", pl.lit(NO_MATCH)),
+        note=_note(pl.when(~small & pl.col("matched")).then(streaks)),
+        baseline=pl.col("@against"),
+        scale=pl.when(pl.col("@against").is_not_null()).then("scale"),
     ).select(list(GATES_SCHEMA))
 
 

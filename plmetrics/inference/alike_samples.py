@@ -11,18 +11,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from plmetrics.catalogue.variation import alike_variance
 from plmetrics.core.hashing import mix, mix_int, strides
-from plmetrics.core.ops import Array
+from plmetrics.core.ops import Array, Codes, Flags
 from plmetrics.core.special import ndtri
 from plmetrics.inference.comparisons.paired_bootstrap import without_spread
 from plmetrics.inference.estimate import Estimate
 from plmetrics.inference.intervals.spread import standard_error
 from plmetrics.inference.weights import TILT
-
-Places = NDArray[np.int64]
 
 _PARALLEL = 1e-6
 """Of independent directions so little is left where there is no other."""
@@ -32,17 +29,14 @@ def with_common_spread(
     estimate: Estimate,
     means: Sequence[Estimate],
     factors: Sequence[float],
-    presence: Callable[[Places], NDArray[np.bool_]],
+    presence: Callable[[Codes], Flags],
     place: tuple[int, int],
 ) -> Estimate:
-    """The estimate with replicates that move as those of a sample of the spread of all samples would.
+    """The estimate of a contrast, with replicates that move as those of a sample of the spread of all samples would.
 
-    Args:
-        estimate: a contrast of samples, with replicates.
-        means: the samples' means, in the same slices and replicates.
-        factors: factors of the errors of the means in that of the estimate.
-        presence: mask `[slice, block]` of the blocks with rows, of some slices.
-        place: a number of the slice set, whichever others there are, and that of the first slice.
+    `means` are the samples' means, in the same slices and replicates, `factors` those of their errors in that of the
+    estimate. `presence` masks the blocks with rows `[slice, block]`. `place` is a number of the slice set, whichever
+    others there are, and that of the first slice.
     """
     assert estimate.replicates is not None
     errors = hidden_errors(means, factors)
@@ -104,7 +98,7 @@ def _moments(mean: Estimate) -> tuple[Array, Array, Array]:
     return mean.value, np.min(mean.sizes or [mean.blocks], axis=0), np.nan_to_num(error)
 
 
-def _normals(number: int, slices: Places, salt: int) -> Array:
+def _normals(number: int, slices: Codes, salt: int) -> Array:
     """Normal deviates `[number, slice]` that depend on the slice set, the slice and their number alone."""
     rows = mix(np.uint64(mix_int(salt)) + strides(np.arange(1, number + 1, dtype=np.uint64)))
     words = mix(rows[:, None] + strides(slices.astype(np.uint64) + np.uint64(1)))

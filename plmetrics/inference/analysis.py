@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from plmetrics.catalogue.composite_metrics import AcrossSlices, is_across_slices, line_of
+from plmetrics.core.ops import Codes, Flags
 from plmetrics.core.results import COMPARISONS_SCHEMA
 from plmetrics.core.threads import parallel_map
 from plmetrics.inference.chunks import Chunk, EstimateColumns, chunks, concatenate_estimates
@@ -53,8 +53,8 @@ class ChunkPlace:
 
     index: int
     first: int
-    mask: NDArray[np.bool_]
-    equal: Mapping[tuple[str, str], NDArray[np.bool_]]
+    mask: Flags
+    equal: Mapping[tuple[str, str], Flags]
 
 
 class CrossSliceEstimates:
@@ -126,7 +126,7 @@ class CrossSliceEstimates:
         model: str,
         names: Sequence[str],
         kind: ReplicateKind | None,
-        order: NDArray[np.int64] | None,
+        order: Codes | None,
     ) -> EstimateColumns:
         """Metric from slices in result order; for one value per slice, in the slices' own order again."""
         texts = [part.text for part in metric.parts()]
@@ -149,7 +149,7 @@ class CrossSliceEstimates:
         return estimates if order is None or not metric.for_each else estimates.take(np.argsort(order))
 
 
-def resampling(suite: Suite, units: NDArray[np.int64]) -> ResamplingWeights | None:
+def resampling(suite: Suite, units: Codes) -> ResamplingWeights | None:
     """The resampling weights of blocks; None where nothing is resampled."""
     if suite.uncertainty is None or not Replication(suite).draws():
         return None
@@ -234,7 +234,7 @@ class _Tables:
         return SliceContrasts(self._analysis, self._contrasts, members, self._overall, self._estimates)
 
     def _add_chunk(
-        self, index: int, chunk: Chunk, name: str, listed: NDArray[np.bool_], estimates: Estimates
+        self, index: int, chunk: Chunk, name: str, listed: Flags, estimates: Estimates
     ) -> ChunkPlace:
         """Add the metrics of some slices of a set; in threads where there are many numbers."""
         equal = {pair: chunk.equal_scores(*pair) for pair in self._analysis.pairs}
@@ -336,10 +336,10 @@ def _is_large(weights: ResamplingWeights | None, chunk: Chunk) -> bool:
     return replicates * (chunk.last - chunk.first) >= _WORTH_A_THREAD
 
 
-def _slice_mask(analysis: Analysis, slice_set: SliceSet, chunk: Chunk) -> NDArray[np.bool_]:
+def _slice_mask(analysis: Analysis, slice_set: SliceSet, chunk: Chunk) -> Flags:
     """All slices, also those with every row excluded, and folds with rows."""
     if not slice_set.is_derived:
         return np.ones(chunk.last - chunk.first, dtype=np.bool_)
     counts = [chunk.sums.total(f"{analysis.population.models[model]}n") for model in analysis.models]
-    occupied: NDArray[np.bool_] = np.sum(counts, axis=0) > 0
+    occupied: Flags = np.sum(counts, axis=0) > 0
     return occupied

@@ -8,18 +8,16 @@ from math import isnan
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from plmetrics.catalogue.metric import leaves
+from plmetrics.catalogue.metric import Metric, leaves
 from plmetrics.catalogue.thresholds import threshold_classes, threshold_keys
 from plmetrics.core.names import number_text
-from plmetrics.core.ops import Array, Flags, Texts
+from plmetrics.core.ops import Array, Codes, Flags, Texts
 from plmetrics.inference.records import end_to_end, entries_of
 from plmetrics.inference.sums import ModelSums
 from plmetrics.states.sums import DEFAULT_THRESHOLD, SlicedSums, class_threshold
 
 if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import Metric
     from plmetrics.inference.estimate import Estimate
     from plmetrics.inference.weights import ResamplingWeights
     from plmetrics.states.complements import ComplementSums
@@ -148,7 +146,7 @@ class EstimateColumns:
     threshold: Array | None = None
     labelled: Array | None = None
 
-    def take(self, index: NDArray[np.int64]) -> EstimateColumns:
+    def take(self, index: Codes) -> EstimateColumns:
         """Values found in some of the slices."""
         return entries_of(self, index)
 

@@ -10,11 +10,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from plmetrics.catalogue.composite_metrics import AcrossSlices, DerivedMetric, Groups
 from plmetrics.catalogue.metric import UNREACHABLE_ON_GRID
-from plmetrics.core.ops import Array, Texts
+from plmetrics.core.ops import Array, Codes, Flags, Texts
 from plmetrics.inference.chunks import EstimateColumns
 from plmetrics.inference.estimate import Estimate, farther_end, most_groups, same_rows
 
@@ -118,12 +117,12 @@ def _moves(
     return np.sqrt(squares)
 
 
-def _fewest_blocks(parts: Sequence[Estimate]) -> NDArray[np.int64]:
+def _fewest_blocks(parts: Sequence[Estimate]) -> Codes:
     """Number of blocks, the fewest of the parts with a value in a slice; of all without any."""
     valued = np.array([part.status == "ok" for part in parts], dtype=np.bool_)
     counted = valued | ~valued.any(axis=0)
     blocks = np.where(counted, [part.blocks for part in parts], np.iinfo(np.int64).max)
-    fewest: NDArray[np.int64] = blocks.min(axis=0)
+    fewest: Codes = blocks.min(axis=0)
     return fewest
 
 
@@ -136,7 +135,7 @@ class WholeSet:
     """
 
     names: Sequence[str]
-    mask: NDArray[np.bool_]
+    mask: Flags
     slices: Mapping[str, EstimateColumns]
     overall: Mapping[str, EstimateColumns]
     weight: float
@@ -182,9 +181,8 @@ def across_slices(metric: AcrossSlices, here: WholeSet) -> EstimateColumns:
     if estimate.status[0] == "ok" and any(part.bound is not None for part in parts.values()):
         bound = metric.combined_bound(_groups(metric, here, defined, reference, _bounds))
     bounds = None if bound is None else np.atleast_1d(bound)
-    return EstimateColumns(
-        estimate, n, weight, bounds, np.array([note], dtype=object), _threshold(first.threshold, slice(0, 1))
-    )
+    threshold = None if first.threshold is None else first.threshold[:1]
+    return EstimateColumns(estimate, n, weight, bounds, np.array([note], dtype=object), threshold)
 
 
 def _admission(metric: AcrossSlices, here: WholeSet, parts: Sequence[EstimateColumns]) -> Texts:
@@ -221,7 +219,7 @@ def _bounds(estimates: EstimateColumns) -> Array:
 def _groups(
     metric: AcrossSlices,
     here: WholeSet,
-    index: NDArray[np.int64],
+    index: Codes,
     reference: int | None,
     read: Callable[[EstimateColumns], Array],
 ) -> Groups:
@@ -264,18 +262,18 @@ def _value(
     return Estimate(clean, statuses, blocks, replicates, (), deviations, estimate.kind)
 
 
-def _lacks_slices(replicated: Groups) -> NDArray[np.bool_]:
+def _lacks_slices(replicated: Groups) -> Flags:
     """Replicates without a value in more than a twentieth of the slices.
 
     A slice of few units is in many of them not drawn, and in none drawn but otherwise: the values of the others alone
     vary less than the metric does.
     """
     lost = [np.isnan(values).mean(axis=-1) for values in replicated.values.values()]
-    lacks: NDArray[np.bool_] = np.max(lost, axis=0) > _MOST_LOST
+    lacks: Flags = np.max(lost, axis=0) > _MOST_LOST
     return lacks
 
 
-def _without_replicates(derived: Estimate, unsure: NDArray[np.bool_], reference: int | None) -> Estimate:
+def _without_replicates(derived: Estimate, unsure: Flags, reference: int | None) -> Estimate:
     """Estimate without replicates where a group of unknown spread is compared with one that varies."""
     assert derived.replicates is not None
     if len(derived.value) != len(unsure):
@@ -287,7 +285,7 @@ def _without_replicates(derived: Estimate, unsure: NDArray[np.bool_], reference:
 
 def _scatter_estimates(
     derived: Estimate,
-    index: NDArray[np.int64],
+    index: Codes,
     reasons: Texts,
     parts: Mapping[str, EstimateColumns],
     reference: int | None,
@@ -308,10 +306,4 @@ def _scatter_estimates(
         fewest_blocks = np.minimum(fewest_blocks, fewest_blocks[index[reference]])
         note[index[reference]] = "the reference"
     estimate = Estimate(value, status, fewest_blocks, replicates, (), kind=derived.kind, by_definition=itself)
-    threshold = _threshold(first.threshold, slice(None))
-    return EstimateColumns(estimate, first.n, first.weight, None, note, threshold, first.labelled)
-
-
-def _threshold(threshold: Array | None, part: slice) -> Array | None:
-    """Common threshold of the values, if one was searched."""
-    return None if threshold is None else threshold[part]
+    return EstimateColumns(estimate, first.n, first.weight, None, note, first.threshold, first.labelled)

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from plmetrics.catalogue.metric import TOTAL, Metric, leaves
 from plmetrics.catalogue.needs import Area, Points, Ranks
-from plmetrics.core.ops import Codes, Flags, Texts
+from plmetrics.core.ops import Array, Codes, Flags, Texts
 from plmetrics.core.threads import batches
 from plmetrics.inference.chunks import EstimateColumns
 from plmetrics.inference.comparisons.inflation import (
@@ -186,16 +185,9 @@ class Contrasts:
         baselines: Any,
         numbers: Codes,
     ) -> None:
-        """Slices of one model, with the reference of each.
+        """Slices of one model, with the reference of each in words: one for all, or one each.
 
-        Args:
-            place: where the rows stand.
-            kind: the number of the comparison among those of the set: rows stand in that order.
-            contrast: `slice` or `rest`.
-            model: the model.
-            sides: the estimates, of the slices to be listed alone.
-            baselines: what each is held against, in words; one for all, or one each.
-            numbers: the slices' numbers in their set.
+        Rows stand in the order of `kind`, the number of the comparison (`slice` or `rest`) among those of the set.
         """
         models = self._analysis.models
         start = len(self._analysis.pairs) + kind * len(models) + models.index(model)
@@ -240,9 +232,7 @@ class Contrasts:
             difference = paired_ratio(sides.model, sides.baseline, logs, **options, relative=relative)
         return difference.refuse(~sides.same_size, UNEQUAL_ROWS) if metric.additive else difference
 
-    def _nearer(
-        self, sides: ContrastSides, metric: Metric, *, other_rows: bool
-    ) -> dict[str, NDArray[np.float64]]:
+    def _nearer(self, sides: ContrastSides, metric: Metric, *, other_rows: bool) -> dict[str, Array]:
         """Decrease of the distance to 0, the best value, from the baseline to the model, and its p value."""
         if metric.direction != "zero":
             nothing = np.full(sides.equal.shape, np.nan)
@@ -391,6 +381,6 @@ def pair_places(listed: Sequence[int]) -> tuple[Codes, Codes]:
     return places[later], places[earlier]
 
 
-def joined_texts(names: Mapping[int, Sequence[str]]) -> NDArray[np.object_]:
+def joined_texts(names: Mapping[int, Sequence[str]]) -> Texts:
     """The texts of the slices of some sets, one after another."""
     return np.array([text for texts in names.values() for text in texts], dtype=object)

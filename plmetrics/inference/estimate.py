@@ -9,10 +9,9 @@ from operator import and_
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from plmetrics.core.hashing import mix
-from plmetrics.core.ops import Array, Texts
+from plmetrics.core.ops import Array, Codes, Flags, Texts
 from plmetrics.inference.records import end_to_end, entries_of
 
 ReplicateKind = Literal["bootstrap", "jackknife", "influence"]
@@ -46,25 +45,25 @@ class Estimate:
     """
 
     value: Array
-    status: NDArray[np.object_]
-    blocks: NDArray[np.int64]
+    status: Texts
+    blocks: Codes
     replicates: Array | None
     sizes: tuple[Array, ...]
     deviations: Array | None = None
     kind: ReplicateKind = "bootstrap"
-    groups: NDArray[np.int64] | None = None
+    groups: Codes | None = None
     placements: tuple[Array, Array] | None = None
     row_error: Array | None = None
-    rows: NDArray[np.int64] | None = None
+    rows: Codes | None = None
     plausible: Array | None = None
     hidden: tuple[Array, Array] | None = None
     tie: Array | None = None
     fingerprints: tuple[Array, ...] = ()
-    by_definition: NDArray[np.bool_] | None = None
+    by_definition: Flags | None = None
     total: bool = False
 
     @property
-    def spread_groups(self) -> NDArray[np.int64] | None:
+    def spread_groups(self) -> Codes | None:
         """Numbers of blocks that count in the spread; None for all, as of totals: blocks without rows add 0."""
         return None if self.total else self.groups
 
@@ -88,7 +87,7 @@ class Estimate:
         distance: Array = np.nan_to_num(np.abs(self.plausible - self.value), nan=np.inf)
         return np.where(np.isfinite(self.value), distance, 0.0)
 
-    def take(self, index: NDArray[np.int64]) -> Estimate:
+    def take(self, index: Codes) -> Estimate:
         """The estimate of some of the slices."""
         if len(index) == len(self.value) and (index == np.arange(len(index))).all():
             return self
@@ -109,7 +108,7 @@ class Intervals:
     std_error: Array
     method: Texts
     status: Texts
-    undefined_replicates: NDArray[np.int64]
+    undefined_replicates: Codes
 
     def on_line(self, slope: float, intercept: float) -> Intervals:
         """Intervals of a linear function of the values."""
@@ -146,7 +145,7 @@ def of_other_rows(first: Estimate, second: Estimate) -> tuple[Estimate, Estimate
     )
 
 
-def same_rows(first: Estimate, second: Estimate) -> NDArray[np.bool_]:
+def same_rows(first: Estimate, second: Estimate) -> Flags:
     """Mask of slices in which the denominators of two estimates count the same rows, as far as fingerprints tell."""
     if len(first.fingerprints) != len(second.fingerprints) or not first.fingerprints:
         return np.zeros(first.value.shape, dtype=np.bool_)
@@ -154,13 +153,13 @@ def same_rows(first: Estimate, second: Estimate) -> NDArray[np.bool_]:
     return reduce(and_, (np.isclose(*pair, rtol=_NEAR, atol=0.0) for pair in pairs), np.isfinite(first.value))
 
 
-def most_groups(estimates: Sequence[Estimate]) -> NDArray[np.int64] | None:
+def most_groups(estimates: Sequence[Estimate]) -> Codes | None:
     """Numbers of nonempty blocks in any of several estimates of the same slices."""
     groups = [estimate.groups for estimate in estimates if estimate.groups is not None]
     return reduce(np.maximum, groups) if groups else None
 
 
-def effective_blocks(masses: tuple[Array, ...]) -> NDArray[np.int64]:
+def effective_blocks(masses: tuple[Array, ...]) -> Codes:
     """Effective number of equal blocks: floor((sum m)^2 / sum m^2), the least over the masses.
 
     Each of `masses` is `[..., block]`, not negative. A mass of 0 in all blocks counts as 0 blocks.
@@ -191,8 +190,7 @@ def fingerprint(mass: Array) -> Array:
     [2.457, 3.197]
     """
     factors = mix(np.arange(1, mass.shape[-1] + 1, dtype=np.uint64)).astype(np.float64) * 2.0**-64 + 1.0
-    total: Array = mass @ factors
-    return total
+    return mass @ factors
 
 
 def kish_sizes(equal: Array, blocks: int | None, rows: Array) -> Array:
@@ -213,12 +211,9 @@ def kish_sizes(equal: Array, blocks: int | None, rows: Array) -> Array:
     return sizes
 
 
-def whole_blocks(number: Array) -> NDArray[np.int64]:
+def whole_blocks(number: Array) -> Codes:
     """Whole part of effective numbers, robust to rounding; 0 for NaN."""
-    integral: NDArray[np.int64] = np.floor(np.nan_to_num(number, posinf=0.0) + _BELOW_INTEGER).astype(
-        np.int64
-    )
-    return integral
+    return np.floor(np.nan_to_num(number, posinf=0.0) + _BELOW_INTEGER).astype(np.int64)
 
 
 def stack(estimates: Sequence[Estimate]) -> Estimate:

@@ -39,20 +39,11 @@ def estimate(
     min_rows: int,
     level: float,
 ) -> EstimateColumns:
-    """One metric of one model in a chunk of slices.
+    """One metric of a state family and one model in a chunk of slices; values are NaN where the status is not "ok".
 
-    Args:
-        metric: a metric of a state family, not of other metrics.
-        model: the model's name.
-        chunk: the slices, with their sums.
-        population: the populations of rows that models are evaluated on.
-        weights: the weights of replicates; None without replicates.
-        ordered: values and replicates of a metric of the family scores, for all slices of the set; None for sums.
-        min_rows: slices with fewer rows are undefined (`too_few_rows`).
-        level: that of the intervals of values at an end of their range.
-
-    Returns:
-        Arrays with an entry per slice of the chunk; values are NaN where the status is not "ok".
+    `weights` is None without replicates. `ordered` are values and replicates of an ordered metric, for all slices of
+    the set; None for sums. Slices with fewer than `min_rows` are undefined (`too_few_rows`). `level` is that of the
+    intervals of values at an end of their range.
     """
     prefix = population.prefix(metric, model)
     totals = chunk.sums.totals(metric, model, prefix)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from plmetrics.core.ops import Codes, Flags
 from plmetrics.inference.chunks import EstimateColumns, chunks, concatenate_estimates
 from plmetrics.inference.composite_estimates import WholeSet, across_slices
 from plmetrics.inference.estimates import Estimates
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from plmetrics.table.slices import Slices
 
     Ordered = Mapping[tuple[int, str, str, ReplicateKind | None], MetricValues]
-
-Numbers = NDArray[np.int64]
 
 
 class Levels:
@@ -103,21 +101,18 @@ class Levels:
             }
         return self._cache[place]
 
-    def _equal_scores(self) -> dict[tuple[str, str], NDArray[np.bool_]]:
+    def _equal_scores(self) -> dict[tuple[str, str], Flags]:
         """Mask of levels with equal scores of pairs of models on every row."""
         sums = self._analysis.sets[self.level].sums
         return {
-            (model, baseline): np.concatenate(
-                [
-                    chunk.sums.total(f"{model}|differs|{baseline}") == 0
-                    for chunk in chunks(sums, self._analysis.weights)
-                ]
+            pair: np.concatenate(
+                [chunk.equal_scores(*pair) for chunk in chunks(sums, self._analysis.weights)]
             )
-            for model, baseline in self._analysis.pairs
+            for pair in self._analysis.pairs
         }
 
 
-def _places(slices: Slices, values: pl.DataFrame) -> Numbers:
+def _places(slices: Slices, values: pl.DataFrame) -> Codes:
     """Number of the enclosing slice among some for each crossed slice, -1 if it is excluded."""
     keys = [key.column for key in slices.slice_set.keys]
     numbered = slices.values.with_row_index("@place")

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from plmetrics.catalogue.needs import OrderedRows
 from plmetrics.catalogue.variation import faint, square_sums
 from plmetrics.core import ops
 from plmetrics.core.errors import ConfigError, Problem
-from plmetrics.core.ops import Array
+from plmetrics.core.ops import Array, Flags
 from plmetrics.inference.records import entries_of
 from plmetrics.inference.sums import COUNTS
 from plmetrics.states.sums import View
@@ -33,7 +32,7 @@ class MetricValues:
     """
 
     value: Array
-    reasons: list[tuple[str, NDArray[np.bool_]]]
+    reasons: list[tuple[str, Flags]]
     replicates: Array | None
     deviations: Array | None
     bound: Array | None = None
@@ -47,11 +46,7 @@ class MetricValues:
 
 @contextmanager
 def finalising(metric: Metric) -> Iterator[None]:
-    """Context manager: no warnings of NumPy, and an error for metrics that read undeclared columns.
-
-    Raises:
-        ConfigError: it does.
-    """
+    """Context manager: no warnings of NumPy, and an error for metrics that read undeclared columns."""
     try:
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             yield
@@ -85,7 +80,7 @@ def value_or_nan(metric: Metric, view: View) -> Array:
     return value
 
 
-def conditions(metric: Metric, view: View) -> list[tuple[str, NDArray[np.bool_]]]:
+def conditions(metric: Metric, view: View) -> list[tuple[str, Flags]]:
     """Conditions of an undefined value with their reasons, without warnings; overflow of sums comes first."""
     with finalising(metric):
         particular = [
@@ -98,7 +93,7 @@ def conditions(metric: Metric, view: View) -> list[tuple[str, NDArray[np.bool_]]
     return [("overflow", _overflow_mask(metric, view)), *faded, *particular]
 
 
-def _overflow_mask(metric: Metric, view: View) -> NDArray[np.bool_]:
+def _overflow_mask(metric: Metric, view: View) -> Flags:
     """Mask of slices with a non-finite sum of the metric."""
     out = np.zeros(np.shape(view.weight), dtype=np.bool_)
     names = dict.fromkeys((*COUNTS, *metric.atoms()))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array
 from plmetrics.engine.order.threshold_replicates import Draws, threshold_replicates
 from plmetrics.inference.weights import ResamplingWeights, draw_weights
 
@@ -27,7 +28,7 @@ def with_threshold_replicates(
     uncertainty = plan.request.suite.uncertainty
     assert uncertainty is not None
 
-    def further(blocks: int) -> NDArray[np.float64]:
+    def further(blocks: int) -> Array:
         seed = uncertainty.seed ^ _ELSEWHERE
         return draw_weights(np.ones(blocks, dtype=np.int64), uncertainty.replicates, seed).matrix
 
@@ -36,10 +37,8 @@ def with_threshold_replicates(
     replicates = threshold_replicates(plan, block_keys, draws, complements=complements)
     out = []
     for states, (columns, complement_columns) in zip(sets, replicates, strict=True):
-        of_complements = states.complements
-        if of_complements is not None:
-            of_complements = replace(
-                of_complements, sums=replace(of_complements.sums, replicates=complement_columns)
-            )
-        out.append(replace(states, sums=replace(states.sums, replicates=columns), complements=of_complements))
+        others = states.complements
+        if others is not None:
+            others = replace(others, sums=replace(others.sums, replicates=complement_columns))
+        out.append(replace(states, sums=replace(states.sums, replicates=columns), complements=others))
     return out

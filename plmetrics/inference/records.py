@@ -10,12 +10,13 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+
+from plmetrics.core.ops import Codes
 
 Record = TypeVar("Record")
 
 
-def entries_of(record: Record, index: slice | NDArray[np.int64]) -> Record:
+def entries_of(record: Record, index: slice | Codes) -> Record:
     """The record of some of the slices.
 
     >>> entries_of((np.array([[1, 2, 3]]), [("ok", np.array([4, 5, 6]))], None), np.array([2, 0]))

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from plmetrics.catalogue.metric import Metric, leaves
 from plmetrics.catalogue.needs import OrderedRows, Ranks
+from plmetrics.core.ops import Codes, Flags
 from plmetrics.core.slice_texts import slice_place
 from plmetrics.inference.chunks import Chunk, EstimateColumns, chunk_of, concatenate_estimates
 from plmetrics.inference.contrasts import Contrasts, joined_texts, pair_places, sides_of
@@ -58,7 +58,7 @@ class SliceContrasts:
         self._requested = tuple(text for text in self._requested if anchors.get(text, text) is not None)
         self._estimates: dict[tuple[str, str, str], list[EstimateColumns]] = {}
         self._places: dict[tuple[str, str], MetricPlace] = {}
-        self._listed: list[NDArray[np.bool_]] = []
+        self._listed: list[Flags] = []
 
     def _anchor(self, text: str) -> tuple[int, int, Estimates] | None:
         """The place of a slice, and its estimates; None where an interval has no row in it."""
@@ -70,7 +70,7 @@ class SliceContrasts:
         chunk = chunk_of(self._members[index].sums, self._analysis.weights, number, number + 1)
         return index, number, self._make(index, chunk)
 
-    def add(self, index: int, chunk: Chunk, estimates: Estimates, listed: NDArray[np.bool_]) -> None:
+    def add(self, index: int, chunk: Chunk, estimates: Estimates, listed: Flags) -> None:
         """Compare the slices of a chunk."""
         if not self._requested:
             return
@@ -92,7 +92,7 @@ class SliceContrasts:
         metric: Metric,
         chunk: Chunk,
         estimates: Mapping[str, EstimateColumns],
-        index: NDArray[np.int64],
+        index: Codes,
         complements: Estimates | None,
     ) -> None:
         for kind, reference in enumerate(self._requested):
@@ -114,9 +114,7 @@ class SliceContrasts:
                 sides = sides_of(of_model, other, numbers, others, same=reference == ALL)
                 self._contrasts.slices(place, kind, contrast, model, sides, reference, numbers + chunk.first)
 
-    def _base(
-        self, reference: str, index: int, chunk: Chunk, places: NDArray[np.int64]
-    ) -> tuple[Estimates, NDArray[np.int64]]:
+    def _base(self, reference: str, index: int, chunk: Chunk, places: Codes) -> tuple[Estimates, Codes]:
         """References of the slices, and the slices with one: none is compared with itself."""
         if reference == ALL:
             return self._overall, places
@@ -161,12 +159,7 @@ def _without_value(estimates: EstimateColumns) -> EstimateColumns:
     estimate = estimates.estimate
     shape = estimate.value.shape
     replicates = None if estimate.replicates is None else np.broadcast_to(np.nan, estimate.replicates.shape)
-    nothing = Estimate(
-        np.full(shape, np.nan),
-        np.full(shape, NEEDS_ROWS, dtype=object),
-        np.zeros(shape, dtype=np.int64),
-        replicates,
-        (),
-    )
+    status, blocks = np.full(shape, NEEDS_ROWS, dtype=object), np.zeros(shape, dtype=np.int64)
+    nothing = Estimate(np.full(shape, np.nan), status, blocks, replicates, ())
     note = np.full(shape, None, dtype=object)
     return EstimateColumns(nothing, estimates.n, estimates.weight, None, note)

@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING
 from plmetrics.catalogue.composite_metrics import line_of
 from plmetrics.catalogue.metric import Metric, leaves
 from plmetrics.catalogue.needs import Sums
+from plmetrics.core.ops import Codes, Flags
 from plmetrics.inference.intervals.methods import IntervalMethod, RowDesign, methods_of
 from plmetrics.inference.weights import Nudges, ResamplingWeights
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from plmetrics.inference.chunks import EstimateColumns, Population
     from plmetrics.inference.estimate import ReplicateKind
     from plmetrics.states.complements import ComplementSums
@@ -36,7 +34,7 @@ class Replication:
         self,
         suite: Suite,
         weights: ResamplingWeights | None = None,
-        units: NDArray[np.int64] | None = None,
+        units: Codes | None = None,
         *,
         compared: bool = True,
     ) -> None:
@@ -159,7 +157,7 @@ class Analysis:
     population: Population
     pairs: Sequence[tuple[str, str]]
     weights: ResamplingWeights | None
-    units: NDArray[np.int64] | None = None
+    units: Codes | None = None
     contrasts: bool = False
     replication: Replication = field(init=False, repr=False)
 
@@ -205,8 +203,8 @@ class SliceEstimates:
     """
 
     estimates: Mapping[str, EstimateColumns]
-    equal: Mapping[tuple[str, str], NDArray[np.bool_]]
-    mask: NDArray[np.bool_]
+    equal: Mapping[tuple[str, str], Flags]
+    mask: Flags
     first: int
     of_kind: Mapping[ReplicateKind | None, Mapping[str, EstimateColumns]]
     behind_line: Mapping[ReplicateKind | None, Mapping[str, EstimateColumns]] | None = None

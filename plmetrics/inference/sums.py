@@ -7,11 +7,10 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from plmetrics.core.exact_sums import product
 from plmetrics.core.hashing import mix
-from plmetrics.core.ops import Array
+from plmetrics.core.ops import Array, Codes, Flags
 from plmetrics.inference.estimate import equal_blocks, fingerprint
 from plmetrics.inference.weights import Nudges, ResamplingWeights, exact_in_single
 from plmetrics.states.moments import centre_name
@@ -94,14 +93,14 @@ class ModelSums:
             self._found[key] = function(mass)
         return self._found[key]
 
-    def occupied_blocks(self, column: str) -> NDArray[np.int64]:
+    def occupied_blocks(self, column: str) -> Codes:
         """Numbers `[slice]` of blocks with a nonzero entry of a column."""
-        numbers: NDArray[np.int64] = np.count_nonzero(self._blocks[column], axis=1)
+        numbers: Codes = np.count_nonzero(self._blocks[column], axis=1)
         return numbers
 
-    def presence(self, column: str, index: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def presence(self, column: str, index: Codes) -> Flags:
         """Mask `[slice, block]` of nonzero entries of a column in some slices."""
-        mask: NDArray[np.bool_] = self._blocks[column][index] != 0
+        mask: Flags = self._blocks[column][index] != 0
         return mask
 
     def total(self, column: str) -> Array:
@@ -159,7 +158,7 @@ def _replicate_columns(weights: ResamplingWeights, columns: Mapping[str, Array])
             resampled[:, replicate_part] = np.matmul(states, weights_part.T)
         out |= zip(direct, (part.T for part in np.split(resampled, len(direct))), strict=True)
     for name, (total, other) in follows.items():
-        out[name] = out[total] if other is None else out[total] - out[other]
+        out[name] = _remainder(out, total, other)
     if summed:
         states = np.concatenate([columns[name] for name in summed])
         resampled = np.empty((len(states), len(weights.counts)))

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from plmetrics.catalogue.composite_metrics import is_across_slices
-from plmetrics.core.ops import Array
+from plmetrics.core.ops import Array, Codes
 from plmetrics.core.results import (
     COMPARISONS_SCHEMA,
     FARTHER,
@@ -85,21 +85,18 @@ class ResultRows:
         Of several rows for the same estimate, `turn` says which comes first.
         """
         index = np.flatnonzero(keep)
-        if len(index) == 0:
-            return
-        batch = {name: _pick(values, index) for name, values in columns.items()}
-        self._added.append((_place(place, index + first, turn), batch))
+        self._add(_place(place, index + first, turn), index, columns)
 
     def add_at(self, place: tuple[Any, int, int, int], numbers: Any, columns: Mapping[str, Any]) -> None:
         """Add a row for each of some slices, by their numbers; of one place they stay in the order they came in.
 
         The model of a place may be one for each row.
         """
-        if len(numbers) == 0:
-            return
-        every = np.arange(len(numbers))
-        batch = {name: _pick(values, every) for name, values in columns.items()}
-        self._added.append((_place(place, numbers), batch))
+        self._add(_place(place, numbers), np.arange(len(numbers)), columns)
+
+    def _add(self, places: Any, index: Codes, columns: Mapping[str, Any]) -> None:
+        if len(index):
+            self._added.append((places, {name: _pick(values, index) for name, values in columns.items()}))
 
     def frame(self) -> pl.DataFrame:
         """All rows in result order with all columns of the schema."""
@@ -190,16 +187,11 @@ def metric_columns(
         "interval_status": "not_requested",
     }
     if interval is not None:
-        columns |= {
-            "note": _with_few_units(estimates.note, estimates.estimate.blocks, interval),
-            "lower": interval.lower,
-            "upper": interval.upper,
-            "std_error": interval.std_error,
-            "method": interval.method,
-            "interval_status": interval.status,
-            "blocks": estimates.estimate.blocks,
-            "undefined_replicates": interval.undefined_replicates,
-        }
+        blocks = estimates.estimate.blocks
+        names = ("lower", "upper", "std_error", "method", "undefined_replicates")
+        columns |= {name: getattr(interval, name) for name in names}
+        columns |= {"interval_status": interval.status, "blocks": blocks}
+        columns["note"] = _with_few_units(estimates.note, blocks, interval)
     return columns
 
 
@@ -225,34 +217,18 @@ def comparison_columns(difference: Difference, n: Any, *, intervals: bool, test:
         "interval_status": "not_requested",
     }
     if intervals:
-        columns |= {
-            "lower": difference.lower,
-            "upper": difference.upper,
-            "std_error": difference.std_error,
-            "method": difference.method,
-            "p_value": difference.p_value,
-            "statistic": difference.statistic,
-            "interval_status": difference.interval_status,
-            "blocks": difference.blocks,
-            "test": test,
-        }
+        names = ("lower", "upper", "std_error", "method", "p_value", "statistic", "interval_status", "blocks")
+        columns |= {name: getattr(difference, name) for name in names} | {"test": test}
     return columns
 
 
 def correct(comparisons: pl.DataFrame, correction: str, family: str) -> pl.DataFrame:
-    """Adjust p values within families: all defined ones of a metric and slice set, or of the whole suite.
+    """Table with adjusted p values, `family` and `family_size`: of a metric and slice set, or of the whole suite.
 
     A family of a metric has one kind of contrast, one scale and one test, that of a suite one scale. A ratio is a
     second look at the hypothesis of the difference, and does not count as one more. Nemenyi's p values of mean ranks
-    hold for all pairs at once: they are a family of their own that needs no correction.
-
-    Args:
-        comparisons: the result table, with `p_value`; null p values stay null and do not count.
-        correction: holm, bonferroni, benjamini_hochberg or none.
-        family: "metric" or "suite".
-
-    Returns:
-        The same rows in the same order, with `family`, `family_size` and `p_adjusted`.
+    hold for all pairs at once: they are a family of their own that needs no correction. Null p values stay null and do
+    not count.
     """
     from plmetrics.inference.comparisons.correction import adjust_families
 
@@ -276,12 +252,8 @@ def within_ranges(comparisons: pl.DataFrame, metrics: Iterable[Metric]) -> pl.Da
 def with_nearness(comparisons: pl.DataFrame, nearness: pl.DataFrame, level: float) -> pl.DataFrame:
     """The comparisons with a word in the note where the model is surely nearer to 0 than its baseline, or farther.
 
-    That is another question than whether the two differ: biases of -1 and 1 do, and are as near.
-
-    Args:
-        comparisons: the result table, with adjusted p values.
-        nearness: its rows in the making, with `nearer` and `nearer_p`; these are adjusted by the same factor.
-        level: of the intervals.
+    That is another question than whether the two differ: biases of -1 and 1 do, and are as near. `nearness` has
+    `nearer` and `nearer_p` of each row; these are adjusted by the same factor as its p value.
     """
     p = pl.col("p_value")
     factor = pl.when(p > 0).then(pl.col("p_adjusted") / p).when(p == 0).then(pl.col("family_size"))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from plmetrics.core.exact_sums import product
 from plmetrics.core.hashing import DRAW_SALT, mix, mix_int, strides
-from plmetrics.core.ops import Array
+from plmetrics.core.ops import Array, Codes, Flags
 from plmetrics.core.threads import parallel_map
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _WORTH_KEEPING = 1 << 22
 _PART = 1 << 20
 _FEW_COLUMNS = 64
 
-BlockIndex: TypeAlias = NDArray[np.int64]
+BlockIndex: TypeAlias = Codes
 _WORTH_LEAVING_OUT = 0.7
 _FEW_BINS = 16
 _NUMBERS = 2
@@ -47,7 +47,7 @@ class ResamplingWeights:
     """
 
     counts: NDArray[np.int32]
-    scale: NDArray[np.float64]
+    scale: Array
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -63,7 +63,7 @@ class ResamplingWeights:
         return BlockDraws.parts(self.counts)
 
     @cached_property
-    def matrix(self) -> NDArray[np.float64]:
+    def matrix(self) -> Array:
         """W as a factor of products."""
         return self.counts.astype(np.float64, order="F")
 
@@ -99,7 +99,7 @@ class Nudges:
     """
 
     kind: Literal["jackknife", "influence"]
-    units: NDArray[np.int64]
+    units: Codes
 
     @property
     def steps(self) -> tuple[float, ...]:
@@ -107,11 +107,11 @@ class Nudges:
         return (-1.0,) if self.kind == "jackknife" else (TILT, -TILT)
 
     @property
-    def scale(self) -> NDArray[np.float64]:
+    def scale(self) -> Array:
         """Units in the table / units in the replicate; NaN where none are left."""
         total = float(self.units.sum())
-        remaining: NDArray[np.float64] = np.concatenate([total + step * self.units for step in self.steps])
-        scale: NDArray[np.float64] = np.full(len(remaining), np.nan)
+        remaining: Array = np.concatenate([total + step * self.units for step in self.steps])
+        scale: Array = np.full(len(remaining), np.nan)
         np.divide(total, remaining, out=scale, where=remaining > 0)
         return scale
 
@@ -123,7 +123,7 @@ class Nudges:
         """Replicates and blocks."""
         return len(self), len(self.units)
 
-    def rows(self) -> Iterator[NDArray[np.float64]]:
+    def rows(self) -> Iterator[Array]:
         """The weights `[replicate, block]`, some replicates at a time."""
         blocks = len(self.units)
         for step in self.steps:
@@ -133,13 +133,13 @@ class Nudges:
                 weights[blocks_of_rows - first, blocks_of_rows] += step
                 yield weights
 
-    def of(self, states: NDArray[Any]) -> NDArray[np.float64]:
+    def of(self, states: NDArray[Any]) -> Array:
         """Replicates of states `[..., block]`: `[..., replicate]`."""
         with np.errstate(over="ignore", invalid="ignore"):
             total = states.sum(axis=-1, dtype=np.float64, keepdims=True)
             return np.concatenate([total + step * states for step in self.steps], axis=-1)
 
-    def among(self, states: NDArray[np.float64], present: NDArray[np.int64]) -> NDArray[np.float64]:
+    def among(self, states: Array, present: Codes) -> Array:
         """Replicates `[replicate, ...]` of states `[block, ...]`, from the nonempty blocks alone."""
         out = np.repeat(states.sum(axis=0)[None], len(self), axis=0)
         for turn, step in enumerate(self.steps):
@@ -147,7 +147,7 @@ class Nudges:
         return out
 
 
-def replicate_counts(weights: NDArray[np.float64] | Nudges, counts: NDArray[Any]) -> NDArray[np.float64]:
+def replicate_counts(weights: Array | Nudges, counts: NDArray[Any]) -> Array:
     """Replicates of dense counts: `[slice, block, ...] -> [slice, replicate, ...]`."""
     if isinstance(weights, Nudges):
         total = counts.sum(axis=1, dtype=np.float64, keepdims=True)
@@ -155,16 +155,11 @@ def replicate_counts(weights: NDArray[np.float64] | Nudges, counts: NDArray[Any]
     return resample(weights, counts)
 
 
-def draw_weights(units_per_block: NDArray[np.int64], replicates: int, seed: int) -> ResamplingWeights:
+def draw_weights(units_per_block: Codes, replicates: int, seed: int) -> ResamplingWeights:
     """Draw blocks with replacement, each draw a hash of (seed, replicate, number of the draw).
 
     A replicate's row depends on the seed, its own number and the number of blocks, and on nothing else:
-    asking for more replicates leaves the earlier ones as they are.
-
-    Args:
-        units_per_block: units in each block that has any.
-        replicates: how many times to resample.
-        seed: any whole number; taken modulo 2^64.
+    asking for more replicates leaves the earlier ones as they are. The seed is taken modulo 2^64.
 
     >>> draw_weights(np.array([1, 1, 1]), replicates=2, seed=7).counts.sum(axis=1)
     array([3, 3])
@@ -189,7 +184,7 @@ def draw_weights(units_per_block: NDArray[np.int64], replicates: int, seed: int)
     return ResamplingWeights(counts, scale)
 
 
-def _count(words: NDArray[np.uint64]) -> NDArray[np.int64]:
+def _count(words: NDArray[np.uint64]) -> Codes:
     """Multiplicities of blocks `[replicate, block]` from words `[replicate, draw]`."""
     replicates, blocks = words.shape
     cell = (mix(words) % np.uint64(blocks)).view(np.int64)
@@ -236,7 +231,7 @@ def occupied_blocks(counts: NDArray[Any]) -> list[BlockIndex] | None:
     slices, blocks = counts.shape[:2]
     if slices == 0 or counts.size < _FEW_BINS * slices * blocks:
         return None
-    occupied: NDArray[np.bool_] = np.any(counts.reshape(slices, blocks, -1), axis=2)
+    occupied: Flags = np.any(counts.reshape(slices, blocks, -1), axis=2)
     if np.count_nonzero(occupied) > _WORTH_LEAVING_OUT * occupied.size:
         return None
     return [np.flatnonzero(occupied[place]) for place in range(slices)]

@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from plmetrics.core.ops import Array, Codes
+from plmetrics.core.ops import Array, Codes, Flags
 from plmetrics.core.segments import Segments
 from plmetrics.states.scores.exact.sorted_rows import SlicedRows, SortedRows, group_order
 from plmetrics.states.scores.sliced_scores import Binning
@@ -48,6 +47,7 @@ class SlicedEffects:
     arms: SlicedRows
     outcomes: SlicedRows
     channels: ClassVar[tuple[str, ...]] = ARMS
+    has_bins: ClassVar[bool] = False
 
     @property
     def slices(self) -> int:
@@ -58,11 +58,6 @@ class SlicedEffects:
     def rows(self) -> int:
         """Number of the model's rows."""
         return self.arms.rows
-
-    @property
-    def has_bins(self) -> bool:
-        """Points are distinct scores."""
-        return False
 
     @property
     def has_weights(self) -> bool:
@@ -93,7 +88,7 @@ class SlicedEffects:
         """Weighted mean score of the rows in each coarse bin `[slice, bin]`."""
         return self.arms.coarse_scores()
 
-    def coarse_ties(self) -> NDArray[np.bool_]:
+    def coarse_ties(self) -> Flags:
         """Whether all rows of a coarse bin have one score `[slice, bin]`."""
         return self.arms.coarse_ties()
 

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plmetrics.core.ops import Array
+from plmetrics.core.ops import Array, Codes
 from plmetrics.states.state_format import BLOCK, CELL, Builder, Part, SavedState
 
 CONFUSION = "classes"
@@ -160,7 +160,7 @@ class SliceBins:
     `queries` are the columns with names of queries, where there are some.
     """
 
-    places: tuple[NDArray[np.int64], ...]
+    places: tuple[Codes, ...]
     edges: tuple[Array, ...]
     rows: Array
     weight: Array
@@ -172,17 +172,15 @@ class SliceBins:
 
     def upper(self, key: int = 0) -> Array:
         """The upper edge of each entry's bin; infinite above the last edge."""
-        ends: Array = np.append(self.edges[key], np.inf)[self.places[key]]
-        return ends
+        return np.append(self.edges[key], np.inf)[self.places[key]]
 
-    def mean(self, number: str, groups: NDArray[np.int64] | None = None, size: int = 0) -> Array:
+    def mean(self, number: str, groups: Codes | None = None, size: int = 0) -> Array:
         """The mean of a number by entry, or by group of entries."""
         groups, size = (np.arange(len(self.rows)), len(self.rows)) if groups is None else (groups, size)
         mass, total = (
             np.bincount(groups, weights=each, minlength=size) for each in (self.weight, self.sums[number])
         )
-        mean: Array = self.centres[number] + np.divide(total, mass, out=np.zeros(size), where=mass > 0)
-        return mean
+        return self.centres[number] + np.divide(total, mass, out=np.zeros(size), where=mass > 0)
 
 
 @dataclass(slots=True)

@@ -28,11 +28,7 @@ class SumRequest(Protocol):
 
 
 def column_operand(column: object, argument: str) -> pl.Expr:
-    """Column of an argument of `Metric.expr`.
-
-    Raises:
-        ConfigError: it is neither a name nor an expression.
-    """
+    """Column of an argument of `Metric.expr`."""
     if isinstance(column, (str, pl.Expr)):
         return pl.col(column) if isinstance(column, str) else column
     msg = f"this must be the name of a column or an expression, not a value of type {type(column).__name__}"
@@ -81,8 +77,7 @@ def point_expression(
     arrays = {name: field(name) - field(name).shift(1, fill_value=0.0) for name in masses}
     totals = {"positives": arrays["positive"].sum(), "negatives": arrays["negative"].sum()}
     totals |= {"weight": totals["positives"] + totals["negatives"], "n": arrays.pop("n").sum()}
-    value: pl.Expr = points.list.agg(finalise(View({"score": field("score"), **arrays, **totals})))
-    return value
+    return points.list.agg(finalise(View({"score": field("score"), **arrays, **totals})))
 
 
 def of_sound_rows(

@@ -170,16 +170,11 @@ class PairedAreas:
 
 
 def paired_areas(counts: Iterable[Array], model: int, baseline: int) -> PairedAreas:
-    """Areas of a model less those of a baseline, on the same rows.
+    """Areas of a model less those of a baseline, on the same rows, from tables of so many fine bins of either.
 
     What is open are products of both models' placements within a pair of groups. Their sum is that of the group's
     means, but for what is at most the root of the product of both sums of squares about these (Cauchy and Schwarz).
     A part of the variance is NaN where its class has fewer than 2 rows.
-
-    Args:
-        counts: of each slice the tables of negatives and positives, see `joint_counts.joint_shape`.
-        model: fine bins of the model's scores.
-        baseline: fine bins of the baseline's.
 
     Source: DeLong, DeLong and Clarke-Pearson (1988), Comparing the areas under two or more correlated receiver
     operating characteristic curves, Biometrics 44(3).
@@ -228,6 +223,6 @@ def _moments(tables: tuple[Array, Array], model: Array, baseline: Array) -> tupl
     return float(mean), float(max(total, 0.0) / (size - 1.0) / size)
 
 
-def _starts(bins: int) -> NDArray[np.int64]:
+def _starts(bins: int) -> Codes:
     """The first fine bin of each group."""
     return np.flatnonzero(np.diff(groups_of(bins, AREA_GROUPS), prepend=-1))

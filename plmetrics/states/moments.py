@@ -7,14 +7,13 @@ entries lie. Those of several entries are brought to one centre, and add then as
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from plmetrics.core.ops import Array, Codes
+from plmetrics.core.ops import Array, Codes, Flags
 
 CENTRE = "@centre|"
 """Prefix of the column of a centre."""
@@ -129,19 +128,25 @@ def move_moments(columns: Mapping[str, Array], before: Centres, after: Centres) 
     return out
 
 
-def points(columns: Mapping[str, Array], moments: Mapping[str, Moment]) -> dict[str, NDArray[np.bool_]]:
+def points(columns: Mapping[str, Array], moments: Mapping[str, Moment]) -> dict[str, Flags]:
     """Masks of constant entries by name of a centre, from their squares about it, to the rounding of these."""
-    out: dict[str, NDArray[np.bool_]] = {}
-    for name, moment in moments.items():
-        if name not in columns or len(set(moment.centres)) > 1 or not moment.alone:
-            continue
-        mass, first, squares = columns[moment.mass], columns[moment.alone[0]], columns[name]
+    out: dict[str, Flags] = {}
+    for centre, mass, first, squares in _squares(columns, moments):
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             fixed = (
                 (mass > 0) & (squares - first * (first / mass) <= _ROUNDING * squares) & np.isfinite(squares)
             )
-        out[moment.centres[0]] = out.get(moment.centres[0], True) & fixed
+        out[centre] = out.get(centre, True) & fixed
     return out
+
+
+def _squares(
+    columns: Mapping[str, Array], moments: Mapping[str, Moment]
+) -> Iterator[tuple[str, Array, Array, Array]]:
+    """The centre of each sum of squares about one, and mass, sum and sum of squares of the distances from it."""
+    for name, moment in moments.items():
+        if name in columns and len(set(moment.centres)) == 1 and moment.alone:
+            yield moment.centres[0], columns[moment.mass], columns[moment.alone[0]], columns[name]
 
 
 def means(columns: Mapping[str, Array], centres: Centres) -> dict[str, tuple[Array, Array]]:
@@ -159,21 +164,17 @@ def means(columns: Mapping[str, Array], centres: Centres) -> dict[str, tuple[Arr
     return out
 
 
-def distant(columns: Mapping[str, Array], moments: Mapping[str, Moment]) -> dict[str, NDArray[np.bool_]]:
+def distant(columns: Mapping[str, Array], moments: Mapping[str, Moment]) -> dict[str, Flags]:
     """Masks of entries far from a centre, by its name: their variance would lose digits.
 
     Squares that overflow have lost all of them.
     """
-    out: dict[str, NDArray[np.bool_]] = {}
-    for name, moment in moments.items():
-        if name not in columns or len(set(moment.centres)) > 1 or not moment.alone:
-            continue
-        mass = columns[moment.mass]
+    out: dict[str, Flags] = {}
+    for centre, mass, first, total in _squares(columns, moments):
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            mean, squares = columns[moment.alone[0]] / mass, columns[name] / mass
+            mean, squares = first / mass, total / mass
             far = mean * mean > _DISTANT * (squares - mean * mean)
             far |= np.isfinite(mean) & ~np.isfinite(squares)
-        centre = moment.centres[0]
         out[centre] = out.get(centre, np.zeros(len(mass), dtype=np.bool_)) | far
     return out
 
@@ -193,12 +194,7 @@ def _medians(place: Codes, places: int, values: Array, mass: Array) -> Array:
 
 
 def _farthest(
-    place: Codes,
-    medians: Array,
-    mean: Array,
-    before: Array,
-    fixed: NDArray[np.bool_],
-    occupied: NDArray[np.bool_],
+    place: Codes, medians: Array, mean: Array, before: Array, fixed: Flags, occupied: Flags
 ) -> Array:
     """Centres of places; of entries constant but for rounding, the farthest earlier one."""
     out, places = medians.copy(), len(medians)
@@ -213,7 +209,7 @@ def _farthest(
     return np.where(equal | (_largest(place, varies, places) > 0), medians, out)
 
 
-def _largest(place: Codes, values: Array | NDArray[np.bool_], places: int) -> Array:
+def _largest(place: Codes, values: Array | Flags, places: int) -> Array:
     """The largest value of each place, at least 0."""
     out = np.zeros(places)
     np.maximum.at(out, place, values)

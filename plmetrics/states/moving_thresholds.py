@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core.exact_sums import product
-from plmetrics.core.ops import Array
+from plmetrics.core.ops import Array, Codes, Flags
 from plmetrics.states.scores.bin_lookup import balanced_edges
 from plmetrics.states.scores.coarse import replicates_rows
 from plmetrics.states.scores.exact.row_counts import count
@@ -58,11 +58,9 @@ def replicate_thresholds(
 ) -> list[Array]:
     """The threshold of each rule in each replicate, NaN where none meets the rule.
 
-    Args:
-        rows: those to choose on, ascending by score.
-        weights: how often each of their blocks is drawn `[replicate, block]`.
-        rules: what chooses a threshold from the confusion tables at all candidates.
-        chosen: their thresholds on all rows, which stay candidates where there are too many scores for all to be.
+    `rows` ascend by score, `weights` are how often each of their blocks is drawn `[replicate, block]`. A rule chooses
+    from the confusion tables at all candidates; those `chosen` on all rows stay candidates where there are too many
+    scores.
     """
     rows = _candidates(rows, chosen)
     out: list[list[float]] = [[] for _ in rules]
@@ -113,20 +111,15 @@ class ScoredRows:
     """One model's rows in any order: score, class, number of the block, and weight, None where rows count once."""
 
     score: Array
-    positive: NDArray[np.bool_]
+    positive: Flags
     block: NDArray[np.int32]
     weight: Array | None
 
-    def cells(
-        self, thresholds: Array, weights: Array, codes: NDArray[np.int64], slices: int
-    ) -> Mapping[str, Array]:
+    def cells(self, thresholds: Array, weights: Array, codes: Codes, slices: int) -> Mapping[str, Array]:
         """The confusion table of each slice in each replicate, at the replicate's threshold `[replicate, slice]`.
 
-        Args:
-            thresholds: that of each replicate, NaN for none.
-            weights: how often each block is drawn `[replicate, block]`.
-            codes: the slice of each row, -1 for none.
-            slices: number of slices.
+        `weights` are how often each block is drawn `[replicate, block]`. Where a replicate's threshold is NaN, so are
+        its cells.
         """
         different = np.unique(thresholds[~np.isnan(thresholds)])
         place, size = np.searchsorted(different, thresholds), len(different) + 1

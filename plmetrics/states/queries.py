@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plmetrics.core.ops import Array, Codes
+from plmetrics.core.ops import Array, Codes, Flags
 from plmetrics.states.combinatorics import (
     hypergeometric,
     log_choose,
@@ -25,8 +25,6 @@ from plmetrics.states.combinatorics import (
     subset_products,
 )
 from plmetrics.states.sums import sum_by_place
-
-Mask = NDArray[np.bool_]
 
 QUERY = "@query|"
 QUERY_NAME = f"{QUERY}name"
@@ -145,9 +143,9 @@ class RankedRows:
         self,
         judged: QueryLabels,
         label: Array,
-        tied: Mask | None,
-        retrieved: Mask | None,
-        flags: Mapping[str, Mask] | None = None,
+        tied: Flags | None,
+        retrieved: Flags | None,
+        flags: Mapping[str, Flags] | None = None,
     ) -> None:
         self.judged = judged
         self.label = label
@@ -181,7 +179,7 @@ class RankedRows:
     def _per_group(self, values: Any) -> Any:
         return values if self.alone else np.add.reduceat(values, self._all.first)
 
-    def _chosen(self, cut: Any, member: Mask | None = None) -> NDArray[np.intp]:
+    def _chosen(self, cut: Any, member: Flags | None = None) -> NDArray[np.intp]:
         """Indices of retrieved groups that start above the cut, one rank for all queries or one for each."""
         limit = cut if np.ndim(cut) == 0 else cut[self._all.query]
         chosen = self._all.before < limit
@@ -259,8 +257,7 @@ class RankedRows:
         At the j-th row of a group of m with r relevant ones, after s rows with h relevant ones, that is
         r / m (h + 1 + (j - 1) (r - 1) / (m - 1)) / (s + j).
         """
-        chosen = self._chosen(cut, self.hits(at)[0] > 0)
-        return self._precisions(chosen, at, cut)
+        return self._precisions(self._chosen(cut, self.hits(at)[0] > 0), at, cut)
 
     def _precisions(self, chosen: NDArray[np.intp], at: float, cut: int) -> Array:
         groups, (group_hits, before) = self._all.take(chosen), self.hits(at)
@@ -338,8 +335,7 @@ class RankedRows:
 
     def geometric(self, at: float, persistence: float, cut: int) -> Array:
         """Expected sum of (1 - p) p^(i - 1) over the ranks i of the relevant rows in the first `cut`."""
-        chosen = self._chosen(cut, self.hits(at)[0] > 0)
-        groups, hits = self._all.take(chosen), self.hits(at)[0][chosen]
+        groups, hits = self._relevant(at, cut)
         last = np.minimum(groups.before + groups.size, cut)
         mass = persistence ** groups.before.astype(np.float64) - persistence ** last.astype(np.float64)
         return self.total(groups, hits / groups.size * mass)

@@ -14,9 +14,8 @@ other. Others are open, but those that tie in a bin of one number.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from plmetrics.core.ops import Array
+from plmetrics.core.ops import Array, Flags
 from plmetrics.core.threads import parallel_map
 from plmetrics.states.joint_counts import both_tables, groups_of
 from plmetrics.states.ranks import agreement
@@ -28,14 +27,7 @@ OPEN = "_open"
 
 
 def grid_view(counts: Array, edges: Array, label_edges: Array, *, weighted: bool) -> View:
-    """View of `ranks.rank_view` on joint counts `[slice, ...]`, and its error bound.
-
-    Args:
-        counts: those that `JointTally.on_grid` makes.
-        edges: those of the fine bins of predictions.
-        label_edges: those of labels.
-        weighted: whether rows have weights: else counts are of rows.
-    """
+    """View of `ranks.rank_view` on joint counts `[slice, ...]` of `JointTally.on_grid`, and its error bound."""
     single = bins_of_one(edges), bins_of_one(label_edges)
 
     def of_slice(number: int) -> dict[str, float]:
@@ -53,7 +45,7 @@ def grid_view(counts: Array, edges: Array, label_edges: Array, *, weighted: bool
 class _Side:
     """One side of the rows of a slice; `table` is its fine bins by groups of the other side."""
 
-    def __init__(self, table: Array, groups: Array, single: NDArray[np.bool_], *, weighted: bool) -> None:
+    def __init__(self, table: Array, groups: Array, single: Flags, *, weighted: bool) -> None:
         self.table = table.astype(np.float64)
         self.group = groups_of(len(table))
         self.mass = self.table.sum(axis=1)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plmetrics.core.ops import Array, Codes
+from plmetrics.core.ops import Array, Codes, Flags
 from plmetrics.core.threads import parallel_map
 from plmetrics.states.scores.coarse import RANK_BINS
 from plmetrics.states.scores.exact.sorted_rows import group_order
@@ -53,7 +53,7 @@ class Pairs:
         parts = (order[first:last] for first, last in pairwise(offsets.tolist()))
         return SlicedPairs(tuple(self._take(part) for part in parts))
 
-    def _take(self, index: NDArray[np.int64]) -> Pairs:
+    def _take(self, index: Codes) -> Pairs:
         weight = None if self.weight is None else self.weight[index]
         block = None if self.block is None else self.block[index]
         return Pairs(self.label[index], self.score[index], weight, block)
@@ -77,7 +77,7 @@ class _Side:
     """
 
     order: Codes
-    starts: NDArray[np.bool_]
+    starts: Flags
     middle: Array
     mass: Array
 
@@ -216,14 +216,14 @@ def _side(values: Array, weight: Array | None) -> _Side:
     return _Side(order, new, middle, mass)
 
 
-def _starts(ascending: NDArray[np.generic]) -> NDArray[np.bool_]:
+def _starts(ascending: NDArray[np.generic]) -> Flags:
     """Starts of runs of equal values."""
     new = np.ones(len(ascending), dtype=np.bool_)
     new[1:] = ascending[1:] != ascending[:-1]
     return new
 
 
-def _masses(new: NDArray[np.bool_], weight: Array | None) -> Array:
+def _masses(new: Flags, weight: Array | None) -> Array:
     """Weight of the rows of each run, by where runs start."""
     starts = np.flatnonzero(new)
     if weight is None or not len(starts):
@@ -272,7 +272,7 @@ def _weight_of_pairs(places: Places, weight: Array) -> float:
     return total
 
 
-def _halves(values: NDArray[Any], high: NDArray[np.bool_], chosen: Codes, width: int) -> NDArray[Any]:
+def _halves(values: NDArray[Any], high: Flags, chosen: Codes, width: int) -> NDArray[Any]:
     """Values in runs of half the width: of each run first those without the bit, then those with it."""
     halves = np.empty((len(values) // width, 2, width // 2), dtype=values.dtype)
     halves[:, 0] = values.compress(~high).reshape(-1, width // 2)

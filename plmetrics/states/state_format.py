@@ -24,13 +24,12 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plmetrics.core.exact_sums import join_parts
+from plmetrics.core.ops import Array
 from plmetrics.table.joins import left_join
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import numpy as np
-    from numpy.typing import NDArray
 
 FORMAT = 3
 """The version of what is written."""
@@ -82,7 +81,7 @@ class Part:
             del content["exponent"]
         return content
 
-    def totals(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    def totals(self, counts: Array) -> Array:
         """Counts `[..., number]` of its rows, or of several such parts, put together where they are in parts."""
         return counts if self.exponent is None else join_parts(counts, self.exponent)
 

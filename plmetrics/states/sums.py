@@ -216,16 +216,14 @@ class Atom:
 
     def total(self, name: str, rows: Rows, weight: pl.Expr | None, valid: pl.Expr | None = None) -> Total:
         """The column of this atom in a state."""
-        if self.counts and (weight is None or not self.weighted):
-            return Total.count(name, self.of_row(rows, weight, valid))
         value = self.of_row(rows, weight, valid)
+        if self.counts and (weight is None or not self.weighted):
+            return Total.count(name, value)
         return Total(name, value.sum(), value, 1.0 if self.counts else self.most)
 
     def aggregate(self, rows: Rows, weight: pl.Expr | None, valid: pl.Expr | None = None) -> pl.Expr:
         """The aggregation of this atom over the rows where `valid` holds."""
-        total = self.of_row(rows, weight, valid).sum()
-        integral = self.counts and (weight is None or not self.weighted)
-        return total.cast(pl.Int64) if integral else total
+        return self.total("", rows, weight, valid).sum
 
     def of_row(self, rows: Rows, weight: pl.Expr | None, valid: pl.Expr | None = None) -> pl.Expr:
         """Term of a row: a number, or whether it counts."""

@@ -14,12 +14,14 @@ from numpy.typing import NDArray
 from plmetrics.core.errors import PlmetricsError, Problem
 from plmetrics.core.exact_sums import exact_products
 from plmetrics.core.hashing import row_digest
+from plmetrics.core.ops import Codes
 from plmetrics.core.threads import batches
 from plmetrics.engine.aggregate.row_plan import BLOCK, rows_plan
 from plmetrics.engine.aggregate.totals import (
     DIGEST,
     cells_of,
     centres_of,
+    check_codes,
     count_columns,
     counted_columns,
     counted_rows,
@@ -58,7 +60,7 @@ class Aggregates:
     sums: tuple[SumsState, ...]
     rows: pl.DataFrame | None
     block_keys: NDArray[np.uint64]
-    units: NDArray[np.int64]
+    units: Codes
     used: dict[str, int]
     any_order: bool
     digests: NDArray[np.uint64] | None = None
@@ -77,11 +79,7 @@ class Aggregates:
 
 
 def aggregate(
-    plan: RunPlan,
-    counting: Question[Counted],
-    *,
-    digested: bool = False,
-    sums: Sequence[pl.DataFrame] = (),
+    plan: RunPlan, counting: Question[Counted], *, digested: bool = False, sums: Sequence[pl.DataFrame] = ()
 ) -> tuple[Aggregates, Counted]:
     """Run the scan with the counts of features; `digested` asks for digests of the units.
 
@@ -112,9 +110,6 @@ def sum_cubes(
     """The scan: the sums of each cube by the values of its keys, and the rows for ordered metrics.
 
     Moments that lose digits about the centres of the run are added about others. A part of the rows may lack positives.
-
-    Raises:
-        DataError: rows failed a check, and the suite says that is an error.
     """
     rows: pl.DataFrame | None = None
     early = plan.slice_sums
@@ -259,11 +254,7 @@ def side_by_side(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
 
 
 def refuse_bad(plan: RunPlan, frame: pl.DataFrame) -> None:
-    """Raise an error for bad rows counted by the sums of a cube.
-
-    Raises:
-        DataError: they did.
-    """
+    """Raise an error for bad rows counted by the sums of a cube."""
     if "bad" not in frame.columns or not frame["bad"].sum():
         return
     from plmetrics.engine.bad_rows import bad_values
@@ -271,7 +262,7 @@ def refuse_bad(plan: RunPlan, frame: pl.DataFrame) -> None:
     raise bad_values(plan.view, plan.table.checks, plan.rows.read)
 
 
-def _block_keys(plan: RunPlan, frame: pl.DataFrame) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+def _block_keys(plan: RunPlan, frame: pl.DataFrame) -> tuple[NDArray[np.uint64], Codes]:
     blocks = plan.blocks
     if blocks is None:
         return np.zeros(1, dtype=np.uint64), np.ones(1, dtype=np.int64)
@@ -307,8 +298,6 @@ def _digests(plan: RunPlan, frame: pl.DataFrame) -> NDArray[np.uint64] | None:
 
 def _state(plan: RunPlan, cube: Cube, frame: pl.DataFrame, keys: NDArray[np.uint64]) -> SumsState:
     if cube.codes:
-        from plmetrics.engine.aggregate.code_check import check_codes
-
         check_codes(cube, frame, count_columns(plan, frame))
     cell, columns = cells_of(cube, frame), sums_of(plan, cube, frame)
     block = np.zeros(frame.height, dtype=np.int64)

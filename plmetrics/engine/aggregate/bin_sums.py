@@ -12,6 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plmetrics.core.exact_sums import FIXED, LEFT, Addition
+from plmetrics.core.ops import Codes
 from plmetrics.core.threads import parallel_map
 from plmetrics.engine.aggregate.bin_tally import PLACE, BinTally
 from plmetrics.engine.aggregate.bin_values import (
@@ -51,7 +52,6 @@ if TYPE_CHECKING:
     from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.bin_sums import Name
 
-    Whole = NDArray[np.int64]
 
 _BATCH_ROWS, _LEAST_ROWS = 1_000_000, 1 << 16
 _NUMBER = 8
@@ -133,7 +133,7 @@ class BinRows:
         self._sources = self._distinct_values()
         self._shapes = [self._shape(job) for job in jobs]
         self._tallies = self._empty_tallies()
-        self._codes: dict[tuple[int, int], Whole] = {}
+        self._codes: dict[tuple[int, int], Codes] = {}
 
     def plans(self) -> list[pl.LazyFrame]:
         """Scan, with batches added on arrival; none without tables."""
@@ -262,7 +262,7 @@ class BinRows:
                 )
             tally.add(keys, values)
 
-    def _slice_codes(self, job: Job, rows: pl.DataFrame) -> Whole:
+    def _slice_codes(self, job: Job, rows: pl.DataFrame) -> Codes:
         """The number of each row's slice in a set, -1 where it is in none."""
         number = self._plan.cube_of(job.slices)
         cube, cells = self._plan.cubes[number], rows[cell_column(number)].to_numpy()
@@ -270,5 +270,5 @@ class BinRows:
             return cube.slice_codes(job.slices, cells)
         if (job.number, job.first) not in self._codes:
             self._codes[job.number, job.first] = cube.slice_codes(job.slices, np.arange(cube.cells))
-        codes: Whole = self._codes[job.number, job.first][cells]
+        codes: Codes = self._codes[job.number, job.first][cells]
         return codes

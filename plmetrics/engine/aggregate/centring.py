@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from plmetrics.core.exact_sums import FIXED, LEFT
+from plmetrics.core.ops import Array, Codes
 from plmetrics.core.threads import batches
 from plmetrics.engine.aggregate.row_plan import BLOCK
 from plmetrics.engine.aggregate.totals import (
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from plmetrics.engine.run_plan import RunPlan
     from plmetrics.table.slices import Cube
 
-    Sums = Mapping[str, NDArray[np.float64]]
+    Sums = Mapping[str, Array]
 
 _ROWS = "rows"
 _MOST = 24
@@ -94,12 +94,8 @@ def _once(
 
 
 def _distant(
-    plan: RunPlan,
-    cube: Cube,
-    frame: pl.DataFrame,
-    cell: NDArray[np.int64],
-    moments_of_sums: Mapping[str, Moment],
-) -> tuple[set[str], NDArray[np.int64]]:
+    plan: RunPlan, cube: Cube, frame: pl.DataFrame, cell: Codes, moments_of_sums: Mapping[str, Moment]
+) -> tuple[set[str], Codes]:
     """Centres far from some slice or the complement of one, and the cells of these."""
     counts = count_columns(plan, frame)
     cells, columns = _by_cell(
@@ -126,9 +122,7 @@ def _distant(
     return names, cells[where]
 
 
-def _by_cell(
-    frame: pl.DataFrame, cell: NDArray[np.int64], names: Collection[str]
-) -> tuple[NDArray[np.int64], Sums]:
+def _by_cell(frame: pl.DataFrame, cell: Codes, names: Collection[str]) -> tuple[Codes, Sums]:
     """Nonempty cells, and some sums of each."""
     columns = {name: frame[name].cast(pl.Float64).to_numpy() for name in sorted(names)}
     size = int(cell.max(initial=-1)) + 1

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from plmetrics.catalogue.bases import called_rightly, row_value
 from plmetrics.catalogue.variation import square
 from plmetrics.core.errors import DataError, Problem
+from plmetrics.core.ops import Array, Codes, Flags
 from plmetrics.engine.inquiry import Step
 from plmetrics.engine.memory.budget import rows_that_fit
 from plmetrics.states.sums import Total
@@ -153,7 +153,7 @@ class PairedRows:
     plan: RunPlan
     frame: pl.DataFrame
 
-    def slices(self, index: int) -> NDArray[np.int64]:
+    def slices(self, index: int) -> Codes:
         """The slice of each row in a set, -1 for none."""
         slices = self.plan.slices[index]
         if slices.slice_set.is_whole:
@@ -162,34 +162,34 @@ class PairedRows:
         cells = self.frame[f"{_CODE}|{number}"].to_numpy()
         return self.plan.cubes[number].slice_codes(slices, cells)
 
-    def differences(self, metric: Metric, model: str, baseline: str) -> NDArray[np.float64]:
+    def differences(self, metric: Metric, model: str, baseline: str) -> Array:
         """The model's value of each row less the baseline's; NaN where one has none."""
         model_loss, baseline_loss = (self.frame[_loss(name, metric)].to_numpy() for name in (model, baseline))
         return np.where(self.valid(model, baseline), model_loss - baseline_loss, np.nan)
 
-    def scores(self, model: str) -> NDArray[np.float64]:
+    def scores(self, model: str) -> Array:
         """The model's score of each row."""
         return self.frame[score_column(model)].to_numpy()
 
-    def positive(self) -> NDArray[np.bool_]:
+    def positive(self) -> Flags:
         """The class of each row."""
         return self.frame[_POSITIVE].to_numpy()
 
     @cached_property
-    def units(self) -> NDArray[np.int64] | None:
+    def units(self) -> Codes | None:
         """The number of each row's unit; None where each row is one."""
         if _GROUP not in self.frame.columns:
             return None
         return self.frame[_GROUP].rank("dense").cast(pl.Int64).to_numpy() - 1
 
-    def valid(self, model: str, baseline: str) -> NDArray[np.bool_]:
+    def valid(self, model: str, baseline: str) -> Flags:
         """Valid rows of both models."""
         columns = [valid_column(name) for name in (model, baseline)]
         if columns[0] not in self.frame.columns:
             return np.ones(self.frame.height, dtype=np.bool_)
         return (self.frame[columns[0]] & self.frame[columns[1]]).to_numpy()
 
-    def times(self, column: str) -> NDArray[np.int64]:
+    def times(self, column: str) -> Codes:
         """The place of each row in the order of a column."""
         return self.frame[plain_column(column)].rank("dense").cast(pl.Int64).to_numpy()
 
@@ -228,11 +228,7 @@ def _column_count(plan: RunPlan) -> int:
 
 
 def paired_rows(plan: RunPlan) -> PairedRows | None:
-    """Rows for rank tests; None without such a test, or for dependent or too many rows.
-
-    Raises:
-        DataError: a time is null.
-    """
+    """Rows for rank tests; None without such a test, or for dependent or too many rows."""
     if not reads_paired_rows(plan):
         return None
     (frame,) = paired_step(plan).collect()

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from plmetrics.core.errors import PlmetricsError
+from plmetrics.core.ops import Array, Codes
 from plmetrics.engine.aggregate.row_plan import BLOCK, POSITIVE
 from plmetrics.states.moments import CENTRE, Centres, Moment
 from plmetrics.states.sums import EVERY, POSITIVE_ROWS, SCORED, Total, as_tuple, null_non_finite, sum_column
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from plmetrics.engine.request import Request
     from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.sums import Atom, Rows
-    from plmetrics.table.slices import Cube
+    from plmetrics.table.slices import Cube, KeyCodes
 
 _ROWS = "rows"
 DIGEST = "@digest"
@@ -203,7 +204,7 @@ def centres_of(
     centres: Mapping[str, Mapping[str, float]], moments_of_sums: Mapping[str, Moment], frame: pl.DataFrame
 ) -> Centres:
     """Centres of moments: of each entry if its sums have them, else those of the run."""
-    at: dict[str, NDArray[np.float64] | float] = {}
+    at: dict[str, Array | float] = {}
     summed = frozenset(frame.columns)
     for name in dict.fromkeys(name for moment in moments_of_sums.values() for name in moment.centres):
         model, key = name.split("|", 1)
@@ -221,19 +222,12 @@ def _counts(
     out = [Total.rows(name) if valid is None else Total.count(name, valid)]
     if weight is not None:
         out.append(Total.masses(f"{prefix}weight", weight, valid))
-    if label is not None:
-        members = [("positives", label == 1)]
+    for name, member in () if label is None else (("positives", label == 1), ("negatives", label == 0)):
+        mask = member if valid is None else member & valid
         if weight is not None:
-            members.append(("negatives", label == 0))
-        for name, member in members:
-            mask = member if valid is None else member & valid
-            out.append(
-                Total.count(f"{prefix}{name}", mask)
-                if weight is None
-                else Total.masses(f"{prefix}{name}", weight, mask)
-            )
-            if weight is not None and name == "positives":
-                out.append(Total.count(f"{prefix}{POSITIVE_ROWS}", mask))
+            out.append(Total.masses(f"{prefix}{name}", weight, mask))
+        if name == "positives":
+            out.append(Total.count(f"{prefix}{name if weight is None else POSITIVE_ROWS}", mask))
     return out
 
 
@@ -245,12 +239,30 @@ def count_columns(plan: RunPlan, sums: pl.DataFrame) -> list[str]:
     return [f"{prefix}n" for prefix in prefixes if f"{prefix}n" in names]
 
 
+def check_codes(cube: Cube, sums: pl.DataFrame, counts: Sequence[str]) -> None:
+    """Check the keys of sums against the values with codes: rows of others would count in the slice of null."""
+    absent = {part.key.column: _lacks_code(part) for part in cube.codes if part.key.column in sums.columns}
+    occurring = sums.select(value.any().alias(name) for name, value in absent.items())
+    for name in (column.name for column in occurring if column.any()):
+        rows = sums.filter(absent[name] & pl.any_horizontal(pl.col(count) > 0 for count in counts))
+        if rows.height:
+            label = next(part.key.label for part in cube.codes if part.key.column == name)
+            msg = f"rows went astray: no slice was listed for {label} = {rows[name][0]!r}"
+            raise PlmetricsError(msg)
+
+
+def _lacks_code(part: KeyCodes) -> pl.Expr:
+    """Whether a value has no code of its own: it has that of null, or one outside the range."""
+    code = part.expression()
+    return pl.col(part.key.column).is_not_null() & ((code < 0) | (code >= part.size - 1))
+
+
 def row_count(columns: Container[str]) -> str:
     """Name of the column with the number of rows: `rows` if some may have no label, else `n`."""
     return _ROWS if _ROWS in columns else "n"
 
 
-def cells_of(cube: Cube, frame: pl.DataFrame) -> NDArray[np.int64]:
+def cells_of(cube: Cube, frame: pl.DataFrame) -> Codes:
     """The cell of each entry of a cube, from its keys unless it is there."""
     if CELL in frame.columns:
         return frame[CELL].to_numpy()
@@ -258,16 +270,11 @@ def cells_of(cube: Cube, frame: pl.DataFrame) -> NDArray[np.int64]:
     return cell if len(cell) == frame.height else np.zeros(frame.height, dtype=np.int64)
 
 
-def sums_of(plan: RunPlan, cube: Cube, frame: pl.DataFrame) -> dict[str, NDArray[np.float64]]:
+def sums_of(plan: RunPlan, cube: Cube, frame: pl.DataFrame) -> dict[str, Array]:
     """The sums of each entry of a cube."""
-    others = [
-        *cube.columns,
-        CELL,
-        BLOCK,
-        DIGEST,
-        *(name for name in frame.columns if name.startswith(CENTRE)),
-    ]
-    return summed_columns(plan, summed_in(plan, cube), frame.drop(others, strict=False))
+    centres = [name for name in frame.columns if name.startswith(CENTRE)]
+    sums = frame.drop(*cube.columns, CELL, BLOCK, DIGEST, *centres, strict=False)
+    return summed_columns(plan, summed_in(plan, cube), sums)
 
 
 def summed_columns(
@@ -275,7 +282,7 @@ def summed_columns(
     metrics: Sequence[Metric],
     frame: pl.DataFrame,
     populations: Mapping[str, str] | None = None,
-) -> dict[str, NDArray[np.float64]]:
+) -> dict[str, Array]:
     """Columns of a state from its aggregates, with derived ones.
 
     `populations` are the prefixes of the counts by model, where others were counted than the run does.
@@ -291,7 +298,7 @@ def summed_columns(
     return columns
 
 
-def _derive(columns: dict[str, NDArray[np.float64]]) -> None:
+def _derive(columns: dict[str, Array]) -> None:
     """Derived columns without weights: rows have weight 1, and all but the positive are negative."""
     for name in [name for name in columns if name == "n" or name.endswith("|n")]:
         prefix = name[:-1]
@@ -302,9 +309,7 @@ def _derive(columns: dict[str, NDArray[np.float64]]) -> None:
             columns[f"{prefix}{POSITIVE_ROWS}"] = columns[f"{prefix}positives"]
 
 
-def _complete(
-    by_model: Iterable[tuple[str, str, Sequence[Metric]]], columns: dict[str, NDArray[np.float64]]
-) -> None:
+def _complete(by_model: Iterable[tuple[str, str, Sequence[Metric]]], columns: dict[str, Array]) -> None:
     """Derived counts without weights: complements in a total."""
     for model, prefix, members in by_model:
         for atom in atoms(members).values():

@@ -48,12 +48,8 @@ def bind(
 ) -> Request:
     """Resolve columns, predicates and types against the source, on zero rows.
 
-    Args:
-        suite: the suite.
-        source: its rows. Only a long table, and a label whose classes nobody names, are read.
-        tables: the tables of features, by key.
-        classes: the classes of a label that nobody names, from another run; empty to leave them open.
-        label_status: the status of slices without labels.
+    Only a long table, and a label whose classes nobody names, are read; `classes` are those of another run, empty to
+    leave them open. `tables` are those of features, by key, `label_status` the status of slices without labels.
 
     Raises:
         DataError: there are no rows, or columns are absent or of a type their role cannot take; all are named.
@@ -288,11 +284,8 @@ def _transform(suite: Suite) -> Transform | None:
 
 def _times(suite: Suite) -> tuple[str, ...]:
     """Time columns of tests."""
-    if suite.compare is None or not suite.compare.tests:
-        return ()
-    from plmetrics.engine.binding.task_columns import times_of
-
-    return times_of(suite)
+    tests = () if suite.compare is None else suite.compare.tests
+    return tuple(dict.fromkeys(test.time for test in tests if test.time is not None))
 
 
 def _row_condition(data: Data, schema: pl.Schema) -> pl.Expr | None:

@@ -26,11 +26,7 @@ _PATH = ("columns", "label")
 
 
 def classes_in(rows: pl.LazyFrame, roles: RoleColumns) -> Question[tuple[str, ...]]:
-    """Classes in the labels and predictions of some rows, in order.
-
-    Raises:
-        DataError: there are fewer than two classes, or more than 1,000, or one without a name.
-    """
+    """Classes in the labels and predictions of some rows, in order."""
     named = dict.fromkeys(
         [roles.label, *(name for model in roles.models.values() for name in model.columns.values())]
     )
@@ -38,19 +34,18 @@ def classes_in(rows: pl.LazyFrame, roles: RoleColumns) -> Question[tuple[str, ..
         rows.select(class_text(pl.col(name)).alias("class")).unique().head(MAX_CLASSES + 1) for name in named
     ]
     labels = pl.concat((yield plans))["class"].drop_nulls().unique().to_list()
-    path = ("columns", "label")
     if len(labels) > MAX_CLASSES:
         msg = f"column '{roles.label}' (label) has more than {MAX_CLASSES:,} classes"
-        raise DataError(Problem(msg, path, "name those that count with classes:"))
+        raise DataError(Problem(msg, _PATH, "name those that count with classes:"))
     if "" in labels:
         msg = f"an empty text in {name_list(list(map(repr, named)))} is the name of no class"
         name = sql_name(roles.label)
         hint = f"where it stands for no value, derive CASE WHEN {name} <> '' THEN {name} END, with data.missing: drop"
-        raise DataError(Problem(msg, path, hint))
+        raise DataError(Problem(msg, _PATH, hint))
     if len(labels) < 2:
         only = f"one class, {labels[0]!r}" if labels else "no class"
         msg = f"column '{roles.label}' (label) holds {only}, and a comparison needs two"
-        raise DataError(Problem(msg, path, "name all that there can be with classes: [a, b]"))
+        raise DataError(Problem(msg, _PATH, "name all that there can be with classes: [a, b]"))
     return tuple(sorted(labels, key=_natural))
 
 
@@ -76,12 +71,7 @@ def label_free(view: TableView) -> frozenset[str]:
 
 
 def label_columns(suite: Suite, schema: pl.Schema, classes: tuple[str, ...]) -> dict[str, str]:
-    """The column of each class: one of lists for all of them, or one of 0 and 1 each.
-
-    Raises:
-        ConfigError: nothing says which classes there are, or the label has other ones.
-        DataError: a column is absent.
-    """
+    """The column of each class: one of lists for all of them, or one of 0 and 1 each."""
     _require_classes(classes)
     named = suite.columns.label_columns
     if named:
@@ -145,11 +135,7 @@ def _same_classes(named: tuple[str, ...], classes: tuple[str, ...]) -> None:
 
 
 def prediction_by_class(column: str, suite: Suite) -> dict[str, str]:
-    """Indicator of each predicted class, for a model with a column of lists of classes.
-
-    Raises:
-        ConfigError: nothing says which classes there are.
-    """
+    """Indicator of each predicted class, for a model with a column of lists of classes."""
     classes = suite.classes or tuple(suite.columns.label_columns)
     _require_classes(classes)
     return {f"proba|{name}": column for name in classes}

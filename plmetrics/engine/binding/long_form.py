@@ -34,13 +34,8 @@ def wide_table(source: Source, long: Long | None, where: str | None, *, every: b
 
     A column `VALUE_LEVEL`, or `VALUE_MODEL_LEVEL` where a column names the model, holds the value of each quantile,
     null where there is none. The other columns are those that all rows of a forecast agree on; the rest are
-    `conflicts` of the source.
-
-    Args:
-        source: the table.
-        long: its form; nothing changes if None.
-        where: a condition on its rows. The column `@@where` tells whether it holds.
-        every: whether rows where it does not hold are there, apart from those where it does.
+    `conflicts` of the source. The column `@@where` tells whether a condition holds; with `every` rows where it does not
+    are there, apart from those where it does.
 
     Raises:
         DataError: columns are absent or of the wrong type, or a quantile of a forecast stands there twice.

@@ -23,12 +23,7 @@ if TYPE_CHECKING:
 
 
 def predicted_models(suite: Suite, schema: pl.Schema) -> dict[str, PredictionColumns]:
-    """The columns of each model's prediction, its classes in the order of the suite's.
-
-    Raises:
-        ConfigError: models have probabilities for different classes.
-        DataError: no column begins as the probabilities' columns should.
-    """
+    """The columns of each model's prediction, its classes in the order of the suite's."""
     collected = Collected()
     out: dict[str, PredictionColumns] = {}
     for name, model in suite.models.items():

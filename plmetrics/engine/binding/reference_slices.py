@@ -20,22 +20,14 @@ if TYPE_CHECKING:
 
 
 def check_references(suite: Suite, slices: Sequence[Slices]) -> None:
-    """Check the existence of each reference in its metric's set, and of each slice compared with others.
-
-    Raises:
-        ConfigError: some are not, or there are too many pairs of slices.
-    """
+    """Check the existence of each reference in its metric's set, and of each slice compared with others."""
     problems = [*_absent_references(suite, slices), *_pair_problems(suite, slices)]
     if problems:
         raise ConfigError(problems)
 
 
 def absence_warnings(suite: Suite, slices: Sequence[Slices]) -> list[str]:
-    """References that are absent from an interval and may occur in others, in words.
-
-    Raises:
-        ConfigError: there are too many pairs of slices.
-    """
+    """References that are absent from an interval and may occur in others, in words."""
     problems = list(_pair_problems(suite, slices))
     if problems:
         raise ConfigError(problems)
@@ -86,12 +78,7 @@ def _compared_sets(suite: Suite, slices: Sequence[Slices]) -> Iterator[tuple[str
 
 
 def check_decomposition(suite: Suite, sets: Sequence[SliceSet]) -> None:
-    """Check decompositions: of means, or of ordered scores between intervals, over disjoint slices.
-
-    Raises:
-        ConfigError: a metric that is named is neither, or none of the suite's is a mean; or slices are tags, also those
-            that a test ranks models in.
-    """
+    """Check decompositions: of means, or of ordered scores between intervals, over disjoint slices."""
     problems = []
     metrics = {metric.text: metric for metric in suite.metrics}
     tagged = {part.name for part in sets if part.is_tagged}

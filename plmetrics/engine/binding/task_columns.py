@@ -48,12 +48,7 @@ def _too_large(value: pl.Expr) -> pl.Expr:
 
 
 def check_ranking(columns: Columns, schema: pl.Schema, metrics: Sequence[Metric]) -> None:
-    """Check of the columns and metrics of a ranking.
-
-    Raises:
-        DataError: the column of the query is of a type that names none.
-        ConfigError: a metric is made from rows, or orders ties by a document that is not named.
-    """
+    """Check of the columns and metrics of a ranking."""
     query = columns.query
     if query is not None and query in schema:
         _require_query(schema[query], query)
@@ -103,20 +98,10 @@ def _no_event(value: pl.Expr) -> pl.Expr:
     return (number != 0) & (number != 1)
 
 
-def times_of(suite: Suite) -> tuple[str, ...]:
-    """Time columns of tests."""
-    tests = () if suite.compare is None else suite.compare.tests
-    return tuple(dict.fromkeys(test.time for test in tests if test.time is not None))
-
-
-def check_times(compare: Compare | None, schema: pl.Schema) -> None:
-    """Refuse absent columns.
-
-    Raises:
-        DataError: a column is absent; all are named.
-    """
+def check_times(compare: Compare, schema: pl.Schema) -> None:
+    """Refuse absent columns."""
     collected = Collected()
-    for place, test in enumerate(() if compare is None else compare.tests):
+    for place, test in enumerate(compare.tests):
         with collected.step():
             if test.time is not None:
                 require(schema, test.time, "time", ("compare", "tests", place, test.test, "time"))

@@ -64,12 +64,9 @@ _MEGA, _GIGA = 10**6, 10**9
 class OrderPlan:
     """Plan for sorting the rows of ordered metrics, and its cost.
 
-    Attributes:
-        way: `rows`, `points` (see the module) or `grid`, which counts instead of sorting.
-        orders: how many orderings of the rows a pass holds at a time: scores of models, or other numbers of rows.
-        ranges: in how many ranges each is read.
-        passes: how often the files are read for it, beyond the passes of a grid.
-        bytes: about how much memory it takes; of a grid, what it may take.
+    `way` is `rows`, `points` (see the module) or `grid`, which counts instead of sorting. A pass holds so many `orders`
+    of the rows at a time, each read in `ranges`; the files are read in so many `passes`, beyond those of a grid.
+    `bytes` are about how much memory it takes; of a grid, what it may take.
     """
 
     way: Literal["rows", "points", "grid"]
@@ -91,8 +88,7 @@ def machine_budget() -> int:
 
 def merging_room(suite: Suite) -> int:
     """Bytes of the budget for the sums and counts of merged states: reading and writing take about as much."""
-    budget = budget_of(suite)
-    return max(budget - LIBRARIES, budget // _LEAST_SHARE) // _COUNTED
+    return working_memory(suite) // _COUNTED
 
 
 def working_memory(suite: Suite) -> int:
@@ -289,15 +285,7 @@ def refuse_to_hold(
 ) -> Question[None]:
     """Refuse rows beyond the memory budget; counts them only if estimates leave that open.
 
-    Args:
-        view: the rows of the suite.
-        rows: what is to be held.
-        columns: about how many numbers a row takes meanwhile, copies of a sort among them.
-        what: what holds the rows, as a message begins.
-        place: where in the suite it is asked for.
-
-    Raises:
-        ConfigError: they do not fit.
+    A row takes about so many `columns` of numbers meanwhile, copies of a sort among them. A message begins with `what`.
     """
     number = yield from _number_to_hold(view, rows, columns, None)
     if (needed := number * columns * _SCORE) > working_memory(view.suite):
@@ -310,9 +298,6 @@ def passes_to_hold(
     """Number of passes, with a part of the rows in memory in each, of small results; 1 if all fit.
 
     Arguments are those of `refuse_to_hold`, and the most rows there are, those of the table by default.
-
-    Raises:
-        ConfigError: more passes would be needed than are made.
     """
     number = yield from _number_to_hold(view, rows, columns, most)
     passes = passes_of_rows(view.suite, number, columns)
@@ -340,9 +325,6 @@ def refuse_rows(metrics: Sequence[Metric], remedy: str) -> None:
     """Refuse metrics beyond a grid of scores.
 
     `remedy` is what would let the rows be sorted.
-
-    Raises:
-        ConfigError: there is one.
     """
     for index, metric in enumerate(metrics):
         for leaf in leaves(metric):

@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plmetrics.core.hashing import block_numbers
-from plmetrics.core.ops import Array, Codes
+from plmetrics.core.ops import Array, Codes, Flags
 from plmetrics.core.threads import parallel_map, steps
 from plmetrics.engine.aggregate.aggregation import families
 from plmetrics.engine.aggregate.row_plan import BLOCK, TREATED, cell_column, rows_plan
@@ -80,7 +80,7 @@ class EncodedRows:
     block: NDArray[Any] | None
     weight: dict[str, Array]
     place: dict[str, NDArray[Any]]
-    masks: dict[str, NDArray[np.bool_]]
+    masks: dict[str, Flags]
     outcome: Array | None = None
 
     @property

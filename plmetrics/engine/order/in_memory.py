@@ -10,6 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plmetrics.core.hashing import block_numbers
+from plmetrics.core.ops import Array, Codes, Flags
 from plmetrics.engine.aggregate.row_plan import (
     BLOCK,
     POSITIVE,
@@ -62,9 +63,9 @@ def models_by_row(
     rows = ModelRows(plan, aggregated.rows)
     for model in plan.request.models:
         frame = rows.of(model, score_column(model))
-        weight = frame[WEIGHT].to_numpy() if WEIGHT in frame.columns else None
         block = _blocks(frame, aggregated.block_keys)
-        pairs = Pairs(frame[LABEL].to_numpy(), frame[score_column(model)].to_numpy(), weight, block)
+        score = frame[score_column(model)].to_numpy()
+        pairs = Pairs(frame[LABEL].to_numpy(), score, weights_of(frame), block)
         yield model, pairs, _cutter(plan, frame, pairs)
 
 
@@ -157,7 +158,7 @@ def _cutter(plan: RunPlan, frame: pl.DataFrame, rows: Any) -> Callable[..., Any]
     return cut
 
 
-def set_codes(plan: RunPlan, frame: pl.DataFrame, index: int) -> NDArray[np.int64] | None:
+def set_codes(plan: RunPlan, frame: pl.DataFrame, index: int) -> Codes | None:
     """The slice of each row in a set, -1 for none; None for the one slice of all rows."""
     slices = plan.slices[index]
     if slices.slice_set.is_whole:
@@ -168,14 +169,14 @@ def set_codes(plan: RunPlan, frame: pl.DataFrame, index: int) -> NDArray[np.int6
 
 
 def _order_rows(
-    frame: pl.DataFrame, column: str, positive: NDArray[np.bool_], block_keys: NDArray[np.uint64]
+    frame: pl.DataFrame, column: str, positive: Flags, block_keys: NDArray[np.uint64]
 ) -> SortedRows:
-    return SortedRows(
-        frame[column].to_numpy(),
-        positive,
-        frame[WEIGHT].to_numpy() if WEIGHT in frame.columns else None,
-        _blocks(frame, block_keys),
-    )
+    return SortedRows(frame[column].to_numpy(), positive, weights_of(frame), _blocks(frame, block_keys))
+
+
+def weights_of(frame: pl.DataFrame) -> Array | None:
+    """The weight of each row; None where rows count once."""
+    return frame[WEIGHT].to_numpy() if WEIGHT in frame.columns else None
 
 
 def _blocks(frame: pl.DataFrame, block_keys: NDArray[np.uint64]) -> NDArray[np.int32] | None:

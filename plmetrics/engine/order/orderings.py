@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from plmetrics.core.ops import Flags
 from plmetrics.engine.aggregate.row_plan import (
     HAS_LABEL,
     POSITIVE,
@@ -138,7 +138,7 @@ class Ordering:
         if self.value.positive is not None:
             yield self.value.positive(rows).alias(class_column(self.model, self.value))
 
-    def positives(self, frame: pl.DataFrame) -> NDArray[np.bool_]:
+    def positives(self, frame: pl.DataFrame) -> Flags:
         """Mask of the rows of the positive class, or of the treated ones."""
         if self.one_class:
             return np.ones(frame.height, dtype=np.bool_)
@@ -147,7 +147,7 @@ class Ordering:
             column = class_column(self.model, self.value)
         return frame[column].fill_null(value=False).to_numpy()
 
-    def members(self, frame: pl.DataFrame) -> NDArray[np.bool_] | None:
+    def members(self, frame: pl.DataFrame) -> Flags | None:
         """Mask of the rows with a number; None where all have one."""
         masks: list[pl.Series] = []
         valid = scored_column(self.model) if self.label_free else valid_column(self.model)

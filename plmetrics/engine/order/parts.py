@@ -51,11 +51,7 @@ class PartSizes:
     """Sizes of the counts of a run, in so many blocks."""
 
     def __init__(
-        self,
-        plan: RunPlan,
-        orderings: Mapping[str, Ordering],
-        locators: Mapping[str, Locator],
-        blocks: int,
+        self, plan: RunPlan, orderings: Mapping[str, Ordering], locators: Mapping[str, Locator], blocks: int
     ) -> None:
         self._plan = plan
         self._orderings = orderings

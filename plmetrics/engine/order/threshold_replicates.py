@@ -20,7 +20,7 @@ from plmetrics.core.ops import Array
 from plmetrics.core.rowsql import compile_row
 from plmetrics.engine.aggregate.row_plan import BLOCK, POSITIVE, cell_column
 from plmetrics.engine.inquiry import Step
-from plmetrics.engine.order.in_memory import set_codes
+from plmetrics.engine.order.in_memory import set_codes, weights_of
 from plmetrics.states.moving_thresholds import ScoredRows, replicate_thresholds
 from plmetrics.states.scores.exact.sorted_rows import SortedRows
 from plmetrics.states.sums import sum_column
@@ -109,7 +109,7 @@ def threshold_replicates(
             frame[SCORE].to_numpy(),
             frame[POSITIVE].to_numpy(),
             block_numbers(frame[BLOCK].to_numpy(), block_keys),
-            _weights(frame),
+            weights_of(frame),
         )
         for place, (columns, complement_columns) in enumerate(out):
             codes, slices = set_codes(plan, frame, place), len(plan.slices[place])
@@ -132,7 +132,7 @@ def _choices(
     uncertainty = plan.request.suite.uncertainty
     assert uncertainty is not None
     weights, block = draws.of(frame[BLOCK].to_numpy(), uncertainty.blocks)
-    rows = SortedRows(frame[SCORE].to_numpy(), frame[POSITIVE].to_numpy(), _weights(frame), block)
+    rows = SortedRows(frame[SCORE].to_numpy(), frame[POSITIVE].to_numpy(), weights_of(frame), block)
     thresholds = plan.thresholds[model]
     choose = [rule.choose for rule in rules]
     return replicate_thresholds(rows, weights, choose, [thresholds[rule.text] for rule in rules])
@@ -173,7 +173,3 @@ def _model_rows(plan: RunPlan, table: PredictionTable, model: str, *further: pl.
         *([] if weight is None else [pl.col(weight).alias(WEIGHT)]),
         *further,
     )
-
-
-def _weights(frame: pl.DataFrame) -> Array | None:
-    return frame[WEIGHT].to_numpy() if WEIGHT in frame.columns else None

@@ -6,18 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array
+from plmetrics.core.quantiles import averaged_inverse
 from plmetrics.table.checks import VALID
 from plmetrics.table.prediction_columns import LABEL, levels_of, quantile_part
 
 if TYPE_CHECKING:
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import TableView
-
-    Numbers = NDArray[np.float64]
-
-_TIE = 1e-12
 
 
 def baseline_values(view: TableView) -> Question[dict[str, float]]:
@@ -41,7 +38,7 @@ def _parts(view: TableView) -> tuple[str, ...]:
     return ("score",)
 
 
-def _distribution(view: TableView) -> Question[tuple[Numbers, Numbers]]:
+def _distribution(view: TableView) -> Question[tuple[Array, Array]]:
     """The different labels of sound rows, ascending, and the weight of each."""
     table = view.table()
     frame = table.frame.filter(pl.col(VALID)) if view.roles.missing == "error" else table.frame
@@ -54,7 +51,7 @@ def _distribution(view: TableView) -> Question[tuple[Numbers, Numbers]]:
     return totals[LABEL].to_numpy(), totals["mass"].to_numpy()
 
 
-def _values(parts: tuple[str, ...], task: str, labels: Numbers, masses: Numbers) -> dict[str, float]:
+def _values(parts: tuple[str, ...], task: str, labels: Array, masses: Array) -> dict[str, float]:
     shares = masses / masses.sum()
     mean = float((shares * labels).sum())
     if task == "multiclass":
@@ -64,19 +61,7 @@ def _values(parts: tuple[str, ...], task: str, labels: Numbers, masses: Numbers)
         return {part: by_class.get(place, 0.0) for place, part in enumerate(parts)}
     constants = {"score": mean, "prediction": mean, "mean": mean}
     constants["sd"] = float(np.sqrt((shares * (labels - mean) ** 2).sum()))
-    constants |= {quantile_part(level): quantile(labels, masses, level) for level in levels_of(parts)}
-    return {part: constants[part] if part in constants else quantile(labels, masses, 0.5) for part in parts}
-
-
-def quantile(values: Numbers, masses: Numbers, level: float) -> float:
-    """The averaged inverse of a distribution over ascending values.
-
-    >>> quantile(np.array([1.0, 2.0, 4.0]), np.array([1.0, 1.0, 2.0]), 0.5)
-    3.0
-    """
-    running = np.cumsum(masses)
-    target = level * running[-1]
-    low = int(np.searchsorted(running, target * (1 - _TIE), side="left"))
-    high = int(np.searchsorted(running, target * (1 + _TIE), side="right"))
-    last = len(values) - 1
-    return float((values[min(low, last)] + values[min(high, last)]) / 2.0)
+    levels = (0.5, *levels_of(parts))
+    median, *quantiles = averaged_inverse(labels, masses, np.array(levels)).tolist()
+    constants |= zip(map(quantile_part, levels[1:]), quantiles, strict=True)
+    return {part: constants.get(part, median) for part in parts}

@@ -1,11 +1,11 @@
-"""Edges of bins for curves of labels and predictions: constants of a run, from a sample of its rows.
+"""Edges of bins for curves of labels and predictions, and ends of histograms of scores: constants of a run.
 
-In a table of few rows each different number has a bin of its own, so that nothing is lost.
+Edges are from a sample of its rows. In a table of few each number has a bin of its own, so that nothing is lost.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,10 +13,12 @@ import polars as pl
 
 from plmetrics.catalogue.needs import Queries
 from plmetrics.core.ops import Array
+from plmetrics.engine.order.score_bins import UNIT_SPAN
 from plmetrics.engine.run_plan import rows_of
 from plmetrics.states.bin_sums import BY_QUERY, BinTable, Edges
 from plmetrics.states.queries import query_column
-from plmetrics.table.checks import valid_column
+from plmetrics.table.checks import scored_column, valid_column
+from plmetrics.table.prediction_columns import score_column
 from plmetrics.table.sampling import telling
 
 if TYPE_CHECKING:
@@ -85,7 +87,7 @@ def bin_edges(
     sampled, ends = yield [sample, spans]
     out: Edges = {}
     for model in table.models:
-        values = {name: _finite(sampled[f"{model}|{name}"]) for name in names}
+        values = {name: np.sort(sampled[f"{model}|{name}"].drop_nulls().to_numpy()) + 0.0 for name in names}
         for key in sets:
             number = key.split()[0]
             if key.endswith("histogram"):
@@ -111,10 +113,6 @@ def _of_model(view: TableView, model: str, number: pl.Expr) -> pl.Expr:
     return pl.when(pl.col(valid_column(model))).then(number) if apart else number
 
 
-def _finite(values: pl.Series) -> Array:
-    return np.sort(values.drop_nulls().to_numpy()) + 0.0
-
-
 def _centre(ascending: Array) -> float:
     return float(ascending[len(ascending) // 2]) if len(ascending) else 0.0
 
@@ -133,8 +131,7 @@ def _edges(ascending: Array, highest: float | None, key: str) -> Array:
         tail = np.geomspace(1 / len(ascending), _TAIL, _IN_TAILS)
         shares = np.sort(np.concatenate([tail, shares, 1 - tail]))
     places = np.clip(np.ceil(shares * len(ascending)).astype(np.int64) - 1, 0, len(ascending) - 1)
-    edges: Array = np.unique(np.append(ascending[places], different[-1]))
-    return edges
+    return np.unique(np.append(ascending[places], different[-1]))
 
 
 def _histogram(ends: pl.DataFrame, number: str, models: Iterable[str]) -> Array:
@@ -146,3 +143,44 @@ def _histogram(ends: pl.DataFrame, number: str, models: Iterable[str]) -> Array:
     low = min((value for value in lows if value is not None), default=0.0)
     high = max((value for value in highs if value is not None), default=0.0)
     return np.linspace(*((low - 0.5, high + 0.5) if low == high else (low, high)), HISTOGRAM_BINS + 1)
+
+
+def score_spans(models: Sequence[str], table: PredictionTable) -> Question[Mapping[str, tuple[float, float]]]:
+    """Lowest and highest score of each model with rows, looked up; see `shared_spans`."""
+    columns = table.scored.collect_schema().names()
+    plan = table.scored.select(
+        part.alias(f"{end}|{number}")
+        for number, model in enumerate(models)
+        for score in [_scores(model, columns)]
+        for end, part in (("low", score.min()), ("high", score.max()))
+    )
+    (frame,) = yield [plan]
+    ends = frame.row(0)
+    spans = zip(models, ends[::2], ends[1::2], strict=True)
+    return shared_spans({model: (low, high) for model, low, high in spans if low is not None})
+
+
+def _scores(model: str, columns: list[str]) -> pl.Expr:
+    """Scores of the valid rows of a model."""
+    score = pl.col(score_column(model))
+    of_model = next((name for name in (scored_column(model), valid_column(model)) if name in columns), None)
+    return score if of_model is None else pl.when(pl.col(of_model)).then(score)
+
+
+def shared_spans(ends: Mapping[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
+    """Span of each model: 0 to 1 for scores within it, else the common one of all other models.
+
+    >>> shared_spans({"p": (0.1, 0.6), "logit": (-4.0, 2.0), "points": (1.0, 5.0), "constant": (3.0, 3.0)})
+    {'p': (0.0, 1.0), 'logit': (-4.0, 5.0), 'points': (-4.0, 5.0), 'constant': (-4.0, 5.0)}
+    """
+    others = [part for part in ends.values() if not _within(part)]
+    if not others:
+        return dict.fromkeys(ends, UNIT_SPAN)
+    low, high = (float(end) for end in (np.min(others), np.max(others)))
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    return {model: UNIT_SPAN if _within(part) else (low, high) for model, part in ends.items()}
+
+
+def _within(ends: tuple[float, float]) -> bool:
+    return ends[0] >= UNIT_SPAN[0] and ends[1] <= UNIT_SPAN[1]

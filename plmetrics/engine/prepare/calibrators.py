@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from plmetrics.catalogue.calibrators import CALIBRATORS
 from plmetrics.catalogue.calibrators.calibrator import Calibrator, NoFit
 from plmetrics.catalogue.calibrators.score_curves import MAX_KNOTS, Isotonic, Platt, Temperature
 from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.core.exact_sums import exact_products
+from plmetrics.core.ops import Array, Flags
 from plmetrics.core.rowsql import compile_row
 from plmetrics.engine.bad_rows import bad_values
 from plmetrics.engine.inquiry import Question, constant_question, gather
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from plmetrics.engine.request import TableView
     from plmetrics.table.prediction_columns import RoleColumns
 
-    Numbers = NDArray[np.float64]
 
 FEW_ROWS = 1000
 MAX_FOLDS = 100
@@ -52,11 +51,11 @@ _DESCRIPTION = {"method", "model", "fit_on", "rows", "fold"}
 class _Sample:
     """Valid rows of one model for the fit of a calibrator."""
 
-    score: Numbers
-    label: Numbers
-    weight: Numbers | None
+    score: Array
+    label: Array
+    weight: Array | None
 
-    def where(self, chosen: NDArray[np.bool_]) -> _Sample:
+    def where(self, chosen: Flags) -> _Sample:
         """Some of the rows."""
         weight = None if self.weight is None else self.weight[chosen]
         return _Sample(self.score[chosen], self.label[chosen], weight)
@@ -263,7 +262,7 @@ def _read_curve(
     return replace(curve, margin=margin) if isinstance(curve, (Platt, Temperature)) else curve
 
 
-def _folds(column: pl.Series, name: str) -> Iterator[tuple[Any, NDArray[np.bool_]]]:
+def _folds(column: pl.Series, name: str) -> Iterator[tuple[Any, Flags]]:
     """Each fold, and the mask of the rows outside it."""
     values = column.unique().sort()
     if not 2 <= len(values) <= MAX_FOLDS:

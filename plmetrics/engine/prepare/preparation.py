@@ -14,6 +14,7 @@ import polars as pl
 
 from plmetrics.core.errors import AbsentDataError
 from plmetrics.core.hashing import OWN_BLOCK_LIMIT
+from plmetrics.core.ops import Array
 from plmetrics.engine.inquiry import Inquiry, Question, Step, constant_question, frames_by_name, gather
 from plmetrics.engine.memory.budget import separates_scans, sorts_in_memory
 from plmetrics.engine.prepare.constants import (
@@ -52,14 +53,11 @@ def prepare(
     adds: bool = False,
     is_part: bool = False,
 ) -> RunPlan:
-    """Look up the constants of a run in its rows, or take them from another run.
+    """Look up the constants of a run in its rows, or take them from another run with the same classes.
 
-    Args:
-        request: the suite as it was bound.
-        constants: those of another run, with the same classes.
-        features: the questions of features about the rows, as a function of the view of the rows in the data.
-        adds: whether to add the sums of the run at once, where slice values follow from them.
-        is_part: whether other rows are added later: slices that are referred to may all be among those.
+    `features` are questions of features about the rows, as a function of the view of the rows in the data. With `adds`
+    the sums of the run are added at once, where slice values follow from them. With `is_part` other rows are added
+    later: slices that are referred to may all be among those.
 
     Raises:
         AbsentDataError: there are no rows.
@@ -135,7 +133,7 @@ def _start(
 ) -> _Start:
     view = request.view
     if constants is not None:
-        from plmetrics.engine.prepare.key_constants import pinned_keys
+        from plmetrics.engine.prepare.constants import pinned_keys
 
         view = view.with_keys(pinned_keys(view.roles.keys, constants.keys, view.schema))
     calibration = inquiry.answer(_calibration(view, constants))
@@ -249,7 +247,7 @@ def _spans(
     drawn = any(curve.curve == "score_histogram" for curve in request.suite.curves)
     if not drawn or request.suite.task != "binary":
         return constant_question({})
-    from plmetrics.engine.prepare.score_spans import score_spans
+    from plmetrics.engine.prepare.bin_edges import score_spans
 
     return score_spans(request.models, table)
 
@@ -260,7 +258,7 @@ def _bin_edges(
     rows: Accounting,
     blocks: Blocks | None,
     constants: Constants | None,
-) -> Question[Mapping[str, NDArray[np.float64]]]:
+) -> Question[Mapping[str, Array]]:
     """Edges of the bins for curves of labels and predictions."""
     curves = [curve.curve for curve in view.suite.bin_curves]
     if constants is not None or not curves:
@@ -310,12 +308,12 @@ def _different_units(request: Request, view: TableView) -> Question[NDArray[np.u
 def _forms_of_texts(view: TableView) -> Question[list[str]]:
     """See that rows that are ordered by texts are in the order of time; warnings of labels near the positive one."""
     if any(need.needs_order for need in view.roles.requirements):
-        from plmetrics.engine.prepare.time_order import check_time_forms
+        from plmetrics.engine.prepare.text_forms import check_time_forms
 
         yield from check_time_forms(view)
     if not isinstance(view.suite.positive, str):
         return []
-    from plmetrics.engine.prepare.near_labels import near_positive_labels
+    from plmetrics.engine.prepare.text_forms import near_positive_labels
 
     return (yield from near_positive_labels(view))
 
@@ -339,11 +337,7 @@ def model_origins(calibrators: Mapping[str, Json], baseline: Mapping[str, float]
 
 
 def _accounting(request: Request, view: TableView, table: PredictionTable) -> Question[Accounting]:
-    """Numbers of rows read and left out for each model; counted unless the files have them.
-
-    Raises:
-        AbsentDataError: there are no rows.
-    """
+    """Numbers of rows read and left out for each model; counted unless the files have them."""
     suite = request.suite
     per_model = any(model.has_own_rows for model in suite.models.values())
     complete = suite.columns.weight is None and suite.data.missing == "error" and not per_model

@@ -12,8 +12,9 @@ import polars as pl
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.core.quantiles import quantile_edges
 from plmetrics.engine.memory.budget import rows_that_fit
+from plmetrics.engine.prepare.constants import top_key
 from plmetrics.features.registry import features_of
-from plmetrics.table.slice_keys import SliceKey, refuse_name_of_rest, top_index
+from plmetrics.table.slice_keys import SliceKey, refuse_name_of_rest
 from plmetrics.table.slices import KeyCodes, Slices, SliceSet, drop_exclusions, order, plain_values
 
 if TYPE_CHECKING:
@@ -110,9 +111,7 @@ def _resolve(key: SliceKey, view: TableView, column_values: pl.DataFrame) -> Sli
         edges, dtype = _quantile_edges(column_values, key), view.schema[key.label]
         return key.in_bins(edges, dtype)
     values, excluded = _top_values(column_values, key, _top_exclusions(key, view.sets))
-    number = top_index(key.expression, values, excluded)
-    edges = tuple(plain_values(values, key.label))
-    return replace(key, expression=number, edges=edges, excluded=excluded, values=values)
+    return top_key(key, values, excluded)
 
 
 def _top_exclusions(key: SliceKey, sets: Sequence[SliceSet]) -> tuple[Any, ...]:
@@ -147,10 +146,8 @@ def _top_values(
             raise _exclusion_error(key.label)
         plain = Slices(SliceSet("", (replace(key, kind="column"),), exclude), counted_values)
         remaining, _ = drop_exclusions(plain)
-        counted_values, omissions = (
-            remaining.values,
-            omissions if remaining.omissions is None else remaining.omissions,
-        )
+        counted_values = remaining.values
+        omissions = omissions if remaining.omissions is None else remaining.omissions
     values = counted_values.head(key.number).to_series().sort(nulls_last=True)
     if counted_values.height > key.number:
         refuse_name_of_rest(plain_values(values, key.label), key.label, ("slices",), "exclude it")
@@ -182,9 +179,7 @@ def slice_plans(
     plans: dict[str, pl.LazyFrame] = {}
     covered = _covering_sets(view.sets)
     if every is not None and every is not frame:
-        plans |= {
-            _key_plan_name(column): every.select(column).unique() for column in _fold_columns(view.sets)
-        }
+        plans |= {f"key|{name}": every.select(name).unique() for name in _fold_columns(view.sets)}
     for number, part in enumerate(view.sets):
         if part.keys and not part.is_predicate and number not in covered:
             rows = frame if part.is_derived or every is None else every
@@ -197,10 +192,6 @@ def _fold_columns(sets: Sequence[SliceSet]) -> list[str]:
     derived = [key.column for part in sets if part.is_derived for key in part.keys]
     others = {key.column for part in sets if not part.is_derived for key in part.keys}
     return [column for column in dict.fromkeys(derived) if column not in others]
-
-
-def _key_plan_name(column: str) -> str:
-    return f"key|{column}"
 
 
 def _combination_limit(view: TableView, part: SliceSet) -> int:
@@ -264,7 +255,7 @@ def list_slices(view: TableView, looked_up: Mapping[str, pl.DataFrame]) -> Slice
     values: dict[str, list[pl.Series]] = {}
     warnings: list[str] = []
     for name in _fold_columns(view.sets):
-        if (every := looked_up.get(_key_plan_name(name))) is not None:
+        if (every := looked_up.get(f"key|{name}")) is not None:
             values[name] = [every.to_series()]
     covered = _covering_sets(view.sets)
     for number, part in enumerate(view.sets):
@@ -277,12 +268,7 @@ def list_slices(view: TableView, looked_up: Mapping[str, pl.DataFrame]) -> Slice
             for column in here.select(key.column for key in part.keys):
                 values.setdefault(column.name, []).append(column)
             here = _within(view, part, here)
-        slices_of_set = _slices(part, here)
-        remaining = (
-            [drop_exclusions(each) for each in slices_of_set]
-            if part.exclude
-            else [(each, []) for each in slices_of_set]
-        )
+        remaining = [drop_exclusions(each) if part.exclude else (each, []) for each in _slices(part, here)]
         out += [each for each, _ in remaining]
         nowhere = [item for item in part.exclude if all(item in unknown for _, unknown in remaining)]
         warnings += [_absent(part, item) for item in nowhere if not _is_excluded(part, item)]

@@ -15,6 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plmetrics.core.hashing import OWN_BLOCK_LIMIT
+from plmetrics.core.ops import Codes
 from plmetrics.core.segments import run_starts
 from plmetrics.engine.memory.budget import working_memory
 from plmetrics.engine.request import TableView, unit_column
@@ -94,7 +95,7 @@ class NumberSet:
             self._first, self._marks = first, marks
         self._marks[values - values.dtype.type(self._first)] = True
 
-    def values(self) -> NDArray[np.int64]:
+    def values(self) -> Codes:
         """The numbers, ascending, as the bits of an unsigned one where they are large."""
         places = np.flatnonzero(self._marks).view(np.uint64)
         return (places + np.uint64(self._first % _WORD)).view(np.int64)
@@ -163,7 +164,7 @@ def counted_units(suite: Suite, rows: pl.LazyFrame, modulus: int) -> Blocks:
     return _count_blocks(counts, digests)
 
 
-def _count_blocks(counts: NDArray[np.int64], digests: Hashes) -> Blocks:
+def _count_blocks(counts: Codes, digests: Hashes) -> Blocks:
     """Number of nonempty blocks, and the sum of their hashes modulo 2^64."""
     blocks = np.flatnonzero(counts)
     return Blocks(len(counts), blocks.astype(np.uint64), counts[blocks], digests[blocks])
@@ -195,7 +196,7 @@ def _once(values: Hashes) -> Hashes:
     return values[run_starts(values)]
 
 
-def _add(counts: NDArray[np.int64], digests: Hashes, hashes: Hashes) -> None:
+def _add(counts: Codes, digests: Hashes, hashes: Hashes) -> None:
     """Count some units in their blocks."""
     for first in range(0, len(hashes), _BATCH_ROWS):
         part = hashes[first : first + _BATCH_ROWS]

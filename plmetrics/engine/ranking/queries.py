@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from plmetrics.core.errors import AbsentDataError, DataError, Problem
 from plmetrics.core.names import data_text
-from plmetrics.core.ops import Array, Codes
+from plmetrics.core.ops import Array, Codes, Flags
 from plmetrics.engine.bad_rows import bad_values, no_rows_left
 from plmetrics.engine.memory.budget import passes_of_rows, passes_to_hold
 from plmetrics.engine.ranking.query_passes import (
@@ -56,15 +55,14 @@ def by_query(request: Request, view: TableView) -> Question[tuple[TableView, int
     Raises:
         DataError: rows failed a check, a query has a document twice, or what belongs to queries varies within one.
     """
-    passes = yield from passes_to_hold(view, view.raw, _width(request, view.roles), "ranking", "task")
+    width = _width(request, view.roles)
+    passes = yield from passes_to_hold(view, view.raw, width, "ranking", "task")
     parts: list[pl.DataFrame] = []
     read = left_out = 0
     closed = [view] if passes == 1 else closed_parts(view, passes)
     for of_files in closed:
         if len(closed) > 1:
-            passes = yield from passes_to_hold(
-                of_files, of_files.raw, _width(request, of_files.roles), "ranking", "task"
-            )
+            passes = yield from passes_to_hold(of_files, of_files.raw, width, "ranking", "task")
         for number in range(passes):
             part = of_files if passes == 1 else replace(of_files, raw=some_queries(of_files, number, passes))
             queries, rows, absent = yield from _queries_of_pass(request, part, view)
@@ -104,11 +102,9 @@ def _queries_of_pass(
 
 def _queries(request: Request, view: TableView, collected: _SoundRows) -> pl.DataFrame:
     """One row for each query, with the numbers of its metrics."""
-    columns: dict[str, pl.Series] = {}
     firsts = collected.frame[collected.first_rows]
-    for name in (WEIGHT, UNIT, *(key.column for key in view.roles.keys)):
-        if name in firsts.columns:
-            columns[name] = firsts[name]
+    names = (WEIGHT, UNIT, *(key.column for key in view.roles.keys))
+    columns = {name: firsts[name] for name in names if name in firsts.columns}
     values = _values(request, collected)
     absent = _absent(request, collected)
     columns[LABEL] = _with_nulls(np.where(collected.complete_queries, 0.0, np.nan))
@@ -145,7 +141,7 @@ class _SoundRows:
     first_rows: Codes
 
     @property
-    def complete_queries(self) -> NDArray[np.bool_]:
+    def complete_queries(self) -> Flags:
         """Queries with labels in all rows: for others the ideal order is unknown."""
         out = np.ones(len(self.first_rows), dtype=np.bool_)
         out[self.codes[self.frame[LABEL].is_null().to_numpy()]] = False
@@ -153,11 +149,7 @@ class _SoundRows:
 
     @classmethod
     def of(cls, request: Request, view: TableView, frame: pl.DataFrame) -> _SoundRows:
-        """The rows of some queries.
-
-        Raises:
-            DataError: a query has a document twice, or what belongs to queries varies within one.
-        """
+        """The rows of some queries."""
         codes, first_rows = codes_of(frame[plain_column(_query(request.suite.columns))])
         collected = cls(frame, codes, first_rows)
         problems = [*_varying(view, collected), *_twice(request.suite.columns, collected)]
@@ -344,9 +336,9 @@ def _values(request: Request, collected: _SoundRows) -> dict[str, dict[str, Arra
     return out
 
 
-def _absent(request: Request, collected: _SoundRows) -> dict[str, NDArray[np.bool_]]:
+def _absent(request: Request, collected: _SoundRows) -> dict[str, Flags]:
     """Queries without a valid row of a model."""
-    out: dict[str, NDArray[np.bool_]] = {}
+    out: dict[str, Flags] = {}
     for model in request.models:
         codes = collected.codes
         if _valid(request, model) in collected.frame.columns:

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plmetrics.core.ops import Array, Codes
+from plmetrics.core.ops import Array, Codes, Flags
 from plmetrics.states.queries import QueryLabels, QueryValue, RankedRows
 from plmetrics.states.scores.exact.sorting import argsort, sort
 
@@ -69,7 +69,7 @@ def equal_models(
     return out
 
 
-def same_order(codes: Codes, first: Array, second: Array, among: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def same_order(codes: Codes, first: Array, second: Array, among: Flags) -> Flags:
     """Mask of those `among` the queries whose rows two models order alike, with the same ties and the same NaNs.
 
     Neighbours as they stand tell most of the others, so that few rows are sorted.
@@ -207,9 +207,7 @@ def _in_order(frame: pl.DataFrame) -> bool:
     return bool((ahead | ((code[1:] == code[:-1]) & (score[1:] <= score[:-1]))).all())
 
 
-def _tie_mask(
-    code: Codes, score: Array, missing: NDArray[np.bool_] | None, ties: str
-) -> NDArray[np.bool_] | None:
+def _tie_mask(code: Codes, score: Array, missing: Flags | None, ties: str) -> Flags | None:
     """Mask of the rows tied with the row before them; where ties are ordered, only rows not retrieved are."""
     if missing is None:
         if ties != "average":
@@ -220,7 +218,7 @@ def _tie_mask(
     return np.concatenate([[False], same])
 
 
-def _by_label_within_ties(label: Array, tied: NDArray[np.bool_]) -> NDArray[np.int64]:
+def _by_label_within_ties(label: Array, tied: Flags) -> Codes:
     """Order of the rows, those of each tie group by their labels: its sums add in one order."""
     rows = np.flatnonzero(tied | np.append(tied[1:], np.zeros(min(1, len(tied)), dtype=np.bool_)))
     order = np.arange(len(label))

@@ -9,7 +9,7 @@ from itertools import repeat
 import polars as pl
 
 from plmetrics.core.names import SuitePath
-from plmetrics.engine.prepare.key_constants import pinned_keys
+from plmetrics.engine.prepare.constants import pinned_keys
 from plmetrics.engine.prepare.slices import SliceList, key_codes, list_slices
 from plmetrics.engine.request import TableView
 from plmetrics.features.drift.column_counts import ColumnCounts, DriftCounts

@@ -20,7 +20,7 @@ from plmetrics.engine.aggregate.totals import centres_of, moments, summed_in
 from plmetrics.engine.order.on_grid import GridCounts
 from plmetrics.engine.order.parts import exponent_in_bins
 from plmetrics.engine.order.score_bins import UNIT_SPAN
-from plmetrics.engine.prepare.key_constants import pinned_keys
+from plmetrics.engine.prepare.constants import pinned_keys
 from plmetrics.engine.prepare.preparation import every_key
 from plmetrics.engine.request import Request, TableView, unit_column
 from plmetrics.engine.run_plan import RunPlan, units_of_rows

@@ -19,7 +19,7 @@ from plmetrics.engine.binding.bind import bind
 from plmetrics.engine.binding.reference_slices import check_references
 from plmetrics.engine.memory.budget import counting_room
 from plmetrics.engine.order.orderings import Ordering, run_orderings
-from plmetrics.engine.prepare.key_constants import pinned_keys
+from plmetrics.engine.prepare.constants import pinned_keys
 from plmetrics.engine.prepare.preparation import model_origins, with_stored_models
 from plmetrics.engine.prepare.slices import SliceList, key_codes, list_slices
 from plmetrics.engine.ranking.queries import view_of_queries

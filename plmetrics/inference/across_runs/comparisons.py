@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from plmetrics.catalogue.metric import TOTAL, Metric
+from plmetrics.core.ops import Array, Flags, Texts
 from plmetrics.core.results import TableSchema, in_schema
 from plmetrics.inference.across_runs.sides import ROUNDING, Pairing, Side, aligned_metrics, pairing_of, sample
 from plmetrics.inference.comparisons.independent import Sample, independent_difference
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from plmetrics.inference.comparisons.paired_bootstrap import Difference
     from plmetrics.suite.sections.basics import ContrastScale
 
-    Array = NDArray[np.object_]
-
 RUN_SCHEMA: pl.Schema = TableSchema([*COMPARED_SCHEMA.items(), ("bound", pl.Float64)])
 """The rows in the making; `bound` is the largest possible error of a difference of values that are counted on grids."""
 
@@ -45,19 +43,12 @@ PAIRED, PAIRED_ROWS = "paired: both runs are of the same units", "paired: both r
 def run_comparisons(
     now: Side, before: Side, scales: Sequence[ContrastScale], metrics: Sequence[Metric] = ()
 ) -> pl.DataFrame:
-    """Rows of `comparisons` of a run against an earlier one.
+    """Rows of `comparisons` of a run against an earlier one, their baseline: a row per value of either and scale.
 
-    Args:
-        now: the run. Its rows come first, in its order.
-        before: the earlier run, which the rows name as their baseline. Rows that it alone has come last.
-        scales: what a comparison is: the difference, the ratio, the relative change.
-        metrics: of the run. Totals are compared over equally many rows only; of those that are best at 0 it is also
-            tested which run is nearer to it.
-
-    Returns:
-        A row per value of either run and scale, without adjusted p values, with `blocks` where runs are paired, and
-        with `bound`: a grid that was made of other scores may tell those of a run badly apart. What one of the runs
-        does not have has the status `not_in_run`.
+    Rows of the run come first, in its order, those that the earlier one alone has come last. They have no adjusted p
+    values, `blocks` where runs are paired, and `bound`: a grid that was made of other scores may tell those of a run
+    badly apart. What one of the runs does not have has the status `not_in_run`. Totals are compared over equally many
+    rows only; of `metrics` that are best at 0 it is also tested which run is nearer to it.
     """
     both = aligned_metrics(now.metrics, before.metrics)
     if both.is_empty():
@@ -81,11 +72,11 @@ def run_comparisons(
     return within_ranges(pl.concat(parts), metrics)
 
 
-def _bound_of(both: pl.DataFrame, sides: tuple[Sample, Sample], scale: str) -> NDArray[np.float64]:
+def _bound_of(both: pl.DataFrame, sides: tuple[Sample, Sample], scale: str) -> Array:
     """The largest possible error of each difference, or ratio, by those of both values; 0 where they are exact."""
     errors = in_schema(both, _BOUNDS).fill_null(0.0)
     now, before = (errors[name].to_numpy() for name in _BOUNDS)
-    total: NDArray[np.float64] = now + before
+    total: Array = now + before
     if scale == "difference":
         return total
     value, base = (np.abs(side.value) for side in sides)
@@ -94,7 +85,7 @@ def _bound_of(both: pl.DataFrame, sides: tuple[Sample, Sample], scale: str) -> N
     return np.where(total > 0, ratio, 0.0)
 
 
-def _with_bound(rows: pl.DataFrame, bound: NDArray[np.float64]) -> pl.DataFrame:
+def _with_bound(rows: pl.DataFrame, bound: Array) -> pl.DataFrame:
     """The rows with their bounds, and a note where one is no small part of the standard error, or of the difference."""
     rows = rows.with_columns(
         bound=pl.when(pl.col("difference").is_not_null() & (pl.lit(bound) > 0)).then(pl.lit(bound))
@@ -107,7 +98,7 @@ def _with_bound(rows: pl.DataFrame, bound: NDArray[np.float64]) -> pl.DataFrame:
     return rows.with_columns(note=pl.concat_str("note", words, separator="; ", ignore_nulls=True))
 
 
-def _totals_of_unequal_rows(both: pl.DataFrame, metrics: Sequence[Metric]) -> NDArray[np.bool_]:
+def _totals_of_unequal_rows(both: pl.DataFrame, metrics: Sequence[Metric]) -> Flags:
     """Totals over more rows, or more weight, in one of the runs."""
     near = (pl.col("weight") - pl.col("weight|b")).abs() <= ROUNDING * pl.col("weight").abs()
     same = (pl.col("n") == pl.col("n|b")) & near
@@ -121,7 +112,7 @@ def _of_noise(
     difference: Difference,
     scale: str,
     metrics: Sequence[Metric],
-) -> NDArray[np.bool_]:
+) -> Flags:
     """Norms with more noise in the run of fewer rows."""
     text = both["metric"].to_numpy()
     rows = both.select(pl.col("n", "n|b").cast(pl.Float64)).to_numpy().T
@@ -130,9 +121,7 @@ def _of_noise(
         noisy |= (text == metric.text) & (is_inflated(metric, scale) | hides_noise(metric, rows.min(axis=0)))
     values = np.stack([side.value for side in sides])
     error = np.hypot(*(side.std_error for side in sides))
-    of_noise: NDArray[np.bool_] = (
-        noisy & (difference.interval_status == "ok") & sizes_matter(values, rows, error)
-    )
+    of_noise: Flags = noisy & (difference.interval_status == "ok") & sizes_matter(values, rows, error)
     return of_noise
 
 
@@ -155,7 +144,7 @@ def _nearer(
     ]
 
 
-def _tests_and_notes(height: int, pairing: Pairing, now: Side) -> tuple[Array, Array]:
+def _tests_and_notes(height: int, pairing: Pairing, now: Side) -> tuple[Texts, Texts]:
     """Test of each row, and its note on the samples."""
     words = pairing.shared.words
     tests, notes = np.full((2, height), INDEPENDENT_TEST, dtype=object)
@@ -173,7 +162,7 @@ def _rows(
     difference: Difference,
     scale: str,
     runs: tuple[Side, Side],
-    tests_and_notes: tuple[Array, Array],
+    tests_and_notes: tuple[Texts, Texts],
 ) -> pl.DataFrame:
     tests, notes = tests_and_notes
     n = both.select(pl.min_horizontal("n", "n|b")).to_series()

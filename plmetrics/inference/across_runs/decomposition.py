@@ -189,21 +189,10 @@ def part_rows(
 
     `bound` is how wrong values may be on bins, `sampling_error` their standard error where orders were drawn.
     """
-    numbers = {
-        "value": difference.difference,
-        "lower": difference.lower,
-        "upper": difference.upper,
-        "std_error": difference.std_error,
-        "method": difference.method.tolist(),
-        "interval_status": difference.interval_status.tolist(),
-        "status": difference.status.tolist(),
-    }
-    columns: dict[str, Any] = {
-        "slice": list(names),
-        "slice_values": list(values),
-        "part": list(parts),
-        **numbers,
-    }
+    columns: dict[str, Any] = {"slice": list(names), "slice_values": list(values), "part": list(parts)}
+    columns["value"] = difference.difference
+    columns |= {name: getattr(difference, name) for name in ("lower", "upper", "std_error")}
+    columns |= {name: getattr(difference, name).tolist() for name in ("method", "interval_status", "status")}
     accuracy = {"bound": bound, "sampling_error": sampling_error}
     columns |= {name: column for name, column in accuracy.items() if column is not None}
     constant = {**constants, "note": note}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from plmetrics.core.ops import Array
+from plmetrics.core.ops import Array, Codes, Texts
 from plmetrics.core.threads import parallel_map, steps
 from plmetrics.inference.metric_values import conditions, finalise, finalising, score_view, value_or_nan
 from plmetrics.inference.records import end_to_end
@@ -36,7 +36,7 @@ class Worth:
 
     value: Array
     bound: Array
-    status: NDArray[np.object_]
+    status: Texts
 
     @classmethod
     def of(cls, metric: Metric, view: View) -> Self:
@@ -157,7 +157,7 @@ def replicate_worths(pair: SlicedPair, metrics: Sequence[Metric], kinds: Kinds) 
     return [np.concatenate(of_metric) for of_metric in zip(*parts, strict=True)]
 
 
-def bin_starts(weight: Array, bins: int) -> NDArray[np.int64]:
+def bin_starts(weight: Array, bins: int) -> Codes:
     """First fine bins of at most so many coarser ones, for weights `[slice, class, bin]`.
 
     They hold equal shares of the rows, of the positives, and ever fewer of these towards the top.

@@ -8,9 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from plmetrics.core.ops import Array
+from plmetrics.core.ops import Array, Codes, Flags
 from plmetrics.core.threads import steps
 from plmetrics.inference.across_runs.decomposition import (
     PARTS,
@@ -166,16 +165,14 @@ class _ModelPair:
             return chunk.sums.replicates(metric, model, prefix, self._nudges)
         return chunk.sums.totals(metric, model, prefix)
 
-    def _equal(self, chunk: Chunk) -> NDArray[np.bool_]:
+    def _equal(self, chunk: Chunk) -> Flags:
         before, after = self._models
         return chunk.equal_scores(after, before)
 
     def _mass(self, state: View) -> Array:
         return np.asarray(self._subject.class_metric.denominators(state)[0], dtype=np.float64)
 
-    def _parts(
-        self, chunk: Chunk
-    ) -> tuple[dict[str, tuple[Array, Array | None]], NDArray[np.int64], NDArray[np.bool_]]:
+    def _parts(self, chunk: Chunk) -> tuple[dict[str, tuple[Array, Array | None]], Codes, Flags]:
         """Values and replicates of the parts of a chunk's slices, their blocks, and the mask of slices with rows."""
         before, after = (
             self._shares(self._state(chunk, model), mass)
@@ -208,11 +205,7 @@ class _ModelPair:
         return SliceMeans(share, value_or_nan(self._subject.class_metric, state))
 
     def _difference(
-        self,
-        parts: Mapping[str, tuple[Array, Array | None]],
-        blocks: NDArray[np.int64],
-        listed: NDArray[np.bool_],
-        equal: NDArray[np.bool_],
+        self, parts: Mapping[str, tuple[Array, Array | None]], blocks: Codes, listed: Flags, equal: Flags
     ) -> Difference:
         """The parts of some slices, slice by slice, with intervals; `equal` is where both models say the same."""
         index = np.flatnonzero(listed)

@@ -14,13 +14,10 @@ from math import factorial
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from plmetrics.core.hashing import ORDER_SALT, mix, mix_int
-from plmetrics.core.ops import Array
+from plmetrics.core.ops import Array, Codes, Flags
 from plmetrics.inference.across_runs.mixtures import AFTER, BEFORE, SCORES, SHARE, Kinds, Worth
-
-Places = NDArray[np.int64]
 
 MOST_EXACT = 12
 """Of so many slices every coalition is looked at."""
@@ -37,9 +34,9 @@ class Coalitions:
     orders it is made: `[part, step]`. Steps of `sampled` orders go by order, each next to its reverse.
     """
 
-    members: NDArray[np.bool_]
-    before: Places
-    after: Places
+    members: Flags
+    before: Codes
+    after: Codes
     share: Array
     sampled: bool
 
@@ -167,7 +164,7 @@ class Steps:
         return of_coalitions[..., steps], of_coalitions[..., self.halves.after], share, scores
 
 
-def _kinds(members: NDArray[np.bool_]) -> Kinds:
+def _kinds(members: Flags) -> Kinds:
     return np.where(members, AFTER, BEFORE).astype(np.int8)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array, Codes
 from plmetrics.core.slice_texts import rename_slices
 from plmetrics.inference.tables import WHOLE
 
@@ -79,10 +80,10 @@ class Batch:
 
     names: tuple[str | None, ...]
     index: int
-    numbers: NDArray[np.int64]
-    blocks: NDArray[np.int64]
-    groups: NDArray[np.int64] | None
-    draws: NDArray[np.float64]
+    numbers: Codes
+    blocks: Codes
+    groups: Codes | None
+    draws: Array
 
     @property
     def group_column(self) -> pl.Series:
@@ -155,21 +156,19 @@ class Keeper:
         return pl.DataFrame([pl.Series(name, columns[name], dtype) for name, dtype in KEPT_SCHEMA.items()])
 
 
-def units_table(
-    keys: NDArray[np.uint64], units: NDArray[np.int64], digests: NDArray[np.uint64]
-) -> pl.DataFrame:
+def units_table(keys: NDArray[np.uint64], units: Codes, digests: NDArray[np.uint64]) -> pl.DataFrame:
     """The units of a run by block."""
     return pl.DataFrame({"block": keys, "units": units, "digest": digests}, schema=UNITS_SCHEMA)
 
 
-def _end_to_end(replicates: Sequence[NDArray[np.float64]]) -> pl.Series:
+def _end_to_end(replicates: Sequence[Array]) -> pl.Series:
     """Replicates of batches, one after another; at once where there are as many of each."""
     if len({part.shape[1] for part in replicates}) == 1:
         return as_lists(np.concatenate(replicates))
     return pl.concat([as_lists(part) for part in replicates])
 
 
-def as_lists(replicates: NDArray[np.float64]) -> pl.Series:
+def as_lists(replicates: Array) -> pl.Series:
     """Replicates `[slice, replicate]` as a column of lists, null where undefined.
 
     >>> as_lists(np.array([[0.5, np.nan]])).to_list()
@@ -179,7 +178,7 @@ def as_lists(replicates: NDArray[np.float64]) -> pl.Series:
     return flat.reshape((-1, replicates.shape[1])).cast(pl.List(pl.Float64))
 
 
-def as_replicates(lists: pl.Series) -> NDArray[np.float64]:
+def as_replicates(lists: pl.Series) -> Array:
     """The replicates as an array `[replicate, slice]`, NaN where undefined.
 
     >>> as_replicates(pl.Series([[0.5, None]])).tolist()

@@ -19,9 +19,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from plmetrics.core.ops import Array, Texts
+from plmetrics.core.ops import Array, Codes, Texts
 from plmetrics.inference.across_runs.comparisons import NOTE
 from plmetrics.inference.across_runs.decomposition import PARTS, SetMetric, part_rows
 from plmetrics.inference.across_runs.mixtures import SlicedPair, Worth, replicate_worths, weighted_worths
@@ -207,7 +206,7 @@ class Variation:
     """Deviations of replicates of parts, three of each slice and three of all; and their effective blocks."""
 
     deviations: Array
-    blocks: NDArray[np.int64]
+    blocks: Codes
 
 
 def variations(
@@ -215,11 +214,8 @@ def variations(
 ) -> list[Variation | None]:
     """Variances of the parts of some metrics; None for norms, with one-sided noise.
 
-    Args:
-        sides: the scores of the earlier run and of this one, `[slice, block, class, bin]`.
-        metrics: what is decomposed.
-        replicates: their number.
-        seed: that of the draws, which are others for the two runs.
+    `sides` are the scores of the earlier run and of this one, `[slice, block, class, bin]`; both have draws of their
+    own.
     """
     occupied = [counts[:, counts.any(axis=(0, 2, 3))] for counts in sides]
     smooth = [metric for metric in metrics if metric.value_kind.is_smooth]
@@ -267,7 +263,7 @@ def _parts(steps: Steps, worths: Sequence[Array]) -> list[Array]:
     return out
 
 
-def _blocks(sides: Sequence[Array]) -> NDArray[np.int64]:
+def _blocks(sides: Sequence[Array]) -> Codes:
     """Effective blocks of each part: of the smaller class, in the run with fewer blocks of the slice."""
     least = []
     for counts in sides:
@@ -278,7 +274,7 @@ def _blocks(sides: Sequence[Array]) -> NDArray[np.int64]:
     return np.repeat(np.minimum(*least), 3)
 
 
-def column_codes(values: Sequence[Sequence[dict[str, str | None]]]) -> tuple[list[str], NDArray[np.int64]]:
+def column_codes(values: Sequence[Sequence[dict[str, str | None]]]) -> tuple[list[str], Codes]:
     """The columns of slices, and by column a number for the value of each; a slice of all other rows is one of its own.
 
     >>> pairs = [[{"column": "a", "value": "x"}], [{"column": "a", "value": "y"}], []]
@@ -294,13 +290,10 @@ def column_codes(values: Sequence[Sequence[dict[str, str | None]]]) -> tuple[lis
     return names, np.array(codes, dtype=np.int64).reshape(len(names), len(values))
 
 
-def column_parts(pair: SlicedPair, codes: NDArray[np.int64], metrics: Sequence[Metric]) -> list[OwenValues]:
+def column_parts(pair: SlicedPair, codes: Codes, metrics: Sequence[Metric]) -> list[OwenValues]:
     """By metric the effect of the shares of each column, and its error from bins; NaN where undefined.
 
-    Args:
-        pair: both tables by slice.
-        codes: the value of each slice, `[column, slice]`.
-        metrics: metrics of the order of scores, which the size of a table does not change.
+    `codes` are the value of each slice, `[column, slice]`. The size of a table does not change the metrics.
     """
     coalitions = Coalitions.subsets(len(codes))
     shares = np.stack([_shares(pair, codes[members]) for members in coalitions.members])
@@ -326,7 +319,7 @@ def _of_unit_weight(side: Array, other: Array) -> Array:
     return scaled
 
 
-def _shares(pair: SlicedPair, codes: NDArray[np.int64]) -> Array:
+def _shares(pair: SlicedPair, codes: Codes) -> Array:
     """The weight of each slice where the values of some columns have the shares of the second table."""
     before, after = (side.sum(axis=(-2, -1)) for side in (pair.before, pair.after))
     if not len(codes):

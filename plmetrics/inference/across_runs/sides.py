@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from plmetrics.core.ops import Array, Codes, Flags, Texts
 from plmetrics.core.results import RecordedMasses, first_rows
 from plmetrics.inference.across_runs.retained_replicates import RunReplicates, Sharing, as_replicates, sharing
 from plmetrics.inference.comparisons.independent import Sample
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from plmetrics.suite.sections.basics import ContrastScale
     from plmetrics.suite.sections.uncertainty import Uncertainty
 
-    Places = NDArray[np.int64]
 
 KEYS = ("model", "slice_set", "slice", "metric", "class")
 """Keys of the values of a run."""
@@ -153,20 +152,20 @@ def sample(both: pl.DataFrame, suffix: str, side: Side) -> Sample:
     )
 
 
-def _reach(rows: pl.DataFrame, suffix: str) -> NDArray[np.float64]:
+def _reach(rows: pl.DataFrame, suffix: str) -> Array:
     """Length of the interval of each value without a standard error, 0 where there is one."""
     lower, upper, error = (_numbers(rows[f"{name}{suffix}"]) for name in ("lower", "upper", "std_error"))
     return np.where((error == 0) & (upper > lower), upper - lower, 0.0)
 
 
-def _plausible(rows: pl.DataFrame, suffix: str) -> NDArray[np.float64]:
+def _plausible(rows: pl.DataFrame, suffix: str) -> Array:
     """Farther end of the interval of each value without a standard error, and the value where there is one."""
     value, lower = (_numbers(rows[f"{name}{suffix}"]) for name in ("value", "lower"))
     reach = _reach(rows, suffix)
     return value + np.where(value - lower > reach / 2, -reach, reach)
 
 
-def _numbers(column: pl.Series) -> NDArray[np.float64]:
+def _numbers(column: pl.Series) -> Array:
     return column.cast(pl.Float64).fill_null(np.nan).to_numpy()
 
 
@@ -175,17 +174,16 @@ class Kind:
     """Rows of a table with replicates of one kind in both runs, and their places in either run."""
 
     kind: ReplicateKind
-    rows: Places
-    current: Places
-    earlier: Places
+    rows: Codes
+    current: Codes
+    earlier: Codes
 
 
 class PairedRuns:
     """Comparison of the values of two runs over the same units.
 
-    Args:
-        both: a row per value of either run: the keys, and `value` and `status`, with a suffix for one of the runs.
-        runs: the suffix of the run and what it kept, and those of the run that it is held against.
+    `both` has a row per value of either run: the keys, and columns with a suffix for one of the runs. `runs` are the
+    suffix of each run and what it kept, that of the run which the other is held against last.
     """
 
     def __init__(
@@ -197,7 +195,7 @@ class PairedRuns:
         self._equal = self._equal_rows()
 
     @property
-    def tests(self) -> NDArray[np.object_]:
+    def tests(self) -> Texts:
         """The test of each row, None where a run has no replicates of it."""
         names = np.full(self._both.height, None, dtype=object)
         for kind in self._kinds:
@@ -205,7 +203,7 @@ class PairedRuns:
         return names
 
     @property
-    def mask(self) -> NDArray[np.bool_]:
+    def mask(self) -> Flags:
         """Mask of rows with replicates in both runs."""
         is_paired = np.zeros(self._both.height, dtype=np.bool_)
         for kind in self._kinds:
@@ -221,14 +219,9 @@ class PairedRuns:
         absolute: bool = False,
         metrics: Sequence[Metric] = (),
     ) -> Difference:
-        """Differences, with paired ones in their places; or ratios, or relative changes.
+        """Differences of independent samples, with paired ones in their places; or ratios, changes, distances from 0.
 
-        Args:
-            independent: of all rows, as independent samples.
-            scale: what is compared.
-            level: of the intervals.
-            absolute: whether distances from 0 are compared.
-            metrics: those of the suite, of which norms hold without their noise, and ties of shares have intervals.
+        Among `metrics` norms hold without their noise, and ties of shares have intervals.
         """
         fields = {name: np.array(getattr(independent, name)) for name in Difference.__slots__}
         for kind, part in self._parts():
@@ -256,7 +249,7 @@ class PairedRuns:
                 yield kind, slice(first, first + step)
 
     def _shares(
-        self, sides: tuple[Estimate, Estimate], rows: Places, metrics: Sequence[Metric], level: float
+        self, sides: tuple[Estimate, Estimate], rows: Codes, metrics: Sequence[Metric], level: float
     ) -> tuple[Estimate, Estimate]:
         """Sides whose shares and means in [0, 1] have the plausible ends that pairs leave: none, or those of ties.
 
@@ -279,11 +272,11 @@ class PairedRuns:
         self,
         paired: Difference,
         sides: tuple[Estimate, Estimate],
-        rows: Places,
+        rows: Codes,
         metrics: Sequence[Metric],
         scale: ContrastScale,
         level: float,
-    ) -> Iterator[tuple[Places, Difference]]:
+    ) -> Iterator[tuple[Codes, Difference]]:
         """The contrasts of each norm among some rows, with their places there."""
         norms = [metric for metric in metrics if metric.value_kind.is_norm]
         if not norms:
@@ -299,7 +292,7 @@ class PairedRuns:
     def _contrast(
         self,
         sides: tuple[Estimate, Estimate],
-        rows: Places,
+        rows: Codes,
         scale: ContrastScale,
         level: float,
         *,
@@ -339,7 +332,7 @@ class PairedRuns:
         )
         return model, baseline
 
-    def _equal_rows(self) -> NDArray[np.bool_]:
+    def _equal_rows(self) -> Flags:
         """Rows of models with equal numbers in both runs, in each replicate; values that none moves prove nothing."""
         same, moves = self._same_values(), np.zeros(self._both.height, dtype=np.bool_)
         for kind, part in self._parts():
@@ -350,7 +343,7 @@ class PairedRuns:
         equal = pl.col("same").all().over("model") & pl.col("moves").any().over("model")
         return flags.select(equal).to_series().to_numpy()
 
-    def _same_values(self) -> NDArray[np.bool_]:
+    def _same_values(self) -> Flags:
         """Mask of equal values of two runs up to rounding, true also without a value on either side."""
         first, second = (suffix for suffix, _ in self._runs)
         first_value, second_value = pl.col(f"value{first}"), pl.col(f"value{second}")
@@ -358,8 +351,7 @@ class PairedRuns:
         same_status = pl.col(f"status{first}") == pl.col(f"status{second}")
         near = ((first_value - second_value).abs() <= ROUNDING * size).fill_null(value=True)
         same_values = self._both.select((same_status & near).fill_null(value=True)).to_series()
-        same: NDArray[np.bool_] = np.array(same_values.to_numpy())
-        return same
+        return np.array(same_values.to_numpy())
 
 
 def _kinds(both: pl.DataFrame, current: pl.DataFrame, earlier: pl.DataFrame) -> Iterator[Kind]:
@@ -382,7 +374,7 @@ def _kinds(both: pl.DataFrame, current: pl.DataFrame, earlier: pl.DataFrame) -> 
         )
 
 
-def _same_replicates(first: Estimate, second: Estimate) -> NDArray[np.bool_]:
+def _same_replicates(first: Estimate, second: Estimate) -> Flags:
     """Mask of slices with replicates equal but for rounding."""
     assert first.replicates is not None
     assert second.replicates is not None

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
 
 from plmetrics.core.ops import Array, Codes
 from plmetrics.inference.comparisons.columns import posterior_columns, tested_columns
-from plmetrics.inference.comparisons.difference_tests import difference_tests
 from plmetrics.inference.comparisons.tests.outcome import TestOutcomes
+from plmetrics.inference.comparisons.tests.paired_permutation import paired_permutation_tests
 from plmetrics.inference.comparisons.tests.paired_t import five_by_two, t_tests
+from plmetrics.inference.comparisons.tests.wilcoxon import wilcoxon_tests
 from plmetrics.suite.sections.compare import ON_DIFFERENCES, POSTERIORS, by_fold
 from plmetrics.suite.sections.section import ComparisonTest
 from plmetrics.table.joins import inner_join, left_join
@@ -140,8 +142,7 @@ class _Folds:
             pl.when(pl.col("share").is_finite()).then("share").otherwise(0.0)
         )
         test_shares = np.bincount(self._code, weights=shares["share"].to_numpy(), minlength=self._size)
-        mean: Array = test_shares / np.maximum(np.bincount(self._code, minlength=self._size), 1)
-        return mean
+        return test_shares / np.maximum(np.bincount(self._code, minlength=self._size), 1)
 
     def _five_by_two(self, n: Codes, mean: Array) -> TestOutcomes:
         """The F test where there are five repeats of two folds."""
@@ -157,3 +158,25 @@ class _Folds:
         status = np.where(right, tested.status, "not_five_by_two")
         p, statistic = (np.where(right, part, np.nan) for part in (tested.p_value, tested.statistic))
         return TestOutcomes(statistic, p, n, status.astype(object), mean)
+
+
+def difference_tests(
+    test: ComparisonTest, difference: Array, code: Codes, slices: int, units: Codes | None = None
+) -> TestOutcomes:
+    """Tests in S slices, `code` being the slice of each difference; in a permutation units change signs as a whole.
+
+    The estimate is the mean over all differences.
+    """
+    n = np.bincount(code, minlength=slices)
+    mean = np.bincount(code, weights=difference, minlength=slices) / np.maximum(n, 1)
+    if test.test == "wilcoxon":
+        tested = wilcoxon_tests(difference, code, slices, zeros=test.zeros, continuity=test.continuity)
+        return replace(tested, n=n, estimate=mean)
+    if units is not None:
+        place = code * (int(units.max(initial=0)) + 1) + units
+        _, first, number = np.unique(place, return_index=True, return_inverse=True)
+        code, difference = code[first], np.bincount(number, weights=difference).astype(np.float64)
+    tested = paired_permutation_tests(
+        difference, code, slices, permutations=test.permutations, seed=test.seed
+    )
+    return replace(tested, n=n, statistic=np.where(n > 0, mean, np.nan), estimate=mean)

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from plmetrics.core.ops import Array, Texts
+from plmetrics.core.ops import Array, Codes, Flags, Texts
 from plmetrics.inference.comparisons.moderation import SampleErrors, widen
 from plmetrics.inference.comparisons.paired_bootstrap import (
     Difference,
@@ -36,7 +35,7 @@ class Sample:
     value: Array
     status: Texts
     std_error: Array
-    blocks: NDArray[np.int64]
+    blocks: Codes
     interval_status: Texts
     resampled: bool = True
     size: Array | None = None
@@ -144,7 +143,7 @@ def satterthwaite(error: Array, freedom: Array) -> tuple[Array, Array]:
     )
 
 
-def _interval_status(model: Sample, baseline: Sample, ok: NDArray[np.bool_], half: Array) -> Texts:
+def _interval_status(model: Sample, baseline: Sample, ok: Flags, half: Array) -> Texts:
     status = np.full(ok.shape, "ok", dtype=object)
     status[~np.isfinite(half)] = DEGENERATE
     for side in (baseline, model):

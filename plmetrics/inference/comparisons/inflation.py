@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from plmetrics.catalogue.metric import Metric, leaves
 from plmetrics.catalogue.needs import Bins
-from plmetrics.core.ops import Array
+from plmetrics.core.ops import Array, Flags
 from plmetrics.inference.comparisons.paired_bootstrap import Difference, student_test
 from plmetrics.inference.estimate import Estimate
 from plmetrics.inference.intervals.spread import block_factor, standard_error
@@ -107,21 +107,17 @@ def bearable(metric: Metric, scale: str) -> Bearable | None:
     return Bearable(MOST, metric.noise != "largest")
 
 
-def unequal_noise(model: Estimate, baseline: Estimate, bears: Bearable) -> NDArray[np.bool_]:
+def unequal_noise(model: Estimate, baseline: Estimate, bears: Bearable) -> Flags:
     """Mask of differences of two norms explicable by unequal noise."""
     model_noise, baseline_noise = noise(model), noise(baseline)
-    large: NDArray[np.bool_] = (model_noise > bears.most * model.value) | (
-        baseline_noise > bears.most * baseline.value
-    )
+    large: Flags = (model_noise > bears.most * model.value) | (baseline_noise > bears.most * baseline.value)
     if not bears.far:
         return large
-    near: NDArray[np.bool_] = np.abs(model.value - baseline.value) < _FAR * np.maximum(
-        model_noise, baseline_noise
-    )
+    near: Flags = np.abs(model.value - baseline.value) < _FAR * np.maximum(model_noise, baseline_noise)
     return large & near
 
 
-def hides_noise(metric: Metric, rows: NDArray[np.integer]) -> NDArray[np.bool_]:
+def hides_noise(metric: Metric, rows: NDArray[np.integer]) -> Flags:
     """Mask of norms with too few rows per bin for replicates to show all of the noise.
 
     A bin of one row has the same gap in every replicate that has the row.
@@ -135,8 +131,7 @@ def hides_noise(metric: Metric, rows: NDArray[np.integer]) -> NDArray[np.bool_]:
         for leaf in leaves(metric)
         if isinstance(leaf.needs, Bins)
     )
-    sparse: NDArray[np.bool_] = rows < (max(least, default=0) if metric.value_kind.is_norm else 0)
-    return sparse
+    return rows < (max(least, default=0) if metric.value_kind.is_norm else 0)
 
 
 def leaves_noise(metric: Metric, scale: str) -> bool:
@@ -145,9 +140,7 @@ def leaves_noise(metric: Metric, scale: str) -> bool:
     return metric.value_kind.is_norm and scale == "difference" and subtracts
 
 
-def noise_bounds(
-    difference: Difference, remaining: Array, where: NDArray[np.bool_], level: float
-) -> Difference:
+def noise_bounds(difference: Difference, remaining: Array, where: Flags, level: float) -> Difference:
     """Difference d of norms with an interval and p value valid also without the remaining noise e.
 
     The interval covers both d -+ h and d - e -+ h, and the p value is the larger one of the two, 1 if they differ in
@@ -189,8 +182,7 @@ def remaining_noise(metric: Metric, model: Estimate, baseline: Estimate) -> Arra
 
 def _inflation(estimate: Estimate) -> Array:
     """Part of a norm that its noise adds, were it the root of a sum of squares."""
-    remainder: Array = estimate.value - np.sqrt(np.maximum(estimate.value**2 - noise(estimate) ** 2, 0.0))
-    return remainder
+    return estimate.value - np.sqrt(np.maximum(estimate.value**2 - noise(estimate) ** 2, 0.0))
 
 
 @np.errstate(over="ignore", invalid="ignore")
@@ -216,7 +208,7 @@ def bounded_by_noise(
     return noise_bounds(difference, remaining, matters, level).without_tests(untestable, UNEQUAL_NOISE)
 
 
-def sizes_matter(values: Array, rows: Array, error: Array) -> NDArray[np.bool_]:
+def sizes_matter(values: Array, rows: Array, error: Array) -> Flags:
     """Mask of pairs of values `[2, ...]` apart by their numbers of rows alone, were they nothing but noise.
 
     Noise falls with the root of the rows.
@@ -224,5 +216,5 @@ def sizes_matter(values: Array, rows: Array, error: Array) -> NDArray[np.bool_]:
     fewest, most = rows.min(axis=0), rows.max(axis=0)
     larger = np.where(rows[0] >= rows[1], values[0], values[1])
     with np.errstate(divide="ignore", invalid="ignore"):
-        matter: NDArray[np.bool_] = larger * (np.sqrt(most / fewest) - 1) > _BORNE * error
+        matter: Flags = larger * (np.sqrt(most / fewest) - 1) > _BORNE * error
     return matter

@@ -8,9 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from plmetrics.core.ops import Array
+from plmetrics.core.ops import Array, Codes
 from plmetrics.inference.estimate import Estimate
 from plmetrics.inference.intervals.spread import standard_error
 
@@ -32,7 +31,7 @@ class SampleErrors:
     """
 
     error: Array
-    blocks: NDArray[np.int64]
+    blocks: Codes
     size: Array
 
     @classmethod

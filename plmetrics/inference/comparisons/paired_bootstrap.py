@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from plmetrics.core.ops import Array, Flags, Texts
+from plmetrics.core.ops import Array, Codes, Flags, Texts
 from plmetrics.core.special import stdtr, stdtrit
 from plmetrics.inference.comparisons.moderation import SampleErrors, moderating_errors, widen
 from plmetrics.inference.estimate import Estimate
@@ -35,7 +34,7 @@ class Difference:
     upper: Array
     std_error: Array
     p_value: Array
-    blocks: NDArray[np.int64]
+    blocks: Codes
     method: Texts
     interval_status: Texts
     status: Texts
@@ -43,7 +42,7 @@ class Difference:
 
     @classmethod
     def without_intervals(
-        cls, difference: Array, status: Any, reason: Any, blocks: NDArray[np.int64] | None = None
+        cls, difference: Array, status: Any, reason: Any, blocks: Codes | None = None
     ) -> Difference:
         """Differences without an interval, for a reason: one for all, or one each."""
         nothing = np.full(difference.shape, np.nan)
@@ -60,7 +59,7 @@ class Difference:
         ends: tuple[Array, Array],
         std_error: Array,
         p_and_t: tuple[Array, Array],
-        blocks: NDArray[np.int64],
+        blocks: Codes,
         statuses: tuple[Texts, Texts],
     ) -> Difference:
         """Differences with t intervals where the first of both statuses, that of intervals, is "ok"."""
@@ -114,15 +113,14 @@ def paired_difference(
     Args:
         model: what is compared.
         baseline: what it is compared with, of the same slices and replicates.
-        equal: where both have the same score on every row: the difference is 0, its
-            interval [0, 0] and p 1, however many blocks there are.
+        equal: where both have the same score on every row: the difference is 0, its interval [0, 0] and p 1, however
+            many blocks there are.
         level: two-sided confidence level, such as 0.95.
-        p_value: "percentile" counts replicates on the other side of 0 instead, and may then disagree with the
-            interval; it cannot be smaller than 2 / (replicates + 1).
+        p_value: "percentile" counts replicates on the other side of 0 instead, and may then disagree with the interval;
+            it cannot be smaller than 2 / (replicates + 1).
         absent: the status of an interval that is not made, for there are no replicates.
         other_rows: whether the sides are of different rows, such as a slice and its complement.
-        logarithms: whether the estimates are logarithms, which differ by what numbers round by as a share, however
-            near to 0 they are.
+        logarithms: whether the estimates are logarithms, whose rounding is a share of the numbers, however near to 0.
 
     Source: Efron and Tibshirani (1993), An introduction to the bootstrap, for the paired resampling; the t as in
     `intervals.student`.
@@ -247,16 +245,8 @@ def paired_ratio(
     A ratio needs a positive baseline: with one of 0 its status is `zero_denominator`, with a negative one
     `nonpositive_values`. Where the model's value is not positive there is a ratio, but no interval (`degenerate`).
 
-    Args:
-        model: what is compared.
-        baseline: what it is compared with, of the same slices and replicates.
-        logs: both as `log_estimate` makes them.
-        equal: where both have the same score on every row: the ratio is 1, its interval [1, 1] and p 1.
-        level: two-sided confidence level, such as 0.95.
-        p_value: as in `paired_difference`.
-        absent: the status of an interval that is not made, for there are no replicates.
-        other_rows: as in `paired_difference`.
-        relative: whether to give the relative change.
+    The `logs` are both as `log_estimate` makes them, and with `relative` it is the change; other arguments are those of
+    `paired_difference`. Where both are `equal` the ratio is 1, its interval [1, 1] and p 1.
 
     >>> from plmetrics.inference.estimate import Estimate
     >>> def of(value, drawn):
@@ -349,11 +339,10 @@ def student_statistic(difference: Array, error: Array, p: Array) -> Array:
 
 def _log(values: Array) -> Array:
     positive = values > 0
-    out: Array = np.log(values, out=np.full(values.shape, np.nan), where=positive)
-    return out
+    return np.log(values, out=np.full(values.shape, np.nan), where=positive)
 
 
-def _groups(model: Estimate, baseline: Estimate) -> NDArray[np.int64] | None:
+def _groups(model: Estimate, baseline: Estimate) -> Codes | None:
     """Number of nonempty blocks in either."""
     first, second = model.spread_groups, baseline.spread_groups
     if first is None or second is None:
@@ -371,7 +360,7 @@ def _ratio_error(model: Estimate, baseline: Estimate, ratio: Array, equal: Flags
     return np.where(equal, 0.0, described.std_error)
 
 
-def _interval_status(ok: Flags, equal: Flags, blocks: NDArray[np.int64], described: Spread) -> Texts:
+def _interval_status(ok: Flags, equal: Flags, blocks: Codes, described: Spread) -> Texts:
     status = np.full(ok.shape, "ok", dtype=object)
     status[described.constant] = DEGENERATE
     status[described.too_many_undefined] = "undefined_replicates"

@@ -11,7 +11,14 @@ import numpy as np
 from plmetrics.core.errors import ConfigError
 from plmetrics.core.ops import Array
 from plmetrics.core.special import stdtr, stdtrit
-from plmetrics.inference.comparisons.tests.outcome import OK, TOO_FEW, as_pair, level_of, positive
+from plmetrics.inference.comparisons.tests.outcome import (
+    OK,
+    TOO_FEW,
+    as_pair,
+    check_minimum,
+    level_of,
+    positive,
+)
 from plmetrics.inference.comparisons.tests.paired_t import moments
 
 _AT_ONCE = 1 << 22
@@ -123,9 +130,7 @@ def bayesian_signed_rank(
     """
     first, second = as_pair(model, baseline)
     width, strength = _rope(rope), positive(prior, "prior")
-    if samples < 1:
-        msg = f"samples must be at least 1, not {samples!r}"
-        raise ConfigError(msg)
+    check_minimum(samples, "samples", 1)
     differences = first - second
     n = len(differences)
     if n == 0:

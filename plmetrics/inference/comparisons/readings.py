@@ -32,16 +32,11 @@ def with_readings(
     """The comparisons with the column `reading`.
 
     A difference is `equal` where both sides are the same by construction (interval [0, 0]), else `unclear` where its
-    adjusted p value is not below 1 - level, else `better` or `worse` in the metric's direction, `higher` or `lower`
-    where the metric has none. A metric that is best at 0 is better where the note says that it is surely nearer to it.
-    What is unclear is `equivalent` where the whole interval lies within the margin of a gate, to both sides. A mean
-    rank is better where it is lower. Without difference or p value, and for statistics, the reading is null.
-
-    Args:
-        comparisons: the result table, with adjusted p values and notes.
-        directions: of metrics, by canonical text; others have none.
-        level: of the intervals, 0.95 without any.
-        gates: rules whose `no_worse_than` names the margin of equivalence.
+    adjusted p value is not below 1 - level (0.95 without intervals), else `better` or `worse` in the metric's
+    direction, `higher` or `lower` where the metric has none. A metric that is best at 0 is better where the note says
+    that it is surely nearer to it. What is unclear is `equivalent` where the whole interval lies within the margin of a
+    gate (`no_worse_than`), to both sides. A mean rank is better where it is lower. Without difference or p value, and
+    for statistics, the reading is null.
     """
     if comparisons.is_empty():
         return comparisons

@@ -15,11 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plmetrics.core.ops import Array
+from plmetrics.core.ops import Array, Codes
 from plmetrics.core.special import ndtri
 from plmetrics.inference.comparisons.tests.outcome import TestResult, as_pair, level_of, numbers
-
-Counts = NDArray[np.int64]
 
 _EXACT = 50
 """Below so many values of either arm ranks are those of the exact distribution."""
@@ -79,17 +77,12 @@ def hodges_lehmann(a: Any, b: Any, *, level: float = 0.95, paired: bool = False)
 
 
 def arm_shifts(
-    cell: Counts, value: Array, first: Counts, second: Counts, cells: int, *, level: float
+    cell: Codes, value: Array, first: Codes, second: Codes, cells: int, *, level: float
 ) -> tuple[Array, Array, Array]:
     """The estimate and the interval's ends of the shift in each of many cells, NaN where there is no finite one.
 
-    Args:
-        cell: the place of each distinct value's cell, ascending.
-        value: the distinct values of each cell, ascending within it.
-        first: how many values of one arm are equal to it.
-        second: how many of the other arm.
-        cells: how many cells there are.
-        level: two-sided level of the interval.
+    Distinct values ascend within their cell, and cells ascend; `first` and `second` are how many values of either arm
+    are equal to each.
     """
     tail = (1.0 - level) / 2.0
     n, m = (np.bincount(cell, counts, cells).astype(np.int64) for counts in (first, second))
@@ -134,7 +127,7 @@ def _result(at: Callable[[int], float], size: int, rank: int, n: int) -> TestRes
 
 
 def _differences_at(
-    cell: Counts, value: Array, first: Counts, second: Counts, place: Counts, rank: Counts
+    cell: Codes, value: Array, first: Codes, second: Codes, place: Codes, rank: Codes
 ) -> Array:
     """Differences of two arms' values by their rank in a cell; `place` are the cells, ascending."""
     if not len(place):
@@ -149,27 +142,27 @@ def _differences_at(
 class _Values:
     """Distinct values of an arm by cell, with their multiplicities."""
 
-    def __init__(self, cell: Counts, value: Array, count: Counts) -> None:
+    def __init__(self, cell: Codes, value: Array, count: Codes) -> None:
         self.value, self.count = value, count
         self.running = np.concatenate([[0], np.cumsum(count)])
         self._cell = cell
         self._key = _keys(cell, value)
 
-    def ends(self, place: Counts) -> tuple[Counts, Counts]:
+    def ends(self, place: Codes) -> tuple[Codes, Codes]:
         """The first value of cells, and the one behind the last."""
         return np.searchsorted(self._cell, place), np.searchsorted(self._cell, place, side="right")
 
-    def sizes(self, place: Counts) -> Counts:
+    def sizes(self, place: Codes) -> Codes:
         """Number of distinct values of cells."""
         first, last = self.ends(place)
         return last - first
 
-    def lower_bound(self, place: Counts, value: Array) -> Counts:
+    def lower_bound(self, place: Codes, value: Array) -> Codes:
         """First value of a cell at or above a bound."""
         return np.searchsorted(self._key, _keys(place, value))
 
 
-def _keys(cell: Counts, value: Array) -> NDArray[np.complex128]:
+def _keys(cell: Codes, value: Array) -> NDArray[np.complex128]:
     """Numbers in the order of cells, and of values within them."""
     keys = np.empty(len(value), dtype=np.complex128)
     keys.real, keys.imag = cell, value
@@ -183,7 +176,7 @@ class _Search:
     make a difference above the lower and not above the upper number are a range of places.
     """
 
-    def __init__(self, first: _Values, second: _Values, place: Counts, rank: Counts) -> None:
+    def __init__(self, first: _Values, second: _Values, place: Codes, rank: Codes) -> None:
         start, end = first.ends(place)
         self._second, self._rank, self._size = second, rank, end - start
         self._begin = np.concatenate([[0], np.cumsum(self._size)])
@@ -213,7 +206,7 @@ class _Search:
             self._narrow(searched, middle)
         return self._among_pairs()
 
-    def _between(self, searched: Counts, aside: float | None) -> Array:
+    def _between(self, searched: Codes, aside: float | None) -> Array:
         """Numbers between the lower and the upper ones: halfway, or interpolated by ranks."""
         lower, upper, below = self._lower[searched], self._upper[searched], self._below[searched]
         halfway = lower / 2.0 + upper / 2.0
@@ -223,16 +216,16 @@ class _Search:
         number = lower + np.clip(share, 0.0, 1.0) * (upper - lower)
         return np.where((lower < number) & (number < upper), number, halfway)
 
-    def _lines(self, searched: Counts) -> Counts:
+    def _lines(self, searched: Codes) -> Codes:
         size = self._size[searched]
         begin = np.cumsum(size) - size
         return np.repeat(self._begin[searched] - begin, size) + np.arange(size.sum())
 
-    def _pairs(self) -> Counts:
+    def _pairs(self) -> Codes:
         """Number of distinct pairs left of each."""
         return np.add.reduceat(self._to - self._from, self._begin[:-1])
 
-    def _narrow(self, searched: Counts, middle: Array) -> None:
+    def _narrow(self, searched: Codes, middle: Array) -> None:
         lines, size = self._lines(searched), self._size[searched]
         at = self._second.lower_bound(self._place[lines], self._value[lines] - np.repeat(middle, size))
         at = np.clip(at, self._from[lines], self._to[lines])

@@ -30,8 +30,7 @@ from plmetrics.engine.aggregate.paired_rows import (
 )
 from plmetrics.inference.comparisons.columns import tested_columns
 from plmetrics.inference.comparisons.counted_areas import area_tests, has_areas
-from plmetrics.inference.comparisons.difference_tests import difference_tests
-from plmetrics.inference.comparisons.fold_tests import fold_tests, outer_folds
+from plmetrics.inference.comparisons.fold_tests import difference_tests, fold_tests, outer_folds
 from plmetrics.inference.comparisons.rank_tests import rank_tests
 from plmetrics.inference.comparisons.tests.delong import delong_tests, placements
 from plmetrics.inference.comparisons.tests.diebold_mariano import diebold_mariano_tests
@@ -68,17 +67,10 @@ def with_tests(
     folds: pl.DataFrame,
     areas: OrderedByPlace,
 ) -> pl.DataFrame:
-    """Comparisons with the tests of the suite, each behind the bootstrap of its place.
+    """Comparisons with the tests of the suite, each behind the bootstrap of its place; those of all models at the end.
 
-    Tests of all models together stand at the end.
-
-    Args:
-        comparisons: the bootstrap's rows, with all that is listed.
-        analysis: the run's sums.
-        rows: the rows that tests rank, None where there are none.
-        metrics: the result table, whose values models are ranked by.
-        folds: the values of folds.
-        areas: differences of areas whose scores were counted on a grid, among ordered values.
+    `rows` are those that tests rank, `areas` differences of areas whose scores were counted on a grid. Models are
+    ranked by the values in `metrics`.
     """
     suite = analysis.suite
     tests = comparison_tests(suite.compare)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plmetrics.core.ops import Array
+from plmetrics.core.ops import Array, Codes
 from plmetrics.inference.estimate import effective_blocks
 from plmetrics.inference.intervals.percentile import percentile
 from plmetrics.inference.intervals.spread import UNDEFINED_SHARE
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from plmetrics.inference.curves.ranking import Operating
     from plmetrics.inference.weights import ResamplingWeights
 
-Index = NDArray[np.int64]
 
 LEAST_BLOCKS = 2
 """With fewer effective blocks replicates hardly differ."""
@@ -95,7 +94,7 @@ def drawn_classes(weights: ResamplingWeights, counts: NDArray[Any]) -> Array:
 
 
 def band(
-    curve: str, points: Operating, retained: Index, replicates: Replicates, level: float
+    curve: str, points: Operating, retained: Codes, replicates: Replicates, level: float
 ) -> tuple[Array, Array] | None:
     """The ends at some points of a curve; None where there are too few blocks, or too many undefined replicates.
 

@@ -46,9 +46,7 @@ OTHER_CLASSES = "score_histogram_rest"
 class Drawing:
     """Collects the curves of a run, a frame per curve, model and slice.
 
-    Args:
-        analysis: what is estimated, with draws of blocks for bands.
-        spans: the ends of histograms of scores by model, where they are not 0 and 1.
+    `spans` are the ends of histograms of scores by model, where they are not 0 and 1.
     """
 
     def __init__(self, analysis: Analysis, spans: Mapping[str, tuple[float, float]]) -> None:

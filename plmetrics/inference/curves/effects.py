@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.catalogue.uplift.bin_bounds import TargetedTotals
-from plmetrics.core.ops import Array
-from plmetrics.inference.curves.bands import interpolate, pointwise_band
+from plmetrics.core.ops import Array, Codes, Flags
+from plmetrics.inference.curves.bands import LEAST_BLOCKS, interpolate, pointwise_band
 from plmetrics.inference.curves.thinning import thin
 from plmetrics.inference.estimate import effective_blocks
 from plmetrics.inference.intervals.percentile import percentile
@@ -70,13 +70,11 @@ def _gain_points(
     return out
 
 
-def _is_alike(
-    treated: Array, treated_outcome: Array, control: Array, control_outcome: Array
-) -> NDArray[np.bool_]:
+def _is_alike(treated: Array, treated_outcome: Array, control: Array, control_outcome: Array) -> Flags:
     """Mask of points where outcomes of an arm are all 0, or all 1: replicates do not show how much they may vary."""
     arms = ((treated, treated_outcome), (control, control_outcome))
     parts = [(outcome == 0) | np.isclose(outcome, weight, rtol=1e-12, atol=0.0) for weight, outcome in arms]
-    alike: NDArray[np.bool_] = parts[0] | parts[1]
+    alike: Flags = parts[0] | parts[1]
     return alike
 
 
@@ -94,11 +92,8 @@ def effect_points(
 ) -> Points:
     """Mean score and observed effect by tenth of the scores, lowest first; a tenth without rows of one arm is left out.
 
-    Args:
-        part: sums by score.
-        resampled: where there are to be percentile bands, sums by score and block, the keys of blocks, and how often
-            each is drawn `[replicate, block]`.
-        level: that of the bands.
+    For percentile bands `resampled` has sums by score and block, the keys of blocks, and how often each is drawn
+    `[replicate, block]`.
     """
     tenth, size = _tenths(part.weight), TENTHS
     arms = [np.bincount(tenth, weights=each, minlength=size) for each in _arms(part)]
@@ -114,7 +109,7 @@ def effect_points(
     return {name: values[both_arms] for name, values in out.items()}
 
 
-def _tenths(weight: Array) -> NDArray[np.int64]:
+def _tenths(weight: Array) -> Codes:
     """Tenth of the weight of each whole bin, bins ascending."""
     ends = np.unique(quantile_places(weight[None, :, None], TENTHS)[0]) if len(weight) else np.zeros(0)
     return np.searchsorted(ends, np.arange(len(weight)))
@@ -128,7 +123,7 @@ def _arms(part: SliceBins) -> tuple[Array, ...]:
 
 def _band(
     part: SliceBins,
-    tenth: NDArray[np.int64],
+    tenth: Codes,
     effect: Array,
     by_block: SliceBins,
     keys: NDArray[np.uint64],
@@ -159,9 +154,6 @@ def _effect(counts: Array) -> Array:
     return effect
 
 
-_LEAST_BLOCKS = 2
-
-
 def drawn_arms(sliced: SlicedScores, weights: Array) -> Iterator[Array | None]:
     """Coarse counts of each slice `[replicate, bin, channel]`: all rows first, then the replicates with both arms.
 
@@ -171,7 +163,7 @@ def drawn_arms(sliced: SlicedScores, weights: Array) -> Iterator[Array | None]:
     for _, _, counts in sliced.block_counts(weights.shape[1]):
         for part in counts:
             by_block = part[..., :2].sum(axis=1, dtype=np.float64).T
-            if min(int(effective_blocks((mass,))) for mass in by_block) < _LEAST_BLOCKS:
+            if min(int(effective_blocks((mass,))) for mass in by_block) < LEAST_BLOCKS:
                 yield None
                 continue
             drawn = resample(every, part[None].astype(np.float64, copy=False))[0]

@@ -18,16 +18,8 @@ if TYPE_CHECKING:
     from plmetrics.suite.model import Suite
     from plmetrics.suite.sections.uncertainty import Uncertainty
 
-_POINTS = pl.Schema(
-    {
-        "model": pl.String(),
-        "metric": pl.String(),
-        "curve": pl.String(),
-        "x": pl.Float64(),
-        "threshold": pl.Float64(),
-        "width": pl.Float64(),
-    }
-)
+_TEXTS, _NUMBERS = ("model", "metric", "curve"), ("x", "threshold", "width")
+_POINTS = pl.Schema(dict.fromkeys(_TEXTS, pl.String()) | dict.fromkeys(_NUMBERS, pl.Float64()))
 
 CLASSES = ("negative", "positive")
 

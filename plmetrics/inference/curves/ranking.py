@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from plmetrics.core import ops
-from plmetrics.core.ops import Array
+from plmetrics.core.ops import Array, Codes
 from plmetrics.inference.curves.thinning import thin
 
 if TYPE_CHECKING:
@@ -72,7 +71,7 @@ class Operating:
         return lift
 
 
-def points_of(curve: Curve, points: Operating) -> tuple[Points, NDArray[np.int64]] | None:
+def points_of(curve: Curve, points: Operating) -> tuple[Points, Codes] | None:
     """Drawn points of a curve, and their numbers among the operating points; None if it is undefined.
 
     A curve without the point at which nothing is called begins with the number 1.
@@ -171,7 +170,7 @@ def joint_hull(by_model: Mapping[str, Points]) -> tuple[list[str], Points]:
     return [names[number] for number in owner[corners]], points
 
 
-def _upper_hull(x: Array, y: Array) -> NDArray[np.int64]:
+def _upper_hull(x: Array, y: Array) -> Codes:
     """Numbers of the points on the upper hull, from left to right; of equal points the first."""
     order = np.lexsort((np.arange(len(x)), -y, x))
     hull: list[int] = []

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from plmetrics.core import ops
 from plmetrics.core.ops import Array
@@ -124,8 +124,7 @@ def _forward_fill(rates: Array, mass: Array) -> Array:
     """Rates with those of empty bins filled: from the bin before, and before all from the first."""
     occupied = mass > 0
     lowest = np.take_along_axis(rates, occupied.argmax(axis=1)[:, None], axis=1)
-    rising: Array = np.maximum(np.maximum.accumulate(rates, axis=1), lowest)
-    return rising
+    return np.maximum(np.maximum.accumulate(rates, axis=1), lowest)
 
 
 def class_histograms(sliced: SlicedScores, binning: Binning) -> Iterator[tuple[Points, Points]]:
@@ -134,16 +133,14 @@ def class_histograms(sliced: SlicedScores, binning: Binning) -> Iterator[tuple[P
     x is the middle of a bin, `threshold` its upper edge, y the share of the class's weight, and n the rows, which
     weights do not tell.
     """
+    histogram = partial(_histogram, binning=binning, weighted=sliced.has_weights)
     for _, _, counts in sliced.bin_counts(binning, 1):
         for part in counts:
             weight, positive = np.moveaxis(part.sum(axis=0), -1, 0)[:2]
-            yield (
-                _histogram(positive, binning, weighted=sliced.has_weights),
-                _histogram(weight - positive, binning, weighted=sliced.has_weights),
-            )
+            yield histogram(positive), histogram(weight - positive)
 
 
-def _histogram(mass: NDArray[np.float64], binning: Binning, *, weighted: bool) -> Points:
+def _histogram(mass: Array, binning: Binning, *, weighted: bool) -> Points:
     mass = np.maximum(mass, 0.0)
     total = mass.sum()
     if total == 0:
@@ -184,10 +181,8 @@ def net_benefits(
             drawn = None
             if weights is not None and blocks >= LEAST_BLOCKS:
                 drawn = drawn_classes(weights, part[None])[0]
-            yield (
-                _curve(total, drawn, t, level, treats_all=False),
-                _curve(total, drawn, t, level, treats_all=True),
-            )
+            curve = partial(_curve, total, drawn, t, level)
+            yield curve(treats_all=False), curve(treats_all=True)
 
 
 def _curve(total: Array, drawn: Array | None, t: Array, level: float, *, treats_all: bool) -> Points:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core.names import number_text
-from plmetrics.core.ops import Array
+from plmetrics.core.ops import Array, Codes
 from plmetrics.core.quantiles import averaged_inverse
 from plmetrics.core.special import ndtri, stdtrit
 from plmetrics.inference.curves.drawing import Drawing
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from plmetrics.table.slices import Slices
 
 Place = tuple[int, int, "Slices"]
-Places = NDArray[np.int64]
 Points = dict[str, Any]
 CONDITIONAL_BINS = 20
 RESIDUAL_LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -139,7 +138,7 @@ def difference_points(part: SliceBins) -> Points:
     return {"x": x, "y": y, "class": names}
 
 
-def even_ranks(number: int, most: int = MOST_POINTS) -> NDArray[np.int64]:
+def even_ranks(number: int, most: int = MOST_POINTS) -> Codes:
     """At most so many ranks from 0 on, evenly spread, both ends among them.
 
     >>> even_ranks(3).tolist(), even_ranks(10, most=4).tolist()
@@ -213,7 +212,7 @@ def _recall(part: SliceBins, level: float) -> Points:
 
 def _means(
     part: SliceBins,
-    group: Places,
+    group: Codes,
     tops: Array,
     x: Array,
     mean: Array,
@@ -259,13 +258,10 @@ def _values(part: SliceBins, key: int = 0) -> Array:
     """Representative numbers of entries: the upper edge of the bin, and above the last one a number beyond it."""
     values = part.upper(key)
     edges = part.edges[key]
-    last: Array = np.where(
-        np.isfinite(values), values, np.nextafter(edges[-1] if len(edges) else 0.0, np.inf)
-    )
-    return last
+    return np.where(np.isfinite(values), values, np.nextafter(edges[-1] if len(edges) else 0.0, np.inf))
 
 
-def _equal_bins(part: SliceBins) -> tuple[Places, Array]:
+def _equal_bins(part: SliceBins) -> tuple[Codes, Array]:
     """Equal-weight bin of each entry, at most 20, and the upper edge of each.
 
     They end where the weighted distribution reaches i / 20.
@@ -281,5 +277,5 @@ def _equal_bins(part: SliceBins) -> tuple[Places, Array]:
     return group, tops
 
 
-def _totals(group: Places, size: int, *each: Array) -> list[Array]:
+def _totals(group: Codes, size: int, *each: Array) -> list[Array]:
     return [np.bincount(group, weights=values, minlength=size).astype(np.float64) for values in each]

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from plmetrics.core.ops import Array
+from plmetrics.core.ops import Array, Codes
 
 MOST_POINTS = 1000
 _LEAST_SPLIT = 0.5
@@ -13,7 +12,7 @@ _PIECES = 1 << 12
 _ON_THE_LINE = 1e-12
 
 
-def thin(x: Array, y: Array, most: int = MOST_POINTS, *, threshold: Array | None = None) -> NDArray[np.int64]:
+def thin(x: Array, y: Array, most: int = MOST_POINTS, *, threshold: Array | None = None) -> Codes:
     """The numbers of the points to keep: all, if there are no more than `most`.
 
     Between two points that are kept the curve is replaced by a line. Starting from both ends, the point farthest from
@@ -51,7 +50,7 @@ def _in_shares(values: Array) -> Array:
     return (values - low) / width if width > 0 else np.zeros(len(values))
 
 
-def _choose(places: list[Array], most: int) -> NDArray[np.int64]:
+def _choose(places: list[Array], most: int) -> Codes:
     retained = np.array([0, len(places[0]) - 1])
     while len(retained) < most:
         farthest, distance = _farthest(places, retained)
@@ -63,7 +62,7 @@ def _choose(places: list[Array], most: int) -> NDArray[np.int64]:
     return retained
 
 
-def _farthest(places: list[Array], retained: NDArray[np.int64]) -> tuple[NDArray[np.int64], Array]:
+def _farthest(places: list[Array], retained: Codes) -> tuple[Codes, Array]:
     """Farthest point from each line between retained neighbours, and its distance."""
     first, last = retained[:-1], retained[1:]
     line = np.repeat(np.arange(len(first)), last - first)
@@ -80,7 +79,7 @@ def _farthest(places: list[Array], retained: NDArray[np.int64]) -> tuple[NDArray
     return at + retained[0], most
 
 
-def _outline(places: list[Array]) -> NDArray[np.int64]:
+def _outline(places: list[Array]) -> Codes:
     """The first, the lowest, the highest and the last point of many pieces of equal length.
 
     A curve of many points is thinned from these: what is left out lies within a piece's small box.
@@ -96,9 +95,7 @@ def _outline(places: list[Array]) -> NDArray[np.int64]:
     return np.unique(np.concatenate([starts, highest, lowest, ends]))
 
 
-def _where_largest(
-    values: Array, group: NDArray[np.int64], starts: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], Array]:
+def _where_largest(values: Array, group: Codes, starts: Codes) -> tuple[Codes, Array]:
     """Index of the first largest value of each group of neighbours, and the value."""
     most = np.maximum.reduceat(values, starts)
     at = np.flatnonzero(values == most[group])

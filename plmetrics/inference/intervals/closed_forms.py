@@ -11,10 +11,9 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from plmetrics.core.hashing import mix, strides
-from plmetrics.core.ops import Array
+from plmetrics.core.ops import Array, Codes, Flags
 from plmetrics.core.special import betaincinv, chdtri, expit, ndtri, stdtrit
 from plmetrics.core.special import logit as log_odds
 
@@ -110,12 +109,9 @@ def garwood(ratio: Array, events: Array, level: float) -> tuple[Array, Array]:
 
 
 def logit(area: Array, positives: Array, level: float) -> tuple[Array, Array]:
-    """The area's log odds -+ z / sqrt(P a (1 - a)), transformed back.
+    """The area's log odds -+ z / sqrt(P a (1 - a)), transformed back, of P independent positives.
 
-    Args:
-        area: `[slice]`, strictly between 0 and 1.
-        positives: number of independent positives.
-        level: two-sided confidence level, such as 0.95.
+    Areas are strictly between 0 and 1.
 
     Source: Boyd, Eng and Page (2013), Area under the precision-recall curve: point estimates and confidence intervals,
     ECML PKDD.
@@ -164,11 +160,7 @@ def delong_logit(area: Array, variances: Parts, sizes: Parts, level: float) -> P
 
     The degrees of freedom are (v1 + v0)^2 / (v1^2 / (P - 1) + v0^2 / (N - 1)), as of a difference of two means.
 
-    Args:
-        area: `[slice]`, strictly between 0 and 1.
-        variances: v1 of the positives and v0 of the negatives.
-        sizes: P and N, 2 or more each.
-        level: two-sided confidence level, such as 0.95.
+    The `variances` are v1 of the positives and v0 of the negatives, the `sizes` P and N, 2 or more each.
 
     Source: DeLong and others (1988), as above; Welch (1947), The generalization of Student's problem when several
     different population variances are involved, Biometrika 34, for the degrees of freedom.
@@ -254,7 +246,7 @@ def _edge(inside: Array, outside: Array, sizes: tuple[Array, Array], z: float) -
     return inside
 
 
-def at_end(value: Array, kind: ValueKind) -> NDArray[np.bool_]:
+def at_end(value: Array, kind: ValueKind) -> Flags:
     """Whether a value is an end of its range, up to rounding.
 
     Near 0 there is no rounding to forgive, except for shares and areas, where nothing real is that small.
@@ -318,10 +310,8 @@ def reach_of_rates(slopes: Array, sizes: Array, level: float) -> Array:
     move the value most: in proportion to the roots of slope and size, beyond what each rate has (water filling). Rates
     are filled by ascending size over root; the level is the least that so many of them, whichever number, would have.
 
-    Args:
-        slopes: `[slice, rate]`, change of the value by that of the rate, 0 for rates that vary.
-        sizes: numbers of independent rows.
-        level: two-sided confidence level, such as 0.95.
+    The `slopes` `[slice, rate]` are the change of the value by that of the rate, 0 for rates that vary, and `sizes` the
+    numbers of independent rows.
 
     >>> one, six = np.array([[0.5, 0.0]]), np.full((1, 6), 1 / 6)
     >>> reach_of_rates(one, np.array([[8.0, 200.0]]), 0.95).round(3).tolist()
@@ -344,7 +334,7 @@ def reach_of_rates(slopes: Array, sizes: Array, level: float) -> Array:
     return reach
 
 
-def hidden_error(reaches: tuple[Array | None, ...], blocks: NDArray[np.int64], level: float) -> Array:
+def hidden_error(reaches: tuple[Array | None, ...], blocks: Codes, level: float) -> Array:
     """Standard error that replicates of several estimates hide, each with its `reach` to the end of its interval.
 
     Student's quantile of `blocks` - 1 degrees of freedom makes the reach of it again, put together as those of

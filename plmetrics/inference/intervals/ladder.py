@@ -7,10 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from plmetrics.core.ops import Array, Texts
-from plmetrics.inference.estimate import Intervals
+from plmetrics.core.ops import Array, Codes, Flags, Texts
+from plmetrics.inference.estimate import Estimate, Intervals, ReplicateKind
 from plmetrics.inference.intervals.closed_forms import (
     area_error,
     at_end,
@@ -45,7 +44,6 @@ from plmetrics.inference.intervals.student import IDENTITY, on_scale, scale_of, 
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.needs import ValueKind
-    from plmetrics.inference.estimate import Estimate, ReplicateKind
     from plmetrics.inference.intervals.methods import IntervalMethod
 
 Ends = tuple[Array, Array]
@@ -102,13 +100,9 @@ def interval(
        ratios, `t` for ROC and PR areas and below 400 blocks (50 for metrics that jump), else `percentile`. Where
        `bca` has no correction it is `percentile`. Ratios to fewer than 10 events have `garwood` before rung 2.
 
-    Args:
-        estimate: values, blocks and replicates; without replicates the status is `not_requested`.
-        kind: what kind of value the metric has, and its range, which no end of an interval leaves.
-        level: two-sided confidence level, such as 0.95.
-        form: the form of rung 4: auto, percentile, t, centred, basic, normal or bca.
-        acceleration: `[slice]`, for bca; without it the form is `percentile`.
-        smooth: whether a little more weight of a row moves the metric a little.
+    Without replicates the status is `not_requested`. No end leaves the range of the metric's `kind`. The `form` is that
+    of rung 4: auto, percentile, t, centred, basic, normal or bca, with an `acceleration` of each slice. A metric is
+    `smooth` where a little more weight of a row moves it a little.
 
     >>> from plmetrics.catalogue.needs import ValueKind
     >>> from plmetrics.inference.estimate import Estimate
@@ -134,7 +128,7 @@ def interval(
             method[(estimate.value > 0) & (events >= 1) & (events < FEW_EVENTS)] = OF_EVENTS
     centre = _CENTRED.get(kind.name, centred_interval)
 
-    def ends(name: str, index: NDArray[np.int64]) -> Ends:
+    def ends(name: str, index: Codes) -> Ends:
         part = estimate.take(index)
         if name == "bca":
             assert acceleration is not None
@@ -150,7 +144,7 @@ def on_rungs(
     kind: ValueKind,
     method: Texts,
     level: float,
-    ends: Callable[[str, NDArray[np.int64]], Ends],
+    ends: Callable[[str, Codes], Ends],
 ) -> Intervals:
     """Intervals by the method of each slice, where no rung before it decides: 3 first, so that 1 has the last word.
 
@@ -195,15 +189,13 @@ def on_rungs(
     return Intervals(lower, upper, std_error, method, status, described.undefined)
 
 
-def _is_without_gap(value: Array, kind: ValueKind) -> NDArray[np.bool_]:
+def _is_without_gap(value: Array, kind: ValueKind) -> Flags:
     """Mask of sizes of gaps near 0, and ratios near 1, which those of replicates may leave."""
     from_low, from_high = value - kind.bounds[0], kind.bounds[1] - value
     return (from_low < from_high) & kind.is_norm | (from_low > from_high) & (kind.name == "ratio")
 
 
-def _bca_ends(
-    estimate: Estimate, acceleration: Array, level: float, method: Texts, index: NDArray[np.int64]
-) -> Ends:
+def _bca_ends(estimate: Estimate, acceleration: Array, level: float, method: Texts, index: Codes) -> Ends:
     """Ends of `bca`; without a finite correction those of `percentile`, under that name."""
     assert estimate.replicates is not None
     lower, upper = bca(estimate.value, estimate.replicates, acceleration, level)
@@ -252,11 +244,7 @@ def interval_of(
     block moves, that of `wilson` for proportions and of `hanley_mcneil_score` for ROC areas, else none (`degenerate`);
     then comes the form. Ends never leave the range.
 
-    Args:
-        estimates: the same estimate with each kind of replicates that the method reads.
-        chosen: the method.
-        kind: what kind of value the metric has, and its range.
-        level: two-sided confidence level, such as 0.95.
+    The `estimates` are the same one with each kind of replicates that the method reads.
 
     >>> from plmetrics.catalogue.needs import ValueKind
     >>> from plmetrics.inference.estimate import Estimate
@@ -312,7 +300,7 @@ class _Analytic:
         if estimate.row_error is not None and estimate.rows is not None:
             self._read_rows(estimate, estimate.row_error, estimate.rows)
 
-    def _read_rows(self, estimate: Estimate, error: Array, rows: NDArray[np.int64]) -> None:
+    def _read_rows(self, estimate: Estimate, error: Array, rows: Codes) -> None:
         """Standard error and degrees of freedom from the sums of rows, if they have them.
 
         Replicates of numbers that are large beside their differences seem constant where sums around a centre are not.
@@ -330,7 +318,7 @@ class _Analytic:
         method = np.full(self._estimate.value.shape, self._form, dtype=object)
         return on_rungs(self._estimate, self._described, self._kind, method, self._level, self._ends)
 
-    def _ends(self, name: str, index: NDArray[np.int64]) -> Ends:
+    def _ends(self, name: str, index: Codes) -> Ends:
         estimate, error = (
             self._estimate.take(index),
             self._described.student_error(self._estimate.blocks)[index],

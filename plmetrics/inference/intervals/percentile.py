@@ -7,9 +7,8 @@ metrics that are the size of a vector of estimates, such as ECE and KS.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from plmetrics.core.ops import Array
+from plmetrics.core.ops import Array, Codes
 from plmetrics.core.special import ndtr, ndtri
 from plmetrics.inference.intervals.spread import is_finite
 
@@ -53,8 +52,7 @@ def quantiles(replicates: Array, probabilities: tuple[float, ...] | Array) -> Ar
     if levels.ndim == 1 and is_finite(replicates):
         place = np.clip(levels * (len(replicates) + 1) - 1, 0, len(replicates) - 1)
         low, high = _neighbours(replicates, np.floor(place).astype(np.int64))
-        between: Array = low + (high - low) * (place - np.floor(place))[:, None]
-        return between
+        return low + (high - low) * (place - np.floor(place))[:, None]
     ranked, number = _rank_replicates(replicates)
     levels = levels[:, None] if levels.ndim == 1 else levels
     place = np.clip(levels * (number + 1) - 1, 0, np.maximum(number - 1, 0))
@@ -62,11 +60,10 @@ def quantiles(replicates: Array, probabilities: tuple[float, ...] | Array) -> Ar
     above = np.minimum(below + 1, np.maximum(number - 1, 0))
     low = np.take_along_axis(ranked, below, axis=0)
     high = np.take_along_axis(ranked, above, axis=0)
-    values: Array = low + (high - low) * (place - below)
-    return values
+    return low + (high - low) * (place - below)
 
 
-def _neighbours(replicates: Array, ranks: NDArray[np.int64]) -> tuple[Array, Array]:
+def _neighbours(replicates: Array, ranks: Codes) -> tuple[Array, Array]:
     """The replicates of some ranks, counted from 0, and those of the next ones `[rank, slice]`; all are defined.
 
     Ranks that are apart are found one after another, from the highest, and the others stay out of order: that takes
@@ -92,7 +89,7 @@ def _neighbours(replicates: Array, ranks: NDArray[np.int64]) -> tuple[Array, Arr
     return low, high
 
 
-def _rank_replicates(replicates: Array) -> tuple[Array, NDArray[np.int64]]:
+def _rank_replicates(replicates: Array) -> tuple[Array, Codes]:
     """Replicates in ascending order, undefined ones last, and the number of defined ones, by slice."""
     if is_finite(replicates):
         return np.sort(replicates, axis=0), np.full(replicates.shape[1], len(replicates))
@@ -118,12 +115,6 @@ def bca(value: Array, replicates: Array, acceleration: Array, level: float) -> t
     z0 is the normal quantile of the share of replicates below the value, half of those at it included. It is NaN
     where it has none: with no replicate on one side of the value, or where the acceleration is NaN or too large.
 
-    Args:
-        value: `[slice]`.
-        replicates: `[replicate, slice]` of a bootstrap; NaN where undefined.
-        acceleration: `[slice]`, as `acceleration` finds it.
-        level: two-sided confidence level, such as 0.95.
-
     Source: Efron (1987), Better bootstrap confidence intervals, JASA 82(397).
 
     >>> drawn = np.linspace(0.01, 0.99, 99)[:, None]
@@ -147,7 +138,7 @@ def bca(value: Array, replicates: Array, acceleration: Array, level: float) -> t
     return np.where(usable, lower, np.nan), np.where(usable, upper, np.nan)
 
 
-def acceleration(left_out: Array, value: Array, groups: NDArray[np.int64] | None = None) -> Array:
+def acceleration(left_out: Array, value: Array, groups: Codes | None = None) -> Array:
     """Acceleration: the rate of change of the standard error with the value, from a jackknife over blocks.
 
     a = sum u^3 / (6 (sum u^2)^1.5), u the mean of the `left_out` `[block, slice]` less each of them; NaN where one of
@@ -166,8 +157,7 @@ def acceleration(left_out: Array, value: Array, groups: NDArray[np.int64] | None
     cubes = np.sum(u**3, axis=0) - remainder * mean**3
     defined = (squares > 0) & np.isfinite(squares)
     safe = np.where(defined, squares, 1.0)
-    ratio: Array = np.where(defined, cubes / (6 * safe**1.5), np.nan)
-    return ratio
+    return np.where(defined, cubes / (6 * safe**1.5), np.nan)
 
 
 def centred_interval(
@@ -182,15 +172,10 @@ def centred_interval(
 
     A handful of replicates may all lie below the value: the lower end then stops at the upper one.
 
-    Args:
-        value: `[slice]`, the size of the point's vector.
-        replicates: `[replicate, slice]`, the sizes of the replicates' vectors; NaN where undefined.
-        deviations: `[replicate, slice]`, the sizes of (replicate's vector - point's vector), or how far the most of
-            several estimates rose; None for a metric that is a single number, whose deviation is the distance of
-            each replicate from the value.
-        least: the lower end of the metric's range.
-        level: two-sided confidence level, such as 0.95.
-        widening: `[slice]`, by how much either end is farther from the value: replicates of few blocks vary too little.
+    Values and replicates are sizes of vectors, and `deviations` those of (replicate's vector - point's vector), or how
+    far the most of several estimates rose; None for a metric that is a single number, whose deviation is the distance
+    of each replicate from the value. Either end is by `widening` farther away, as replicates of few blocks vary too
+    little.
 
     >>> sizes, away = np.full((99, 1), 0.3), np.linspace(0.002, 0.198, 99)[:, None]
     >>> lower, upper = centred_interval(np.array([0.25]), sizes, away, 0.0, 0.9)

@@ -6,9 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from plmetrics.core.ops import Array, Codes
+from plmetrics.core.ops import Array, Codes, Flags
 from plmetrics.inference.estimate import Estimate, ReplicateKind, most_groups
 from plmetrics.inference.weights import TILT
 
@@ -36,14 +35,14 @@ class Spread:
     `kind` is how they were made, and `groups` of how many blocks; None where it does not matter.
     """
 
-    undefined: NDArray[np.int64]
+    undefined: Codes
     std_error: Array
-    constant: NDArray[np.bool_]
-    too_many_undefined: NDArray[np.bool_]
+    constant: Flags
+    too_many_undefined: Flags
     kind: ReplicateKind = "bootstrap"
-    groups: NDArray[np.int64] | None = None
+    groups: Codes | None = None
 
-    def student_error(self, blocks: NDArray[np.int64]) -> Array:
+    def student_error(self, blocks: Codes) -> Array:
         """Standard error to multiply by Student's quantiles with `blocks` - 1 degrees of freedom.
 
         Resampling G blocks takes sqrt((G - 1) / G) off a standard error, which is put back here, and so do influences,
@@ -52,7 +51,7 @@ class Spread:
         """
         return np.where(blocks >= 2, self.student_factor(blocks) * self.std_error, np.nan)
 
-    def student_factor(self, blocks: NDArray[np.int64]) -> Array | float:
+    def student_factor(self, blocks: Codes) -> Array | float:
         """Factor of standard errors of replicates of this kind."""
         factor = block_factor(np.maximum(blocks, 2))
         if self.kind == "influence" and self.groups is not None:
@@ -65,19 +64,14 @@ def replicate_spread(
     magnitude: Array,
     kind: ReplicateKind = "bootstrap",
     value: Array | None = None,
-    groups: NDArray[np.int64] | None = None,
+    groups: Codes | None = None,
 ) -> Spread:
     """Describe replicates `[replicate, slice]`; NaN and infinity count as undefined.
 
     Replicates that differ by rounding alone, as measured by `magnitude` `[slice]`, the size of what they were
     computed from, are equal, and their standard error is then exactly 0.
 
-    Args:
-        replicates: those of an estimate, or of the difference of two.
-        magnitude: see above.
-        kind: how they were made.
-        value: the estimate or difference itself; only a jackknife needs it.
-        groups: numbers of blocks that count in each slice; all if not given.
+    A jackknife needs the `value` itself. `groups` are the numbers of blocks that count in each slice, all if not given.
 
     >>> found = replicate_spread(np.array([[1.0, 0.2], [3.0, 0.2], [np.nan, 0.2]]), np.ones(2))
     >>> found.undefined, found.std_error.round(4), found.constant
@@ -96,7 +90,7 @@ def replicate_spread(
     return Spread(undefined, std_error, constant, too_many, kind, groups)
 
 
-def _number_and_width(replicates: Array) -> tuple[NDArray[np.int64], Array]:
+def _number_and_width(replicates: Array) -> tuple[Codes, Array]:
     """Number of defined replicates of each slice, and their range; -inf without any."""
     if len(replicates) > 0:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -118,7 +112,7 @@ def standard_error(
     replicates: Array,
     kind: ReplicateKind = "bootstrap",
     value: Array | None = None,
-    groups: NDArray[np.int64] | None = None,
+    groups: Codes | None = None,
 ) -> Array:
     """Standard error `[slice]` from replicates `[replicate, slice]` of a kind.
 
@@ -145,7 +139,7 @@ def standard_error(
     return _in_range(lambda part, index: _error_of_slopes(part, number[index], kind), slopes)
 
 
-def _error_of_slopes(slopes: Array, number: NDArray[np.int64], kind: ReplicateKind) -> Array:
+def _error_of_slopes(slopes: Array, number: Codes, kind: ReplicateKind) -> Array:
     count = np.maximum(number, 2).astype(np.float64)
     finite = np.isfinite(slopes)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -225,7 +219,7 @@ def _finite_deviation(replicates: Array) -> Array:
     return np.sqrt(squares / (len(replicates) - 1))
 
 
-def without_difference(model: Estimate, baseline: Estimate) -> NDArray[np.bool_]:
+def without_difference(model: Estimate, baseline: Estimate) -> Flags:
     """Mask of slices whose values are equal in all replicates: no row of them tells the estimates apart.
 
     >>> from plmetrics.inference.estimate import Estimate
@@ -251,7 +245,7 @@ def without_difference(model: Estimate, baseline: Estimate) -> NDArray[np.bool_]
     return alike
 
 
-def of_tied_rows(model: Estimate, baseline: Estimate, tied: NDArray[np.bool_]) -> tuple[Estimate, Estimate]:
+def of_tied_rows(model: Estimate, baseline: Estimate, tied: Flags) -> tuple[Estimate, Estimate]:
     """Two means of the same rows, or functions of rates, with a plausible end where no row tells them apart.
 
     Of n rows on which both agree, so many more of the population may tell them apart as Wilson's interval of 0 of n
@@ -267,7 +261,7 @@ def of_tied_rows(model: Estimate, baseline: Estimate, tied: NDArray[np.bool_]) -
     return replace(model, plausible=np.where(tied, model.value + model.tie, plausible)), baseline
 
 
-def block_factor(blocks: NDArray[np.int64]) -> Array:
+def block_factor(blocks: Codes) -> Array:
     """Factor sqrt(G / (G - 1)) against the smaller standard error of G resampled blocks; 2 blocks or more.
 
     >>> block_factor(np.array([2])).round(4)

@@ -6,10 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from plmetrics.core import ops
-from plmetrics.core.ops import Array
+from plmetrics.core.ops import Array, Codes
 from plmetrics.core.special import expit, logit, ndtri, stdtrit
 from plmetrics.inference.intervals.spread import block_factor, standard_deviation
 
@@ -54,7 +53,7 @@ _CENTRED_LOGIT = IntervalScale(
 _BY_BOUNDS = {(0.0, 1.0): _LOGIT, (-1.0, 1.0): _CENTRED_LOGIT, (0.0, float("inf")): _LOG}
 
 
-def widening(blocks: NDArray[np.int64], level: float) -> Array:
+def widening(blocks: Codes, level: float) -> Array:
     """Ratio of the width of the interval of `student` to that of G blocks' normal replicates: t sqrt(G / (G - 1)) / z.
 
     >>> widening(np.array([4, 100]), 0.95).round(3)
@@ -66,7 +65,7 @@ def widening(blocks: NDArray[np.int64], level: float) -> Array:
 
 
 def student(
-    value: Array, replicates: Array, blocks: NDArray[np.int64], scale: IntervalScale, level: float
+    value: Array, replicates: Array, blocks: Codes, scale: IntervalScale, level: float
 ) -> tuple[Array, Array]:
     """g(value) -+ t sqrt(G / (G - 1)) SE(g), transformed back, with G blocks and G - 1 degrees of freedom.
 
@@ -74,15 +73,8 @@ def student(
     the range, but for rounding, g has no standard deviation there, and the delta method takes its place:
     SE(g) = SE(value) |g'(value)|.
 
-    Args:
-        value: `[slice]`, inside the metric's range.
-        replicates: `[replicate, slice]`; NaN where undefined, which leaves the replicate out.
-        blocks: `[slice]`, effective numbers of blocks, 2 or more.
-        scale: g, with its inverse and derivative.
-        level: two-sided confidence level, such as 0.95.
-
-    Returns:
-        Lower and upper ends `[slice]`, in the metric's own unit.
+    Values `[slice]` are inside the metric's range, replicates `[replicate, slice]` NaN where they are undefined and
+    left out, and there are 2 or more effective blocks.
 
     Source: Cameron and Miller (2015), A practitioner's guide to cluster-robust inference, Journal of Human Resources
     50(2), for G - 1 degrees of freedom and the factor G / (G - 1).
@@ -104,16 +96,12 @@ def student(
 
 
 def on_scale(
-    value: Array, std_error: Array, blocks: NDArray[np.int64], scale: IntervalScale, level: float
+    value: Array, std_error: Array, blocks: Codes, scale: IntervalScale, level: float
 ) -> tuple[Array, Array]:
     """g(value) -+ t SE |g'(value)|, transformed back, with G - 1 degrees of freedom for G blocks.
 
-    Args:
-        value: `[slice]`, where g is finite.
-        std_error: on the value's own scale: the delta method's or the jackknife's.
-        blocks: effective numbers of blocks, 2 or more.
-        scale: g, with its inverse and derivative; the identity for a mean.
-        level: two-sided confidence level, such as 0.95.
+    The standard error is that of the delta method or the jackknife, on the value's own scale, and g is finite there.
+    For a mean g is the identity.
 
     Source: Efron and Tibshirani (1993), An introduction to the bootstrap, chapters 11 and 21; Cameron and Miller
     (2015), A practitioner's guide to cluster-robust inference, Journal of Human Resources 50(2), for G - 1.

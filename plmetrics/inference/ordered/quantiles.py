@@ -17,11 +17,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from plmetrics.catalogue.needs import Quantiles
 from plmetrics.core import ops
-from plmetrics.core.ops import Array
+from plmetrics.core.ops import Array, Codes
 from plmetrics.core.pieces import Pieces
 from plmetrics.inference.metric_values import MetricValues, conditions, finalise, value_or_nan
 from plmetrics.inference.records import end_to_end
@@ -158,10 +157,7 @@ def _coarse(
 def _place(level: float, mass: Any, total: Any) -> Any:
     """Position of a replicate's quantile in the distribution of all rows: a share from 0 to 1.
 
-    Args:
-        level: which quantile.
-        mass: the replicate's weight by bin `[..., bin]`, bins ascending.
-        total: the weight of all rows by bin.
+    Both have weights by bin `[..., bin]`, bins ascending.
     """
     running, everything = ops.cumulative(mass), ops.cumulative(total)
     target = level * running[..., -1:]
@@ -189,7 +185,7 @@ class _Distribution:
         shares = np.clip(np.nan_to_num(shares), 0.0, 1.0)  # slices without rows lie among the others as well
         self._place = np.repeat(np.arange(len(value.sizes)), value.sizes) + shares * _BELOW_ONE
 
-    def values(self, slices: NDArray[np.int64], shares: Array) -> Array:
+    def values(self, slices: Codes, shares: Array) -> Array:
         """Smallest value with at least so large a share at or below it; NaN for an invalid share."""
         shape = np.broadcast_shapes(slices.shape, shares.shape)
         if len(self._value) == 0:
@@ -221,7 +217,7 @@ class _InPieces:
         self._mass, self._value = state["positive"], state["score"]
         self._ends = np.cumsum(self._mass.sums())
 
-    def values(self, slices: NDArray[np.int64], shares: Array) -> Array:
+    def values(self, slices: Codes, shares: Array) -> Array:
         """See `_Distribution`; there is one slice."""
         del slices
         out = np.full(shares.shape, np.nan)
@@ -245,7 +241,7 @@ class _Distributions:
         self._spans = self._points.few_slices()
         self._cache: tuple[tuple[int, int], _Distribution | _InPieces] | None = None
 
-    def values(self, slices: NDArray[np.int64], shares: Array) -> Array:
+    def values(self, slices: Codes, shares: Array) -> Array:
         """See `_Distribution`."""
         slices, shares = np.broadcast_arrays(slices, shares)
         out = np.full(shares.shape, np.nan)

@@ -226,10 +226,7 @@ def _of_nudges(channels: Sequence[str], weights: Nudges, counts: Array) -> list[
 
 
 def _of_counts(
-    channels: Sequence[str],
-    weights: NDArray[Any],
-    counts: NDArray[Any],
-    blocks: Sequence[BlockIndex] | None,
+    channels: Sequence[str], weights: NDArray[Any], counts: NDArray[Any], blocks: Sequence[BlockIndex] | None
 ) -> list[State]:
     """Replicates of counts `[slice, block, bin, channel]`."""
     return [_by_channel(channels, drawn_counts(weights, counts, blocks))]
@@ -247,10 +244,7 @@ def _running_totals(counts: NDArray[Any]) -> NDArray[Any]:
 
 
 def _of_running_totals(
-    channels: Sequence[str],
-    weights: NDArray[Any],
-    counts: NDArray[Any],
-    blocks: Sequence[BlockIndex] | None,
+    channels: Sequence[str], weights: NDArray[Any], counts: NDArray[Any], blocks: Sequence[BlockIndex] | None
 ) -> list[State]:
     """Replicates from running totals along the bins `[slice, block, channel, bin]`, with running totals, too."""
     totals = np.moveaxis(drawn_counts(weights, counts, blocks), 2, -1)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plmetrics.core.ops import Array, Codes
+from plmetrics.core.ops import Array, Codes, Flags
 from plmetrics.core.segments import run_starts
 
 KEYS = 1 << 20
@@ -161,7 +161,7 @@ def locator_at(edges: Array, keys: Keys) -> Locator:
     return ExactLocator(keys, edges, table, np.append(-np.inf, edges), np.append(edges, np.inf))
 
 
-def bins_of_one(edges: Array) -> NDArray[np.bool_]:
+def bins_of_one(edges: Array) -> Flags:
     """Mask of the bins of at most one distinct number, by their upper edges."""
     single = np.zeros(len(edges) + 1, dtype=np.bool_)
     single[1:-1] = np.nextafter(edges[1:], -np.inf) == edges[:-1]
@@ -176,7 +176,7 @@ def around_single(edges: Array, single: Array) -> Array:
 _AT_ENDS = 1000
 
 
-def score_locator(score: Array, positive: NDArray[np.bool_], bins: int) -> Locator:
+def score_locator(score: Array, positive: Flags, bins: int) -> Locator:
     """Bins of scores of about equal weight, half of them by rows and half by positives, as near as keys allow.
 
     A score that very many rows have is a bin of its own; of a few scores, which rows share, each is.

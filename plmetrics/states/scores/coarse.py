@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plmetrics.core.ops import Array, Codes
+from plmetrics.core.ops import Array, Codes, Flags
 
 _PARTS = (48, 48, 32)
 _FINER = 4
@@ -41,7 +41,7 @@ def coarse_number(slices: int) -> int:
     return sum(_parts(slices)) - 2
 
 
-def coarse_edges(score: Array, positive: NDArray[np.bool_], offsets: Codes) -> Array:
+def coarse_edges(score: Array, positive: Flags, offsets: Codes) -> Array:
     """The edges of each slice's bins `[slice, bin - 1]`, ascending.
 
     The bin of a score is the number of edges at or below it. Rows lie slice after slice, each ascending by score;
@@ -120,7 +120,7 @@ def bins_of_places(edges: Codes, size: int) -> NDArray[np.uint16]:
     return out
 
 
-def tied_bins(code: Codes, bins: NDArray[Any], shape: tuple[int, int]) -> NDArray[np.bool_]:
+def tied_bins(code: Codes, bins: NDArray[Any], shape: tuple[int, int]) -> Flags:
     """Mask `[slice, bin]` of the coarse bins with a single score or none, from the slice and bin of each score."""
     scores = np.bincount(code * shape[1] + bins, minlength=shape[0] * shape[1])
     return (scores <= 1).reshape(shape)
@@ -129,14 +129,9 @@ def tied_bins(code: Codes, bins: NDArray[Any], shape: tuple[int, int]) -> NDArra
 def _bin_edges(opened: Codes, mass: Array, lowest: Codes, end: Codes | int) -> Codes:
     """Edges of some slices `[slice, edge]`, ascending: the distinct first scores of bins, and the ends.
 
-    A bin is closed by the score after the one that opens it. As many are closed as there are edges that open no bin
-    of their own, those of most rows first, from the top among equals.
-
-    Args:
-        opened: numbers of the scores that open a bin, ascending.
-        mass: how many rows have each of them.
-        lowest: the number of the lowest score of each slice `[slice, 1]`.
-        end: the number after that of its highest.
+    A bin is closed by the score after the one that opens it. As many are closed as there are edges that open no bin of
+    their own, those of most rows first, from the top among equals. Scores are numbered: `opened` open a bin, `mass`
+    rows have each of them, `lowest` `[slice, 1]` is the first of a slice, `end` the number after its last.
     """
     following = np.hstack([opened[:, 1:], np.broadcast_to(end, lowest.shape)])
     last = opened != following

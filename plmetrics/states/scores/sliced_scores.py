@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import ClassVar, Literal, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from plmetrics.core.ops import Array
+from plmetrics.core.ops import Array, Flags
 from plmetrics.core.segments import Segments
 
 CLASSES = ("negative", "positive")
@@ -49,8 +48,7 @@ class Binning:
     def all_edges(self) -> Array:
         """Edges of bins of equal width, from one end of their span to the other."""
         low, high = self.span
-        edges: Array = low + (high - low) * (np.arange(self.bins + 1, dtype=np.float64) / self.bins)
-        return edges
+        return low + (high - low) * (np.arange(self.bins + 1, dtype=np.float64) / self.bins)
 
 
 class SlicedScores(Protocol):
@@ -92,7 +90,7 @@ class SlicedScores(Protocol):
     def coarse_scores(self) -> Array:
         """Mean score of each coarse bin `[slice, coarse bin]`."""
 
-    def coarse_ties(self) -> NDArray[np.bool_]:
+    def coarse_ties(self) -> Flags:
         """Whether all rows of a coarse bin have one score `[slice, coarse bin]`."""
 
     def bin_counts(self, binning: Binning, blocks: int) -> Iterator[tuple[int, int, Array]]:
@@ -100,3 +98,20 @@ class SlicedScores(Protocol):
 
     def quantile_edges(self, bins: int) -> Array:
         """Edges of bins of equal weight `[slice, bins - 1]`."""
+
+
+class ScoresWithoutRows:
+    """Scores without single rows to resample: these are gone, or do not know their blocks. Points are exact."""
+
+    __slots__ = ()
+    channels: ClassVar[tuple[str, ...]] = CLASSES
+    rows: ClassVar[None] = None
+    has_bins: ClassVar[bool] = False
+
+    def replicate_points(self, weights: Array, *, scores: bool = False) -> Iterator[dict[str, Segments]]:
+        """Never asked for without `rows`."""
+        raise NotImplementedError
+
+    def coarse_scores(self) -> Array:
+        """Counts have no scores: metrics of scores are refused before."""
+        raise NotImplementedError

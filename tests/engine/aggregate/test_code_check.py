@@ -5,7 +5,7 @@ import pytest
 
 import plmetrics as plm
 from plmetrics.core.errors import PlmetricsError
-from plmetrics.engine.aggregate.code_check import check_codes
+from plmetrics.engine.aggregate.totals import check_codes
 from plmetrics.engine.prepare import preparation
 from plmetrics.table.slice_keys import SliceKey
 from plmetrics.table.slices import Cube, KeyCodes

@@ -74,11 +74,6 @@ def test_nothing_to_adjust(method: str) -> None:
     assert np.isnan(adjust(np.array([np.nan]), method)).all()
 
 
-def test_an_unknown_correction_names_the_known_ones() -> None:
-    with pytest.raises(ValueError, match=r"sidak.*holm, bonferroni"):
-        adjust(np.array([0.5]), "sidak")
-
-
 def test_as_a_function_of_plain_values() -> None:
     assert plm.tests.adjusted([0.01, None, 0.04], method="bonferroni") == [0.02, None, 0.08]
     assert plm.tests.adjusted([]) == []
@@ -87,7 +82,7 @@ def test_as_a_function_of_plain_values() -> None:
 @pytest.mark.parametrize(
     ("values", "method", "words"),
     [
-        ([0.1], "sidak", "method must be"),
+        ([0.1], "sidak", "holm, bonferroni, .* not 'sidak'"),
         ([1.2], "holm", "0 to 1"),
         (["a"], "holm", "must be numbers"),
         (0.5, "holm", "one column"),

@@ -230,11 +230,7 @@ def delong_covariance(
 
 
 def _unit_codes(unit: Any, truth: Flags) -> Codes | None:
-    """Units as numbers from 0; None where each row stands alone.
-
-    Raises:
-        ConfigError: they are not one a row, or there are not two of either class.
-    """
+    """Units as numbers from 0; None where each row stands alone."""
     if unit is None:
         return None
     same_length(("label", truth), ("unit", unit))
@@ -272,12 +268,10 @@ def placements(score: Array, positive: Flags, code: Codes | None = None) -> Arra
 def _below(rows: Codes, code: Codes | None) -> Array:
     """Share of a slice's rows of a class below each run of equal scores."""
     if code is None:
-        alone: Array = (np.cumsum(rows) - rows / 2.0) / max(float(rows.sum()), 1.0)
-        return alone
+        return (np.cumsum(rows) - rows / 2.0) / max(float(rows.sum()), 1.0)
     totals = np.bincount(code, weights=rows)
     offset = np.concatenate(([0.0], np.cumsum(totals)))[code]
-    share: Array = (np.cumsum(rows) - offset - rows / 2.0) / np.maximum(totals, 1.0)[code]
-    return share
+    return (np.cumsum(rows) - offset - rows / 2.0) / np.maximum(totals, 1.0)[code]
 
 
 def delong_tests(
@@ -323,7 +317,7 @@ def delong_of_moments(
     usable = variance > _ROUNDING
     error = np.sqrt(np.where(usable, variance, 1.0))
     statistic = np.where(usable, estimate, 0.0) / error
-    half = np.where(same, 0.0, where(usable, ndtri((1.0 + level_of(level)) / 2.0) * error))
+    half = ndtri((1.0 + level_of(level)) / 2.0) * error
     status = statuses(
         n,
         ("no_rows", n == 0),
@@ -333,16 +327,8 @@ def delong_of_moments(
         (NO_VARIANCE, flat & ~same),
     )
     p = ndtr(-statistic) if alternative == "greater" else 2.0 * ndtr(-np.abs(statistic))
-    return TestOutcomes(
-        np.where(same, 0.0, where(usable, statistic)),
-        np.where(same, 1.0, where(usable, p)),
-        n,
-        status,
-        np.where(same, 0.0, estimate),
-        estimate - half,
-        estimate + half,
-        np.where(same, 0.0, where(usable, error)),
-    )
+    estimate = np.where(same, 0.0, estimate)
+    return TestOutcomes.around(estimate, half, error, statistic, p, n, status, usable=usable, same=same)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from plmetrics.core.errors import ConfigError
 from plmetrics.core.ops import Array, Codes
 from plmetrics.core.special import stdtr, stdtrit
 from plmetrics.inference.comparisons.tests.outcome import (
@@ -15,6 +14,7 @@ from plmetrics.inference.comparisons.tests.outcome import (
     TestOutcomes,
     TestResult,
     as_pair,
+    check_minimum,
     level_of,
     statuses,
     where,
@@ -62,14 +62,8 @@ def diebold_mariano(model: Any, baseline: Any, *, horizon: int = 1, level: float
 def diebold_mariano_tests(
     differences: Array, code: Codes, slices: int, *, horizon: int = 1, level: float = 0.95
 ) -> TestOutcomes:
-    """Tests in S slices, of differences grouped by slice in order of time.
-
-    Raises:
-        ConfigError: the horizon is less than 1.
-    """
-    if horizon < 1:
-        msg = f"horizon must be at least 1, not {horizon!r}"
-        raise ConfigError(msg)
+    """Tests in S slices, of differences grouped by slice in order of time."""
+    check_minimum(horizon, "horizon", 1)
     n = np.bincount(code, minlength=slices)
     mean = _mean(differences, code, n)
     away = differences - mean[code]
@@ -88,23 +82,14 @@ def diebold_mariano_tests(
     error = np.sqrt(np.where(usable, long_run, 1.0) / size / shrunk)
     statistic = mean / error
     half = stdtrit(size - 1.0, (1.0 + level_of(level)) / 2.0) * error
-    half = np.where(same, 0.0, where(usable, half))
+    p = 2.0 * stdtr(size - 1.0, -np.abs(statistic))
     status = statuses(
         n, ("no_rows", n == 0), (TOO_FEW, ~enough), (NO_VARIANCE, flat & ~same), (NEGATIVE, ~usable & ~same)
     )
-    return TestOutcomes(
-        np.where(same, 0.0, where(usable, statistic)),
-        np.where(same, 1.0, where(usable, 2.0 * stdtr(size - 1.0, -np.abs(statistic)))),
-        n,
-        status,
-        where(n > 0, mean),
-        mean - half,
-        mean + half,
-        np.where(same, 0.0, where(usable, error)),
-        where(enough, n - 1.0),
-    )
+    numbers = where(n > 0, mean), half, error, statistic, p
+    df = where(enough, n - 1.0)
+    return TestOutcomes.around(*numbers, n, status, usable=usable, same=same, df=df)
 
 
 def _mean(values: Array, code: Codes, n: Codes) -> Array:
-    mean: Array = np.bincount(code, weights=values, minlength=len(n)) / np.maximum(n, 1)
-    return mean
+    return np.bincount(code, weights=values, minlength=len(n)) / np.maximum(n, 1)

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plmetrics.core.ops import Flags
 from plmetrics.states.combinatorics import log_choose
 
 if TYPE_CHECKING:
@@ -19,15 +19,14 @@ _FEW_EXPECTED = 5.0
 _ROUNDING = 1e-7
 
 
-def rare_counts(a: Moments, b: Moments) -> NDArray[np.bool_]:
+def rare_counts(a: Moments, b: Moments) -> Flags:
     """Whether fewer than 5 hits or misses are expected of an arm, if both have the same share."""
     pooled = (a.mean * a.n + b.mean * b.n) / np.maximum(a.n + b.n, 1)
     smallest = np.minimum(a.n, b.n) * np.minimum(pooled, 1 - pooled)
-    few: NDArray[np.bool_] = (np.minimum(a.n, b.n) > 0) & (smallest < _FEW_EXPECTED)
-    return few
+    return (np.minimum(a.n, b.n) > 0) & (smallest < _FEW_EXPECTED)
 
 
-def with_exact_p(test: TestOutcomes, a: Moments, b: Moments, rare: NDArray[np.bool_]) -> TestOutcomes:
+def with_exact_p(test: TestOutcomes, a: Moments, b: Moments, rare: Flags) -> TestOutcomes:
     """The test of shares with Fisher's two-sided p value in the places where few hits or misses are expected."""
     p_value = np.array(test.p_value)
     for place in np.flatnonzero(rare):

@@ -40,11 +40,7 @@ class ModelRanks:
 
 
 def rank_models(models: Mapping[str, Any], *, higher_is_better: bool = True) -> ModelRanks:
-    """Ranks of the models in each block; values equal to about ten digits share the middle rank.
-
-    Raises:
-        ConfigError: there are fewer than two models, or their values do not belong together.
-    """
+    """Ranks of the models in each block; values equal to about ten digits share the middle rank."""
     if len(models) < 2:
         msg = f"at least two models are needed to rank them, not {len(models)}"
         raise ConfigError(msg)
@@ -176,11 +172,7 @@ def iman_davenport_of(ranking: ModelRanks, *, tie_correction: bool = True) -> Te
 
 
 def freedom_of(df: str, k: int, blocks: int) -> float:
-    """Degrees of freedom of the studentised range: infinite, or k (N - 1) for small numbers of blocks.
-
-    Raises:
-        ConfigError: `df` is another word.
-    """
+    """Degrees of freedom of the studentised range: infinite, or k (N - 1) for small numbers of blocks."""
     return np.inf if one_of(df, "df", "infinite", "finite") == "infinite" else k * (blocks - 1.0)
 
 
@@ -231,11 +223,7 @@ def nemenyi(
 
 
 def nemenyi_of(ranking: ModelRanks, *, level: float = 0.95, df: str = "infinite") -> pl.DataFrame:
-    """Nemenyi's test of ranks.
-
-    Raises:
-        ConfigError: there are no blocks, or only one where degrees of freedom are finite.
-    """
+    """Nemenyi's test of ranks."""
     import polars as pl
     from scipy.stats import studentized_range
 

@@ -109,11 +109,7 @@ def mcnemar_from_counts(
 def mcnemar_tests(
     b: Any, c: Any, n: Any, *, method: str = "exact", alternative: str = "two_sided"
 ) -> TestOutcomes:
-    """McNemar's test from arrays of counts.
-
-    Raises:
-        ConfigError: an option is unknown.
-    """
+    """McNemar's test from arrays of counts."""
     one_of(method, "method", *METHODS)
     one_of(alternative, "alternative", *ALTERNATIVES)
     gained, lost = np.asarray(b, dtype=np.float64), np.asarray(c, dtype=np.float64)
@@ -153,15 +149,13 @@ def _p_values(b: Array, c: Array, method: str, *, greater: bool) -> Array:
 def _corrected_chi_square(b: Array, c: Array) -> Array:
     """Chi squared with continuity correction; never below 0."""
     discordant = np.maximum(b + c, 1.0)
-    statistic: Array = np.maximum(np.abs(b - c) - 1.0, 0.0) ** 2 / discordant
-    return statistic
+    return np.maximum(np.abs(b - c) - 1.0, 0.0) ** 2 / discordant
 
 
 def _upper_tail(k: Array, n: Array) -> Array:
     """P(X >= k) for n draws with probability 1/2."""
     some = k > 0
-    tail: Array = np.where(some, betainc(np.where(some, k, 1.0), np.where(some, n - k + 1.0, 1.0), 0.5), 1.0)
-    return tail
+    return np.where(some, betainc(np.where(some, k, 1.0), np.where(some, n - k + 1.0, 1.0), 0.5), 1.0)
 
 
 def _exactly(k: Array, n: Array) -> Array:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core.errors import ConfigError
-from plmetrics.core.ops import Array, Codes, Texts
+from plmetrics.core.ops import Array, Codes, Flags, Texts
 from plmetrics.states.scores.exact.sorting import ascending_order
 
 OK = "ok"
@@ -54,7 +54,7 @@ class TestOutcomes:
 
     statistic: Array
     p_value: Array
-    n: NDArray[np.int64]
+    n: Codes
     status: Texts
     estimate: Array | None = None
     lower: Array | None = None
@@ -62,6 +62,31 @@ class TestOutcomes:
     std_error: Array | None = None
     df: Array | None = None
     note: Texts | None = None
+
+    @classmethod
+    def around(
+        cls,
+        estimate: Array,
+        half: Any,
+        error: Any,
+        statistic: Any,
+        p_value: Any,
+        n: Codes,
+        status: Texts,
+        *,
+        usable: Flags,
+        same: Flags,
+        df: Array | None = None,
+    ) -> TestOutcomes:
+        """Outcomes of usable places with intervals of a half width; where both sides are the `same`, they have none."""
+
+        def of_usable(values: Any, sure: float) -> Array:
+            return np.where(same, sure, where(usable, values))
+
+        half = of_usable(half, 0.0)
+        ends = estimate - half, estimate + half
+        p = of_usable(p_value, 1.0)
+        return cls(of_usable(statistic, 0.0), p, n, status, estimate, *ends, of_usable(error, 0.0), df)
 
     @classmethod
     def concat(cls, parts: Sequence[TestOutcomes]) -> TestOutcomes:
@@ -105,11 +130,7 @@ def where(condition: Any, values: Any) -> Array:
 
 
 def numbers(values: Any, name: str) -> Array:
-    """One column of finite numbers from a list, array or Series.
-
-    Raises:
-        ConfigError: it has another shape, is not numeric, or holds a null, NaN or infinity.
-    """
+    """One column of finite numbers from a list, array or Series."""
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -126,11 +147,7 @@ def numbers(values: Any, name: str) -> Array:
 
 
 def labels(values: Any, name: str) -> NDArray[Any]:
-    """One column of classes or names of units, of any type, from a list, array or Series.
-
-    Raises:
-        ConfigError: it has another shape, or holds a null.
-    """
+    """One column of classes or names of units, of any type, from a list, array or Series."""
     array = np.asarray(values)
     if array.ndim != 1:
         msg = f"{name} must be one column, not an array of {array.ndim} dimensions"
@@ -151,22 +168,14 @@ def _is_absent(value: Any) -> bool:
 
 
 def as_pair(model: Any, baseline: Any) -> tuple[Array, Array]:
-    """Two columns of the same length.
-
-    Raises:
-        ConfigError: as for `numbers`, or the lengths differ.
-    """
+    """Two columns of the same length."""
     first, second = numbers(model, "model"), numbers(baseline, "baseline")
     same_length(("model", first), ("baseline", second))
     return first, second
 
 
 def same_length(*columns: tuple[str, Sequence[Any] | NDArray[Any]]) -> None:
-    """Refuse columns of unequal length.
-
-    Raises:
-        ConfigError: their lengths differ.
-    """
+    """Refuse columns of unequal length."""
     if len({len(column) for _, column in columns}) > 1:
         lengths = ", ".join(f"{name} {len(column):,}" for name, column in columns)
         msg = f"a paired test needs the same rows of each: {lengths}"
@@ -174,20 +183,12 @@ def same_length(*columns: tuple[str, Sequence[Any] | NDArray[Any]]) -> None:
 
 
 def level_of(level: float) -> float:
-    """A level of confidence.
-
-    Raises:
-        ConfigError: it is not between 0 and 1.
-    """
+    """A level of confidence."""
     return inside(level, "level")
 
 
 def inside(value: float, name: str) -> float:
-    """A number strictly between 0 and 1.
-
-    Raises:
-        ConfigError: it is not.
-    """
+    """A number strictly between 0 and 1."""
     if not 0 < value < 1:
         msg = f"{name} must be above 0 and below 1, not {value!r}"
         raise ConfigError(msg)
@@ -195,23 +196,22 @@ def inside(value: float, name: str) -> float:
 
 
 def positive(value: float, name: str) -> float:
-    """A finite number above 0.
-
-    Raises:
-        ConfigError: it is not.
-    """
+    """A finite number above 0."""
     if not (isfinite(value) and value > 0):
         msg = f"{name} must be a finite number above 0, not {value!r}"
         raise ConfigError(msg)
     return value
 
 
-def one_of(value: str, name: str, *options: str) -> str:
-    """A word from a list.
+def check_minimum(value: int, name: str, least: int) -> None:
+    """Refuse a number that is too small."""
+    if value < least:
+        msg = f"{name} must be at least {least}, not {value!r}"
+        raise ConfigError(msg)
 
-    Raises:
-        ConfigError: it is another.
-    """
+
+def one_of(value: str, name: str, *options: str) -> str:
+    """A word from a list."""
     if value not in options:
         msg = f"{name} must be one of {', '.join(options)}, not {value!r}"
         raise ConfigError(msg)

@@ -6,9 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from plmetrics.core.errors import ConfigError
 from plmetrics.core.hashing import DRAW_SALT, mix, mix_int, strides
 from plmetrics.core.ops import Array, Codes
 from plmetrics.core.special import ndtr
@@ -16,6 +14,7 @@ from plmetrics.inference.comparisons.tests.outcome import (
     TestOutcomes,
     TestResult,
     as_pair,
+    check_minimum,
     order_within,
     statuses,
     where,
@@ -60,21 +59,14 @@ def paired_permutation(model: Any, baseline: Any, *, permutations: int = 9999, s
     (1.3, 0.0625)
     """
     first, second = as_pair(model, baseline)
-    if permutations < 1:
-        msg = f"permutations must be at least 1, not {permutations!r}"
-        raise ConfigError(msg)
+    check_minimum(permutations, "permutations", 1)
     differences = first - second
     tested = paired_permutation_tests(differences, permutations=permutations, seed=seed)
     return tested.only("paired_permutation")
 
 
 def paired_permutation_tests(
-    differences: Array,
-    code: Codes | None = None,
-    slices: int = 1,
-    *,
-    permutations: int = 9999,
-    seed: int = 0,
+    differences: Array, code: Codes | None = None, slices: int = 1, *, permutations: int = 9999, seed: int = 0
 ) -> TestOutcomes:
     """Permutation tests in S slices, `code` being the slice of each difference.
 
@@ -143,17 +135,16 @@ def _p_values(terms: Array, observed: Array, deviation: Array, permutations: int
             near, far = (sums[normal] - above[normal]) / scale, (-sums[normal] - above[normal]) / scale
             extreme[normal] += (ndtr(near) + ndtr(far)).sum(axis=1)
         count += signs.shape[1]
-    p: Array = extreme / count if exact else (1.0 + extreme) / (1.0 + count)
-    return p
+    return extreme / count if exact else (1.0 + extreme) / (1.0 + count)
 
 
-def _every_sign(width: int) -> Iterator[NDArray[np.float64]]:
+def _every_sign(width: int) -> Iterator[Array]:
     """All choices of signs `[difference, choice]`."""
     numbers = np.arange(1 << width)
     yield np.where(numbers >> np.arange(width)[:, None] & 1, 1.0, -1.0)
 
 
-def _signs(width: int, permutations: int, seed: int) -> Iterator[NDArray[np.float64]]:
+def _signs(width: int, permutations: int, seed: int) -> Iterator[Array]:
     """Random signs `[difference, permutation]`, some at a time; each depends on the seed and both numbers only."""
     places = mix(strides(np.arange(1, width + 1, dtype=np.uint64)))[:, None]
     start = np.uint64(mix_int(seed ^ DRAW_SALT))

@@ -163,17 +163,8 @@ def t_tests(n: Any, mean: Array, spread: Array, *, ratio: Any = 0.0, level: floa
     statistic = np.where(usable, mean, 0.0) / error
     half = stdtrit(freedom, (1.0 + level_of(level)) / 2.0) * error
     same = flat & (mean == 0)
-    p = np.where(same, 1.0, where(usable, 2.0 * stdtr(freedom, -np.abs(statistic))))
-    half = np.where(same, 0.0, where(usable, half))
+    p = 2.0 * stdtr(freedom, -np.abs(statistic))
     status = statuses(number, ("no_rows", number == 0), (TOO_FEW, ~testable), (NO_VARIANCE, flat & ~same))
-    return TestOutcomes(
-        np.where(same, 0.0, where(usable, statistic)),
-        p,
-        number,
-        status,
-        where(number > 0, mean),
-        mean - half,
-        mean + half,
-        np.where(same, 0.0, where(usable, error)),
-        where(testable, number - 1.0),
-    )
+    numbers = where(number > 0, mean), half, error, statistic, p
+    df = where(testable, number - 1.0)
+    return TestOutcomes.around(*numbers, number, status, usable=usable, same=same, df=df)

@@ -6,13 +6,19 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from plmetrics.catalogue.registry import create
 from plmetrics.core.errors import ConfigError
 from plmetrics.core.hashing import DRAW_SALT, mix, mix_int
-from plmetrics.core.ops import Array
-from plmetrics.inference.comparisons.tests.outcome import TestResult, numbers, one_of, run_starts, same_length
+from plmetrics.core.ops import Array, Codes
+from plmetrics.inference.comparisons.tests.outcome import (
+    TestResult,
+    check_minimum,
+    numbers,
+    one_of,
+    run_starts,
+    same_length,
+)
 from plmetrics.inference.metric_values import score_view
 
 _AT_ONCE = 1 << 22
@@ -66,9 +72,7 @@ def qini_permutation(
     if not np.isin(arm, (0.0, 1.0)).all():
         msg = "treatment must hold 0 and 1 only"
         raise ConfigError(msg)
-    if permutations < 1:
-        msg = f"permutations must be at least 1, not {permutations!r}"
-        raise ConfigError(msg)
+    check_minimum(permutations, "permutations", 1)
     if arm.all() or not arm.any():
         return TestResult("qini_permutation", n=len(arm), status="empty_arm" if len(arm) else "no_rows")
     order = np.argsort(columns["score"])
@@ -87,7 +91,7 @@ def qini_permutation(
     return TestResult("qini_permutation", observed, p, observed, n=len(arm))
 
 
-def _permutations(rows: int, permutations: int, seed: int) -> Iterator[NDArray[np.int64]]:
+def _permutations(rows: int, permutations: int, seed: int) -> Iterator[Codes]:
     """Orders of the rows, a few at a time; each depends on the seed and its own number only."""
     step = max(1, _AT_ONCE // rows)
     places = mix(np.arange(1, rows + 1, dtype=np.uint64))
@@ -97,7 +101,7 @@ def _permutations(rows: int, permutations: int, seed: int) -> Iterator[NDArray[n
         yield np.argsort(mix(mix(number + start)[:, None] ^ places), axis=1)
 
 
-def _qini(outcome: Array, arm: Array, starts: NDArray[np.int64], method: str) -> Array:
+def _qini(outcome: Array, arm: Array, starts: Codes, method: str) -> Array:
     """The coefficient of each order `[order, row]`, ascending by score."""
     channels = {"treated": arm, "control": 1.0 - arm}
     channels |= {f"{name}_outcome": outcome * share for name, share in tuple(channels.items())}

@@ -11,7 +11,7 @@ import numpy as np
 from plmetrics.core.errors import ConfigError
 from plmetrics.core.ops import Array
 from plmetrics.core.special import nctdtr, ndtr, ndtri, stdtrit
-from plmetrics.inference.comparisons.tests.outcome import inside, positive, where
+from plmetrics.inference.comparisons.tests.outcome import check_minimum, inside, positive, where
 
 _DOUBLINGS = 48
 _HALVINGS = 60
@@ -75,19 +75,24 @@ def required_for_means(effect: Array, power: float, level: float, ratio: float |
 
 def smallest_size(enough: Callable[[Array], Any], shape: tuple[int, ...]) -> Array:
     """Smallest sufficient whole number from 2 on; NaN above 2^48."""
-    low, high = np.ones(shape), np.full(shape, 2.0)
-    for _ in range(_DOUBLINGS):
-        short = ~enough(high)
-        if not short.any():
-            break
-        low, high = np.where(short, high, low), np.where(short, 2 * high, high)
-    reached = enough(high)
+    high = _double(enough, np.full(shape, 2.0))
+    low, reached = high / 2, enough(high)
     while (high - low > 1).any():
         middle = np.maximum((low + high) // 2, 2.0)
         suffices = enough(middle)
         open_ = high - low > 1
         low, high = np.where(open_ & ~suffices, middle, low), np.where(open_ & suffices, middle, high)
     return where(reached, high)
+
+
+def _double(enough: Callable[[Array], Any], number: Array) -> Array:
+    """A number, doubled until it suffices, or so often that none will."""
+    for _ in range(_DOUBLINGS):
+        short = ~enough(number)
+        if not short.any():
+            break
+        number = np.where(short, 2 * number, number)
+    return number
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,16 +127,11 @@ class WelchPlan:
 
     def detectable(self, n: Array, power: float) -> Array:
         """Smallest difference that the units find with a power."""
-        high = 2.0 * np.sqrt((self.variance / np.maximum(n, 1.0)).sum(axis=0))
 
         def enough(effect: Array) -> Any:
             return self.power(effect, n) >= power
 
-        for _ in range(_DOUBLINGS):
-            short = ~enough(high)
-            if not short.any():
-                break
-            high = np.where(short, 2 * high, high)
+        high = _double(enough, 2.0 * np.sqrt((self.variance / np.maximum(n, 1.0)).sum(axis=0)))
         return where(enough(high), smallest_effect(enough, high))
 
 
@@ -176,17 +176,11 @@ def detectable_effect(n_a: Array, n_b: Array, power: float, level: float) -> Arr
     """
     sound = np.minimum(n_a, n_b) >= 2
     size_a, size_b = np.where(sound, n_a, 2.0), np.where(sound, n_b, 2.0)
-    high = np.full(size_a.shape, 1.0)
 
     def enough(effect: Array) -> Any:
         return power_of_means(effect, size_a, size_b, level) >= power
 
-    for _ in range(_DOUBLINGS):
-        short = ~enough(high)
-        if not short.any():
-            break
-        high = np.where(short, 2 * high, high)
-    return where(sound, smallest_effect(enough, high))
+    return where(sound, smallest_effect(enough, _double(enough, np.ones(size_a.shape))))
 
 
 def share_variance(share: Array) -> Array:
@@ -252,7 +246,7 @@ def power_proportions(p1: float, p2: float, n: int, *, level: float = 0.95) -> f
     """
     for name, value in (("p1", p1), ("p2", p2), ("level", level)):
         inside(value, name)
-    _check_minimum(n, 1)
+    check_minimum(n, "n", 1)
     return float(power_of_proportions(as_array(p1), as_array(p2), as_array(n), as_array(n), level)[0])
 
 
@@ -304,15 +298,9 @@ def power_means(difference: float, sd: float, n: int, *, level: float = 0.95) ->
     0.8015
     """
     inside(level, "level")
-    _check_minimum(n, 2)
+    check_minimum(n, "n", 2)
     positive(sd, "sd")
     return float(power_of_means(as_array(difference / sd), as_array(n), as_array(n), level)[0])
-
-
-def _check_minimum(n: int, least: int) -> None:
-    if n < least:
-        msg = f"n must be at least {least}, not {n!r}"
-        raise ConfigError(msg)
 
 
 def as_array(value: float) -> Array:

@@ -80,8 +80,7 @@ def asymptotic(distance: Array, rows_reference: Array, rows_current: Array) -> A
     result: Array = 2 * np.exp(-((6 * rows * distance + 1) ** 2) / (18 * rows))
     for some, function in ((tail & ~limit, _tail), (matrix, _matrix), (~tail & ~matrix, _expansion)):
         result[some] = function(rows[some], distance[some])
-    clipped: Array = np.clip(result, 0.0, 1.0)
-    return clipped
+    return np.clip(result, 0.0, 1.0)
 
 
 def _tail(rows: Array, distance: Array) -> Array:

@@ -13,9 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from plmetrics.core.ops import Array
+from plmetrics.core.ops import Array, Flags
 from plmetrics.core.quantiles import averaged_inverse
 from plmetrics.core.segments import Segments, Values
 
@@ -57,8 +56,7 @@ def by_bin(values: Segments, weight: Segments, edges: Array, absent: Array) -> S
 def psi(reference: Segments, current: Segments, floor: float) -> Array:
     """Population stability index: sum of (c - r) ln(c / r) over bins, with shares of at least `floor`."""
     before, now = (np.maximum(shares(sample).values, floor) for sample in (reference, current))
-    index: Array = Segments((now - before) * np.log(now / before), reference.offsets).total()
-    return index
+    return Segments((now - before) * np.log(now / before), reference.offsets).total()
 
 
 def jensen_shannon(reference: Segments, current: Segments) -> Array:
@@ -75,8 +73,7 @@ def _against(distribution: Segments, middle: Segments) -> Array:
     ratio = np.divide(
         distribution.values, middle.values, out=np.ones_like(distribution.values), where=positive
     )
-    total: Array = Segments(distribution.values * np.log2(ratio), distribution.offsets).total()
-    return total
+    return Segments(distribution.values * np.log2(ratio), distribution.offsets).total()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +82,7 @@ class Homogeneity:
 
     statistic: Array
     p_value: Array
-    few_rows: NDArray[np.bool_]
+    few_rows: Flags
 
 
 def chi2_homogeneity(reference: Segments, current: Segments) -> Homogeneity:
@@ -137,8 +134,7 @@ def _chi2_moments(sizes: tuple[Array, Array], both: Segments, bins: Array) -> tu
 
 def ks_distance(reference: Segments, current: Segments) -> Array:
     """The largest distance of two distribution functions, by ascending value."""
-    distance: Array = np.clip(_distance(reference, current).largest(), 0.0, 1.0)
-    return distance
+    return np.clip(_distance(reference, current).largest(), 0.0, 1.0)
 
 
 def _distance(reference: Segments, current: Segments) -> Segments:
@@ -198,13 +194,9 @@ class SampleMoments:
 def moments(
     values: Segments, weight: Segments, offset: Segments | None = None, square: Segments | None = None
 ) -> SampleMoments:
-    """Mean and variance by slice.
+    """Mean and variance by slice, of ascending values.
 
-    Args:
-        values: the values, ascending, or the lower edges of bins.
-        weight: the weight at each.
-        offset: where values are edges, the sum of weight x (value - edge) at each.
-        square: likewise of weight x (value - edge)^2.
+    Where values are lower edges of bins, `offset` is the sum of weight x (value - edge) at each, and `square` likewise.
     """
     totals = weight.total()
     occupied = totals > 0
@@ -241,7 +233,7 @@ class Welch:
 
     statistic: Array
     p_value: Array
-    constant: NDArray[np.bool_]
+    constant: Flags
 
 
 def welch(

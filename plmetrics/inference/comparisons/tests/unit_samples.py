@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core.hashing import mix, strides
-from plmetrics.core.ops import Array
+from plmetrics.core.ops import Array, Flags
 
 BLOCKS = 64
 """Blocks of units by their hashes, the same in both samples, as many as a hash has bits."""
@@ -47,7 +47,7 @@ class UnitSums:
     rows: tuple[Array, Array]
 
     @property
-    def enough(self) -> NDArray[np.bool_]:
+    def enough(self) -> Flags:
         """Whether both samples of a slice have blocks enough for a p value."""
         blocks: Array = np.minimum(*(np.count_nonzero(rows, axis=1) for rows in self.rows))
         return blocks >= LEAST_BLOCKS

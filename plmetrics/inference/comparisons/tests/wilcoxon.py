@@ -6,9 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from plmetrics.core.ops import Array, Codes
+from plmetrics.core.ops import Array, Codes, Flags
 from plmetrics.core.special import ndtr
 from plmetrics.inference.comparisons.tests.outcome import (
     TestOutcomes,
@@ -133,7 +132,7 @@ def middle_ranks(values: Array, code: Codes, slices: int) -> tuple[Array, Array]
     return rank, ties
 
 
-def _by_slice(rank: Array, place: Codes, n: Codes, exact: NDArray[np.bool_]) -> tuple[Codes, Codes]:
+def _by_slice(rank: Array, place: Codes, n: Codes, exact: Flags) -> tuple[Codes, Codes]:
     """Twice the middle ranks `[pattern, rank]` of some slices, each pattern once, and the pattern of each slice."""
     small = exact[place]
     twice, code = np.rint(2 * rank[small]).astype(np.int64), place[small]

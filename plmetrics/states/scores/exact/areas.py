@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from plmetrics.core.ops import Array, Codes
 from plmetrics.core.threads import parallel_map, processors
 from plmetrics.states.scores.exact.sorting import by_slice, sort_slices
-from plmetrics.states.scores.sliced_scores import CLASSES
+from plmetrics.states.scores.sliced_scores import CLASSES, ScoresWithoutRows
 
 if TYPE_CHECKING:
     import polars as pl
@@ -64,15 +64,12 @@ class AreaRows:
 
 
 @dataclass(frozen=True, slots=True)
-class SlicedAreas:
+class SlicedAreas(ScoresWithoutRows):
     """Pairs won by positives and rows of each class `[slice]`: sufficient for an area."""
 
     won: Array
     positives: Codes
     negatives: Codes
-    channels: ClassVar[tuple[str, ...]] = CLASSES
-    rows: ClassVar[None] = None
-    has_bins: ClassVar[bool] = False
     has_weights: ClassVar[bool] = False
 
     @classmethod
@@ -100,7 +97,7 @@ class SlicedAreas:
         return state
 
 
-def _pieces(score: pl.Series) -> Iterator[tuple[int, NDArray[np.float64]]]:
+def _pieces(score: pl.Series) -> Iterator[tuple[int, Array]]:
     """The scores as they lie, and where each piece begins: one long array would be made only to be read once."""
     at = 0
     for chunk in score.get_chunks():
@@ -110,7 +107,7 @@ def _pieces(score: pl.Series) -> Iterator[tuple[int, NDArray[np.float64]]]:
         at += len(scores)
 
 
-def _pack(piece: tuple[int, NDArray[np.float64]], positive: pl.Series, out: Keys) -> None:
+def _pack(piece: tuple[int, Array], positive: pl.Series, out: Keys) -> None:
     first, score = piece
     target = out[first : first + len(score)]
     np.left_shift(score.view(np.uint64), _CLASS, out=target)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plmetrics.core.ops import Array
+from plmetrics.core.ops import Array, Flags
 from plmetrics.core.threads import batches
 from plmetrics.states.scores.exact.sorting import sort, sort_with_weights
 
@@ -89,7 +89,7 @@ class Ascending:
         """Consecutive rows."""
         return self.take(slice(low, high))
 
-    def take(self, places: slice | Codes | NDArray[np.bool_]) -> Ascending:
+    def take(self, places: slice | Codes | Flags) -> Ascending:
         """Some of the rows, in the same ascending order."""
         weight, outcome = (
             None if column is None else column[places] for column in (self.weight, self.outcome)

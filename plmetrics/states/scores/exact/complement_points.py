@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plmetrics.core.ops import Array, Codes
+from plmetrics.core.ops import Array, Codes, Flags
 from plmetrics.core.segments import run_starts
 from plmetrics.states.scores.exact.class_rows import Ascending, ByCell
 from plmetrics.states.scores.exact.ranges import PIECE, SetPoints, in_order, points_of
@@ -34,8 +34,8 @@ class Stretch:
     """
 
     code: NDArray[Any]
-    member: NDArray[np.bool_]
-    new: NDArray[np.bool_]
+    member: Flags
+    new: Flags
     score: Array | None
     weight: Array | None
     outcome: Array | None = None

@@ -14,21 +14,15 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from plmetrics.core.ops import Array, Codes
+from plmetrics.core.ops import Array, Codes, Flags
 from plmetrics.core.segments import Segments
 from plmetrics.core.threads import parallel_map
 from plmetrics.states.scores.bin_lookup import FixedBins, Keys
 from plmetrics.states.scores.coarse import DENSE_LIMIT, coarse_edges, coarse_number
 from plmetrics.states.scores.exact.row_counts import RowCounts
-from plmetrics.states.scores.exact.sorted_rows import (
-    ExactPoints,
-    SlicedRows,
-    SortedRows,
-    count_bins,
-    group_order,
-)
+from plmetrics.states.scores.exact.sorted_rows import SlicedRows, SortedRows, count_bins, group_order
 from plmetrics.states.scores.exact.sorting import sort_slices
-from plmetrics.states.scores.sliced_scores import Binning
+from plmetrics.states.scores.sliced_scores import Binning, ScoresWithoutRows
 
 _PIECE = 1 << 16
 _CLASS = np.uint64(1)
@@ -40,7 +34,7 @@ Number = TypeVar("Number", bound=np.generic)
 class PackedRows:
     """One model's rows in any order. `block` is None without intervals; bins of rows are kept once looked up."""
 
-    def __init__(self, score: Array, positive: NDArray[np.bool_], block: NDArray[np.int32] | None) -> None:
+    def __init__(self, score: Array, positive: Flags, block: NDArray[np.int32] | None) -> None:
         self.score = score
         self.positive = positive
         self.block = block
@@ -71,7 +65,7 @@ class PackedRows:
         return PackedSlices(self, codes, slices)
 
 
-class PackedSlices(ExactPoints):
+class PackedSlices(ScoresWithoutRows):
     """Packed rows by slice, sorted on first use: counts on fixed bins need no sort."""
 
     has_weights: ClassVar[bool] = False
@@ -103,10 +97,6 @@ class PackedSlices(ExactPoints):
         """Distinct scores per slice with the weight of each class."""
         return self.ascending.point_state()
 
-    def replicate_points(self, weights: Array, *, scores: bool = False) -> Iterator[dict[str, Segments]]:
-        """See `rows`."""
-        raise NotImplementedError
-
     def row_counts(self) -> RowCounts:
         """Rows per class on coarse bins, in any order within their slice."""
         keys, block, offsets = self._groups
@@ -123,7 +113,7 @@ class PackedSlices(ExactPoints):
         """Mean score of the rows in each coarse bin."""
         return self.ascending.coarse_scores()
 
-    def coarse_ties(self) -> NDArray[np.bool_]:
+    def coarse_ties(self) -> Flags:
         """Whether all rows of a coarse bin have one score."""
         return self.ascending.coarse_ties()
 
@@ -152,7 +142,7 @@ class PackedSlices(ExactPoints):
         """Quantiles i/bins of each slice's scores: `[slice, bins - 1]`."""
         return self.ascending.quantile_edges(bins)
 
-    def _members(self, first: int, last: int) -> tuple[Codes | None, NDArray[np.bool_] | None]:
+    def _members(self, first: int, last: int) -> tuple[Codes | None, Flags | None]:
         """Slice of each row of a range of slices, counted from the first of them, and the mask of these rows."""
         if self._codes is None:
             return None, None
@@ -184,5 +174,5 @@ def _in_pieces(function: Callable[[NDArray[Any]], NDArray[Number]], values: NDAr
     return np.concatenate(parallel_map(function, np.array_split(values, pieces)))
 
 
-def _select(values: NDArray[Number], keep: NDArray[np.bool_] | None) -> NDArray[Number]:
+def _select(values: NDArray[Number], keep: Flags | None) -> NDArray[Number]:
     return values if keep is None else values.compress(keep)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from plmetrics.core.ops import Codes, Counts
+from plmetrics.core.ops import Codes, Counts, Flags
 from plmetrics.core.threads import steps
 from plmetrics.states.scores.exact.packed_rows import PackedSlices
 from plmetrics.states.scores.exact.sorted_rows import SlicedRows
@@ -77,7 +77,7 @@ class _ClassRows:
     most: int
 
     @classmethod
-    def of(cls, counts: RowCounts, member: NDArray[np.bool_], place: Codes) -> _ClassRows:
+    def of(cls, counts: RowCounts, member: Flags, place: Codes) -> _ClassRows:
         """From the place of each row of the class: `point x slice`."""
         from scipy.sparse import csr_array
 

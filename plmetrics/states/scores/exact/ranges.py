@@ -17,16 +17,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from plmetrics.core.ops import Array, Codes
+from plmetrics.core.ops import Array, Codes, Flags
 from plmetrics.core.pieces import Pieces
 from plmetrics.core.segments import Along, Segments, run_starts
 from plmetrics.core.threads import parallel_map
 from plmetrics.states.arms import ARMS
 from plmetrics.states.scores.exact.class_rows import Ascending, ByCell
 from plmetrics.states.scores.exact.point_pieces import SCORE, Piece
-from plmetrics.states.scores.exact.sorted_rows import ExactPoints
 from plmetrics.states.scores.exact.sorting import sort
-from plmetrics.states.scores.sliced_scores import CLASSES, Binning, SlicedScores
+from plmetrics.states.scores.sliced_scores import CLASSES, Binning, ScoresWithoutRows, SlicedScores
 
 if TYPE_CHECKING:
     State = Mapping[str, Along]
@@ -65,12 +64,7 @@ class SetPoints:
     def jobs(
         self, classes: tuple[ByCell, ByCell], code: Codes
     ) -> list[tuple[int, Callable[[], list[Piece]]]]:
-        """Jobs for the pieces of one range of scores, and the number of rows of each.
-
-        Args:
-            classes: negatives and positives, or controls and treated.
-            code: the slice of each cell, -1 for none.
-        """
+        """Jobs for the pieces of a range of scores, and their numbers of rows; `code` is the slice of cells, or -1."""
         order = np.argsort(code, kind="stable")
         starts = np.searchsorted(code[order], np.arange(self.slices + 1))
         mass = np.diff(classes[0].offsets) + np.diff(classes[1].offsets)
@@ -152,7 +146,7 @@ class SetPoints:
 
 
 @dataclass(frozen=True, slots=True)
-class SlicedPoints(ExactPoints):
+class SlicedPoints(ScoresWithoutRows):
     """The scores of a slice set: exact points for values, and counts on a grid for replicates.
 
     What nothing reads is None: `joined` points, those of each score, and counts.
@@ -184,20 +178,12 @@ class SlicedPoints(ExactPoints):
         assert points is not None
         return points.parts()
 
-    def replicate_points(self, weights: Array, *, scores: bool = False) -> Iterator[dict[str, Segments]]:
-        """See `rows`."""
-        raise NotImplementedError
-
     def block_counts(self, blocks: int) -> Iterator[tuple[int, int, Array]]:
         """Weight per class on coarse bins by block."""
         assert self.counted is not None
         return self.counted.block_counts(blocks)
 
-    def coarse_scores(self) -> Array:
-        """Counts have no scores."""
-        raise NotImplementedError
-
-    def coarse_ties(self) -> NDArray[np.bool_]:
+    def coarse_ties(self) -> Flags:
         """Whether all rows of a coarse bin are in one fine bin."""
         assert self.counted is not None
         return self.counted.coarse_ties()
@@ -313,9 +299,7 @@ def in_order(parts: Sequence[tuple[Array, Array | None, Array | None]]) -> tuple
     return Ascending(score, weight, outcome).take(order), order
 
 
-def points_of(
-    first: int, rows: Ascending, member: NDArray[np.bool_], bounds: Codes, *, scores: bool
-) -> Piece:
+def points_of(first: int, rows: Ascending, member: Flags, bounds: Codes, *, scores: bool) -> Piece:
     """Points of rows grouped by slice, ascending by score within each."""
     score, weight, outcome = rows.score, rows.weight, rows.outcome
     begins = bounds[:-1][np.diff(bounds) > 0]
@@ -338,7 +322,7 @@ def points_of(
     return Piece.of(first, np.searchsorted(starts, bounds), channels)
 
 
-def _class_weights(member: NDArray[np.bool_], weight: Array | None, starts: Codes) -> NDArray[Any]:
+def _class_weights(member: Flags, weight: Array | None, starts: Codes) -> NDArray[Any]:
     """Weight of the rows of a class from each start up to the next, or the sum of their outcomes."""
     dtype = np.int64 if weight is None else np.float64
     if len(starts) == 0:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from plmetrics.core.ops import Array, Codes
+from plmetrics.core.ops import Array, Codes, Flags
 from plmetrics.core.segments import Segments
 from plmetrics.core.threads import steps
 from plmetrics.states.scores.coarse import (
@@ -33,29 +33,12 @@ _TIE = 1e-12
 _PIECE = 1 << 16  # rows that are counted at a time: what is made of them stays near the processor
 
 
-class ExactPoints:
-    """Scores with exact points, but without single rows to resample."""
-
-    __slots__ = ()
-    channels: ClassVar[tuple[str, ...]] = CLASSES
-
-    @property
-    def rows(self) -> None:
-        """Sorted rows are gone, or do not know their blocks."""
-        return None
-
-    @property
-    def has_bins(self) -> bool:
-        """Points are distinct scores."""
-        return False
-
-
 @dataclass(frozen=True, slots=True)
 class SortedRows:
     """One model's rows ascending by score. `weight` is None where every row counts once; `block` without intervals."""
 
     score: Array
-    positive: NDArray[np.bool_]
+    positive: Flags
     weight: Array | None
     block: NDArray[np.int32] | None
 
@@ -90,11 +73,7 @@ class SlicedRows:
     offsets: Codes
     rows: int
     channels: ClassVar[tuple[str, ...]] = CLASSES
-
-    @property
-    def has_bins(self) -> bool:
-        """Points are distinct scores."""
-        return False
+    has_bins: ClassVar[bool] = False
 
     @property
     def has_weights(self) -> bool:
@@ -168,7 +147,7 @@ class SlicedRows:
         joined[np.isin(starts, self.offsets)] = False
         return starts.compress(~joined)
 
-    def _members(self, member: NDArray[np.bool_], point: Codes, points: int) -> ClassMembers:
+    def _members(self, member: Flags, point: Codes, points: int) -> ClassMembers:
         """The rows of a class by point."""
         assert self.ordered.block is not None
         weight = None if self.ordered.weight is None else self.ordered.weight.compress(member)
@@ -202,7 +181,7 @@ class SlicedRows:
         mean: Array = np.divide(sums, mass, out=np.full(mass.shape, 0.5), where=mass > 0)
         return mean
 
-    def coarse_ties(self) -> NDArray[np.bool_]:
+    def coarse_ties(self) -> Flags:
         """Whether all rows of a coarse bin have one score `[slice, bin]`."""
         edges = coarse_edges(self.ordered.score, self.ordered.positive, self.offsets)
         starts = self.starts()
@@ -260,7 +239,7 @@ def count_bins(
     binning: Binning,
     key: NDArray[np.integer],
     score: Array,
-    positive: NDArray[np.bool_],
+    positive: Flags,
     weight: Array | None,
     shape: tuple[int, ...],
 ) -> Array:

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plmetrics.core.ops import Array, Codes
+from plmetrics.core.ops import Array, Codes, Flags
 from plmetrics.core.segments import Segments
 from plmetrics.core.threads import steps
 from plmetrics.states.arms import ARMS
 from plmetrics.states.scores.bin_lookup import bins_of_one
 from plmetrics.states.scores.coarse import tied_bins
-from plmetrics.states.scores.sliced_scores import CLASSES, Binning
+from plmetrics.states.scores.sliced_scores import CLASSES, Binning, ScoresWithoutRows
 
 if TYPE_CHECKING:
     from plmetrics.states.scores.grid.grid_tally import BinKind
@@ -29,7 +29,7 @@ _TIE = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
-class SlicedGrid:
+class SlicedGrid(ScoresWithoutRows):
     """The counts of a slice set: `fine` `[slice, bin, class]`, and by block as `parts` of a few slices give them.
 
     `coarse` gives the coarse bin of each fine one `[slice, bin]`, `ends` the lowest and highest number of each slice
@@ -45,21 +45,12 @@ class SlicedGrid:
     coarse: Callable[[], NDArray[np.uint16]]
     ends: Array | None = None
     label_edges: Array | None = None
+    has_bins: ClassVar[bool] = True
 
     @property
-    def channels(self) -> tuple[str, ...]:
+    def channels(self) -> tuple[str, ...]:  # type: ignore[override]
         """Names of the counts in each bin: two classes, or two arms with their outcomes."""
         return ARMS if self.fine.shape[-1:] == (len(ARMS),) else CLASSES
-
-    @property
-    def rows(self) -> None:
-        """Only counts are left."""
-        return None
-
-    @property
-    def has_bins(self) -> bool:
-        """Points are bins."""
-        return True
 
     def few_slices(self) -> list[tuple[int, int]]:
         """Slice ranges, each from a first to a last, with points in the processor's cache."""
@@ -89,20 +80,12 @@ class SlicedGrid:
             state |= dict(zip(("lowest_outcome", "highest_outcome"), ends.T, strict=True))
         return state
 
-    def replicate_points(self, weights: Array, *, scores: bool = False) -> Iterator[dict[str, Segments]]:
-        """A grid has no rows to resample."""
-        raise NotImplementedError
-
     def block_counts(self, blocks: int) -> Iterator[tuple[int, int, Array]]:
         """Weight per class on coarse bins by block."""
         del blocks  # a grid is counted for one number of blocks
         return self.parts("coarse")
 
-    def coarse_scores(self) -> Array:
-        """Unavailable: a grid holds counts alone, and metrics of scores are refused before."""
-        raise NotImplementedError
-
-    def coarse_ties(self) -> NDArray[np.bool_]:
+    def coarse_ties(self) -> Flags:
         """Whether all rows of a coarse bin are in one fine bin, a tie of scores `[slice, bin]`."""
         coarse = self.coarse()
         code, bins = np.nonzero(self.fine.any(axis=2))
@@ -115,8 +98,7 @@ class SlicedGrid:
 
     def quantile_edges(self, bins: int) -> Array:
         """Edges of the last fine bins of bins of equal weight: `[slice, bins - 1]`."""
-        edges: Array = np.append(self.edges, np.inf)[quantile_places(self.fine, bins)]
-        return edges
+        return np.append(self.edges, np.inf)[quantile_places(self.fine, bins)]
 
 
 def quantile_bins(fine: Array, bins: int) -> NDArray[np.uint16]:

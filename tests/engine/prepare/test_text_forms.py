@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import plmetrics as plm
-from plmetrics.engine.prepare.near_labels import near_classes
+from plmetrics.engine.prepare.text_forms import near_classes
 
 SCORES = np.random.default_rng(3).random(60)
 

@@ -1,4 +1,4 @@
-"""Warnings of labels that are texts: alike but for capitals, blanks or normal form, or words for a missing value."""
+"""Texts in place of times and labels: times must be of one form, labels may be alike, or words for a missing value."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from plmetrics.core.errors import DataError
 from plmetrics.core.names import appearance, sql_name
 from plmetrics.engine.inquiry import Question, frames_by_name
+from plmetrics.table.checks import one_form_problem, time_forms
 from plmetrics.table.common_types import is_text
 
 if TYPE_CHECKING:
@@ -20,6 +22,22 @@ _SHOWN = 3
 _REMEDY = "if they are the same, write them alike: LOWER(TRIM(...)) in derive does for capitals and blanks"
 _ABSENT = frozenset({"NA", "N/A", "n/a", "#N/A", "<NA>", "nan", "NaN", "NaT", "null", "NULL", "None"})
 """Texts that programs write where a value is missing."""
+
+
+def check_time_forms(view: TableView) -> Question[None]:
+    """See that the texts of each column that rows are ordered by are of one form."""
+    ordered = {
+        need.column: need
+        for need in view.roles.requirements
+        if need.needs_order and is_text(view.schema[need.column])
+    }
+    forms = yield from frames_by_name({name: time_forms(view.raw, name) for name in ordered})
+    problems = [
+        one_form_problem(forms[name], f"column '{name}' ({need.role})", need.path)
+        for name, need in ordered.items()
+    ]
+    if any(problems):
+        raise DataError([problem for problem in problems if problem is not None])
 
 
 def _is_absent(text: str) -> bool:
