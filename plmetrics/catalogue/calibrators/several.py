@@ -271,7 +271,8 @@ def _multinomial_curvature(mass: Numbers, chance: Numbers, features: Numbers) ->
 def _gram(left: Numbers, mass: Numbers, right: Numbers) -> Numbers:
     """Sums over rows of the products of two columns each, times a mass."""
     if are_exact():
-        return np.einsum("np,n,nq->pq", left, mass, right)
+        exact: Numbers = np.einsum("np,n,nq->pq", left, mass, right)
+        return exact
     total = np.zeros((left.shape[1], right.shape[1]))
     step = _SMALL_PRODUCT // total.size
     step = len(mass) if step < _LEAST_ROWS else step
