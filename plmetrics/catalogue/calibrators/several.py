@@ -131,10 +131,8 @@ class VectorScaling(ClassCalibrator):
     def fit(cls, probabilities: Numbers, label: Codes, weight: Numbers | None = None) -> Self:
         number = probabilities.shape[1]
         logits, mass = np.log(clip_scores(probabilities)), _masses(label, weight)
-        rows = np.arange(len(label))
-        features = np.concatenate([logits, np.ones((len(label), number - 1))], axis=1)
-        of_class = np.concatenate([np.arange(number), np.arange(number - 1)])
-        here, there = np.nonzero(of_class[:, None] == of_class)
+        rows, slopes = np.arange(len(label)), np.arange(number)
+        shared, intercepts = slopes[:-1], number + slopes[:-1]
 
         def scores(coefficients: Numbers) -> Numbers:
             lines: Numbers = logits * coefficients[:number] + np.append(coefficients[number:], 0.0)
@@ -142,13 +140,16 @@ class VectorScaling(ClassCalibrator):
 
         def derivatives(coefficients: Numbers) -> tuple[Numbers, Numbers]:
             chance = _softmax(scores(coefficients))
-            away = chance.copy()
-            away[rows, label] -= 1.0
-            slope = np.einsum("n,np,np->p", mass, away[:, of_class], features)
-            weighed = chance[:, of_class] * features
+            weighed = np.concatenate([chance * logits, chance[:, :-1]], axis=1)
             curvature = -_gram(weighed, mass, weighed)
-            curvature[here, there] += np.einsum("n,np,np->p", mass, features[:, here], weighed[:, there])
-            return slope, curvature
+            straight = np.einsum("n,np->p", mass, weighed)
+            curvature[slopes, slopes] += np.einsum("n,nk,nk->k", mass, weighed[:, :number], logits)
+            curvature[shared, intercepts] += straight[: number - 1]
+            curvature[intercepts, shared] += straight[: number - 1]
+            curvature[intercepts, intercepts] += straight[number:]
+            chance[rows, label] -= 1.0
+            slope = np.einsum("n,nk,nk->k", mass, chance, logits)
+            return np.append(slope, np.einsum("n,nk->k", mass, chance)[:-1]), curvature
 
         start = np.concatenate([np.ones(number), np.zeros(number - 1)])
         optimum = _most_likely(start, scores, derivatives, label, mass, "slopes and intercepts")
