@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from plmetrics.catalogue.composite_metrics import is_across_slices
-from plmetrics.core.names import number_text
+from plmetrics.core.names import name_list, number_text
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
@@ -86,7 +86,7 @@ def _gates_of_one_side(suite: Suite) -> Iterator[str]:
         ]
         if names and not any(_tells_trivial(metric, rewards) for metric in metrics):
             yield (
-                f"a model that calls {rows} positive passes the gate on {', '.join(names)}, and no metric of the suite "
+                f"a model that calls {rows} positive passes the gate on {name_list(names)}, and no metric of the suite "
                 f"tells: ask for {companion} as well, or gate f1"
             )
 

@@ -187,7 +187,7 @@ def _worse_than_baseline(suite: Suite, rows: Sequence[Row]) -> Iterator[str]:
             text = f"{row['metric']} {number_text(round(row['value'], 4))} against {number_text(round(baseline, 4))}"
             worse.setdefault(row["model"], []).append(text)
     for model, texts in worse.items():
-        yield f"model '{model}' is worse than the baseline, which gives every row the same: {', '.join(texts)}"
+        yield f"model '{model}' is worse than the baseline, which gives every row the same: {name_list(texts)}"
 
 
 def _unlike_slices(suite: Suite, metrics: pl.DataFrame) -> Iterator[str]:

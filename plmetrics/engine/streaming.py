@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from plmetrics.core.threads import batches
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -15,7 +17,9 @@ if TYPE_CHECKING:
     from plmetrics.table.source import Source
 
 AGGREGATES_PER_NODE = 400
-"""The most aggregates that one node of a plan is given."""
+"""The most aggregates that one node of a plan is given, where it reads few columns."""
+
+_WIDE = 400
 
 SAMPLE_ROWS = 100_000
 """The most rows of a sample."""
@@ -32,6 +36,15 @@ def sample(source: Source, columns: Iterable[str] | None = None) -> pl.DataFrame
     size = SAMPLE_ROWS // _PLACES
     starts = [place * (rows - size) // (_PLACES - 1) for place in range(_PLACES)]
     return pl.concat(pl.collect_all([frame.slice(start, size) for start in starts]))
+
+
+def node_aggregates(aggregates: list[pl.Expr], most: int) -> list[list[pl.Expr]]:
+    """Aggregates by the node that adds them, `most` each and several times that in a table of many columns.
+
+    Each plan of a scan walks the columns that they share: with small nodes planning grows as the square of classes.
+    """
+    columns = {name for part in aggregates for name in part.meta.root_names()}
+    return batches(aggregates, most * (1 + len(columns) // _WIDE))
 
 
 def collected_frame(plan: pl.LazyFrame) -> pl.DataFrame:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -11,6 +11,8 @@ import polars as pl
 if TYPE_CHECKING:
     from plmetrics.runs.outcome import Outcome
     from plmetrics.table.storage.places import Place
+
+_ROWS_AT_ONCE = 10_000
 
 
 def to_json(result: Outcome, folder: Place | None = None, exit_code: int = 0) -> str:
@@ -26,8 +28,20 @@ def to_json(result: Outcome, folder: Place | None = None, exit_code: int = 0) ->
         "run_id": result.record.get("run_id"),
         "folder": None if folder is None else str(folder),
     }
-    tables = {name: finite_rows(table).to_dicts() for name, table in result.tables.items()}
-    return json_text(head | tables)
+    entries = [json_text(head).removesuffix("\n}\n")]
+    entries += [
+        f"  {json.dumps(name)}: {_records(finite_rows(table))}" for name, table in result.tables.items()
+    ]
+    return ",\n".join(entries) + "\n}\n"
+
+
+def _records(table: pl.DataFrame) -> str:
+    """A table as a list of records within an object; a million rows at once would take gigabytes."""
+    if table.is_empty():
+        return "[]"
+    texts = (json_text(rows.to_dicts()) for rows in table.iter_slices(_ROWS_AT_ONCE))
+    inner = (text.removeprefix("[\n").removesuffix("\n]\n").replace("\n", "\n  ") for text in texts)
+    return "[\n  " + ",\n  ".join(inner) + "\n  ]"
 
 
 def finite_rows(table: pl.DataFrame) -> pl.DataFrame:
@@ -41,8 +55,8 @@ def indented_json(content: object) -> str:
     return json.dumps(content, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
 
 
-def json_text(content: Mapping[str, Any]) -> str:
-    """JSON object for programs; nonprintable characters are escaped."""
+def json_text(content: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> str:
+    """JSON for programs; nonprintable characters are escaped."""
     return _printable(json.dumps(content, ensure_ascii=False, allow_nan=False, indent=2))
 
 
@@ -52,6 +66,8 @@ def json_line(content: Mapping[str, Any]) -> str:
 
 
 def _printable(text: str) -> str:
+    if text.replace("\n", "").isprintable():
+        return f"{text}\n"
     return "".join(f"{line if line.isprintable() else _escape(line)}\n" for line in text.split("\n"))
 
 

@@ -28,6 +28,12 @@ def test_a_gate_that_a_trivial_model_passes(metrics: list[str], gated: str, call
     assert text.startswith(f"a model that calls {calls} positive passes the gate on {gated}")
 
 
+def test_of_many_gates_the_first_are_named() -> None:
+    metrics = [f"recall(threshold=0.{number})" for number in range(11, 99)]
+    (text,) = gate_warnings(suite(metrics, [{"metric": metric, "at_least": 0.1} for metric in metrics]))
+    assert "recall(threshold=0.2) and 78 more, and no metric" in text
+
+
 @pytest.mark.parametrize(
     "metrics",
     [

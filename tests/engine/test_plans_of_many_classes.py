@@ -9,6 +9,7 @@ import pytest
 
 import plmetrics as plm
 from plmetrics.engine import streaming
+from plmetrics.engine.streaming import node_aggregates
 
 NORMALISED = {"models": {"m": {"proba": "p_", "normalise": True}}}
 CASES: dict[str, dict[str, Any]] = {
@@ -83,3 +84,10 @@ def test_expressions_nest_no_deeper_the_more_classes_there_are(monkeypatch: pyte
         ((chance - truth) ** 2).sum(1).mean(),
     ]
     np.testing.assert_allclose(result.metrics["value"].to_numpy(), expected, rtol=1e-12)
+
+
+def test_wide_tables_have_few_nodes_of_aggregates() -> None:
+    """Each plan of a scan walks its common columns: 1,000 labels took three times as long in nodes of 400."""
+    wide = [pl.col(f"x{number}").sum() for number in range(3000)]
+    narrow = [(pl.col("x") > number).sum() for number in range(3000)]
+    assert [len(node_aggregates(each, 400)) for each in (wide, narrow)] == [1, 8]

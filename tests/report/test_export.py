@@ -4,12 +4,14 @@ import json
 import sys
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import polars as pl
 import pytest
 
 from plmetrics.cli.run import result_text
 from plmetrics.core.results import TABLES
+from plmetrics.report import export
 from plmetrics.report.export import to_csv, to_json
 
 
@@ -25,6 +27,24 @@ def test_json_holds_all_tables(result: SimpleNamespace) -> None:
     for name, schema in TABLES.items():
         assert content[name] == getattr(result, name).to_dicts()
         assert all(list(row) == list(schema) for row in content[name])
+
+
+def test_json_by_parts_of_tables_is_that_of_the_whole(
+    result: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Records of a million rows, and the texts of their lines, took 7 GB."""
+    heights: list[int] = []
+    written = export.json_text
+
+    def measured(content: Any) -> str:
+        heights.append(len(content) if isinstance(content, list) else 0)
+        return written(content)
+
+    monkeypatch.setattr(export, "json_text", measured)
+    monkeypatch.setattr(export, "_ROWS_AT_ONCE", 2)
+    text = to_json(result)
+    assert result.metrics.height > 2 == max(heights)
+    assert text == json.dumps(json.loads(text), ensure_ascii=False, indent=2) + "\n"
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf")])

@@ -20,9 +20,10 @@ from plmetrics.table.prediction_columns import ColumnSteps
 
 Numbers = NDArray[np.float64]
 
-_ROWS_AT_ONCE = 50_000
-_SMALL_PRODUCT = 1e8
-"""Multiplications: for so few the threads of a library cost more than they bring."""
+_NUMBERS_AT_ONCE = 1 << 23
+_SMALL_PRODUCT = 1 << 18
+"""Multiplications: so few are left to one thread by the library; the threads of more wait longer than they work."""
+_LEAST_ROWS = 16
 
 
 class ClassCalibrator(ABC):
@@ -40,6 +41,11 @@ class ClassCalibrator(ABC):
         Raises:
             NoFit: no finite parameters are best.
         """
+
+    @classmethod
+    def coefficient_count(cls, classes: int) -> int:
+        """Number of coefficients that are fitted together, at most."""
+        return classes
 
     @abstractmethod
     def expressions(self, parts: Sequence[pl.Expr], steps: ColumnSteps) -> list[pl.Expr]:
@@ -125,10 +131,8 @@ class VectorScaling(ClassCalibrator):
     def fit(cls, probabilities: Numbers, label: Codes, weight: Numbers | None = None) -> Self:
         number = probabilities.shape[1]
         logits, mass = np.log(clip_scores(probabilities)), _masses(label, weight)
-        rows = np.arange(len(label))
-        features = np.concatenate([logits, np.ones((len(label), number - 1))], axis=1)
-        of_class = np.concatenate([np.arange(number), np.arange(number - 1)])
-        same = of_class[:, None] == of_class
+        rows, slopes = np.arange(len(label)), np.arange(number)
+        shared, intercepts = slopes[:-1], number + slopes[:-1]
 
         def scores(coefficients: Numbers) -> Numbers:
             lines: Numbers = logits * coefficients[:number] + np.append(coefficients[number:], 0.0)
@@ -136,12 +140,16 @@ class VectorScaling(ClassCalibrator):
 
         def derivatives(coefficients: Numbers) -> tuple[Numbers, Numbers]:
             chance = _softmax(scores(coefficients))
-            away = chance.copy()
-            away[rows, label] -= 1.0
-            slope = np.einsum("n,np,np->p", mass, away[:, of_class], features)
-            weighed = chance[:, of_class] * features
-            curvature = np.where(same, _gram(features, mass, weighed), 0.0)
-            return slope, curvature - _gram(weighed, mass, weighed)
+            weighed = np.concatenate([chance * logits, chance[:, :-1]], axis=1)
+            curvature = -_gram(weighed, mass, weighed)
+            straight = np.einsum("n,np->p", mass, weighed)
+            curvature[slopes, slopes] += np.einsum("n,nk,nk->k", mass, weighed[:, :number], logits)
+            curvature[shared, intercepts] += straight[: number - 1]
+            curvature[intercepts, shared] += straight[: number - 1]
+            curvature[intercepts, intercepts] += straight[number:]
+            chance[rows, label] -= 1.0
+            slope = np.einsum("n,nk,nk->k", mass, chance, logits)
+            return np.append(slope, np.einsum("n,nk->k", mass, chance)[:-1]), curvature
 
         start = np.concatenate([np.ones(number), np.zeros(number - 1)])
         optimum = _most_likely(start, scores, derivatives, label, mass, "slopes and intercepts")
@@ -175,6 +183,7 @@ class Dirichlet(ClassCalibrator):
         logits, mass = np.log(clip_scores(probabilities)), _masses(label, weight)
         features = np.concatenate([logits, np.ones((len(label), 1))], axis=1)
         classes, size = number - 1, number + 1
+        step = max(1, _NUMBERS_AT_ONCE // (classes * size))
         indicator = np.eye(number)[label][:, :classes]
 
         def scores(flat: Numbers) -> Numbers:
@@ -183,10 +192,10 @@ class Dirichlet(ClassCalibrator):
 
         def derivatives(flat: Numbers) -> tuple[Numbers, Numbers]:
             chance = _softmax(scores(flat))[:, :classes]
-            slope = np.einsum("n,nk,nf->kf", mass, chance - indicator, features)
+            slope = _gram(chance - indicator, mass, features)
             curvature = np.zeros((classes * size, classes * size))
-            for start in range(0, len(label), _ROWS_AT_ONCE):
-                part = slice(start, start + _ROWS_AT_ONCE)
+            for start in range(0, len(label), step):
+                part = slice(start, start + step)
                 curvature += _multinomial_curvature(mass[part], chance[part], features[part])
             return slope.ravel(), curvature
 
@@ -198,6 +207,10 @@ class Dirichlet(ClassCalibrator):
         return cls(
             tuple(tuple(map(float, line)) for line in fitted[:, :-1]), tuple(map(float, fitted[:, -1]))
         )
+
+    @classmethod
+    def coefficient_count(cls, classes: int) -> int:
+        return classes**2 - 1
 
     def expressions(self, parts: Sequence[pl.Expr], steps: ColumnSteps) -> list[pl.Expr]:
         logs = steps.add(clip_expression(part).log() for part in parts)
@@ -247,19 +260,27 @@ def _multinomial_curvature(mass: Numbers, chance: Numbers, features: Numbers) ->
     """The curvature of the log loss of several classes, summed over rows."""
     classes, size = chance.shape[1], features.shape[1]
     weighed = (chance[:, :, None] * features[:, None, :]).reshape(len(mass), -1)
-    blocks = -_gram(weighed, mass, weighed).reshape(classes, size, classes, size)
+    curvature = np.empty((classes * size, classes * size))
     for number in range(classes):
-        blocks[number, :, number] += _gram(features, mass * chance[:, number], features)
-    return blocks.reshape(classes * size, -1)
+        here, rest = slice(number * size, (number + 1) * size), slice(number * size, None)
+        curvature[here, rest] = -_gram(features, mass * chance[:, number], weighed[:, rest])
+        curvature[here, here] += _gram(features, mass, weighed[:, here])
+        curvature[rest, here] = curvature[here, rest].T
+    return curvature
 
 
 def _gram(left: Numbers, mass: Numbers, right: Numbers) -> Numbers:
     """Sums over rows of the products of two columns each, times a mass."""
-    alone = are_exact() or left.size * right.shape[1] < _SMALL_PRODUCT
-    product: Numbers = (
-        np.einsum("np,n,nq->pq", left, mass, right) if alone else (left * mass[:, None]).T @ right
-    )
-    return product
+    if are_exact():
+        exact: Numbers = np.einsum("np,n,nq->pq", left, mass, right)
+        return exact
+    total = np.zeros((left.shape[1], right.shape[1]))
+    step = _SMALL_PRODUCT // total.size
+    step = len(mass) if step < _LEAST_ROWS else step
+    for start in range(0, len(mass), step):
+        part = slice(start, start + step)
+        total += (left[part] * mass[part, None]).T @ right[part]
+    return total
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from plmetrics.core.ops import Array, Flags
 from plmetrics.core.rowsql import compile_row
 from plmetrics.engine.bad_rows import bad_values
 from plmetrics.engine.inquiry import Question, constant_question, gather
-from plmetrics.engine.memory.budget import working_memory
+from plmetrics.engine.memory.budget import round_up, working_memory
 from plmetrics.engine.prepare.constants import Calibration
 from plmetrics.engine.run_plan import Accounting, NoRowsLeftError
 from plmetrics.suite.sections.basics import BY_FOLD, Calibrate
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 FEW_ROWS = 1000
 MAX_FOLDS = 100
 _COPIES = 4
+_CURVATURES = 3
+"""Matrices of the coefficients' second derivatives: of some rows, of all, and its factors."""
 _MOST_ROWS = 2**32 - 2
 """Polars counts rows in 32 bits, and one more is looked for."""
 _DESCRIPTION = {"method", "model", "fit_on", "rows", "fold"}
@@ -103,6 +105,9 @@ def with_stored_calibrators(view: TableView, stored: Mapping[str, Any]) -> Calib
 def _fit_calibrators(view: TableView) -> Question[dict[str, dict[str, Any]]]:
     """The constants of all calibrators, by model; those of one condition share a look at the rows."""
     specs, fitted = view.suite.calibrate, {}
+    for place, spec in enumerate(specs):
+        for source in _sources(spec, view.roles):
+            _refuse_large_fit(view, spec, source, _path(specs, place))
     for condition in dict.fromkeys(spec.fit_on for spec in specs):
         specs_of_condition = {
             _path(specs, place): spec for place, spec in enumerate(specs) if spec.fit_on == condition
@@ -115,6 +120,20 @@ def _fit_calibrators(view: TableView) -> Question[dict[str, dict[str, Any]]]:
                 for source in _sources(spec, view.roles):
                     fitted[spec.model_name(source)] = _fit_calibrator(view, spec, source, rows, path)
     return fitted
+
+
+def _refuse_large_fit(view: TableView, spec: Calibrate, source: str, path: SuitePath) -> None:
+    """Raise an error where the coefficients of several classes are too many for the memory budget."""
+    classes = len(view.roles.models[source].parts)
+    if classes == 1:
+        return
+    from plmetrics.catalogue.calibrators.several import CLASS_CALIBRATORS
+
+    coefficients = CLASS_CALIBRATORS[spec.method].coefficient_count(classes)
+    size = _CURVATURES * 8 * coefficients**2
+    if size > working_memory(view.suite):
+        msg = f"{spec.method} of {classes:,} classes fits {coefficients:,} coefficients, which takes {round_up(size)}"
+        raise ConfigError(Problem(msg, (*path, "method"), "use vector or temperature, or raise memory"))
 
 
 def _path(specs: Sequence[Calibrate], place: int) -> SuitePath:

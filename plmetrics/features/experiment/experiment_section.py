@@ -270,13 +270,17 @@ def experiment_defaults(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     if isinstance(outcomes, str):
         outcomes = [outcomes]
     filled = dict(raw)
-    if isinstance(section.get("arm"), str) and isinstance(roles, Mapping):
-        filled["columns"] = {"label": section["arm"], **roles}
+    arm = (
+        section["arm"] if isinstance(section.get("arm"), str) else TASK
+    )  # what is wrong the section tells itself
+    if isinstance(roles, Mapping):
+        filled["columns"] = {"label": arm, **roles}
     sound = isinstance(outcomes, (list, tuple)) and all(
         isinstance(named, Mapping) for named in (ratios, quantiles)
     )
-    if sound and raw.get("models") is None:
-        filled["models"] = _models(outcomes, ratios, quantiles) or {"outcome": section.get("arm")}
+    if raw.get("models") is None:
+        models = _models(outcomes, ratios, quantiles) if sound else {}
+        filled["models"] = models or {"outcome": arm}
     return filled
 
 

@@ -246,6 +246,13 @@ def test_what_does_not_fit_is_refused(more: Any, options: Any, words: str) -> No
         plm.evaluate(VISITS, label="bought", models="age", experiment=PLAN)
 
 
+@pytest.mark.parametrize("plan", [{"outcomes": {"bought": "bought"}}, {"ratios": ["age"]}, {"arm": None}])
+def test_a_wrong_section_is_told_without_the_columns_that_it_implies(plan: Any) -> None:
+    with pytest.raises(plm.ConfigError) as told:
+        evaluated(more=plan)
+    assert [problem.path[0] for problem in told.value.problems] == ["experiment"]
+
+
 @pytest.mark.slow
 def test_an_experiment_leaves_a_run_folder(root: Path) -> None:
     VISITS.write_parquet("visits.parquet")

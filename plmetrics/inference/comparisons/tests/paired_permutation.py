@@ -24,6 +24,8 @@ _MOST_SIGNS = 1024
 """So many of the largest differences of a slice change signs one by one; the sum of all others is normal."""
 
 _AT_ONCE = 1 << 22
+_SIGNS_AT_ONCE = 1 << 19
+"""So many signs stay in the processor's cache."""
 _WORD = 64
 _ROUNDING = 1e-12
 
@@ -148,10 +150,10 @@ def _signs(width: int, permutations: int, seed: int) -> Iterator[Array]:
     """Random signs `[difference, permutation]`, some at a time; each depends on the seed and both numbers only."""
     places = mix(strides(np.arange(1, width + 1, dtype=np.uint64)))[:, None]
     start = np.uint64(mix_int(seed ^ DRAW_SALT))
-    step = max(1, _AT_ONCE // width // _WORD)
+    step = max(1, _SIGNS_AT_ONCE // width // _WORD)
     words = -(-permutations // _WORD)
     for first in range(0, words, step):
         numbers = np.arange(first + 1, min(first + step, words) + 1, dtype=np.uint64)
         bits = mix(places ^ mix(strides(numbers) + start)).astype("<u8").view(np.uint8)
         drawn = np.unpackbits(bits, axis=1)[:, : permutations - first * _WORD]
-        yield np.where(drawn, 1.0, -1.0)
+        yield np.where(drawn.view(np.bool_), 1.0, -1.0)
