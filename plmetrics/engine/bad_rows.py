@@ -79,6 +79,9 @@ def refuse_absent_positive(view: TableView, sums: Mapping[str, Any]) -> None:
     """Refuse a `positive` without a row: it is misspelt, or the labels are others.
 
     Where all labels are one other value, and not nearly the same, there may just be no positive row.
+
+    Raises:
+        DataError: no label is.
     """
     positive, column = view.suite.positive, view.suite.columns.label
     counts = [name for name in sums if name == "positives" or name.endswith("|positives")]

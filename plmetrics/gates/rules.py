@@ -169,7 +169,11 @@ def lacks_interval(by_interval: pl.Expr) -> pl.Expr:
 
 
 def rule_of(gate: Gate) -> Rule:
-    """The rule of a gate; `no_worse_than` and `better_than` follow the direction of its metric."""
+    """The rule of a gate; `no_worse_than` and `better_than` follow the direction of its metric.
+
+    Raises:
+        ConfigError: the gate has no limit, or a margin stands with a metric that has no better side.
+    """
     if gate.within is not None:
         return Rule(
             None, None, on_undefined=gate.on_undefined, consecutive=gate.consecutive, band=gate.within

@@ -132,6 +132,9 @@ def slice_positives(analysis: Analysis) -> pl.DataFrame:
     """The number of positive rows (binary tasks), by model, slice set and slice.
 
     Beside its slices each set has one `all`, for what is made from all of them.
+
+    Raises:
+        DataError: weighted states of an earlier version, which have the weight of the positives only.
     """
     parts = []
     for model, prefix in analysis.population.models.items():

@@ -46,7 +46,11 @@ class MetricValues:
 
 @contextmanager
 def finalising(metric: Metric) -> Iterator[None]:
-    """Context manager: no warnings of NumPy, and an error for metrics that read undeclared columns."""
+    """Context manager: no warnings of NumPy, and an error for metrics that read undeclared columns.
+
+    Raises:
+        ConfigError: it does.
+    """
     try:
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             yield

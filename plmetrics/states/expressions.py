@@ -28,7 +28,11 @@ class SumRequest(Protocol):
 
 
 def column_operand(column: object, argument: str) -> pl.Expr:
-    """Column of an argument of `Metric.expr`."""
+    """Column of an argument of `Metric.expr`.
+
+    Raises:
+        ConfigError: it is neither a name nor an expression.
+    """
     if isinstance(column, (str, pl.Expr)):
         return pl.col(column) if isinstance(column, str) else column
     msg = f"this must be the name of a column or an expression, not a value of type {type(column).__name__}"

@@ -253,7 +253,11 @@ def side_by_side(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
 
 
 def refuse_bad(plan: RunPlan, frame: pl.DataFrame) -> None:
-    """Raise an error for bad rows counted by the sums of a cube."""
+    """Raise an error for bad rows counted by the sums of a cube.
+
+    Raises:
+        DataError: they did.
+    """
     if "bad" not in frame.columns or not frame["bad"].sum():
         return
     from plmetrics.engine.bad_rows import bad_values

@@ -240,7 +240,11 @@ def count_columns(plan: RunPlan, sums: pl.DataFrame) -> list[str]:
 
 
 def check_codes(cube: Cube, sums: pl.DataFrame, counts: Sequence[str]) -> None:
-    """Check the keys of sums against the values with codes: rows of others would count in the slice of null."""
+    """Check the keys of sums against the values with codes: rows of others would count in the slice of null.
+
+    Raises:
+        PlmetricsError: rows that one of the `counts` counts have another value.
+    """
     absent = {part.key.column: _lacks_code(part) for part in cube.codes if part.key.column in sums.columns}
     occurring = sums.select(value.any().alias(name) for name, value in absent.items())
     for name in (column.name for column in occurring if column.any()):

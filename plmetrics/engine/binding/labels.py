@@ -26,7 +26,11 @@ _PATH = ("columns", "label")
 
 
 def classes_in(rows: pl.LazyFrame, roles: RoleColumns) -> Question[tuple[str, ...]]:
-    """Classes in the labels and predictions of some rows, in order."""
+    """Classes in the labels and predictions of some rows, in order.
+
+    Raises:
+        DataError: there are fewer than two classes, or more than 1,000, or one without a name.
+    """
     named = dict.fromkeys(
         [roles.label, *(name for model in roles.models.values() for name in model.columns.values())]
     )
@@ -71,7 +75,12 @@ def label_free(view: TableView) -> frozenset[str]:
 
 
 def label_columns(suite: Suite, schema: pl.Schema, classes: tuple[str, ...]) -> dict[str, str]:
-    """The column of each class: one of lists for all of them, or one of 0 and 1 each."""
+    """The column of each class: one of lists for all of them, or one of 0 and 1 each.
+
+    Raises:
+        ConfigError: nothing says which classes there are, or the label has other ones.
+        DataError: a column is absent.
+    """
     _require_classes(classes)
     named = suite.columns.label_columns
     if named:

@@ -20,14 +20,22 @@ if TYPE_CHECKING:
 
 
 def check_references(suite: Suite, slices: Sequence[Slices]) -> None:
-    """Check the existence of each reference in its metric's set, and of each slice compared with others."""
+    """Check the existence of each reference in its metric's set, and of each slice compared with others.
+
+    Raises:
+        ConfigError: some are not, or there are too many pairs of slices.
+    """
     problems = [*_absent_references(suite, slices), *_pair_problems(suite, slices)]
     if problems:
         raise ConfigError(problems)
 
 
 def absence_warnings(suite: Suite, slices: Sequence[Slices]) -> list[str]:
-    """References that are absent from an interval and may occur in others, in words."""
+    """References that are absent from an interval and may occur in others, in words.
+
+    Raises:
+        ConfigError: there are too many pairs of slices.
+    """
     problems = list(_pair_problems(suite, slices))
     if problems:
         raise ConfigError(problems)
@@ -78,7 +86,12 @@ def _compared_sets(suite: Suite, slices: Sequence[Slices]) -> Iterator[tuple[str
 
 
 def check_decomposition(suite: Suite, sets: Sequence[SliceSet]) -> None:
-    """Check decompositions: of means, or of ordered scores between intervals, over disjoint slices."""
+    """Check decompositions: of means, or of ordered scores between intervals, over disjoint slices.
+
+    Raises:
+        ConfigError: a metric that is named is neither, or none of the suite's is a mean; or slices are tags, also those
+            that a test ranks models in.
+    """
     problems = []
     metrics = {metric.text: metric for metric in suite.metrics}
     tagged = {part.name for part in sets if part.is_tagged}

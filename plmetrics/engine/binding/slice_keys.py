@@ -36,7 +36,11 @@ def slice_keys(name: str, spec: SliceSpec, schema: pl.Schema) -> list[list[Slice
 
 
 def crossed_sets(suite: Suite, sets: Sequence[SliceSet]) -> list[SliceSet]:
-    """Sets of groups crossed with the levels of within-level comparisons; none of sets with a problem of their own."""
+    """Sets of groups crossed with the levels of within-level comparisons; none of sets with a problem of their own.
+
+    Raises:
+        ConfigError: one of them is of tags, of which a row may have many.
+    """
     by_name = {part.name: part for part in sets}
     crossed = []
     for name, metrics in suite.crossings.items():

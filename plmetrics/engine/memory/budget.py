@@ -286,6 +286,9 @@ def refuse_to_hold(
     """Refuse rows beyond the memory budget; counts them only if estimates leave that open.
 
     A row takes about so many `columns` of numbers meanwhile, copies of a sort among them. A message begins with `what`.
+
+    Raises:
+        ConfigError: they do not fit.
     """
     number = yield from _number_to_hold(view, rows, columns, None)
     if (needed := number * columns * _SCORE) > working_memory(view.suite):
@@ -298,6 +301,9 @@ def passes_to_hold(
     """Number of passes, with a part of the rows in memory in each, of small results; 1 if all fit.
 
     Arguments are those of `refuse_to_hold`, and the most rows there are, those of the table by default.
+
+    Raises:
+        ConfigError: more passes would be needed than are made.
     """
     number = yield from _number_to_hold(view, rows, columns, most)
     passes = passes_of_rows(view.suite, number, columns)
@@ -325,6 +331,9 @@ def refuse_rows(metrics: Sequence[Metric], remedy: str) -> None:
     """Refuse metrics beyond a grid of scores.
 
     `remedy` is what would let the rows be sorted.
+
+    Raises:
+        ConfigError: there is one.
     """
     for index, metric in enumerate(metrics):
         for leaf in leaves(metric):

@@ -25,7 +25,11 @@ _ABSENT = frozenset({"NA", "N/A", "n/a", "#N/A", "<NA>", "nan", "NaN", "NaT", "n
 
 
 def check_time_forms(view: TableView) -> Question[None]:
-    """See that the texts of each column that rows are ordered by are of one form."""
+    """See that the texts of each column that rows are ordered by are of one form.
+
+    Raises:
+        DataError: some are not; each form is counted, with an example.
+    """
     ordered = {
         need.column: need
         for need in view.roles.requirements

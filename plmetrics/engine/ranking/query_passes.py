@@ -33,7 +33,11 @@ def closed_parts(view: TableView, number: int) -> list[TableView]:
 
 
 def refuse_shared_queries(view: TableView, words: pl.Series) -> Question[None]:
-    """Refuse queries with rows in several parts, by the hashes of their names."""
+    """Refuse queries with rows in several parts, by the hashes of their names.
+
+    Raises:
+        DataError: there are some.
+    """
     divided = words.filter(words.is_duplicated())
     if not len(divided):
         return

@@ -40,7 +40,11 @@ class ModelRanks:
 
 
 def rank_models(models: Mapping[str, Any], *, higher_is_better: bool = True) -> ModelRanks:
-    """Ranks of the models in each block; values equal to about ten digits share the middle rank."""
+    """Ranks of the models in each block; values equal to about ten digits share the middle rank.
+
+    Raises:
+        ConfigError: there are fewer than two models, or their values do not belong together.
+    """
     if len(models) < 2:
         msg = f"at least two models are needed to rank them, not {len(models)}"
         raise ConfigError(msg)
@@ -223,7 +227,11 @@ def nemenyi(
 
 
 def nemenyi_of(ranking: ModelRanks, *, level: float = 0.95, df: str = "infinite") -> pl.DataFrame:
-    """Nemenyi's test of ranks."""
+    """Nemenyi's test of ranks.
+
+    Raises:
+        ConfigError: there are no blocks, or only one where degrees of freedom are finite.
+    """
     import polars as pl
     from scipy.stats import studentized_range
 

@@ -130,7 +130,11 @@ def where(condition: Any, values: Any) -> Array:
 
 
 def numbers(values: Any, name: str) -> Array:
-    """One column of finite numbers from a list, array or Series."""
+    """One column of finite numbers from a list, array or Series.
+
+    Raises:
+        ConfigError: it has another shape, is not numeric, or holds a null, NaN or infinity.
+    """
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -147,7 +151,11 @@ def numbers(values: Any, name: str) -> Array:
 
 
 def labels(values: Any, name: str) -> NDArray[Any]:
-    """One column of classes or names of units, of any type, from a list, array or Series."""
+    """One column of classes or names of units, of any type, from a list, array or Series.
+
+    Raises:
+        ConfigError: it has another shape, or holds a null.
+    """
     array = np.asarray(values)
     if array.ndim != 1:
         msg = f"{name} must be one column, not an array of {array.ndim} dimensions"
@@ -175,7 +183,11 @@ def as_pair(model: Any, baseline: Any) -> tuple[Array, Array]:
 
 
 def same_length(*columns: tuple[str, Sequence[Any] | NDArray[Any]]) -> None:
-    """Refuse columns of unequal length."""
+    """Refuse columns of unequal length.
+
+    Raises:
+        ConfigError: their lengths differ.
+    """
     if len({len(column) for _, column in columns}) > 1:
         lengths = ", ".join(f"{name} {len(column):,}" for name, column in columns)
         msg = f"a paired test needs the same rows of each: {lengths}"
@@ -188,7 +200,11 @@ def level_of(level: float) -> float:
 
 
 def inside(value: float, name: str) -> float:
-    """A number strictly between 0 and 1."""
+    """A number strictly between 0 and 1.
+
+    Raises:
+        ConfigError: it is not.
+    """
     if not 0 < value < 1:
         msg = f"{name} must be above 0 and below 1, not {value!r}"
         raise ConfigError(msg)
@@ -211,7 +227,11 @@ def check_minimum(value: int, name: str, least: int) -> None:
 
 
 def one_of(value: str, name: str, *options: str) -> str:
-    """A word from a list."""
+    """A word from a list.
+
+    Raises:
+        ConfigError: it is another.
+    """
     if value not in options:
         msg = f"{name} must be one of {', '.join(options)}, not {value!r}"
         raise ConfigError(msg)
