@@ -30,9 +30,8 @@ def machine_memory() -> int:
 def _limits() -> Iterator[int]:
     """Limits of the process's control groups and of those that these lie in; of both versions of the system."""
     for file in _limit_files():
-        with suppress(
-            OSError, ValueError
-        ):  # a container sees its own part of the tree alone; `max` is no limit
+        # A container sees its own part of the tree alone; `max` is no limit.
+        with suppress(OSError, ValueError):
             yield int(file.read_text(encoding="ascii"))
 
 

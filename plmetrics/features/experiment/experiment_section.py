@@ -270,9 +270,8 @@ def experiment_defaults(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     if isinstance(outcomes, str):
         outcomes = [outcomes]
     filled = dict(raw)
-    arm = (
-        section["arm"] if isinstance(section.get("arm"), str) else TASK
-    )  # what is wrong the section tells itself
+    # Where the arm is wrong the section tells it: a word stands for it meanwhile.
+    arm = section["arm"] if isinstance(section.get("arm"), str) else TASK
     if isinstance(roles, Mapping):
         filled["columns"] = {"label": arm, **roles}
     sound = isinstance(outcomes, (list, tuple)) and all(
