@@ -43,10 +43,8 @@ def tests(summary: Summary, width: int) -> list[Text]:
 
 def further_tests(summary: Summary) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Comparisons by tests beside the usual one: those of all models together, before pairs, and those in slices."""
-    usual = [
-        *TESTS.values(),
-        *({DELONG} - summary.tests),
-    ]  # which stands for the usual one, with his intervals
+    # DeLong's stands for the usual one, with his intervals.
+    usual = [*TESTS.values(), *({DELONG} - summary.tests)]
     frame = summary.comparisons.filter(~pl.col("test").is_in(usual), pl.col("contrast") != "run")
     together = (pl.col("slice_set") == "overall") | (pl.col("contrast") == "models")
     of_all_first = frame.filter(together).sort(pl.col("model").is_not_null(), maintain_order=True)

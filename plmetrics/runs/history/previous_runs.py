@@ -225,9 +225,8 @@ def complete_runs(home: Place, warnings: list[str]) -> Iterator[StoredRun]:
 def _attempts(home: Place, warnings: list[str]) -> Iterator[StoredRun]:
     """Runs in a folder, failed ones among them, latest end first."""
     latest = datetime.now(UTC) + _CLOCKS
-    for ended, folder, run in _last_first(
-        home.resolve()
-    ):  # words about a folder are the same however it is named
+    # Words about a folder are the same however it is named.
+    for ended, folder, run in _last_first(home.resolve()):
         if isinstance(run, RunFault):
             warnings.append(_unread(run))
         elif ended > latest:

@@ -68,9 +68,8 @@ def parse_address(text: str) -> Address:
         raise ConfigError(Problem(message, path=("data", "path"), hint=hint))
     bucket, _, key = (match["rest"] or "").removeprefix("/").partition("/")  # a Path has one slash of two
     user, at, host = bucket.rpartition("@")
-    if at and match["scheme"].lower().startswith(
-        "abfs"
-    ):  # abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/key
+    # abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/key
+    if at and match["scheme"].lower().startswith("abfs"):
         user, bucket = "", user
     if user:
         message = f"'{scheme}://***@{host}/...' holds a user or a password"

@@ -105,9 +105,8 @@ def _z_scores(
 ) -> Array:
     """The smaller rank sum in standard deviations below its mean; `dropped` of the ranked are zeros."""
     variance = count * (count + 1.0) * (2.0 * count + 1.0) / 24.0 - ties / 48.0
-    if (
-        zeros == "pratt"
-    ):  # Their ranks, each the middle one, are in no sum: the tie of theirs is not one of ranks.
+    if zeros == "pratt":
+        # The ranks of zeros, each the middle one, are in no sum: the tie of theirs is not one of ranks.
         variance = variance - dropped * (dropped + 1.0) * (2.0 * dropped + 1.0) / 24.0
         variance = variance + (dropped**3.0 - dropped) / 48.0
     away = smaller - total / 2.0
