@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from plmetrics.core.hashing import mix
 from plmetrics.core.ops import Array, Codes
 from plmetrics.core.threads import parallel_map, processors
 
@@ -222,7 +223,7 @@ def _turn(bits: NDArray[np.int64]) -> None:
 @cache
 def _polars_is_faster() -> bool:
     """Whether Polars sorts some random whole numbers in less time, the better of two tries."""
-    numbers = np.random.default_rng(0).integers(_MAGNITUDE, size=_TRIAL)
+    numbers = mix(np.arange(_TRIAL, dtype=np.uint64))
 
     def seconds(sort_numbers: Callable[[NDArray[np.generic]], None]) -> float:
         values, start = numbers.copy(), perf_counter()
