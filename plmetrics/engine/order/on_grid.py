@@ -374,7 +374,7 @@ class GridCounts:
             return coarse_bins(self._fine_counts(name, index, complement_of)[:, 0], 1, equal)
         if self._plan.grids is not None:
             grid = self._plan.grids[name]
-            return grid.coarse(self._plan.number_of(slices), slices)[first:last]
+            return grid.coarse(self._plan.number_of(slices), slices.values.slice(first, last - first))
         fine = self._fine_counts(name, index)
         batches = [fine[low:high, 0] for low, high in steps(first, last, _SLICES_AT_ONCE)]
         size = self._plan.set_size(slices)

@@ -213,7 +213,7 @@ class FineScores:
         out = np.zeros((len(slices), coarse.shape[1], 2, len(starts)))
         if grid is None or not coarse.size:
             return out
-        coarse_of = grid[model].coarse(number, slices)
+        coarse_of = grid[model].coarse(number, slices.values)
         for place, bins in enumerate(coarse_of):
             for kind in range(2):
                 spread = np.zeros((coarse.shape[2], len(starts)))

@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plmetrics.core.exact_sums import Addition
-from plmetrics.core.ops import Array
+from plmetrics.core.exact_sums import Addition, are_exact
+from plmetrics.core.ops import Array, Codes
 from plmetrics.engine.aggregate.aggregation import Aggregates, collect_aggregates, needs_rows
 from plmetrics.engine.aggregate.row_plan import BLOCK as ROW_BLOCK
 from plmetrics.engine.binding.bind import bind
@@ -28,6 +28,8 @@ from plmetrics.features.stored.capture import bins_text, blocks_in
 from plmetrics.features.stored.grids import read_constants, read_ends, read_grids
 from plmetrics.features.stored.sparse_counts import PIECES, PieceRows
 from plmetrics.states.arms import ARMS
+from plmetrics.states.scores.coarse import is_sparse
+from plmetrics.states.scores.exact.row_counts import RowCounts
 from plmetrics.states.scores.grid.grid_tally import UNBLOCKED, BinKind, shape
 from plmetrics.states.scores.grid.run_grids import matching_rows
 from plmetrics.states.scores.grid.sliced_grid import SlicedGrid
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
     Scores = Iterator[tuple[str, str | None, Callable[[int], SlicedGrid]]]
 
 _ANY = 1 << 62
+_NONE = np.zeros(0, dtype=np.int64)
 _BY_SLICE = ("slices", "scores", "ends", "bins")
 """The kinds of parts whose rows are of slices of one set."""
 
@@ -211,9 +214,10 @@ def _of_ordering(
         slices = plan.slices[index]
         number, size = plan.number_of(slices), len(slices)
         scores = _SliceCounts(plan, sums, saved, ordering, number, firsts[index], size)
-        coarse = partial(grid.coarse, number, slices)
+        coarse = partial(grid.coarse, number, slices.values)
         ends = read_ends(saved, number, name, firsts[index], size)
-        return SlicedGrid(grid.edges, size, scores.fine(), scores.parts, weighted, coarse, ends, labels)
+        fine, parts = scores.fine(), scores.parts
+        return SlicedGrid(grid.edges, size, fine, parts, weighted, coarse, ends, labels, scores.row_counts)
 
     return cut
 
@@ -271,15 +275,42 @@ class _SliceCounts:
         self, part: Part, rows: pl.DataFrame, low: int, high: int, blocks: NDArray[np.uint64] | None
     ) -> Array:
         """Counts `[slice, block, bin, channel]` of the slices from one up to another."""
+        counts = np.zeros((high - low, 1 if blocks is None else len(blocks), *part.size))
+        for slots, entries in self._entries(part, rows, low, high, blocks):
+            counts.reshape(-1)[slots] = entries
+        return part.totals(counts)
+
+    def row_counts(self) -> RowCounts | None:
+        """Rows on coarse bins, where they are few beside all counts by block; None where weights are fractions."""
+        part, rows = self._rows("coarse")
+        blocks = self.sums.block_keys
+        of_classes = self.ordering.across is None and not self.ordering.arms
+        if not of_classes or are_exact() or part.total is None:
+            return None
+        if not is_sparse(part.entries, self.size, len(blocks)):
+            return None
+        found = [
+            (slots.copy(), entries) for slots, entries in self._entries(part, rows, 0, self.size, blocks)
+        ]
+        slots, entries = map(np.concatenate, zip(*found, strict=True)) if found else (_NONE, _NONE)
+        if not is_sparse(int(entries.sum()), self.size, len(blocks)):
+            return None
+        slots = np.sort(np.repeat(slots, entries))
+        cell, place = np.divmod(slots, part.size[0] * part.size[1])
+        code, block = np.divmod(cell, len(blocks))
+        offsets = np.searchsorted(code, np.arange(self.size + 1))
+        return RowCounts(place, block.astype(np.int32), None, offsets, part.size[0])
+
+    def _entries(
+        self, part: Part, rows: pl.DataFrame, low: int, high: int, blocks: NDArray[np.uint64] | None
+    ) -> Iterator[tuple[Codes, NDArray[np.generic]]]:
+        """Slots of the counts `[slice, block, bin, channel]` of these slices, some at a time, and the counts."""
         number, places = 1 if blocks is None else len(blocks), part.size[0] * part.size[1]
-        counts = np.zeros((high - low, number, *part.size))
         first = self.first + low
         of_slices = rows.filter(pl.col(CELL).is_between(first, self.first + high, closed="left"))
         to = np.zeros(1, dtype=np.int64) if blocks is None else np.searchsorted(blocks, self._blocks())
         slices = np.arange(self.first + high) - first
-        for slots, entries in PieceRows.of(of_slices).in_blocks(places, to, number, slices):
-            counts.reshape(-1)[slots] = entries
-        return part.totals(counts)
+        return PieceRows.of(of_slices).in_blocks(places, to, number, slices)
 
     def _blocks(self) -> NDArray[np.uint64]:
         """Blocks of the state's counts."""

@@ -10,6 +10,8 @@ from polars.testing import assert_frame_equal
 from sklearn.metrics import roc_auc_score
 
 import plmetrics as plm
+from plmetrics.states.scores.exact.row_counts import RowCounts
+from plmetrics.states.scores.grid.sliced_grid import SlicedGrid
 
 COMBINATIONS = [["x"], ["y"], ["z"], ["y", "x"], ["w", "z"], []]
 
@@ -132,3 +134,58 @@ def test_a_group_of_reference_may_be_absent_from_some_states() -> None:
     assert_frame_equal(found.metrics, plm.evaluate(rows, **asked).metrics)
     with pytest.raises(plm.ConfigError, match="'north' is not a slice of 'g'"):
         plm.merge(plm.state(rows.tail(100), **asked))
+
+
+def stores(seed: int, rows: int = 400) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    score = rng.random(rows).round(2)
+    columns = {
+        "y": (rng.random(rows) < score).astype(float),
+        "p": score,
+        "treated": rng.integers(2, size=rows),
+    }
+    return pl.DataFrame(columns | {name: rng.integers(60, size=rows) for name in ("store", "customer")})
+
+
+def test_few_rows_of_many_slices_are_replicated_as_their_dense_counts_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    suite: dict[str, Any] = {"label": "y", "models": "p", "metrics": ["roc_auc", "ks"], "unit": "customer"}
+    suite |= {"slices": {"store": "store"}, "uncertainty": {"replicates": 50}}
+    parts = [stores(seed) for seed in range(3)]
+    constants = plm.state(parts[0], **suite)
+    states = [plm.state(part, constants=constants, **suite) for part in parts]
+    given: list[tuple[RowCounts | None, np.ndarray]] = []
+
+    def row_counts(grid: SlicedGrid) -> RowCounts | None:
+        given.append((grid.sparse(), np.concatenate([part for *_, part in grid.parts("coarse")])))
+        return given[-1][0]
+
+    monkeypatch.setattr(SlicedGrid, "row_counts", row_counts)
+    sparse = plm.merge(*states).metrics
+    assert len(given) == 2, "overall and stores"
+    for rows, dense in given:
+        assert rows is not None
+        assert (rows.dense(dense.shape[1]) == dense).all()
+    monkeypatch.setattr(SlicedGrid, "row_counts", lambda _: None)
+    assert_frame_equal(sparse, plm.merge(*states).metrics)
+
+
+UPLIFT = {"task": "uplift", "treatment": "treated", "metrics": ["qini"]}
+
+
+@pytest.mark.parametrize("further", [{"weight": "p"}, {"reproducible": True}, UPLIFT])
+def test_rows_of_fractional_weights_or_arms_and_reproducible_ones_stay_dense(
+    further: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    suite: dict[str, Any] = {
+        "label": "y",
+        "models": "p",
+        "metrics": ["roc_auc"],
+        "unit": "customer",
+        **further,
+    }
+    given: list[RowCounts | None] = []
+    monkeypatch.setattr(SlicedGrid, "row_counts", lambda grid: given.append(grid.sparse()) or given[-1])
+    plm.merge(plm.state(stores(0), slices={"store": "store"}, uncertainty={"replicates": 50}, **suite))
+    assert given == [None, None]

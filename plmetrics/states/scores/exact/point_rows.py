@@ -18,6 +18,7 @@ from plmetrics.core.ops import Codes, Counts, Flags
 from plmetrics.core.threads import steps
 from plmetrics.states.scores.exact.packed_rows import PackedSlices
 from plmetrics.states.scores.exact.sorted_rows import SlicedRows
+from plmetrics.states.scores.grid.sliced_grid import SlicedGrid
 from plmetrics.states.scores.sliced_scores import CLASSES, SlicedScores
 
 if TYPE_CHECKING:
@@ -168,9 +169,11 @@ def block_counts(
     sliced: SlicedScores, blocks: int, *, dense: bool = False
 ) -> Iterable[tuple[int, int, NDArray[Any] | RowCounts]]:
     """The coarse counts of some slices at a time; all of them as rows where these are few, if not wanted dense."""
-    if dense or not isinstance(sliced, (PackedSlices, SlicedRows)):
+    if dense or not isinstance(sliced, (PackedSlices, SlicedRows, SlicedGrid)):
         return sliced.block_counts(blocks)
     rows = sliced.row_counts()
+    if rows is None:
+        return sliced.block_counts(blocks)
     return [(0, sliced.slices, rows)] if rows.is_sparse(blocks) else rows.dense_parts(blocks)
 
 

@@ -17,8 +17,6 @@ from plmetrics.states.scores.grid.sliced_grid import quantile_bins
 from plmetrics.table.joins import left_join, with_types
 
 if TYPE_CHECKING:
-    from plmetrics.table.slices import Slices
-
     Grids = Mapping[str, "ModelGrid"]
     """The grids of a run by model."""
 
@@ -63,11 +61,11 @@ class ModelGrid:
         """Number of coarse bins of the slices of a set."""
         return self.cuts[number].bins if number in self.cuts else len(self.usual) + 1
 
-    def coarse(self, number: int, slices: Slices) -> NDArray[np.uint16]:
-        """The coarse bin of each fine bin: `[slice, fine bin]`."""
-        places = np.tile(self._without(number), (len(slices), 1))
+    def coarse(self, number: int, values: pl.DataFrame) -> NDArray[np.uint16]:
+        """The coarse bin of each fine bin `[slice, fine bin]`, of slices of a set by their key values."""
+        places = np.tile(self._without(number), (values.height, 1))
         if number in self.cuts:
-            rows = matching_rows(slices.values, self.cuts[number].values)
+            rows = matching_rows(values, self.cuts[number].values)
             matched = rows >= 0
             places[matched] = self.cuts[number].places[rows[matched]]
         return bins_of_places(places, len(self.edges) + 1)

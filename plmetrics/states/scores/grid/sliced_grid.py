@@ -22,6 +22,7 @@ from plmetrics.states.scores.coarse import tied_bins
 from plmetrics.states.scores.sliced_scores import CLASSES, Binning, ScoresWithoutRows
 
 if TYPE_CHECKING:
+    from plmetrics.states.scores.exact.row_counts import RowCounts
     from plmetrics.states.scores.grid.grid_tally import BinKind
 
 _POINTS_AT_ONCE = 1 << 17
@@ -34,7 +35,8 @@ class SlicedGrid(ScoresWithoutRows):
 
     `coarse` gives the coarse bin of each fine one `[slice, bin]`, `ends` the lowest and highest number of each slice
     `[slice, end]` where quantiles are to be read, of two arms the lowest and highest outcome. `label_edges` are those
-    of labels where these are counted together with predictions.
+    of labels where these are counted together with predictions. `sparse` gives coarse counts by block as rows where
+    these are few, else None.
     """
 
     edges: Array
@@ -45,6 +47,7 @@ class SlicedGrid(ScoresWithoutRows):
     coarse: Callable[[], NDArray[np.uint16]]
     ends: Array | None = None
     label_edges: Array | None = None
+    sparse: Callable[[], RowCounts | None] = lambda: None
     has_bins: ClassVar[bool] = True
 
     @property
@@ -84,6 +87,10 @@ class SlicedGrid(ScoresWithoutRows):
         """Weight per class on coarse bins by block."""
         del blocks  # a grid is counted for one number of blocks
         return self.parts("coarse")
+
+    def row_counts(self) -> RowCounts | None:
+        """Rows per class on coarse bins; None where their counts are not sparse, or not whole."""
+        return self.sparse()
 
     def coarse_ties(self) -> Flags:
         """Whether all rows of a coarse bin are in one fine bin, a tie of scores `[slice, bin]`."""
