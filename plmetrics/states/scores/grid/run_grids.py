@@ -11,6 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plmetrics.core.ops import Array, Codes
+from plmetrics.core.threads import steps
 from plmetrics.states.scores.bin_lookup import Keys, Locator, locator_at
 from plmetrics.states.scores.coarse import bins_of_places, coarse_number, coarse_of_fine
 from plmetrics.states.scores.grid.sliced_grid import quantile_bins
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
 _PLAIN = 2
 """A number of slices for which coarse bins are not finer."""
+
+_AT_ONCE = 1 << 20
+"""So many fine bins are cut at a time: those of all slices would be copied several times over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +99,12 @@ def coarse_bins(fine: Array, slices: int, equal: int | None = None) -> NDArray[n
 
 def cuts_of(fine: Array, slices: int, equal: int | None) -> Codes:
     """First fine bin of each coarse one, from counts of slices on fine bins `[slice, bin, class]`, as `coarse_bins`."""
-    coarse = coarse_bins(fine, slices, equal)
-    steps = np.arange(1, equal or coarse_number(slices))
-    rows = [np.searchsorted(row, steps) for row in coarse]
-    return np.array(rows, dtype=np.int64).reshape(len(coarse), len(steps))
+    number = (equal or coarse_number(slices)) - 1
+    cuts = np.empty((len(fine), number), dtype=np.int64)
+    for few in steps(0, len(fine), max(1, _AT_ONCE // max(1, fine.shape[1]))):
+        for row, bins in zip(cuts[slice(*few)], coarse_bins(fine[slice(*few)], slices, equal), strict=True):
+            row[:] = np.searchsorted(bins, np.arange(1, number + 1))
+    return cuts
 
 
 def usual_cuts(fine: Array, equal: int | None) -> Codes:
