@@ -72,15 +72,16 @@ def variation(first: Any, second: Any, mass: Any, n: Any) -> Any:
     return ops.where(_vague(centred, second, n), 0.0, centred)
 
 
-def is_one_number(state: Any, key: str, second: Any, mass: Any) -> Any:
-    """Whether numbers differ from their centre by no more than the last digits, as 0.1 + 0.2 from 0.3.
+def is_one_number(state: Any, key: str, first: Any, second: Any, mass: Any) -> Any:
+    """Whether numbers differ from their mean by no more than the last digits, as 0.1 + 0.2 from 0.3.
 
     `key` names the value that the moments are of. Where nobody knows the centre, they are not one number.
     """
     centre = getattr(state, centre_name(key), None)
     if centre is None:
         return second != second  # noqa: PLR0124 (false, of the state's kind)
-    return second <= mass * (_LAST_DIGITS * ops.absolute(centre)) ** 2
+    centred = second - first * ops.ratio(first, mass)
+    return centred <= mass * (_LAST_DIGITS * ops.absolute(centre)) ** 2
 
 
 def is_lost(state: Any, key: str, first: Any, second: Any, mass: Any) -> Any:

@@ -48,7 +48,7 @@ def run_warnings(plan: RunPlan, aggregated: Aggregates, metrics: pl.DataFrame) -
         *models_of_the_label(plan.view),
         *_hidden_columns(plan.request.view),
         *_left_out_labels(plan.view),
-        *_of_classes(plan.view, aggregated.sums),
+        *_of_classes(plan, aggregated.sums),
         *_unreached_thresholds(plan, aggregated.sums),
         *state_warnings(plan, aggregated, metrics),
     ]
@@ -137,8 +137,9 @@ def _left_out_labels(view: TableView) -> list[str]:
     return columns_without_class(view)
 
 
-def _of_classes(view: TableView, sums: Sequence[SumsState]) -> list[str]:
+def _of_classes(plan: RunPlan, sums: Sequence[SumsState]) -> list[str]:
     """Warnings of classes that are alike or mean a missing one, and of models that call no row rightly."""
+    view = plan.view
     if view.suite.task != "multiclass":
         return []
     from plmetrics.diagnostics.value_warnings import without_hits
@@ -146,7 +147,8 @@ def _of_classes(view: TableView, sums: Sequence[SumsState]) -> list[str]:
 
     classes = view.roles.classes
     absent = [] if view.suite.classes else absent_classes(view.roles.label, classes)
-    return [*near_classes(classes), *absent, *without_hits(view.suite.models, classes, sums[0].columns)]
+    populations = {model: plan.populations()[model] for model in view.suite.models}
+    return [*near_classes(classes), *absent, *without_hits(populations, classes, sums[0].columns)]
 
 
 def misleading_metrics(

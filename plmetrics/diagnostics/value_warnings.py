@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import sqrt
 from typing import TYPE_CHECKING, Any
 
@@ -107,10 +107,12 @@ def _unlike_levels(
             return
 
 
-def without_hits(models: Iterable[str], classes: Sequence[str], sums: Mapping[str, Array]) -> Iterator[str]:
+def without_hits(
+    populations: Mapping[str, str], classes: Sequence[str], sums: Mapping[str, Array]
+) -> Iterator[str]:
     """Warnings of models that call no row by the class of its label, where the hits of each class are counted."""
-    rows = sums["n"].sum() if "n" in sums else 0
-    for model in models:
+    for model, prefix in populations.items():
+        rows = sums[f"{prefix}n"].sum() if f"{prefix}n" in sums else 0
         hits = [counts.any() for name, counts in sums.items() if name.startswith(f"{model}|hit|")]
         if hits and not any(hits) and rows >= _CALLS:
             yield (

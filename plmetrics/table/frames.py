@@ -23,6 +23,9 @@ _SINGLE = (("polars", "Series"), _COLUMN, ("pyarrow", "ChunkedArray"), ("pyarrow
 _FAULTS = (PolarsError, PanicException, ValueError, TypeError, OverflowError, NotImplementedError)
 """What Polars raises of values that it has no type for."""
 
+_LARGEST_EXACT = 2**53
+"""Of the whole numbers that are all exact in floating point."""
+
 _SOURCES = frozenset({"path", "database", "trec"})
 _AS_SOURCE = (
     'hand over a path, {"database": ..., "query": ...} or {"trec": ...}, other keys as arguments: where=...'
@@ -196,6 +199,16 @@ def _series(name: str, values: Any, convert: Callable[[Any], Any]) -> pl.Series:
     try:
         return pl.Series(name, convert(values))
     except _FAULTS:
-        return pl.Series(
-            name, values.tolist() if hasattr(values, "tolist") else list(values), dtype=pl.Object
-        )
+        items = values.tolist() if hasattr(values, "tolist") else list(values)
+        return pl.Series(name, items, dtype=pl.Float64 if _are_floats(items) else pl.Object)
+
+
+def _are_floats(values: Sequence[Any]) -> bool:
+    """Whether a list holds fractions beside whole numbers, which Polars reads only where a fraction comes first."""
+    kinds = {type(value) for value in values} - {type(None)}
+    whole = [kind for kind in kinds if issubclass(kind, (int, np.integer)) and kind is not bool]
+    if len(whole) == len(kinds) or any(
+        not issubclass(kind, (float, np.floating)) for kind in kinds.difference(whole)
+    ):
+        return False
+    return not any(type(value) in whole and abs(value) > _LARGEST_EXACT for value in values)

@@ -174,12 +174,15 @@ def test_forecasts_that_are_compared_by_means_over_other_quantiles_are_told(
 @pytest.mark.parametrize(
     ("calls", "rows", "told"), [("pass", 20, True), ("no", 20, False), ("pass", 8, False)]
 )
-@pytest.mark.parametrize("metrics", [["accuracy"], ["f1", "mcc"]])
+@pytest.mark.parametrize(
+    ("metrics", "missing"),
+    [(["accuracy"], "error"), (["f1", "mcc"], "error"), (["accuracy"], "drop_per_model")],
+)
 def test_calls_with_other_names_than_the_labels_are_told(
-    calls: str, rows: int, metrics: list[str], *, told: bool
+    calls: str, rows: int, metrics: list[str], missing: str, *, told: bool
 ) -> None:
     frame = pl.DataFrame({"y": ["yes", "no"] * (rows // 2), "m": [calls, "fail"] * (rows // 2)})
     frame = frame.with_columns(m=pl.when(pl.int_range(rows) == 3).then(pl.lit(calls)).otherwise("m"))
-    texts = warnings_of(frame, task="multiclass", label="y", models=["m"], metrics=metrics)
+    texts = warnings_of(frame, task="multiclass", label="y", models=["m"], metrics=metrics, missing=missing)
     words = "model 'm' calls no row by the class that it has: "
     assert [text.endswith("fail, no, pass, yes") for text in texts if text.startswith(words)] == [True] * told

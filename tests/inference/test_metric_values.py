@@ -67,6 +67,21 @@ def test_tiny_labels_have_their_value_or_a_status(power: int, reproducible: bool
             assert new["status"] == "ok"
 
 
+def test_numbers_that_differ_in_their_last_digits_are_judged_by_their_own_mean() -> None:
+    """A centre 20 beside 1e15 said that labels within 3 of each other vary, and the slice alone that they do not."""
+    rng = np.random.default_rng(2)
+    label = 1e15 + np.repeat([20.0, -20.0], 30) + np.round(rng.normal(size=60))
+    rows = pl.DataFrame({"y": label, "p": label + rng.normal(size=60) * 1e13, "g": np.repeat(["a", "b"], 30)})
+    names = ["r2", "pearson", "explained_variance", "default_rmse"]
+    settings: dict[str, Any] = {"task": "regression", "label": "y", "models": "p", "metrics": names}
+    beside = plm.evaluate(rows, slices={"g": "g"}, **settings).metrics
+    for slice_text, part in (("g=a", rows.head(30)), ("g=b", rows.tail(30))):
+        alone = plm.evaluate(part, **settings).metrics
+        assert alone["status"].to_list() == ["zero_denominator"] * 3 + ["ok"]
+        for column in ("status", "value"):
+            assert beside.filter(slice=slice_text)[column].to_list() == alone[column].to_list()
+
+
 def test_squares_that_vanish_leave_no_deviation_of_zero() -> None:
     rows = pl.DataFrame({"y": [1e-170, 3e-170], "p": [0.0, 0.0], "c": [7.0, 7.0]})
     metrics = ["rmse", "default_rmse", "mae", {"name": "flat", "std": "c"}, {"name": "spread", "std": "y"}]

@@ -230,6 +230,26 @@ def test_columns_that_polars_cannot_hold_are_refused_where_they_are_read(name: s
             plm.evaluate(data, where=text, **asked)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    "scores", [[0, 1, 0.8, 0.5], [None, 0, 0.8, np.int64(1)], [np.float64(0.1), 1, 0, 0]]
+)
+def test_a_list_of_numbers_may_begin_with_a_whole_one(scores: list[Any]) -> None:
+    """Polars takes [0.8, 0] and refuses [0, 0.8]."""
+    result = plm.evaluate(
+        {"y": [0, 1, 0, 1], "p": scores}, label="y", models="p", metrics=["brier"], missing="drop"
+    )
+    losses = [
+        (label - score) ** 2 for label, score in zip([0, 1, 0, 1], scores, strict=True) if score is not None
+    ]
+    assert result.metrics["value"].item() == pytest.approx(sum(losses) / len(losses))
+
+
+@pytest.mark.parametrize("scores", [[0, "0.8", 0.5], [0, True, 0.5], [2**53 + 1, 0, 0.5]])
+def test_a_list_of_numbers_and_others_or_beyond_exact_ones_is_refused(scores: list[Any]) -> None:
+    with pytest.raises(plm.DataError, match=r"column 'p' .* holds Python objects"):
+        plm.evaluate({"y": [0, 1, 1], "p": scores}, label="y", models="p", metrics=["roc_auc"])
+
+
 def test_a_column_of_pyarrow_that_polars_cannot_hold() -> None:
     odd = pa.array([1, 2], pa.decimal256(40, 0))
     table = pa.table({"y": [0, 1], "p": [0.1, 0.9], "odd": odd})

@@ -61,7 +61,7 @@ def moments(value: RowValue) -> dict[str, Atom]:
 def variation(state: Any, value: RowValue) -> Any:
     """Sum of w (x - mean x)^2 from the moments of a number; exactly 0 where it is within rounding."""
     first, second = _sums(state, value)
-    same = is_one_number(state, value.key, second, state.weight)
+    same = is_one_number(state, value.key, first, second, state.weight)
     return ops.where(same, 0.0, of_moments(first, second, state.weight, state.n))
 
 
