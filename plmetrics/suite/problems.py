@@ -144,6 +144,7 @@ _OTHER_WORDS = {
     **dict.fromkeys(("bootstrap", "n_bootstrap", "n_boot", "n_resamples", "resamples"), "replicates"),
     **dict.fromkeys(("confidence", "confidence_level", "conf_level"), "level"),
     **dict.fromkeys(("target", "y_true", "truth"), "label"),
+    **dict.fromkeys(("y_pred", "y_score", "y_prob", "score", "scores", "predictions"), "models"),
     "average": "mean",
     "html": "report",
     "metric": "outcome",
