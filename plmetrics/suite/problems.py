@@ -153,7 +153,7 @@ _OTHER_WORDS = {
 }
 """Keys and values under names that other tools or sections have for them."""
 
-_FORMS = {
+_FORMS: dict[tuple[str, type], str] = {
     ("unit", tuple): "join the columns: derive: {both: \"a || '/' || b\"}, and name both here",
     (
         "within",
@@ -226,10 +226,11 @@ def _quotes(expected: Sequence[str], value: Any) -> str | None:
 def _plural(kind: type[BaseModel], key: SuitePath, value: Any) -> str | None:
     """Hint for a value that the list of this name takes, in a section that has a key for one and for several."""
     field = kind.model_fields.get(f"{key[0]}s") if key else None
-    if field is None or not isinstance(value, str):
+    form = None if field is None else field.annotation
+    if form is None or not isinstance(value, str):
         return None
     try:
-        TypeAdapter(field.annotation).validate_python((value,))
+        TypeAdapter(form).validate_python((value,))
     except ValidationError:
         return None
     return f"write {key[0]}s: [{value}]"
