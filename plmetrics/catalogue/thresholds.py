@@ -168,6 +168,8 @@ def _reach(select_on: str | None, parameters: dict[str, Value], arguments: tuple
     ((share, limit),) = parameters.items()
     if share not in LIMITS:
         msg = f"at takes no {share}"
+        if share in {"specificity", "tnr"}:
+            hint = "limit fpr, which is 1 - specificity: at(fpr=0.1) is a specificity of 0.9"
         raise RuleError(msg, hint)
     if not isinstance(limit, (int, float)) or isinstance(limit, bool) or not 0 <= limit <= 1:
         msg = f"at: {share} must be a number from 0 to 1, not {limit}"

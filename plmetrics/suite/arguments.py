@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from plmetrics.core.errors import ConfigError, PlmetricsError, Problem
-from plmetrics.core.names import did_you_mean
 from plmetrics.features.registry import FEATURES, feature
+from plmetrics.suite.problems import key_hint, key_word
 from plmetrics.suite.reader import SUITE_KEYS, suite_from_mapping
 from plmetrics.suite.sections.basics import Columns
+from plmetrics.suite.sections.uncertainty import Uncertainty
 
 if TYPE_CHECKING:
     from plmetrics.suite.keywords import Arguments
@@ -45,9 +46,7 @@ def suite_from_arguments(data: object = None, **arguments: Unpack[Arguments]) ->
     """
     unknown = [key for key in arguments if key not in _KNOWN]
     if unknown:
-        raise ConfigError(
-            [Problem(f"unknown argument '{key}'", (), did_you_mean(key, _KNOWN)) for key in unknown]
-        )
+        raise ConfigError([Problem(f"unknown argument '{key}'", (), _argument_hint(key)) for key in unknown])
     entries = {key: _plain(value, key) for key, value in arguments.items() if value is not None}
     raw: dict[str, object] = {
         "columns": _select(entries, _ROLES),
@@ -92,6 +91,13 @@ def python_warnings(texts: Sequence[str]) -> tuple[str, ...]:
 
     parts = (_HEADING.match(text) for text in texts)
     return tuple(f"{part[1]}{python_text(part[2])}" for part in parts if part)
+
+
+def _argument_hint(key: str) -> str | None:
+    word = key_word(key)
+    return (
+        f'write uncertainty={{"{word}": ...}}' if word in Uncertainty.model_fields else key_hint(key, _KNOWN)
+    )
 
 
 def _plain(value: Any, argument: str) -> Any:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from plmetrics.catalogue.metric import Metric, composition
 from plmetrics.core.errors import Problem
@@ -90,7 +90,11 @@ class Findings:
                 continue
             if error["type"] in {"extra_forbidden", "invalid_key"}:
                 fields = _kind_at(kind, place[:-1]).model_fields
-                self.add(f"unknown key '{key}'", (*path, *place), key_hint(key, fields))
+                outer = (
+                    place[-2] if len(place) > 1 and key in _kind_at(kind, place[:-2]).model_fields else None
+                )
+                hint = f"write {key} beside {outer}" if isinstance(outer, str) else key_hint(key, fields)
+                self.add(f"unknown key '{key}'", (*path, *place), hint)
             elif error["type"] == "missing":
                 hint = "name its column: columns: {label: y}" if key == "label" else None
                 is_listed = isinstance(error["loc"][-1], int)
@@ -104,7 +108,9 @@ class Findings:
             name = next((str(step) for step in reversed(place) if isinstance(step, str)), "the value")
             alternatives = " or ".join(dict.fromkeys(words))
             message = f"{name} must be {alternatives}, not {message_text(inputs[place])}"
-            hint = hints[place] or _quotes(words, inputs[place]) or _nearest(words, inputs[place])
+            hint = hints[place] or _plural(_kind_at(kind, place[:-1]), place[-1:], inputs[place])
+            hint = hint or _FORMS.get((name, type(inputs[place])))
+            hint = hint or _quotes(words, inputs[place]) or _nearest(words, inputs[place])
             hint = hint or (
                 NAMED_ARRAYS if "a text" in words and hasattr(inputs[place], "__array__") else None
             )
@@ -138,6 +144,7 @@ _OTHER_WORDS = {
     **dict.fromkeys(("bootstrap", "n_bootstrap", "n_boot", "n_resamples", "resamples"), "replicates"),
     **dict.fromkeys(("confidence", "confidence_level", "conf_level"), "level"),
     **dict.fromkeys(("target", "y_true", "truth"), "label"),
+    **dict.fromkeys(("y_pred", "y_score", "y_prob", "score", "scores", "predictions"), "models"),
     "average": "mean",
     "html": "report",
     "metric": "outcome",
@@ -145,6 +152,17 @@ _OTHER_WORDS = {
     "path": "directory",
 }
 """Keys and values under names that other tools or sections have for them."""
+
+_FORMS: dict[tuple[str, type], str] = {
+    ("unit", tuple): "join the columns: derive: {both: \"a || '/' || b\"}, and name both here",
+    (
+        "within",
+        tuple,
+    ): "for a range write two gates, one with at_least and one with at_most; within is a band of "
+    "earlier values, as {sd: 3, window: 56d}",
+    ("threshold", str): "write a number here, or the rule in a metric: recall(threshold=max(f1))",
+}
+"""Hints for values of another form than a key has, by key and type."""
 
 _SWITCHES = {"true": ("yes", "on", "y"), "false": ("no", "off", "n")}
 _SHARE = frozenset({"less than 1", "at most 1"})
@@ -203,6 +221,19 @@ def _quotes(expected: Sequence[str], value: Any) -> str | None:
     if isinstance(value, str) and re.fullmatch(r"[-+]?[0-9.]+(e[-+]?[0-9]+)?", value.strip()):
         return "write it without quotes"
     return None
+
+
+def _plural(kind: type[BaseModel], key: SuitePath, value: Any) -> str | None:
+    """Hint for a value that the list of this name takes, in a section that has a key for one and for several."""
+    field = kind.model_fields.get(f"{key[0]}s") if key else None
+    form = None if field is None else field.annotation
+    if form is None or not isinstance(value, str):
+        return None
+    try:
+        TypeAdapter(form).validate_python((value,))
+    except ValidationError:
+        return None
+    return f"write {key[0]}s: [{value}]"
 
 
 def _share(percent: float) -> str:

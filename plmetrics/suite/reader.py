@@ -17,7 +17,7 @@ from plmetrics.features.registry import FEATURES, feature
 from plmetrics.suite import crosschecks
 from plmetrics.suite.mentions import SuiteMentions
 from plmetrics.suite.model import Suite
-from plmetrics.suite.problems import Findings, check_predicate, key_word, message_text, switch_hint
+from plmetrics.suite.problems import Findings, check_predicate, key_hint, key_word, message_text, switch_hint
 from plmetrics.suite.sections.basics import Columns, Compare, Curve, Data, SliceSet
 from plmetrics.suite.sections.gates import Gate, read_margins, read_opponent
 from plmetrics.suite.sections.metrics import METRIC_DEFAULTS, MetricReader, is_torn, say_torn
@@ -222,7 +222,7 @@ def _place_of(key: str) -> str | None:
             return f"write {section}: {{{word}: ...}}"
     if key in _KEYS_ELSEWHERE:
         return _KEYS_ELSEWHERE[key]
-    return did_you_mean(key, (*suite_keys(), "defaults"))
+    return key_hint(key, (*suite_keys(), "defaults"))
 
 
 def _section(raw: Mapping[str, Any], key: str) -> Any:

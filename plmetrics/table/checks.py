@@ -233,7 +233,7 @@ def _hints(check: Check, value: Any, share: float) -> str:
     if check.role == "treatment":
         return "write 1 for treated rows and 0 for controls"
     if check.problem.startswith("outside"):
-        hint = "give a probability column, or leave out the metrics that need one"
+        hint = "give a probability column, or leave out the metrics and curves that need one"
         if share < _MANY:
             return hint
         per_cent = "; if per cent, divide by 100 in derive" if kind == "score" and 1 < number <= _CENT else ""

@@ -28,6 +28,9 @@ SAME_LEVEL = 1e-9
 BELOW_ZERO = "below 0, and normalise divides by the sum of a row"
 """Fault of logits, or logarithms, in place of probabilities that are to be normalised."""
 
+OUTSIDE = "outside [0, 1], and a metric or curve of probabilities reads it"
+"""Fault of other numbers in place of probabilities."""
+
 _PLAIN = "make its values of one: astype(float), astype(str), or dt.tz_convert('UTC') of times with an offset"
 
 LABEL = "@@label"
@@ -231,8 +234,7 @@ def score_checks(
         checks.append(Check(role, name, "neither 0 nor 1", (score != 0) & (score != 1), path, model))
     elif probability:
         outside = score.is_finite() & ((score < 0) | (score > 1))
-        text = "outside [0, 1], and a probability metric reads it"
-        checks.append(Check(role, name, text, outside, path, model))
+        checks.append(Check(role, name, OUTSIDE, outside, path, model))
     return checks
 
 
@@ -252,7 +254,7 @@ def part_checks(
             yield Check(role, name, BELOW_ZERO, value < 0, path, model)
         if part.startswith("proba|") and probability:
             outside = value.is_finite() & ((value < 0) & (not predicted.normalise) | (value > 1))
-            yield Check(role, name, "outside [0, 1], and a probability metric reads it", outside, path, model)
+            yield Check(role, name, OUTSIDE, outside, path, model)
             proba.append(value)
     if proba and total and not predicted.normalise:
         name, sum_of_row = next(iter(predicted.columns.values())), row_sum(proba)

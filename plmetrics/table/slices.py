@@ -109,7 +109,7 @@ class Slices:
         if not self.slice_set.keys:
             return ["all"]
         if self.slice_set.is_predicate:
-            return [f"{quote(self.slice_set.name)}={quote(self._predicate)}"]
+            return [f"{quote(self.slice_set.name)}={quote(self.slice_set.keys[0].label)}"]
         named = [
             [f"{label}={key.text(value)}" for value in plain_values(column, key.label)]
             for key, column in zip(self.slice_set.keys, self.values, strict=True)
@@ -117,18 +117,12 @@ class Slices:
         ]
         return [", ".join(row) for row in zip(*named, strict=True)]
 
-    @property
-    def _predicate(self) -> str:
-        """Name of the slice of a predicate: its own, where the set has several."""
-        label = self.slice_set.keys[0].label
-        return "true" if label == self.slice_set.name else label
-
     def pairs(self) -> list[list[dict[str, str | None]]]:
         """The `slice_values` column of the results."""
         if not self.slice_set.keys:
             return [[]]
         if self.slice_set.is_predicate:
-            return [[{"column": self.slice_set.name, "value": self._predicate}]]
+            return [[{"column": self.slice_set.name, "value": self.slice_set.keys[0].label}]]
         return [
             [{"column": key.label, "value": text} for key, text in zip(self.slice_set.keys, row, strict=True)]
             for row in zip(*self._plain_by_key, strict=True)

@@ -105,3 +105,14 @@ def test_tests_of_one_metric_stand_below_its_name_where_lines_are_short() -> Non
     lines = lines[next(place for place, line in enumerate(lines) if line[:1] == ["Tests"]) :]
     words = [word for line in lines for word in line if word in {"mse", "mae", *tests}]
     assert words == ["mse", *tests, "mae", *tests]
+
+
+@pytest.mark.parametrize(
+    ("column", "words"),
+    [("unit", "rows as independent, and they share units"), ("weight", "counts every row once")],
+)
+def test_a_test_that_was_not_made_says_why(column: str, words: str) -> None:
+    table = TABLE.with_columns(u=pl.Series([1, 1, 2, 2, 3, 3, 4, 4]))
+    asked = {"metrics": ["accuracy"], "compare": {"baseline": "a", "tests": ["mcnemar"]}, column: "u"}
+    result = plm.evaluate(table, label="y", models=["a", "b"], **asked)
+    assert words in " ".join(render(summarise(result), 100).split())

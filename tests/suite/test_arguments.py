@@ -168,9 +168,20 @@ def test_a_positive_of_numpy_is_of_its_kind(positive: Any) -> None:
     assert (type(read), read) == (type(positive.item()), positive.item())
 
 
-def test_an_unknown_argument_is_refused() -> None:
-    (problem,) = problems(metric=["f1"])
-    assert str(problem) == "unknown argument 'metric'\n    did you mean 'metrics'?"
+@pytest.mark.parametrize(
+    ("argument", "hint"),
+    [
+        ("metric", "did you mean 'metrics'?"),
+        ("y_true", "did you mean 'label'?"),
+        ("y_pred", "did you mean 'models'?"),
+        ("score", "did you mean 'models'?"),
+        ("cluster", "did you mean 'unit'?"),
+        ("bootstrap", 'write uncertainty={"replicates": ...}'),
+    ],
+)
+def test_an_unknown_argument_is_refused(argument: str, hint: str) -> None:
+    (problem,) = problems(**{argument: ["p"]})
+    assert str(problem) == f"unknown argument '{argument}'\n    {hint}"
 
 
 def test_all_arguments_are_checked_at_once() -> None:

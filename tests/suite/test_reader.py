@@ -111,7 +111,14 @@ def found(problems: tuple[Problem, ...], line: int, *words: str) -> bool:
         ("curves: [dca]", ["unknown curve 'dca'", "did you mean 'net_benefit'?"]),
         ("curves: [calibration]", ["unknown curve 'calibration'", "did you mean 'reliability'?"]),
         ("uncertainty: {cluster: x}", ["unknown key 'cluster'", "columns: {unit: COLUMN}"]),
-        ("uncertainty: {method: delong}", ["not 'delong'", "did you mean 'analytic'?"]),
+        ("uncertainty: {method: delong}", ["not 'delong'", "write methods: [delong]"]),
+        ("gates: [{metric: f1, within: [0.5, 0.8]}]", ["within must be a mapping", "write two gates"]),
+        ("metrics: ['recall(threshold=at(specificity=0.9))']", ["at takes no specificity", "at(fpr=0.1)"]),
+        ("drift: {reference: {where: x > 1}}", ["unknown key 'where'", "write where beside reference"]),
+        (
+            "metrics: [kurtosis, {name: rate, mean: score}]",
+            ["unknown metric 'kurtosis'", "plmetrics metrics"],
+        ),
         ("gates: [{metric: f1, min: 0.5}]", ["unknown key 'min'", "'at_least'?"]),
         ("compare: {baseline: a, tests: [tukey]}", ["unknown test 'tukey'", "known: mcnemar, delong"]),
         ("compare: {baseline: a, correction: fdr}", ["not 'fdr'", "did you mean 'benjamini_hochberg'?"]),
@@ -226,6 +233,7 @@ def test_a_gate_may_name_its_metric_by_an_alias(load: Any) -> None:
         ("{a: {proba: {x: c}}}", ["a model of task 'binary' has no proba"]),
         ("{a: {mean: m, sd: s}}", ["a model of task 'binary' has no mean", "belongs to task 'quantile'"]),
         ("{a: {scor: p}}", ["unknown key 'scor'", "did you mean 'score'?"]),
+        ("{a: {score: p, threshold: max(f1)}}", ["threshold must be", "recall(threshold=max(f1))"]),
         ("{a: 3}", ["a column or a mapping"]),
         ("{'': p}", ["a model's name"]),
         ("{x/y: p}", ["a model's name", "x/y"]),
@@ -329,6 +337,13 @@ min_rows: -1
     assert found(problems, 7, "reserved")
     assert found(problems, 4, "'label' is missing")
     assert found(problems, 9, "model 'z'")
+
+
+def test_a_unit_of_several_columns_is_one_that_joins_them(refuse: Any) -> None:
+    head = "data: {path: x}\nmodels: {a: a}\n"
+    (problem,) = refuse("columns: {label: y, unit: [day, store]}\n", head=head)
+    assert "unit must be a text" in one_line(problem)
+    assert "derive: {both: " in one_line(problem)
 
 
 def test_a_suite_needs_data_columns_and_models(refuse: Any) -> None:

@@ -28,7 +28,7 @@ def slice_keys(name: str, spec: SliceSpec, schema: pl.Schema) -> list[list[Slice
     if spec.where is None:
         return [[_column_key(name, column, spec, schema) for column in spec.columns]]
     if isinstance(spec.where, str):
-        return [[_predicate_key(name, spec.where, name, schema, ("slices", name, "where"))]]
+        return [[_predicate_key("true", spec.where, name, schema, ("slices", name, "where"))]]
     return [
         [_predicate_key(label, text, f"{name}|{label}", schema, ("slices", name, "where", label))]
         for label, text in spec.where.items()

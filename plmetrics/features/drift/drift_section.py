@@ -181,7 +181,7 @@ class Drift(Section):
         """Note settings without their prerequisites."""
         names = tuple(fields.get("slices") or {})
         for name in self.slices:
-            if name not in {"all", "overall", *names}:
+            if name not in {"all", "overall", *names} and not problems.concern("slices"):
                 hint = "add it under slices"
                 problems.add(*absent(name, "slice sets", (*_PATH, "slices"), names, hint=hint))
         if fields.get("reproducible") and self.is_counted:

@@ -243,7 +243,7 @@ class ExperimentPlan(Section):
             problems.add(f"'{gate.outcome}' is no outcome", (*path, "outcome"), hint)
         names = tuple(fields.get("slices") or {})
         for name in names_of(gate.slices):
-            if name not in {"all", "overall", *names}:
+            if name not in {"all", "overall", *names} and not problems.concern("slices"):
                 problems.add(
                     *absent(name, "slice sets", (*path, "slices"), names, hint="add it under slices")
                 )

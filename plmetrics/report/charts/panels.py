@@ -53,7 +53,7 @@ class PanelGrid:
 
 def panels(
     series: Series,
-    x: dict[str, Any],
+    x: dict[str, Any] | Callable[[Series], dict[str, Any]],
     y: dict[str, Any],
     draw: Callable[[Panel], Chart],
     *,
@@ -66,10 +66,11 @@ def panels(
 
     Curves of several models in several slices or classes get a panel a slice or class. More than five of one kind get a
     panel each, over all others in grey. With `alone` every series gets a panel of its own, with `shared` they have one
-    legend.
+    legend. `x` may be a function of a panel's series: scores of different models need not be on one scale.
     """
+    axis_of = x if callable(x) else lambda _: x
     if len(series.keys) <= 1 or not (alone or _is_crowded(series.keys)):
-        panel = Panel(series, x, y, PANEL, height)
+        panel = Panel(series, axis_of(series), y, PANEL, height)
         return PanelGrid(draw(panel).properties(width=PANEL, height=height), PANEL)
     groups = _groups(series, alone=alone)
     crowded = not alone and all(len(numbers) == 1 for _, numbers in groups)
@@ -79,7 +80,9 @@ def panels(
     for number, (name, numbers) in enumerate(groups):
         part = _part(series, numbers)
         left, last = number % columns == 0, number + columns >= len(groups)
-        panel = Panel(part, _small(x, titled=last), _small(y, titled=left), side, side * height / PANEL)
+        panel = Panel(
+            part, _small(axis_of(part), titled=last), _small(y, titled=left), side, side * height / PANEL
+        )
         chart = draw(panel)
         if behind is not None:
             chart = layer_charts(behind.encode(x=channel(**panel.x), y=channel(**panel.y)), chart)

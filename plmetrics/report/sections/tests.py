@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
 _MOST = 40
 _STUDENTISED = "the studentised range"
+_REFUSALS = {
+    "clustered": "the test takes rows as independent, and they share units, which intervals of the bootstrap know",
+    "weighted": "the test counts every row once, and they have weights, which intervals of the bootstrap know",
+}
 _COLUMNS = [
     *map(Column, ("metric", "models", "test", "difference")),
     Column("n", "right"),
@@ -38,7 +42,7 @@ def tests(summary: Summary, width: int) -> list[Text]:
         cells = [_cells(row) for row in rows.head(_MOST).iter_rows(named=True)]
         lines += table_or_stack(_COLUMNS, cells, width)
     more = left_out(rows.height - _MOST, "test", "comparisons")
-    return lines + remarks([*more, *slice_counts(summary, in_slices)], width)
+    return lines + remarks([*more, *slice_counts(summary, in_slices), *refusals(frame)], width)
 
 
 def further_tests(summary: Summary) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -73,6 +77,12 @@ def slice_counts(summary: Summary, frame: pl.DataFrame) -> list[str]:
         return []
     small = defined.filter(pl.coalesce("p_adjusted", "p_value") < alpha).height
     return [f"in slices: {count(small)} of {plural(defined.height, 'test')} with p below {alpha:.4g}"]
+
+
+def refusals(frame: pl.DataFrame) -> list[str]:
+    """Why tests were not made, in words, where it is the kind of the rows."""
+    statuses = set(frame["status"])
+    return [f"{status}: {words}" for status, words in _REFUSALS.items() if status in statuses]
 
 
 def _cells(row: Row) -> list[Text]:

@@ -12,7 +12,7 @@ from plmetrics.catalogue.composite_metrics import is_across_slices
 from plmetrics.catalogue.metric import Metric, composition
 from plmetrics.catalogue.parameters import ParameterError, ThresholdRule, unnamed_parameter
 from plmetrics.catalogue.thresholds import read_rule
-from plmetrics.core.names import SuitePath, did_you_mean
+from plmetrics.core.names import SuitePath, did_you_mean, nearest
 from plmetrics.core.text import Call, HintError, TextError, at_ranks, join_torn, parse_call, refuse_nameless
 from plmetrics.suite.problems import Findings, check_predicate, message_text
 from plmetrics.suite.sections.custom_metrics import DEFINITION_KEYS, CustomMetrics, kind_of
@@ -345,8 +345,14 @@ def _create(
         try:
             return registry.create(task, name, parameters, defaults)
         except registry.UnknownMetricError as error:
-            if error.hint is None and customs:
-                raise registry.UnknownMetricError(str(error), did_you_mean(name, customs)) from None
+            if error.hint is None:
+                close = nearest(name, customs)
+                hint = (
+                    f"did you mean '{close}'?"
+                    if close
+                    else f"plmetrics metrics --task {task} lists those there are"
+                )
+                raise registry.UnknownMetricError(str(error), hint) from None
             raise
     for other_task in registry.tasks():
         try:

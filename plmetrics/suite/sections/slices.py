@@ -100,8 +100,6 @@ def _sensible(slice_set: SliceSet, path: SuitePath, findings: Findings) -> bool:
         if slice_set.columns or kinds or slice_set.exclude:
             findings.add(f"where stands alone: it excludes columns, {', '.join(KINDS)} and exclude", path)
         _check_predicates(slice_set.where, (*path, "where"), findings)
-        if not isinstance(slice_set.where, str) and {"true", path[-1]} <= set(slice_set.where or ()):
-            findings.add(f"'{path[-1]}' and 'true' would be one slice, '{path[-1]}=true'", (*path, "where"))
     elif not slice_set.columns:
         findings.add("a slice set needs a column, columns, an expression, rollup or where", path)
     elif kinds and len(slice_set.columns) != 1:

@@ -122,6 +122,12 @@ def test_what_is_wrong_is_said(refuse: Any, text: str, words: str) -> None:
     assert {problem.path[0] for problem in problems} == {"drift"}
 
 
+def test_a_slice_set_beside_a_wrong_one_is_not_missed(refuse: Any) -> None:
+    slices = "slices: {month: {column: day, every: 1m}, region: region}\n"
+    (problem,) = refuse(f"{slices}drift: {OF_FILE}slices: region}}\n")
+    assert problem.path[:2] == ("slices", "month")
+
+
 @pytest.mark.parametrize("name", _MEASURES)
 def test_texts_of_measures_read_back(name: str) -> None:
     measure = measure_of(name)

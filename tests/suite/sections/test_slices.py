@@ -39,7 +39,6 @@ def test_these_are_slice_sets(spec):
         ({"column": "a", "bins": [1], "top": 2}, (), "bins and top exclude each other"),
         ({"column": "a", "bins": list(range(10_001))}, ("bins",), "at most 10,000 edges, not of 10,001"),
         ({"column": "a", "top": 10**21}, ("top",), "top must be at most 1000000"),
-        ({"where": {"s": "a > 1", "true": "a > 2"}}, ("where",), "'s' and 'true' would be one slice"),
         ({"columns": ["a", "b"], "top": 2}, (), "top needs exactly one column"),
         ({"columns": ["a", "b"], "quantiles": 2}, (), "quantiles need exactly one column"),
         ({"columns": ["a", "b"], "exclude": ["x"]}, ("exclude", 0), "by a mapping or its whole text"),

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from plmetrics.report.charts.figure import Figure
     from plmetrics.report.charts.placement import Canvas
     from plmetrics.report.charts.selection import Selection
+    from plmetrics.report.charts.series import Series
 
 CLASSES = ("positives", "negatives")
 SHARES = ("precision", "recall", "F1", "share called")
@@ -34,7 +35,6 @@ def ks(selection: Selection) -> Figure:
         key: _largest_gap(_below(every_point(series.part([number], lambda _: ""), points)))
         for number, key in enumerate(series.keys)
     }
-    x = threshold_axis(series.frame["h"])
     y = unit("y", "Share of the class with a lower score")
 
     def panel(panel: Panel) -> Chart:
@@ -47,13 +47,17 @@ def ks(selection: Selection) -> Figure:
         rule = rule.encode(x=channel(**panel.x), **ends(panel.y))
         return layer_charts(curves, rule, _gap_label(canvas, gap))
 
-    drawn = panels(series, x, y, panel, alone=True, shared=True)
+    drawn = panels(series, _threshold_axis, y, panel, alone=True, shared=True)
     title = title_of("Kolmogorov-Smirnov", series)
     value = f"largest gap {series.values[0]}" if len(series.keys) == 1 and series.values[0] else ""
     level = f"[{level_words(selection)} interval]" if any("[" in text for text in series.values) else ""
     subtitle = (size_words(selection, series), f"{value} {level}".strip() if value else "")
     words = findings(title, series, _gap_finding, every_point(series, points))
     return series.figure(drawn.chart, title, subtitle, words, drawn.width)
+
+
+def _threshold_axis(series: Series) -> dict[str, Any]:
+    return threshold_axis(series.frame["h"])
 
 
 def _largest_gap(wide: pl.DataFrame) -> dict[str, float]:
@@ -97,7 +101,7 @@ def thresholds(selection: Selection) -> Figure:
     points = selection.curve("pr")
     series = series_of(selection, points, by_threshold=True)
     chosen = thresholds_of(selection, series).select(*KEYS, "h")
-    x, y = threshold_axis(series.frame["h"]), unit("y", "Share")
+    y = unit("y", "Share")
 
     def panel(panel: Panel) -> Chart:
         rate = next(iter(prevalence_of(selection, panel.series).values()))
@@ -105,7 +109,7 @@ def thresholds(selection: Selection) -> Figure:
         curves, _ = _curves(panel, _shares(panel.series.frame, rate), SHARES, "right")
         return layer_charts(*marks, curves)
 
-    drawn = panels(series, x, y, panel, alone=True, shared=True)
+    drawn = panels(series, _threshold_axis, y, panel, alone=True, shared=True)
     title = title_of("Thresholds", series)
     marked = "" if chosen.is_empty() else "rules: thresholds of metrics"
     subtitle = (size_words(selection, series), marked, _doubt(selection.summary.record))

@@ -178,10 +178,13 @@ def _finding(title: str, drawn: pl.DataFrame, tests: pl.DataFrame, better: str) 
     words += [
         f"All rows of {short(row['model'], among=every)}: {row['c1']}." for row in whole.iter_rows(named=True)
     ]
-    worse, slices = drawn.filter(look="worse"), drawn.filter(pl.col("look") != "overall")
-    models = drawn["model"].n_unique()
-    several = models > 1
-    if better and not tests.is_empty():
+    worse = drawn.filter(look="worse")
+    slices = drawn.filter(pl.col("look") != "overall").join(
+        tests, on=["model", *KEYS], how="semi", nulls_equal=True
+    )
+    models = slices["model"].n_unique()
+    several = drawn["model"].n_unique() > 1
+    if better and not slices.is_empty():
         names = first_facts(
             [
                 f"{short(row['model'], among=every) + ', ' if several else ''}{short(row['slice'], 60)}: {row['c1']}"

@@ -22,7 +22,14 @@ from plmetrics.report.sections.differences import (
     usual_tests,
 )
 from plmetrics.report.sections.overall import MOST_MODELS, metric_label
-from plmetrics.report.sections.tests import adjustments, effect_text, further_tests, pair_text, slice_counts
+from plmetrics.report.sections.tests import (
+    adjustments,
+    effect_text,
+    further_tests,
+    pair_text,
+    refusals,
+    slice_counts,
+)
 
 if TYPE_CHECKING:
     from plmetrics.report.html.sections.pictures import Gallery
@@ -77,6 +84,7 @@ def _further_tests(summary: Summary) -> list[Table]:
         f"p values are {adjustments(summary, every)}",
         *omission(rows.height - _MOST_PAIRS, "test", "comparisons"),
         *slice_counts(summary, in_slices),
+        *refusals(every),
     ]
     return [Table("Tests", ["metric", "models", "test", "difference", "n", "p"], cells, notes)]
 

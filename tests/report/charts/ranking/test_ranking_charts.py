@@ -276,3 +276,12 @@ def test_classes_without_a_value_each_are_named_without_a_metric():
         rows, task="multiclass", label="y", models=models, metrics=["roc_auc"], curves=["roc"]
     )
     assert result.plot.roc().description == "ROC curve: m. Series: a; b; c."
+
+
+@pytest.mark.parametrize("chart", ["ks", "thresholds"])
+def test_models_on_different_scales_have_axes_of_their_own(chart):
+    rows = table().with_columns(grade=1 + (pl.col("p") * 4).round())
+    made = plm.evaluate(rows, label="y", models=["p", "grade"], metrics=["ks"], curves=["roc", "pr"])
+    marks = marks_of(getattr(made.plot, chart)())
+    (_, probability), (_, grade) = (axis_scale(marks, number=number) for number in (0, 1))
+    assert grade / probability == pytest.approx(4, rel=0.2)

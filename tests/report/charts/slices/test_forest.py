@@ -98,7 +98,7 @@ def test_a_slice_is_orange_where_the_adjusted_test_says_worse(binary, forest, ma
     assert worse["slice"].to_list() == ["region=North"]
     orange = [mark for mark in points_of(marks) if mark.attributes["fill"] == "#d55e00"]
     assert len(orange) == 1
-    assert "Worse in 1 of 14 slices: region=North" in forest.description
+    assert "Worse in 1 of 10 slices: region=North" in forest.description
 
 
 def test_no_slice_is_worse_in_a_metric_without_a_better_side():
@@ -228,3 +228,16 @@ def test_panels_of_long_names_tell_their_models_apart():
     figure = plm.evaluate(rows, label="y", models=names, metrics=["recall"], slices=["g"]).plot.forest()
     assert len({text for text in texts_of(marks_of(figure)) if "season" in text}) == 2
     assert figure.description.count("the 1 season") == figure.description.count("the 2 season") == 1
+
+
+def test_slices_that_nothing_tests_are_not_counted_as_no_worse():
+    noise = np.random.default_rng(4)
+    frame = {
+        "y": noise.random(600) < 0.5,
+        "p": noise.random(600),
+        "g": noise.choice(["x", "y"], 600),
+        "h": noise.choice(["u", "v", "w"], 600),
+    }
+    asked = {"slices": ["g", "h"], "compare": {"slices": {"g": "rest"}}, "uncertainty": {"replicates": 50}}
+    result = plm.evaluate(frame, label="y", models="p", metrics=["roc_auc"], **asked)
+    assert "Worse in 0 of 2 slices" in result.plot.forest().description
