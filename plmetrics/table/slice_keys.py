@@ -27,6 +27,9 @@ _FEW = 8
 TAG_SEPARATOR = "\x1f"
 """Separator of the tags of a row: a control character that no tag has."""
 
+PREDICATE = "@where|"
+"""Before the set's name in the column of a condition, and that of the condition where a set has several."""
+
 
 @dataclass(frozen=True, slots=True)
 class SliceKey:

@@ -25,7 +25,7 @@ from plmetrics.core.quantiles import shortest_decimals
 from plmetrics.core.results import SLICE_VALUES
 from plmetrics.core.slice_texts import quote, slice_place
 from plmetrics.table.joins import left_join
-from plmetrics.table.slice_keys import SliceKey, TagMembers, place_in, value_text
+from plmetrics.table.slice_keys import PREDICATE, SliceKey, TagMembers, place_in, value_text
 
 _WIDEST_SPAN = 1 << 16
 _WIDEST_NUMBER = 1 << 62
@@ -109,7 +109,7 @@ class Slices:
         if not self.slice_set.keys:
             return ["all"]
         if self.slice_set.is_predicate:
-            return [f"{quote(self.slice_set.name)}={quote(self.slice_set.keys[0].label)}"]
+            return [f"{quote(self.slice_set.name)}={quote(self._predicate)}"]
         named = [
             [f"{label}={key.text(value)}" for value in plain_values(column, key.label)]
             for key, column in zip(self.slice_set.keys, self.values, strict=True)
@@ -117,12 +117,18 @@ class Slices:
         ]
         return [", ".join(row) for row in zip(*named, strict=True)]
 
+    @property
+    def _predicate(self) -> str:
+        """Name of the slice of a condition: its own, where the set has several."""
+        key = self.slice_set.keys[0]
+        return "true" if key.column == f"{PREDICATE}{self.slice_set.name}" else key.label
+
     def pairs(self) -> list[list[dict[str, str | None]]]:
         """The `slice_values` column of the results."""
         if not self.slice_set.keys:
             return [[]]
         if self.slice_set.is_predicate:
-            return [[{"column": self.slice_set.name, "value": self.slice_set.keys[0].label}]]
+            return [[{"column": self.slice_set.name, "value": self._predicate}]]
         return [
             [{"column": key.label, "value": text} for key, text in zip(self.slice_set.keys, row, strict=True)]
             for row in zip(*self._plain_by_key, strict=True)

@@ -84,7 +84,7 @@ def test_texts_name_columns_and_values_in_order():
         (Slices(SliceSet("overall", ()), pl.DataFrame(height=1)), [[]]),
         (
             Slices(
-                SliceSet("vip", (SliceKey("@p", "true", pl.col("p"), "predicate"),)),
+                SliceSet("vip", (SliceKey("@where|vip", "vip", pl.col("p"), "predicate"),)),
                 pl.DataFrame({"@p": [True]}),
             ),
             [[{"column": "vip", "value": "true"}]],

@@ -12,7 +12,7 @@ from plmetrics.core.names import sql_name
 from plmetrics.engine.binding.row_expressions import predicate
 from plmetrics.table.common_types import is_opaque, is_text
 from plmetrics.table.prediction_columns import require
-from plmetrics.table.slice_keys import SliceKey, bin_index, period_start, tag_text
+from plmetrics.table.slice_keys import PREDICATE, SliceKey, bin_index, period_start, tag_text
 from plmetrics.table.slices import SliceSet
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def slice_keys(name: str, spec: SliceSpec, schema: pl.Schema) -> list[list[Slice
     if spec.where is None:
         return [[_column_key(name, column, spec, schema) for column in spec.columns]]
     if isinstance(spec.where, str):
-        return [[_predicate_key("true", spec.where, name, schema, ("slices", name, "where"))]]
+        return [[_predicate_key(name, spec.where, name, schema, ("slices", name, "where"))]]
     return [
         [_predicate_key(label, text, f"{name}|{label}", schema, ("slices", name, "where", label))]
         for label, text in spec.where.items()
@@ -60,7 +60,7 @@ def _predicate_key(
     label: str, text: str, column: str, schema: pl.Schema, path: tuple[str | int, ...]
 ) -> SliceKey:
     holds = predicate(text, schema, path).fill_null(value=False)
-    return SliceKey(f"@where|{column}", label, holds, "predicate")
+    return SliceKey(f"{PREDICATE}{column}", label, holds, "predicate")
 
 
 def _column_key(name: str, column: str, spec: SliceSpec, schema: pl.Schema) -> SliceKey:
