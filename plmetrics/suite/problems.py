@@ -153,7 +153,9 @@ _OTHER_WORDS = {
 }
 """Keys and values under names that other tools or sections have for them."""
 
-_NO_RANGE = "for a range write two gates, one with at_least and one with at_most; within is a band of earlier values"
+_NO_RANGE = (
+    "for a range write two gates, one with at_least and one with at_most; within is a band of earlier values"
+)
 _FORMS: dict[tuple[str, type], str] = {
     ("unit", tuple): "join the columns: derive: {both: \"a || '/' || b\"}, and name both here",
     ("within", tuple): f"{_NO_RANGE}, as {{sd: 3, window: 56d}}",
