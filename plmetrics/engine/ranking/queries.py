@@ -73,7 +73,8 @@ def by_query(request: Request, view: TableView) -> Question[tuple[TableView, int
     table = pl.concat(parts)
     if len(closed) > 1:
         yield from refuse_shared_queries(view, table[WORD])
-    words = f"{left_out:,} of {read:,} rows are left out (missing), and what is left of their queries is ranked alone"
+    verb, whose = ("is", "its query") if left_out == 1 else ("are", "their queries")
+    words = f"{left_out:,} of {read:,} rows {verb} left out (missing), and what is left of {whose} is ranked alone"
     return view_of_queries(view, table.drop(WORD, strict=False)), read, (words,) if left_out else ()
 
 
