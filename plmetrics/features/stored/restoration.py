@@ -285,7 +285,7 @@ class _SliceCounts:
         part, rows = self._rows("coarse")
         blocks = self.sums.block_keys
         of_classes = self.ordering.across is None and not self.ordering.arms
-        if not of_classes or are_exact() or part.total is None:
+        if not of_classes or are_exact() or part.total is None or part.exponent is not None:
             return None
         if not is_sparse(part.entries, self.size, len(blocks)):
             return None
