@@ -16,6 +16,8 @@ Codes = NDArray[np.integer[Any]]
 
 _FEW = 1000
 
+_PASS = 1 << 20
+"""So many rows are sorted in a pass at least, slice by slice."""
 
 _ROOM = 1 << 19
 """So many weights are drawn at a time: they stay near the processor."""
@@ -77,7 +79,7 @@ class Ascending:
         """
         numbers = [column for column in (weight, outcome) if column is not None]
         if not numbers:
-            sort(score)
+            sort(score, _PASS)
             return cls(score)
         if len(numbers) > 1:
             order = np.lexsort((*numbers[::-1], score))

@@ -32,8 +32,8 @@ _SHARES = 4
 _LONG_RUN = 64
 """Weights of so many rows of one score are sorted by themselves, those of fewer together with the scores."""
 
-_MANY = 1 << 16
-"""From so many numbers on a difference shows."""
+_MANY, _FEW = 1 << 16, 1 << 12
+"""Of so many numbers a difference shows, in parts of so many at least."""
 
 _TRIAL = 1 << 14
 
@@ -53,7 +53,7 @@ def sort_slices(keys: Keys, offsets: Codes) -> None:
 
     def sort_share(share: tuple[int, int]) -> None:
         for first, last in pairwise(cuts[share[0] : share[1] + 1].tolist()):
-            sort(keys[first:last])
+            sort(keys[first:last], len(keys))
 
     ends = np.linspace(0, len(keys), 1 + _workers(len(keys)) * _SHARES)
     parallel_map(sort_share, list(pairwise(np.unique(np.searchsorted(cuts, ends)).tolist())))
@@ -167,18 +167,20 @@ def sort_with_weights(score: Array, weight: Array) -> tuple[Array, Array]:
     return score, weight
 
 
-def sort(values: NDArray[np.generic]) -> None:
+def sort(values: NDArray[np.generic], among: int = 0) -> None:
     """Sort numbers in place, none of them NaN; those of 64 bits may take the sort of Polars.
 
     NumPy's vectorised sort takes a few nanoseconds a number, but a multiple of that of Polars on some processors with
-    AVX-512 (AMD Zen 4, whose compressed stores are slow).
+    AVX-512 (AMD Zen 4, whose compressed stores are slow). `among` is how many numbers are sorted in all, part by part:
+    which is faster is tried where they are many.
 
     >>> values = np.array([0.5, -1.0, 0.0])
     >>> sort(values)
     >>> values.tolist()
     [-1.0, 0.0, 0.5]
     """
-    if len(values) >= _MANY and values.itemsize == _BYTES and _polars_is_faster():
+    many = len(values) >= _FEW and max(len(values), among) >= _MANY
+    if many and values.itemsize == _BYTES and _polars_is_faster():
         _sort_with_polars(values)
     else:
         values.sort()

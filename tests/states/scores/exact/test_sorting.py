@@ -126,6 +126,9 @@ def test_numbers_ascend_in_place(values, library):
     sorting.sort(numbers)
     assert numbers.dtype == values.dtype
     assert numbers.tolist() == sorted(values.tolist())
+    few = values[:5000].copy()
+    sorting.sort(few, among=len(values))
+    assert few.tolist() == sorted(values[:5000].tolist())
 
 
 def test_a_part_of_an_array_is_sorted_alone(library):
