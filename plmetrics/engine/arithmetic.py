@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.core.exact_sums import Addition, exponent_of
-from plmetrics.engine.streaming import AGGREGATES_PER_NODE, node_aggregates
+from plmetrics.engine.streaming import node_aggregates
 
 if TYPE_CHECKING:
     from plmetrics.engine.inquiry import Question
@@ -74,7 +74,7 @@ def largest(frame: pl.LazyFrame, values: Mapping[str, pl.Expr]) -> Question[dict
         for name, value in values.items()
     ]
     maxima: dict[str, float] = {}
-    for row in (yield [frame.select(part) for part in node_aggregates(aggregates, AGGREGATES_PER_NODE)]):
+    for row in (yield [frame.select(part) for part in node_aggregates(aggregates)]):
         maxima |= {name: most or 0.0 for name, most in row.row(0, named=True).items()}
     return maxima
 

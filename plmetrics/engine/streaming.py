@@ -38,13 +38,13 @@ def sample(source: Source, columns: Iterable[str] | None = None) -> pl.DataFrame
     return pl.concat(pl.collect_all([frame.slice(start, size) for start in starts]))
 
 
-def node_aggregates(aggregates: list[pl.Expr], most: int) -> list[list[pl.Expr]]:
-    """Aggregates by the node that adds them, `most` each and several times that in a table of many columns.
+def node_aggregates(aggregates: list[pl.Expr]) -> list[list[pl.Expr]]:
+    """Aggregates by the node that adds them; a node has several times as many in a table of many columns.
 
     Each plan of a scan walks the columns that they share: with small nodes planning grows as the square of classes.
     """
     columns = {name for part in aggregates for name in part.meta.root_names()}
-    return batches(aggregates, most * (1 + len(columns) // _WIDE))
+    return batches(aggregates, AGGREGATES_PER_NODE * (1 + len(columns) // _WIDE))
 
 
 def collected_frame(plan: pl.LazyFrame) -> pl.DataFrame:

@@ -36,6 +36,13 @@ class Findings:
         """Whether one of them lies in this section, which is then there, if wrong."""
         return any(problem.path[:1] == (key,) for problem in self.problems)
 
+    def check_slice_sets(self, named: Iterable[str], path: SuitePath, fields: Mapping[str, Any]) -> None:
+        """Note names of no slice set, unless the sets themselves are wrong: one of those may be meant."""
+        names = tuple(fields.get("slices") or {})
+        for name in named:
+            if name not in {"all", "overall", *names} and not self.concern("slices"):
+                self.add(*absent(name, "slice sets", path, names, hint="add it under slices"))
+
     def unknown_keys(self, mapping: Mapping[Any, Any], keys: Iterable[str], path: SuitePath) -> bool:
         """Note the unknown keys of a mapping; whether there are any."""
         unknown = [key for key in mapping if key not in keys]

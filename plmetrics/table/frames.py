@@ -205,10 +205,9 @@ def _series(name: str, values: Any, convert: Callable[[Any], Any]) -> pl.Series:
 
 def _are_floats(values: Sequence[Any]) -> bool:
     """Whether a list holds fractions beside whole numbers, which Polars reads only where a fraction comes first."""
-    kinds = {type(value) for value in values} - {type(None)}
-    whole = [kind for kind in kinds if issubclass(kind, (int, np.integer)) and kind is not bool]
-    if len(whole) == len(kinds) or any(
-        not issubclass(kind, (float, np.floating)) for kind in kinds.difference(whole)
-    ):
+    kinds = {type(value) for value in values if value is not None}
+    whole = {kind for kind in kinds if issubclass(kind, (int, np.integer)) and kind is not bool}
+    fractions = {kind for kind in kinds if issubclass(kind, (float, np.floating))}
+    if not fractions or kinds != whole | fractions:
         return False
-    return not any(type(value) in whole and abs(value) > _LARGEST_EXACT for value in values)
+    return all(abs(value) <= _LARGEST_EXACT for value in values if type(value) in whole)

@@ -90,4 +90,4 @@ def test_wide_tables_have_few_nodes_of_aggregates() -> None:
     """Each plan of a scan walks its common columns: 1,000 labels took three times as long in nodes of 400."""
     wide = [pl.col(f"x{number}").sum() for number in range(3000)]
     narrow = [(pl.col("x") > number).sum() for number in range(3000)]
-    assert [len(node_aggregates(each, 400)) for each in (wide, narrow)] == [1, 8]
+    assert [len(node_aggregates(each)) for each in (wide, narrow)] == [1, 8]

@@ -34,7 +34,7 @@ KNOBS = {
     "lists": {"engine.prepare.preparation.MAX_CELLS": 1, "table.slices._WIDEST_NUMBER": 4},
     "spans": {"table.slices._WIDEST_SPAN": 1},
     "lookups": {"table.slices.LOOKUP_CELLS": 0},
-    "aggregates": {"engine.aggregate.aggregation.AGGREGATES_PER_NODE": 3},
+    "aggregates": {"engine.streaming.AGGREGATES_PER_NODE": 3},
     "slices": {
         "inference.chunks._SLICES_AT_ONCE": 1,
         "states.scores.exact.point_rows.SIZE": 2,

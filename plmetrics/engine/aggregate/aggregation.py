@@ -34,7 +34,7 @@ from plmetrics.engine.aggregate.totals import (
 from plmetrics.engine.inquiry import Question, Step, answer, constant_question, gather
 from plmetrics.engine.memory.budget import separates_scans
 from plmetrics.engine.run_plan import NoRowsLeftError, RunPlan
-from plmetrics.engine.streaming import AGGREGATES_PER_NODE, node_aggregates
+from plmetrics.engine.streaming import node_aggregates
 from plmetrics.states.sums import SlicedSums, SumsState, Total
 from plmetrics.table.prediction_columns import LABEL, UNIT
 
@@ -231,7 +231,7 @@ def _chunks(
         staged = {total.name: pl.col(f"{_ADDED}{total.name}")}
         summed += addition.sums(staged) if total.name in exact else [total.sum.alias(total.name)]
     summed += shared
-    for chunk in node_aggregates(summed, AGGREGATES_PER_NODE):
+    for chunk in node_aggregates(summed):
         columns_read = {name for part in chunk for name in part.meta.root_names()}
         yield (
             [

@@ -25,7 +25,7 @@ from plmetrics.engine.aggregate.totals import (
     sums_of,
 )
 from plmetrics.engine.inquiry import answer
-from plmetrics.engine.streaming import AGGREGATES_PER_NODE, node_aggregates
+from plmetrics.engine.streaming import node_aggregates
 from plmetrics.states.moments import CENTRE, Moment, distant, means
 from plmetrics.states.sums import SCORED, Total, sum_by_place
 from plmetrics.table.joins import inner_join, left_join
@@ -149,7 +149,7 @@ def _moment_sums(
     addition = answer(plan.request.arithmetic.addition(rows, values))
     aggregates = [pl.len().cast(pl.Int64).alias(_ROWS), *(pl.col(name).first() for name in at)]
     aggregates += addition.sums(values)
-    parts = node_aggregates(aggregates, AGGREGATES_PER_NODE)
+    parts = node_aggregates(aggregates)
     collected = pl.collect_all([rows.group_by(keys).agg(part) for part in parts])
     together = collected[0]
     for part in collected[1:]:

@@ -222,7 +222,8 @@ def _counts(
     out = [Total.rows(name) if valid is None else Total.count(name, valid)]
     if weight is not None:
         out.append(Total.masses(f"{prefix}weight", weight, valid))
-    for name, member in () if label is None else (("positives", label == 1), ("negatives", label == 0)):
+    classes = {} if label is None else {"positives": label == 1, "negatives": label == 0}
+    for name, member in classes.items():
         mask = member if valid is None else member & valid
         if weight is not None:
             out.append(Total.masses(f"{prefix}{name}", weight, mask))

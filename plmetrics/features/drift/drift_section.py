@@ -179,11 +179,7 @@ class Drift(Section):
 
     def check(self, fields: Mapping[str, Any], problems: Findings) -> None:
         """Note settings without their prerequisites."""
-        names = tuple(fields.get("slices") or {})
-        for name in self.slices:
-            if name not in {"all", "overall", *names} and not problems.concern("slices"):
-                hint = "add it under slices"
-                problems.add(*absent(name, "slice sets", (*_PATH, "slices"), names, hint=hint))
+        problems.check_slice_sets(self.slices, (*_PATH, "slices"), fields)
         if fields.get("reproducible") and self.is_counted:
             msg = "reproducible does not serve drift from a state or a run: values are added within bins as they come"
             problems.add(

@@ -10,7 +10,7 @@ from pydantic import Field
 from plmetrics.core.errors import ConfigError
 from plmetrics.core.names import did_you_mean
 from plmetrics.features.experiment.outcomes import ArmOutcome, outcomes_of
-from plmetrics.suite.problems import Findings, absent, is_label
+from plmetrics.suite.problems import Findings, is_label
 from plmetrics.suite.sections.basics import Correction, Finite, Level
 from plmetrics.suite.sections.section import (
     Column,
@@ -241,12 +241,7 @@ class ExperimentPlan(Section):
         if gate.outcome is not None and gate.outcome not in self.names:
             hint = did_you_mean(gate.outcome, self.names)
             problems.add(f"'{gate.outcome}' is no outcome", (*path, "outcome"), hint)
-        names = tuple(fields.get("slices") or {})
-        for name in names_of(gate.slices):
-            if name not in {"all", "overall", *names} and not problems.concern("slices"):
-                problems.add(
-                    *absent(name, "slice sets", (*path, "slices"), names, hint="add it under slices")
-                )
+        problems.check_slice_sets(names_of(gate.slices), (*path, "slices"), fields)
         if gate.measure == "sample_ratio":
             for key in ("outcome", "arm", "slices"):
                 if key in gate.model_fields_set:

@@ -30,6 +30,7 @@ from plmetrics.features.stored.sparse_counts import PIECES, PieceRows
 from plmetrics.states.arms import ARMS
 from plmetrics.states.scores.coarse import is_sparse
 from plmetrics.states.scores.exact.row_counts import RowCounts
+from plmetrics.states.scores.exact.sorting import sort
 from plmetrics.states.scores.grid.grid_tally import UNBLOCKED, BinKind, shape
 from plmetrics.states.scores.grid.run_grids import matching_rows
 from plmetrics.states.scores.grid.sliced_grid import SlicedGrid
@@ -289,13 +290,13 @@ class _SliceCounts:
             return None
         if not is_sparse(part.entries, self.size, len(blocks)):
             return None
-        found = [
-            (slots.copy(), entries) for slots, entries in self._entries(part, rows, 0, self.size, blocks)
-        ]
-        slots, entries = map(np.concatenate, zip(*found, strict=True)) if found else (_NONE, _NONE)
+        pieces: list[tuple[Codes, NDArray[np.generic]]] = [(_NONE, _NONE)]
+        pieces += [(slots.copy(), few) for slots, few in self._entries(part, rows, 0, self.size, blocks)]
+        slots, entries = map(np.concatenate, zip(*pieces, strict=True))
         if not is_sparse(int(entries.sum()), self.size, len(blocks)):
             return None
-        slots = np.sort(np.repeat(slots, entries))
+        slots = np.repeat(slots, entries)
+        sort(slots)
         cell, place = np.divmod(slots, part.size[0] * part.size[1])
         code, block = np.divmod(cell, len(blocks))
         offsets = np.searchsorted(code, np.arange(self.size + 1))

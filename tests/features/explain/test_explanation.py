@@ -133,7 +133,7 @@ def test_entries_are_about_those_of_the_sums(changes: dict[str, Any]) -> None:
 def test_sums_of_several_plans_are_those_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
     request = bind(suite_from_arguments(**ASKED), open_source(table()))
     one = explain(request).state
-    monkeypatch.setattr("plmetrics.engine.aggregate.aggregation.AGGREGATES_PER_NODE", 2)
+    monkeypatch.setattr("plmetrics.engine.streaming.AGGREGATES_PER_NODE", 2)
     assert explain(request).state == one
 
 

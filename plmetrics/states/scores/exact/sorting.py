@@ -136,7 +136,7 @@ def _by_upper_bits(score: Array) -> tuple[Codes, Codes]:
     room = len(score).bit_length()
     keys = score.view(np.int64)
     if score.min(initial=0.0) < 0:
-        keys = keys ^ ((keys >> 63) & np.iinfo(np.int64).max)
+        keys = _ascending_bits(keys)
     keys = (keys >> room << room) | np.arange(len(score))
     sort(keys)
     return keys & ((1 << room) - 1), keys >> room
@@ -210,16 +210,16 @@ def _sort_with_polars(values: NDArray[np.generic]) -> None:
     bits, floats = values.view(np.int64), values.dtype == np.float64
     negative = floats and int(bits.min(initial=0)) < 0
     if negative:
-        _turn(bits)
+        bits[:] = _ascending_bits(bits)
     keys = bits if floats else values
     keys[:] = pl.Series(keys).sort(multithreaded=False).to_numpy()
     if negative:
-        _turn(bits)
+        bits[:] = _ascending_bits(bits)
 
 
-def _turn(bits: NDArray[np.int64]) -> None:
-    """Let the bits of negative floats ascend with these as whole numbers, or turn them back."""
-    bits ^= (bits >> 63) & _MAGNITUDE
+def _ascending_bits(bits: Codes) -> Codes:
+    """Whole numbers that ascend as floats do, from the bits of these; and the bits, from such numbers."""
+    return bits ^ ((bits >> 63) & _MAGNITUDE)
 
 
 @cache
