@@ -28,6 +28,7 @@ from plmetrics.features.nights.change_points.levels import FEWEST_PERIODS
 from plmetrics.features.nights.history_selection import FOLDERS, interval_length
 from plmetrics.features.nights.manifests import Manifest, Manifests
 from plmetrics.gates.rules import BAND_ENDS
+from plmetrics.report.numbers import plural
 from plmetrics.runs.folder import moment_of, table_file
 from plmetrics.runs.history.previous_runs import complete_runs
 from plmetrics.runs.reading import AbsentRun, RunFault, StoredRun, read_table
@@ -136,11 +137,13 @@ def _one_calendar(manifests: Manifests, keys: list[str], words: list[str]) -> tu
     lasts = {every: _last_manifest(manifests, names) for every, names in groups.items()}
     readable = {every: manifest for every, manifest in lasts.items() if manifest is not None}
     if not readable:
-        raise RunFault(Problem(f"{manifests.home}: no manifest of its {len(keys)} intervals can be read"))
+        raise RunFault(
+            Problem(f"{manifests.home}: no manifest of its {plural(len(keys), 'interval')} can be read")
+        )
     every = max(readable, key=lambda name: readable[name].moments[1])
     others = Counter({name: len(names) for name, names in groups.items() if name != every})
     words += [
-        f"{count} intervals of {name} are not shown: the last ones are of {every}"
+        f"{plural(count, 'interval')} of {name} {'is' if count == 1 else 'are'} not shown: the last ones are of {every}"
         for name, count in others.items()
     ]
     return Calendar(Duration.of(every), readable[every].timezone), groups[every]

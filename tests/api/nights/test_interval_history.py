@@ -274,3 +274,13 @@ def test_of_hours_four_days_are_read_for_the_pattern_of_the_day(
         (nights.home / "intervals" / key / "000001.json").write_text(content)
     assert read_history(nights.home, last=60).frame["start"].n_unique() == read
     assert plm.history(nights.home, last=14)["start"].n_unique() == 14
+
+
+def test_one_interval_of_another_length_is_said_in_the_singular(nights: Nights) -> None:
+    nights.write_suite(interval={"partition": "day", "every": "1mo"})
+    nights.write(-5, pl.read_parquet(nights.partition(0)))
+    plm.run(nights.suite, interval="2026-02")
+    nights.write_suite()
+    nights.run(0)
+    with pytest.warns(plm.PlmetricsWarning, match="1 interval of 1mo is not shown: the last ones are of 1d"):
+        plm.history(nights.home)

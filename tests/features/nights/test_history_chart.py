@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from suites.nights import Nights, day, nights
+from suites.nights import Nights, day, nights, rows
 
 import plmetrics as plm
 
@@ -114,3 +114,34 @@ def test_a_page_shows_the_history_of_an_interval(nights: Nights) -> None:
     assert day(1) in section
     value = result.metrics.filter(metric="roc_auc", model="old", slice="all")["value"].item()
     assert f'data-value="{value!r}"' in section
+
+
+def test_slices_of_a_metric_that_is_best_at_0_are_the_farthest_from_it(nights: Nights) -> None:
+    nights.write_suite(metrics=["calibration_intercept"], gates=None)
+    region = pl.int_range(pl.len()) // 60
+    low = pl.when(region % 3 == 0).then(pl.col("old") / 4).otherwise("old")
+    for number in range(2):
+        nights.write(number, rows(number, 900).with_columns(region=pl.format("r{}", region), old=low))
+        nights.run(number)
+    figure = plm.history_chart(nights.home, models="old", slices="region")
+    last = plm.history(nights.home, models="old", slices="region").filter(interval=day(1))
+    farthest = last.sort(pl.col("value").abs(), descending=True, maintain_order=True)["value"].to_list()
+    assert min(farthest) < 0 < max(farthest)
+    assert figure.frame.filter(interval=day(1))["value"].to_list() == farthest[:12]
+    assert figure.notes == ("3 more slices not drawn: last values are better there",)
+
+
+def test_panels_of_classes_that_are_left_out_are_no_slices(nights: Nights) -> None:
+    """There are thirteen: of the only metric, a class each."""
+    nights.write_suite(
+        task="multiclass",
+        metrics=["recall(average=none)"],
+        models={"old": {"prediction": "called"}},
+        slices=None,
+        gates=None,
+    )
+    for number in range(2):
+        place = pl.int_range(78) % 13
+        nights.write(number, pl.select(y=pl.format("c{}", place), called=pl.format("c{}", place)))
+        nights.run(number)
+    assert plm.history_chart(nights.home).notes == ("1 more panel not drawn",)

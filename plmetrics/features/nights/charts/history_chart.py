@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,7 @@ from plmetrics.report.charts.marks import MOST_SERIES, add_title
 from plmetrics.report.charts.panels import grid, layout_of
 from plmetrics.report.charts.selection import NothingToDraw, Selection
 from plmetrics.report.charts.texts import in_line, short, wrap_words
+from plmetrics.report.leaderboard import MERITS
 from plmetrics.report.numbers import number, plural
 from plmetrics.runs.reading import read_record
 
@@ -91,7 +92,7 @@ def figure_of(
         raise NothingToDraw(Problem("a history needs two intervals with values"))
     subjects, left_out = _subjects(history, values, by_slice=bool(slices), metric=metric)
     crowded = [subject for subject in subjects if subject.rows["model"].n_unique() > MOST_SERIES]
-    notes = [f"{plural(left_out, 'more slice')} not drawn: their last values are better"] if left_out else []
+    notes = [left_out] if left_out else []
     notes += [f"the first {MOST_SERIES} models"] if crowded else []
     drawn = [subject.first_models().filter(pl.col("start") >= shown[0]) for subject in subjects]
     title, chart, width = _panels(history, subjects, drawn, shown, by_slice=bool(slices))
@@ -106,8 +107,8 @@ def figure_of(
 
 def _subjects(
     history: History, values: pl.DataFrame, *, by_slice: bool, metric: str | None
-) -> tuple[list[_Subject], int]:
-    """Panels, and the number of slices without one: those with the worst last values are drawn, the worst first."""
+) -> tuple[list[_Subject], str]:
+    """Panels, and in words what has none; of slices those with the worst last values are drawn, the worst first."""
     names = values["metric"].unique(maintain_order=True).to_list()
     judged = set(history.gates["metric"])
     gated = [name for name in names if name in judged or any(_limits(history.gates, name, OVERALL))]
@@ -119,28 +120,30 @@ def _subjects(
         _Subject(**part.select(_KEYS).rename({"class": "of_class"}).row(0, named=True), rows=part)
         for part in parts
     ]
-    if not by_slice:
-        return subjects[:_MOST_PANELS], max(0, len(subjects) - _MOST_PANELS)
-    higher = _higher_is_better(history, asked[0])
-    subjects.sort(key=lambda subject: _worst_last(subject.rows, higher=higher))
-    return subjects[:_MOST_PANELS], max(0, len(subjects) - _MOST_PANELS)
+    merit = MERITS.get(_direction(history, asked[0])) if by_slice else None
+    if merit is not None:
+        subjects.sort(key=lambda subject: _worst_last(subject.rows, merit))
+    more = len(subjects) - _MOST_PANELS
+    words = f"{plural(more, 'more slice' if by_slice else 'more panel')} not drawn" if more > 0 else ""
+    return subjects[:_MOST_PANELS], f"{words}: last values are better there" if words and merit else words
 
 
-def _worst_last(rows: pl.DataFrame, *, higher: bool) -> float:
-    """The last value of the worst model, low for bad ones."""
+def _worst_last(rows: pl.DataFrame, merit: Callable[[float], float]) -> float:
+    """The merit of the last value of the worst model."""
     last = rows.sort("start").group_by("model", maintain_order=True).last()["value"]
-    return min((value if higher else -value for value in last.to_list()), default=0.0)
+    return min(map(merit, last.to_list()), default=0.0)
 
 
-def _higher_is_better(history: History, metric: str) -> bool:
+def _direction(history: History, metric: str) -> str:
+    """Better side of a metric of the last run; higher where that cannot be read."""
     from plmetrics.suite.reader import metric_from_text
 
     run = history.frame.filter(pl.col("status") == CURRENT)["run_id"][-1]
     try:
         task = read_record(history.home / run).get("suite", {}).get("task", "binary")
-        return metric_from_text(task, metric).direction == "higher"
+        return metric_from_text(task, metric).direction
     except (ConfigError, DataError):
-        return True
+        return "higher"
 
 
 def _panels(
