@@ -20,7 +20,13 @@ from plmetrics.report.numbers import (
     plural,
     row_estimate,
 )
-from plmetrics.report.sections.differences import leading_scale, on_all_rows, tested_p, usual_tests
+from plmetrics.report.sections.differences import (
+    leading_scale,
+    on_all_rows,
+    reading_text,
+    tested_p,
+    usual_tests,
+)
 from plmetrics.report.sections.gates import CHECK_TITLES, check_texts, gate_checks
 from plmetrics.report.sections.overall import metric_label
 from plmetrics.report.sections.worst import caution, worst_slices
@@ -34,7 +40,6 @@ _READOUT = (
     *("outcome", "arm", "units", "units of control", "mean", "mean of control"),
     *("difference", "lift", "p", "adjusted", "note"),
 )
-_ARROWS = {"better": "▲ better", "worse": "▼ worse"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +127,7 @@ def _comparisons(title: str, frame: pl.DataFrame, names: list[str]) -> Grid:
             metric_label(row),
             str(comparison_estimate(row)),
             _p_text(row),
-            _ARROWS.get(row["reading"], row["reading"] or ""),
+            reading_text(row),
         ]
         for row in frame.head(MOST_CHANGES).iter_rows(named=True)
     ]

@@ -144,10 +144,15 @@ def with_thousands(text: str) -> str:
 def plural(how_many: int, thing: str) -> str:
     """A count of things.
 
-    >>> plural(1, "slice"), plural(1200, "slice")
-    ('1 slice', '1,200 slices')
+    >>> plural(1, "slice"), plural(1200, "slice"), plural(2, "class"), plural(0, "query")
+    ('1 slice', '1,200 slices', '2 classes', '0 queries')
     """
-    return f"{count(how_many)} {thing}" + ("" if how_many == 1 else "s")
+    if how_many == 1:
+        return f"1 {thing}"
+    stem, ending = (
+        (thing[:-1], "ies") if thing.endswith("ry") else (thing, "es" if thing.endswith("s") else "s")
+    )
+    return f"{count(how_many)} {stem}{ending}"
 
 
 def omission(number: int, thing: str, table: str) -> tuple[str, ...]:

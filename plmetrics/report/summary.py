@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plmetrics.core.results import TABLES, ResultTables, first_rows
+from plmetrics.report.numbers import plural
 from plmetrics.report.slice_names import SliceNames
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class Summary(ResultTables):
 
     def size_text(self, n: int) -> str:
         """Size of a slice, in rows or queries."""
-        return f"{n:,} {self.row_word}" if n != 1 else "1 query" if self.row_word == "queries" else "1 row"
+        return plural(n, "query" if self.row_word == "queries" else "row")
 
     @property
     def subjects(self) -> str:

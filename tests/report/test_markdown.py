@@ -5,6 +5,7 @@ import re
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from markdown_it import MarkdownIt
@@ -207,3 +208,16 @@ def test_a_gate_without_a_name_says_its_rule_once_with_its_class() -> None:
     assert check_texts(row | {"gate": "recall >= 0.7 [x]"})[1:3] == ["", "recall >= 0.7 [x]"]
     assert check_texts(row | {"gate": "recall >= 0.7", "class": None})[1:3] == ["", "recall >= 0.7"]
     assert check_texts(row | {"gate": "finds all [x]"})[1:3] == ["finds all [x]", "recall >= 0.7"]
+
+
+def test_readings_have_the_arrows_of_the_report() -> None:
+    """Of metrics without a better side, too."""
+    draws = np.random.default_rng(3).random((2, 400))
+    frame = {"y": draws[0] < 0.5, "a": draws[1] * 0.4, "b": 0.3 + draws[1] * 0.7}
+    result = plm.evaluate(
+        frame, label="y", models=["a", "b"], metrics=["selection_rate"], uncertainty=True, compare="a"
+    )
+    assert result.comparisons["reading"].to_list() == ["higher"]
+    (row,) = [row for row in tables(result.to_markdown())["Differences"] if row[0] == "b"]
+    assert row[-1] == "▲ higher"
+    assert "▲ higher" in str(result)

@@ -471,3 +471,48 @@ def test_a_pass_names_the_groups_that_were_not_judged(models: list[str]) -> None
         frame, label="y", models=models, metrics=["f1"], gates=[{"metric": "f1", "at_least": 0.1}]
     )
     assert "not judged" not in str(passed)
+
+
+def of_classes(names: list[str], rows: int, metrics: list[str]) -> plm.Result:
+    """Two models of several classes in two groups; each calls every other row of a class by the next class."""
+    truth = [names[row % len(names)] for row in range(rows)]
+    wrong = [names[(row + row // len(names) % 2) % len(names)] for row in range(rows)]
+    group = ["u" if row % 4 < 3 else "v" for row in range(rows)]
+    return plm.evaluate(
+        pl.DataFrame({"y": truth, "p": wrong, "q": truth, "g": group}),
+        task="multiclass",
+        label="y",
+        models={"p": {"prediction": "p"}, "q": {"prediction": "q"}},
+        metrics=metrics,
+        slices={"g": "g"},
+    )
+
+
+def test_values_of_classes_across_slices_stand_with_those_of_all_rows() -> None:
+    result = of_classes(list("abc"), 300, ["recall(average=none)", "disparity(recall(average=none), by=g)"])
+    gaps = result.metrics.filter(slice="all", slice_set="g", model="p").select("class", "value").rows()
+    assert [label for label, _ in gaps] == list("abc")
+    text = render(summarise(result), 100)
+    lines = text[text.index("Classes of p") : text.index("Classes of q")].splitlines()
+    assert lines[1].split() == ["class", "recall", "disparity(recall,", "by=g)", "over", "g"]
+    for line, (label, value) in zip(lines[2:5], gaps, strict=True):
+        assert line.split()[0] == label
+        assert float(line.split()[2]) == pytest.approx(value, rel=1e-3)
+    assert lines[5:] == [""]
+
+
+@pytest.mark.parametrize(("number", "words"), [(51, "and 1 class more"), (53, "and 3 classes more")])
+def test_classes_beyond_the_first_are_counted(number: int, words: str) -> None:
+    result = of_classes([f"c{place:02}" for place in range(number)], 2 * number, ["recall(average=none)"])
+    assert render(summarise(result), 100).count(f"\n  {words} in metrics.parquet\n") == 2
+
+
+def test_a_common_note_counts_all_checks_that_have_it() -> None:
+    """Those of lines that are joined, and those beyond the last line."""
+    frame = {"y": [0, 1] * 200, "p": [0.2, 0.7, 0.6, 0.9] * 100, "g": [row // 4 for row in range(400)]}
+    gate = {"at_least": 0.5, "slices": ["g"], "min_rows": 50}
+    gates = [gate | {"metric": name} for name in ("roc_auc", "brier", "recall", "precision")]
+    metrics = ["roc_auc", "brier", "recall", "precision"]
+    result = plm.evaluate(frame, label="y", models="p", metrics=metrics, slices={"g": "g"}, gates=gates)
+    (note,) = result.gates["note"].unique()
+    assert f"{note} (400 checks)" in render(summarise(result), 160)

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
-from plmetrics.report.charts.texts import clean
 from plmetrics.report.numbers import ValueText, count, row_estimate
 
 MINUS, UNDEFINED = "\N{MINUS SIGN}", "\N{EN DASH}"
@@ -41,7 +40,7 @@ class Footnotes:
 
     def mark(self, text: str) -> str:
         """The mark of a text, the same for the same text."""
-        return self._marks.setdefault(clean(text), _letters(len(self._marks)))
+        return self._marks.setdefault(text, _letters(len(self._marks)))
 
     @property
     def lines(self) -> list[str]:
@@ -125,7 +124,7 @@ class PageHead:
 
 def words(value: object, kind: str = "") -> Cell:
     """A cell of text."""
-    return Cell(clean("" if value is None else str(value)), kind=kind)
+    return Cell("" if value is None else str(value), kind=kind)
 
 
 def rows_cell(value: int | None) -> Cell:

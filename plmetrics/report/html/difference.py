@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from plmetrics.report.charts.texts import clean
 from plmetrics.report.diff import CHANGES, SIDES, check_name, side_estimate
 from plmetrics.report.html.blocks import Cell, PageHead, PageSection, Table, estimate_cell, value_cell, words
 from plmetrics.report.html.rendering import page_text
@@ -38,11 +37,11 @@ def _head(diff: Diff) -> PageHead:
         word="CHANGED" if diff.changed else "UNCHANGED",
         shape="≠" if diff.changed else "=",
         kind="changed" if diff.changed else "pass",
-        title=clean(f"{diff.before} → {diff.after}"),
+        title=f"{diff.before} → {diff.after}",
         lines=[
             ", ".join(counts),
             f"verdict: {before} → {after}",
-            *(f"note: {clean(note)}" for note in diff.notes),
+            *(f"note: {note}" for note in diff.notes),
         ],
     )
 
@@ -55,7 +54,7 @@ def _gates(gates: pl.DataFrame) -> PageSection:
         [
             words(check_name(row)),
             *_place(row),
-            *(words(row[side], str(row[side])) for side in SIDES),
+            *(words(row[side], row[side] or "") for side in SIDES),
             *(
                 estimate_cell(side_estimate(row, side, "_observed"), row[f"{side}_observed"])
                 for side in SIDES

@@ -1,4 +1,4 @@
-"""Pages as text and as files: the only place of escaping."""
+"""Pages as text and as files: the only place of escaping, and of what no page may hold."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 from plmetrics.core.errors import CallError, Problem
 from plmetrics.core.version import VERSION
 from plmetrics.report.charts.svg import variables
+from plmetrics.report.charts.texts import clean
 from plmetrics.report.charts.theme import DARK, LIGHT
+from plmetrics.report.numbers import plural
 from plmetrics.runs.files import environment_faults, write_atomic
 
 if TYPE_CHECKING:
@@ -56,12 +58,18 @@ def write_page(text: str, path: Place) -> None:
         write_atomic(path, text.encode())
 
 
+def _clean(value: object) -> object:
+    """What is put in a page; texts, which are not markup yet, without characters that end or turn it."""
+    return clean(value) if type(value) is str else value
+
+
 @cache
 def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
     environment = Environment(
+        finalize=_clean,
         loader=PackageLoader("plmetrics.report.html", "templates"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -69,4 +77,5 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters["safe_svg"] = Markup
+    environment.globals["plural"] = plural
     return environment

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _PLACE = ["contrast", "model", "baseline", "slice_set", "slice", "metric", "class"]
 _STYLES = {"better": "green", "worse": "red", "higher": "cyan", "lower": "cyan"}
-ARROWS = {"better": "▲", "worse": "▼", "higher": "▲", "lower": "▼"}
+_ARROWS = {"better": "▲", "worse": "▼", "higher": "▲", "lower": "▼"}
 _MOST = 8
 MOST_PAIRS = 8
 """More comparisons of models are counted, not listed."""
@@ -85,6 +85,12 @@ def is_tested(comparisons: pl.DataFrame) -> bool:
     return bool(comparisons["p_value"].is_not_null().any())
 
 
+def reading_text(row: Row) -> str:
+    """The reading of a comparison with its arrow; empty without one."""
+    reading = row["reading"] or ""
+    return f"{_ARROWS[reading]} {reading}" if reading in _ARROWS else reading
+
+
 def reading_counts(comparisons: pl.DataFrame) -> str:
     """The number of comparisons with each reading, in words."""
     counts = Counter(comparisons["reading"])
@@ -127,10 +133,7 @@ def _lines(rows: list[Row], width: int, *, tested: bool) -> list[Text]:
 
 
 def _reading_cells(row: Row) -> list[Text]:
-    outcome = row["reading"] or ""
-    arrow = ARROWS.get(outcome)
-    text = Text(f"{arrow} {outcome}" if arrow else outcome, _STYLES.get(outcome, FAINT))
-    return [Text(p_value(tested_p(row))), text]
+    return [Text(p_value(tested_p(row))), Text(reading_text(row), _STYLES.get(row["reading"], FAINT))]
 
 
 def slice_comparisons(summary: Summary, width: int) -> list[Text]:

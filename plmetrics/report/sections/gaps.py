@@ -79,6 +79,15 @@ def reason_counts(frame: pl.DataFrame, reason: str) -> Iterator[tuple[str, int, 
         yield str(status), part.height, places, part["metric"].unique(maintain_order=True).to_list()
 
 
+def metric_notes(metrics: pl.DataFrame, most: int) -> list[str]:
+    """The most frequent notes of values, and how exact values of binned scores are."""
+    texts = note_counts(metrics, most)
+    bound = metrics.filter(pl.col("value").is_not_null())["bound"].max()
+    if isinstance(bound, float) and bound > 0:
+        texts.append(f"scores were binned: values are exact to within {number(bound)} (column `bound`)")
+    return texts
+
+
 def note_counts(frame: pl.DataFrame, most: int) -> list[str]:
     """The most frequent notes, each with the number of its values, and how many more there are.
 
@@ -110,10 +119,5 @@ def _joint(notes: list[str]) -> str:
 
 
 def _notes(frame: pl.DataFrame, width: int) -> list[Text]:
-    texts = note_counts(frame, _NOTES)
-    bound = frame.filter(pl.col("value").is_not_null())["bound"].max()
-    if isinstance(bound, float) and bound > 0:
-        texts.append(f"scores were binned: values are exact to within {number(bound)} (column `bound`)")
-    if not texts:
-        return []
-    return heading("Notes", width=width) + remarks(texts, width)
+    texts = metric_notes(frame, _NOTES)
+    return heading("Notes", width=width) + remarks(texts, width) if texts else []

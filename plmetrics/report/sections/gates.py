@@ -25,7 +25,7 @@ from plmetrics.report.layout import (
     remarks,
     table,
 )
-from plmetrics.report.numbers import Row, ValueText, count, estimate, number
+from plmetrics.report.numbers import Row, ValueText, count, estimate, number, plural
 
 if TYPE_CHECKING:
     import polars as pl
@@ -56,8 +56,9 @@ def gates(summary: Summary, width: int) -> list[Text]:
     """Line per check, fail and inconclusive ones first; many passed checks of a gate are one line."""
     if summary.gates.is_empty():
         return []
-    rows = list(_condense(gate_checks(summary.gates)))
-    shown, words = _common_notes(rows[:_MOST])
+    checks = gate_checks(summary.gates)
+    rows = list(_condense(checks))
+    shown, words = _common_notes(rows[:_MOST], checks)
     if len(rows) > _MOST:
         words.append(f"and {count(len(rows) - _MOST)} more in the table gates")
     return heading("Gates", width=width) + _lines(shown, width) + remarks(words, width)
@@ -89,12 +90,13 @@ def _severity(row: Row) -> float:
     return beyond / unit
 
 
-def _common_notes(rows: list[Row]) -> tuple[list[Row], list[str]]:
-    """Rows without their common notes, and these notes, each once."""
-    notes = Counter(filter(None, map(_check_note, rows)))
-    common = {note for note, times in notes.items() if times > _SHOWN_EACH}
+def _common_notes(rows: list[Row], checks: list[Row]) -> tuple[list[Row], list[str]]:
+    """Rows without their common notes, and these notes, each once with the number of its checks."""
+    lines = Counter(filter(None, map(_check_note, rows)))
+    common = [note for note, number in lines.items() if number > _SHOWN_EACH]
     without_common = [row | {"note": None} if _check_note(row) in common else row for row in rows]
-    return without_common, [f"{printable(note)} ({notes[note]} checks)" for note in notes if note in common]
+    times = Counter(map(_check_note, checks))
+    return without_common, [f"{printable(note)} ({plural(times[note], 'check')})" for note in common]
 
 
 def _lines(rows: list[Row], width: int) -> list[Text]:

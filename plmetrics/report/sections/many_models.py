@@ -15,11 +15,11 @@ from plmetrics.report.layout import Column, align, fitting, heading, join_blocks
 from plmetrics.report.leaderboard import leaderboard, primary_metric
 from plmetrics.report.numbers import ValueText, comparison_estimate, plural, row_estimate
 from plmetrics.report.sections.differences import (
-    ARROWS,
     MOST_PAIRS,
     leading_scale,
     on_all_rows,
     pairs,
+    reading_text,
     usual_tests,
 )
 from plmetrics.report.sections.overall import MOST_MODELS, metric_label
@@ -89,11 +89,7 @@ def _against(comparisons: pl.DataFrame, metric: str) -> tuple[str | None, Mappin
         return None, {}
     texts = {}
     for row in rows.iter_rows(named=True):
-        difference = comparison_estimate(row)
-        word = row["reading"] or ""
-        texts[row["model"]] = Text(
-            f"{difference.value} {ARROWS.get(word, '')} {word}".replace("  ", " ").rstrip()
-        )
+        texts[row["model"]] = Text(f"{comparison_estimate(row).value} {reading_text(row)}".rstrip())
     return str(rows["baseline"][0]), texts
 
 

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from plmetrics.core.names import printable
-from plmetrics.report.layout import Column, align, heading, table, table_in_parts, table_or_stack
-from plmetrics.report.numbers import Row, ValueText, row_estimate
+from plmetrics.report.layout import (
+    Column,
+    align,
+    heading,
+    join_blocks,
+    remarks,
+    table,
+    table_in_parts,
+    table_or_stack,
+)
+from plmetrics.report.numbers import Row, ValueText, left_out, row_estimate
 
 if TYPE_CHECKING:
     from plmetrics.report.summary import Summary
@@ -71,29 +81,31 @@ _SHOWN = 50
 
 def classes(summary: Summary, width: int) -> list[Text]:
     """A table for each model: a row per class, a column per metric."""
-    rows = summary.metrics.filter(slice_set="overall").drop_nulls("class").rows(named=True)
-    lines: list[Text] = []
-    for model in dict.fromkeys(row["model"] for row in rows):
-        model_rows = [row for row in rows if row["model"] == model]
-        lines += heading(f"Classes of {printable(model)}", width=width) + _table(model_rows, width)
-    return lines
+    return join_blocks(
+        heading(f"Classes of {printable(model)}", width=width) + _table(rows, width)
+        for model, rows in values_of_classes(summary).items()
+    )
 
 
-def _table(rows: list[Row], width: int) -> list[Text]:
-    values = {(row["class"], row["metric"]): row_estimate(row) for row in rows}
-    names = list(dict.fromkeys(name for name, _ in values))
-    metrics = list(dict.fromkeys(metric for _, metric in values))
-    listed = names[:_SHOWN]
-    cells = [
-        align([values[name, metric] for name in listed if (name, metric) in values]) for metric in metrics
-    ]
+def values_of_classes(summary: Summary) -> dict[str, dict[tuple[str, str], Row]]:
+    """The rows of single classes on all rows, by metrics across slices as well: by model, then class and metric."""
+    of_models: dict[str, dict[tuple[str, str], Row]] = {}
+    for row in summary.metrics.filter(slice="all").drop_nulls("class").iter_rows(named=True):
+        of_models.setdefault(row["model"], {})[row["class"], metric_label(row | {"class": None})] = row
+    return of_models
+
+
+def _table(rows: Mapping[tuple[str, str], Row], width: int) -> list[Text]:
+    names, metrics = (list(dict.fromkeys(part)) for part in zip(*rows, strict=True))
+    listed, absent = names[:_SHOWN], ValueText("")
+    values = {place: row_estimate(row) for place, row in rows.items()}
+    cells = [align([values.get((name, metric), absent) for name in listed]) for metric in metrics]
     lines = table_in_parts(
         [Column("class"), *(Column(_short(metric)) for metric in metrics)],
         [[Text(printable(name)), *row] for name, *row in zip(listed, *cells, strict=True)],
         width,
     )
-    more = len(names) - len(listed)
-    return [*lines, Text(f"  and {more:,} classes more, in the table of metrics")] if more else lines
+    return lines + remarks(left_out(len(names) - _SHOWN, "class", "metrics"), width)
 
 
 def _short(metric: str) -> str:

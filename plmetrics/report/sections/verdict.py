@@ -112,9 +112,8 @@ def _rows(rows: Mapping[str, object]) -> list[str]:
     total, zero_weight = rows.get("read"), rows.get("zero_weight")
     pairs = rows.get("pairs_read")
     if isinstance(total, int):
-        rows_read = f"{plural(total, 'row')} read"
-        queries = f"{count(total)} {'query' if total == 1 else 'queries'}"
-        texts.append(f"{queries} of {plural(pairs, 'row')}" if isinstance(pairs, int) else rows_read)
+        of_pairs = f"{plural(total, 'query')} of {plural(pairs, 'row')}" if isinstance(pairs, int) else ""
+        texts.append(of_pairs or f"{plural(total, 'row')} read")
     if isinstance(zero_weight, int) and zero_weight:
         texts.append(f"{count(zero_weight)} of weight 0")
     fitted = rows.get("fitted")

@@ -280,3 +280,48 @@ def test_slices_of_a_search_that_were_not_confirmed_stand_below_in_grey() -> Non
         "no",
     ]
     assert sum("grey: not confirmed" in text for text in page.texts) == 1
+
+
+def test_values_of_classes_across_slices_stand_with_those_of_all_rows() -> None:
+    """In a table whose caption no name of a model turns round."""
+    names = [f"c{place:02}" for place in range(21)]
+    model = "\u202emodel"
+    rows = {"y": names * 10, "p": (names[1:] + names[:1]) * 3 + names * 7, "g": list("uv") * 105}
+    result = plm.evaluate(
+        rows,
+        task="multiclass",
+        label="y",
+        models={model: {"prediction": "p"}},
+        metrics=["recall(average=none)", "disparity(recall(average=none), by=g)"],
+        slices={"g": "g"},
+    )
+    text = html_text(summarise(result))
+    assert "\u202e" not in text
+    assert "<summary>1 more row</summary>" in text
+    head, *body = Page(text).tables["Classes of \ufffdmodel"]
+    assert [cell for cell, _ in head] == [
+        "class",
+        "recall(average=none)",
+        "disparity(recall(average=none), by=g) over g",
+    ]
+    gaps = result.metrics.filter(slice="all", slice_set="g")
+    values = dict(gaps.select("class", "value").rows())
+    assert len(body) == 20
+    assert all(number(row[2][0]) == pytest.approx(values[row[0][0]], abs=1e-3) for row in body)
+
+
+def test_marks_of_direction_around_a_name_in_a_chart_stay() -> None:
+    """They keep a name that runs leftwards from turning the words behind it."""
+    rows = {"y": [0, 1, 0, 1] * 10, "\u05d0\u05d1": [0.1, 0.8, 0.4, 0.3] * 10}
+    result = plm.evaluate(rows, label="y", models="\u05d0\u05d1", metrics=["roc_auc"], curves=["roc"])
+    text = html_text(summarise(result))
+    assert "\ufffd" not in text
+    assert "ROC curve: \u200e\u05d0\u05d1\u200e" in text
+
+
+def test_a_page_says_how_exact_values_of_binned_scores_are() -> None:
+    result = plm.evaluate(table(3000), label="y", models=["a"], metrics=["roc_auc"], exact=False)
+    bound = result.metrics["bound"].item()
+    assert bound > 0
+    (note,) = re.findall(r"values are exact to within ([^ ]*)", html_text(summarise(result)))
+    assert float(note) == pytest.approx(bound, rel=1e-3)

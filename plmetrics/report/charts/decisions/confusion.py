@@ -15,7 +15,7 @@ from plmetrics.report.charts.panels import PanelGrid, grid
 from plmetrics.report.charts.series import MOST_PANELS
 from plmetrics.report.charts.texts import in_line, short, width
 from plmetrics.report.charts.theme import LIGHT, SERIES
-from plmetrics.report.numbers import count
+from plmetrics.report.numbers import count, plural
 
 if TYPE_CHECKING:
     from plmetrics.report.charts.selection import Selection
@@ -80,9 +80,7 @@ def _notes(cells: pl.DataFrame, parts: int, omitted: int, *, many: bool) -> list
         classes = cells["true"].n_unique()
         pairs = _largest_cells(rows, MOST_CONFUSIONS)
         left = classes - pl.concat([pairs["true"], pairs["called"]]).n_unique()
-        absent = (
-            f"; {count(left)} {'class' if left == 1 else 'classes'} left out" if left and parts == 1 else ""
-        )
+        absent = f"; {plural(left, 'class')} left out" if left and parts == 1 else ""
         notes.append(f"{count(classes)} classes: the {MOST_CONFUSIONS} largest confusions{absent}")
     if omitted:
         notes.append(f"{count(omitted)} more are in the table")

@@ -13,7 +13,7 @@ from plmetrics.core.results import first_word
 from plmetrics.report.charts.selection import NothingToDraw, Selection, check_names
 from plmetrics.report.charts.slices.rows import header
 from plmetrics.report.charts.texts import clean, short, width
-from plmetrics.report.numbers import count
+from plmetrics.report.numbers import count, plural
 
 KEYS = ["slice_set", "slice", "class"]
 MOST_ROWS = 40
@@ -137,5 +137,5 @@ def shown_words(shown: int, there: int) -> str:
     '40 of 5,000 slices shown, the largest of each set'
     """
     if shown == there:
-        return f"{count(there)} slice" + ("" if there == 1 else "s")
+        return plural(there, "slice")
     return f"{count(shown)} of {count(there)} slices shown, the largest of each set"

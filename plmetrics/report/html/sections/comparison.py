@@ -17,6 +17,7 @@ from plmetrics.report.sections.differences import (
     is_tested,
     on_all_rows,
     reading_counts,
+    reading_text,
     rival,
     tested_p,
     usual_tests,
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from plmetrics.report.html.sections.pictures import Gallery
     from plmetrics.report.summary import Summary
 
-_ARROWS = {"better": "▲ better", "worse": "▼ worse", "higher": "▲ higher", "lower": "▼ lower"}
 _MOST_SLICES = 20
 _MOST_PAIRS, _MOST_METRICS = 100, 20
 _PARTS = (
@@ -114,7 +114,7 @@ def _by_metric(summary: Summary, frame: pl.DataFrame) -> list[Table]:
         notes += omission(part.height - _MOST_PAIRS, "comparison", "comparisons")
         scale = first["scale"].replace("_", " ")
         columns = ["model", "against", scale, *_columns(tested=tested)]
-        caption = words(f"{scale.capitalize()}s in {metric_label(first)}").text
+        caption = f"{scale.capitalize()}s in {metric_label(first)}"
         if part is parts[:_MOST_METRICS][-1]:
             notes += omission(len(parts) - _MOST_METRICS, "metric", "comparisons")
         tables.append(Table(caption, columns, cells, [note for note in notes if note], first=20))
@@ -131,7 +131,7 @@ def _pair(summary: Summary, part: pl.DataFrame) -> Table | None:
     cells = [[words(metric_label(row)), *_difference(row, tested=tested)] for row in rows]
     columns = ["metric", first["scale"].replace("_", " "), *_columns(tested=tested)]
     notes = [*_p_words(summary, tested=tested), *different_parts(rows)]
-    return Table(words(caption).text, columns, cells, notes, first=40)
+    return Table(caption, columns, cells, notes, first=40)
 
 
 def slice_differences(summary: Summary, gallery: Gallery) -> PageSection:
@@ -162,7 +162,7 @@ def slice_differences(summary: Summary, gallery: Gallery) -> PageSection:
         columns = [*named[:-1], "against", "metric", scale, *_columns(tested=tested)]
         caption = "Slices of all models" if many else f"Slices of {first['model']}"
         if cells:
-            tables.append(Table(words(caption).text, columns, cells, notes))
+            tables.append(Table(caption, columns, cells, notes))
     pictures = gallery.pictures("slice_differences") if tables else []
     return PageSection("Slices against others", [*pictures, *tables])
 
@@ -176,8 +176,7 @@ def _difference(row: dict[str, Any], *, tested: bool) -> list[Cell]:
     difference = estimate_cell(comparison_estimate(row), row["difference"])
     if not tested:
         return [difference]
-    reading = row["reading"] or ""
-    return [difference, _p_cell(row), words(_ARROWS.get(reading, reading), reading)]
+    return [difference, _p_cell(row), words(reading_text(row), row["reading"] or "")]
 
 
 def _p_cell(row: dict[str, Any]) -> Cell:

@@ -10,7 +10,7 @@ from plmetrics.report.catalogue import description
 from plmetrics.report.charts.texts import clean
 from plmetrics.report.html.blocks import Block, Definitions, PageSection, Table, Words, rows_cell, words
 from plmetrics.report.numbers import omission, plural
-from plmetrics.report.sections.gaps import note_counts, reason_counts, without_interval, without_value
+from plmetrics.report.sections.gaps import metric_notes, reason_counts, without_interval, without_value
 
 if TYPE_CHECKING:
     import polars as pl
@@ -31,7 +31,7 @@ _QUERIES = {"read": "queries read", "pairs_read": "rows read", "zero_weight": "q
 
 def definitions(summary: Summary) -> PageSection:
     """The metrics of the report with their definitions, formulas and better sides."""
-    pairs = [(clean(metric.text), _definition(metric)) for metric in summary.definitions[:_MOST]]
+    pairs = [(metric.text, _definition(metric)) for metric in summary.definitions[:_MOST]]
     left = Words(omission(len(summary.definitions) - _MOST, "metric", "metrics"), "note")
     return PageSection("How the numbers are defined", [Definitions(pairs), left] if pairs else [])
 
@@ -39,7 +39,7 @@ def definitions(summary: Summary) -> PageSection:
 def _definition(metric: Metric) -> str:
     """The first line of the metric's description, and its better side."""
     better = {"higher": " Higher is better.", "lower": " Lower is better.", "zero": " Best at 0."}
-    return clean(f"{description(metric)}{better.get(metric.direction, '')}")
+    return f"{description(metric)}{better.get(metric.direction, '')}"
 
 
 def settings(summary: Summary) -> PageSection:
@@ -48,7 +48,7 @@ def settings(summary: Summary) -> PageSection:
 
     record = summary.record
     facts: list[tuple[str, str]] = [
-        (word, clean(str(record[key])))
+        (word, str(record[key]))
         for key, word in (
             ("run_id", "run"),
             ("started", "started"),
@@ -59,9 +59,9 @@ def settings(summary: Summary) -> PageSection:
     ]
     versions = record.get("versions", {})
     if versions:
-        facts.append(("versions", clean(", ".join(f"{name} {number}" for name, number in versions.items()))))
+        facts.append(("versions", ", ".join(f"{name} {number}" for name, number in versions.items())))
     facts += [
-        (f"file {number}", clean(", ".join(_file_parts(file))))
+        (f"file {number}", ", ".join(_file_parts(file)))
         for number, file in enumerate(record.get("files", ())[:_MOST], 1)
     ]
     suite = record.get("suite")
@@ -121,5 +121,5 @@ def _reasons(caption: str, metrics: pl.DataFrame, reason: str) -> list[Block]:
 
 
 def _notes(metrics: pl.DataFrame) -> list[Block]:
-    lines = [clean(line) for line in note_counts(metrics, _MOST_NOTES)]
+    lines = metric_notes(metrics, _MOST_NOTES)
     return [Words(lines, "note")] if lines else []

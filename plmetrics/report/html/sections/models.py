@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from plmetrics.report.charts.selection import NothingToDraw, Selection
 from plmetrics.report.html.blocks import Cell, Footnotes, PageSection, Table, rows_cell, value_cell, words
 from plmetrics.report.leaderboard import BEST, clear_bests, leaderboard, primary_metric
 from plmetrics.report.numbers import count, plural
-from plmetrics.report.sections.overall import MOST_MODELS, metric_label
+from plmetrics.report.sections.overall import MOST_MODELS, metric_label, values_of_classes
 
 if TYPE_CHECKING:
     from plmetrics.report.html.blocks import Block
@@ -33,7 +33,7 @@ def models(summary: Summary) -> PageSection:
     if frame.is_empty():
         return PageSection(summary.subjects)
     values = {(metric_label(row), row["model"]): row for row in frame.iter_rows(named=True)}
-    metrics, names = _distinct(key[0] for key in values), _distinct(key[1] for key in values)
+    metrics, names = map(_distinct, zip(*values, strict=True))
     footnotes, bests = Footnotes(), clear_bests(summary)
 
     def cell(metric: str, name: str) -> Cell:
@@ -47,7 +47,7 @@ def models(summary: Summary) -> PageSection:
             [_metric(summary.directions, metric, values), *(cell(metric, name) for name in names)]
             for metric in metrics
         ]
-        columns = ["metric", *(words(name).text for name in names)]
+        columns = ["metric", *names]
         notes = [*marked, *footnotes.lines]
         return PageSection(summary.subjects, [Table(caption, columns, rows, notes, first=40)])
     metric, ranked, notes = _ranking(summary, names)
@@ -59,11 +59,9 @@ def models(summary: Summary) -> PageSection:
 
 def class_values(summary: Summary) -> PageSection:
     """Metrics of each class, a table a model."""
-    frame = summary.metrics.filter(pl.col("class").is_not_null(), slice_set="overall")
     tables = []
-    for (model,), part in frame.group_by("model", maintain_order=True):
-        values = {(row["class"], row["metric"]): row for row in part.iter_rows(named=True)}
-        labels, metrics = _distinct(key[0] for key in values), _distinct(key[1] for key in values)
+    for model, values in values_of_classes(summary).items():
+        labels, metrics = map(_distinct, zip(*values, strict=True))
         rows = [
             [words(label), *(value_cell(values.get((label, metric))) for metric in metrics)]
             for label in labels
@@ -72,8 +70,8 @@ def class_values(summary: Summary) -> PageSection:
     return PageSection("Classes", tables)
 
 
-def _distinct(names: object) -> list[str]:
-    return list(dict.fromkeys(names))  # type: ignore[call-overload]
+def _distinct(names: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(names))
 
 
 def _metric(directions: Mapping[str, str], label: str, values: dict[tuple[str, str], dict[str, Any]]) -> Cell:
@@ -109,9 +107,9 @@ def _table(counts: pl.DataFrame) -> Table:
         cells = [_cell(row) for row in part.iter_rows(named=True)]
         rows.append([words(f"true {part['true'][0]}"), *cells, rows_cell(int(part["n"].sum()))])
     unit = counts["unit"][0]
-    columns = ["", *(words(f"called {name}").text for name in called), unit]
+    columns = ["", *(f"called {name}" for name in called), unit]
     notes = [f"{unit} with their {share_words(counts)}; {_SHADES}"]
-    return Table(words(f"Confusion of {counts['model'][0]}").text, columns, rows, notes)
+    return Table(f"Confusion of {counts['model'][0]}", columns, rows, notes)
 
 
 def _cell(row: dict[str, float]) -> Cell:

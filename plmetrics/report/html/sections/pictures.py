@@ -12,7 +12,6 @@ from plmetrics.report.charts.index import draw, drawable
 from plmetrics.report.charts.rendering import RENDERER, is_installed
 from plmetrics.report.charts.selection import Selection
 from plmetrics.report.charts.svg import add_description, with_variables
-from plmetrics.report.charts.texts import clean
 from plmetrics.report.html.blocks import Block, PageSection, Picture, Words
 
 if TYPE_CHECKING:
@@ -78,7 +77,7 @@ class Gallery:
             specification = figure.specification(background="transparent")
         except ConfigError as nothing:
             reasons = ", ".join(filter(None, (nothing.problems[0].message, nothing.problems[0].hint)))
-            return Draft(words=_missing(name, f": {clean(reasons)}"))
+            return Draft(words=_missing(name, f": {reasons}"))
         except Exception as error:
             # A fault of a chart costs the chart, never the report.
             return Draft(words=_missing(name, f", which is a fault of plmetrics: {error!r}"))

@@ -116,7 +116,7 @@ def _shaded_table(summary: Summary, frame: pl.DataFrame, model: str) -> Table:
         slices_words = plural(len(sizes), "slice")
         notes.append(f"the {len(shown)} largest of {slices_words}; the others are in the table metrics")
     columns = ["slice", summary.row_word, *metrics]
-    return Table(words(f"Slices by metrics: {model}").text, columns, rows, [*notes, *footnotes.lines])
+    return Table(f"Slices by metrics: {model}", columns, rows, [*notes, *footnotes.lines])
 
 
 def _place(row: dict[str, Any]) -> Place:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.report.charts.texts import clean
 from plmetrics.report.html.blocks import Cell, PageHead, PageSection, Table, estimate_cell, words
 from plmetrics.report.layout import filled_places
 from plmetrics.report.numbers import omission
@@ -29,12 +28,12 @@ def verdict(summary: Summary) -> PageHead:
     word, _ = HEADLINES.get(summary.verdict, ("DONE", ""))
     lines = [", ".join(sizes(summary)), labels_text(summary), *reference_texts(summary)]
     return PageHead(
-        title=clean(summary.name),
+        title=summary.name,
         word=word,
         shape=_SHAPES.get(summary.verdict, "•"),
         kind=summary.verdict,
-        lines=[", ".join(outcome_counts(summary.gates)), *map(clean, filter(None, lines))],
-        warnings=[clean(str(warning)) for warning in summary.record.get("warnings", ())],
+        lines=[", ".join(outcome_counts(summary.gates)), *filter(None, lines)],
+        warnings=[str(warning) for warning in summary.record.get("warnings", ())],
     )
 
 
