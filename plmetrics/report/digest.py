@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from plmetrics.report.layout import filled_places
-from plmetrics.report.leaderboard import BEST, clear_bests, leaderboard, primary_metric
+from plmetrics.report.leaderboard import BEST, clear_bests, primary_metric, ranking_board
 from plmetrics.report.numbers import (
     Row,
     comparison_estimate,
@@ -153,7 +153,7 @@ def _models(summary: Summary) -> Grid:
     values = {(metric_label(row), row["model"]): str(row_estimate(row)) for row in rows}
     metrics = list(dict.fromkeys(label for label, _ in values))
     if len(models) > MOST_MODELS:
-        return _board(summary, values, metrics)
+        return _board(summary, values)
     shown = metrics[:MOST_METRICS]
     grid = [[label, *(values.get((label, model), "") for model in models)] for label in shown]
     strong = _strong(summary, [[(label, model) for model in models] for label in shown], first=1)
@@ -174,11 +174,10 @@ def _strong(
     )
 
 
-def _board(summary: Summary, values: dict[tuple[str, str], str], metrics: list[str]) -> Grid:
+def _board(summary: Summary, values: dict[tuple[str, str], str]) -> Grid:
     """A row a model, the best first."""
-    metric = primary_metric(summary) or metrics[0]
-    board = leaderboard(summary, metric, summary.directions.get(metric, "none"))
-    shown = [metric, *(label for label in metrics if label != metric)][:RANKED_METRICS]
+    metrics, board = ranking_board(summary)
+    shown = metrics[:RANKED_METRICS]
     ranks = board.select("rank", "model").head(MOST_CHANGES).rows()
     rows = [
         ["" if rank is None else str(rank), model, *(values.get((label, model), "") for label in shown)]
@@ -190,7 +189,7 @@ def _board(summary: Summary, values: dict[tuple[str, str], str], metrics: list[s
         *omission(board.height - MOST_CHANGES, summary.subject, "metrics"),
         *omission(len(metrics) - RANKED_METRICS, "metric", "metrics"),
     ]
-    title, columns = f"{summary.subjects} by {metric}", ["rank", summary.subject, *shown]
+    title, columns = f"{summary.subjects} by {shown[0]}", ["rank", summary.subject, *shown]
     if all(rank is None for rank, _ in ranks):
         columns, rows = columns[1:], [row[1:] for row in rows]
     return Grid(title, columns, rows, "; ".join(remarks), strong)

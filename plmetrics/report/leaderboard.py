@@ -75,14 +75,23 @@ def primary_metric(summary: Summary) -> str | None:
     return next((text for text, way in ways if way in {"higher", "lower"} and text in judged), None)
 
 
+def ranking_board(summary: Summary) -> tuple[list[str], pl.DataFrame]:
+    """Labels of the metrics on all rows, the one that ranks models first, and the leaderboard of that one.
+
+    It is the first one with a better side and an overall value, or else the first of all.
+    """
+    metrics = {metric_label(row): row["metric"] for row in summary.overall.iter_rows(named=True)}
+    primary = primary_metric(summary)
+    first = next((label for label, text in metrics.items() if text == primary), next(iter(metrics)))
+    board = leaderboard(summary, metrics[first], summary.directions.get(metrics[first], "none"))
+    return [first, *(label for label in metrics if label != first)], board
+
+
 def ranked_models(summary: Summary) -> list[str]:
-    """The models, the best first by the first judged metric; in the order of the suite without one."""
-    metric = primary_metric(summary)
-    if metric is None:
-        models: list[str] = summary.metrics["model"].unique(maintain_order=True).to_list()
-        return models
-    ranked: list[str] = leaderboard(summary, metric, summary.directions[metric])["model"].to_list()
-    return ranked
+    """The models in the order of `ranking_board`; in that of the suite without a value on all rows."""
+    ranked = summary.metrics if summary.overall.is_empty() else ranking_board(summary)[1]
+    models: list[str] = ranked["model"].unique(maintain_order=True).to_list()
+    return models
 
 
 def clear_bests(tables: ResultTables) -> frozenset[tuple[str, str]]:

@@ -8,6 +8,8 @@ import pytest
 from rich.cells import cell_len
 
 import plmetrics as plm
+from plmetrics.report.html.blocks import Table
+from plmetrics.report.html.sections.models import models
 from plmetrics.report.summary import summarise
 from plmetrics.report.terminal import render
 
@@ -82,3 +84,30 @@ def test_eight_models_are_columns_still(result: plm.Result) -> None:
     )
     assert "Overall" in of_eight
     assert "Models by brier" in of_nine
+
+
+def test_models_of_a_metric_across_slices_alone_have_one_board_in_all_forms() -> None:
+    draw = np.random.default_rng(4)
+    scores = {name: draw.random(300) for name in MODELS[:9]}
+    frame = {"y": draw.integers(0, 2, 300), "g": draw.choice(list("uv"), 300), **scores}
+    gap = "disparity(selection_rate, by=g)"
+    result = plm.evaluate(frame, label="y", models=MODELS[:9], metrics=[gap], slices={"g": "g"})
+    shares = {
+        name: [np.mean(part[np.array(frame["g"]) == group] >= 0.5) for group in "uv"]
+        for name, part in scores.items()
+    }
+    gaps = {name: abs(low - high) for name, (low, high) in shares.items()}
+    ordered = sorted(gaps, key=gaps.__getitem__)
+    text = render(summarise(result), 120)
+    lines = text[text.index(f"Models by {gap} over g") :].splitlines()
+    assert lines[1].split("  ") == ["", "model", "rank", f"{gap} over g"]
+    rows = [line.split() for line in lines[2:11]]
+    assert [(model, int(rank)) for model, rank, _ in rows] == list(zip(ordered, range(1, 10), strict=True))
+    assert [float(value) for *_, value in rows] == pytest.approx([gaps[name] for name in ordered], rel=1e-3)
+    assert lines[11] == ""
+    board = [line.split(" | ") for line in result.to_markdown().splitlines() if line.startswith("| ")][2:]
+    assert [model for _, model, _ in board] == ordered
+    (table,) = models(summarise(result)).blocks
+    assert isinstance(table, Table)
+    assert [cells[0].text for cells in table.rows] == ordered
+    assert table.notes == [f"9 models, the best by {gap} over g first"]

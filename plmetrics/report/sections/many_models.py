@@ -12,7 +12,7 @@ from rich.text import Text
 from plmetrics.core.names import printable
 from plmetrics.inference.comparisons.readings import READINGS
 from plmetrics.report.layout import Column, align, fitting, heading, join_blocks, remarks, table_or_stack
-from plmetrics.report.leaderboard import leaderboard, primary_metric
+from plmetrics.report.leaderboard import ranking_board
 from plmetrics.report.numbers import ValueText, comparison_estimate, plural, row_estimate
 from plmetrics.report.sections.differences import (
     MOST_PAIRS,
@@ -34,17 +34,13 @@ _UNTESTED = "without a test"
 def ranking(summary: Summary, width: int) -> list[Text]:
     """Row per model, the best first by the first metric with a better side; none of few models."""
     rows = summary.overall.rows(named=True)
-    models = list(dict.fromkeys(row["model"] for row in rows))
-    if len(models) <= MOST_MODELS:
-        return []
     values = {(metric_label(row), row["model"]): row_estimate(row) for row in rows}
-    labels = list(dict.fromkeys(label for label, _ in values))
-    metric = primary_metric(summary) or str(rows[0]["metric"])
-    board = leaderboard(summary, metric, summary.directions.get(metric, "none"))
+    if len({model for _, model in values}) <= MOST_MODELS:
+        return []
+    labels, board = ranking_board(summary)
     ordered = board["model"].to_list()
-    shown = [metric, *(label for label in labels if label != metric)][:METRICS]
-    lines = heading(f"{summary.subjects} by {printable(metric)}", width=width)
-    columns, cells = fitting(*_board(summary, board.head(SHOWN), shown, values), width)
+    lines = heading(f"{summary.subjects} by {labels[0]}", width=width)
+    columns, cells = fitting(*_board(summary, board.head(SHOWN), labels[:METRICS], values), width)
     lines += table_or_stack(columns, cells, width)
     missing = len(labels) - 1 - sum(column.optional for column in columns)
     words = []

@@ -16,11 +16,11 @@ from plmetrics.report.sections.differences import (
     different_parts,
     is_tested,
     on_all_rows,
+    pairs,
     reading_counts,
     reading_text,
     rival,
     tested_p,
-    usual_tests,
 )
 from plmetrics.report.sections.overall import MOST_MODELS, metric_label
 from plmetrics.report.sections.tests import (
@@ -90,10 +90,9 @@ def _further_tests(summary: Summary) -> list[Table]:
 
 
 def _tables(summary: Summary, contrast: str) -> list[Table]:
-    frame = usual_tests(summary.comparisons.filter(contrast=contrast))
-    parts = frame.partition_by("model", "baseline", "scale", maintain_order=True)
+    parts = pairs(summary, contrast)
     if len(parts) > MOST_PAIRS:
-        return _by_metric(summary, on_all_rows(frame))
+        return _by_metric(summary, on_all_rows(pl.concat(parts)))
     return [table for part in parts if (table := _pair(summary, part)) is not None]
 
 

@@ -11,7 +11,7 @@ import polars as pl
 from plmetrics.report.charts.decisions.confusion_counts import counts_of, share_words
 from plmetrics.report.charts.selection import NothingToDraw, Selection
 from plmetrics.report.html.blocks import Cell, Footnotes, PageSection, Table, rows_cell, value_cell, words
-from plmetrics.report.leaderboard import BEST, clear_bests, leaderboard, primary_metric
+from plmetrics.report.leaderboard import BEST, clear_bests, ranking_board
 from plmetrics.report.numbers import count, plural
 from plmetrics.report.sections.overall import MOST_MODELS, metric_label, values_of_classes
 
@@ -50,10 +50,11 @@ def models(summary: Summary) -> PageSection:
         columns = ["metric", *names]
         notes = [*marked, *footnotes.lines]
         return PageSection(summary.subjects, [Table(caption, columns, rows, notes, first=40)])
-    metric, ranked, notes = _ranking(summary, names)
-    metrics = _distinct([*([] if metric is None else [metric]), *metrics])
-    rows = [[words(name), *(cell(metric, name) for metric in metrics)] for name in ranked]
-    notes += [*marked, *footnotes.lines]
+    metrics, board = ranking_board(summary)
+    rows = [[words(name), *(cell(metric, name) for metric in metrics)] for name in board["model"]]
+    notes = [*marked, *footnotes.lines]
+    if board["rank"].is_not_null().any():
+        notes.insert(0, f"{plural(len(names), 'model')}, the best by {metrics[0]} first")
     return PageSection(summary.subjects, [Table(caption, [summary.subject, *metrics], rows, notes)])
 
 
@@ -78,15 +79,6 @@ def _metric(directions: Mapping[str, str], label: str, values: dict[tuple[str, s
     """The metric with an arrow to where it is better."""
     metric = next(row["metric"] for (text, _), row in values.items() if text == label)
     return words(f"{label} {_ARROWS.get(directions.get(str(metric), ''), '')}".strip())
-
-
-def _ranking(summary: Summary, names: list[str]) -> tuple[str | None, list[str], list[str]]:
-    """Leading metric with a preferred direction, the models ranked by it, and the words for both."""
-    metric = primary_metric(summary)
-    if metric is None:
-        return None, names, []
-    board = leaderboard(summary, metric, summary.directions[metric])
-    return metric, board["model"].to_list(), [f"{plural(len(names), 'model')}, the best by {metric} first"]
 
 
 def confusion(summary: Summary, gallery: Gallery) -> list[Block]:
