@@ -516,3 +516,23 @@ def test_a_common_note_counts_all_checks_that_have_it() -> None:
     result = plm.evaluate(frame, label="y", models="p", metrics=metrics, slices={"g": "g"}, gates=gates)
     (note,) = result.gates["note"].unique()
     assert f"{note} (400 checks)" in render(summarise(result), 160)
+
+
+def test_slices_that_are_asked_for_have_the_values_of_classes() -> None:
+    """As many columns as a reader may bear; what is left out is counted."""
+    names = [f"c{place:02}" for place in range(41)]
+    result = of_classes(names, 41 * 8, ["recall(average=none)"])
+    text = render(summarise(result), 60, slices=["g"])
+    text = text[text.index("Slices of g") :]
+    values = result.metrics.filter(slice_set="g", model="p")
+    expected = {(row["slice"], row["class"]): row["value"] for row in values.iter_rows(named=True)}
+    found = {}
+    for block in text.split("\n\n"):
+        labels = re.findall(r"recall\(average=none\) \[(c\d\d)\]", block)
+        for name, *numbers in re.findall(r"^  (g=[uv]) +p +\d+(.*)$", block, re.MULTILINE):
+            found |= {
+                (name, label): float(value) for label, value in zip(labels, numbers[0].split(), strict=True)
+            }
+    assert len(found) == 80
+    assert found == pytest.approx({place: expected[place] for place in found}, abs=1e-3)
+    assert "and 1 column more in metrics.parquet" in text

@@ -1,22 +1,23 @@
-"""The values in the slices of some sets, a row a slice and model, for whoever asks for them."""
+"""The values in the slices of some sets, by class too, a row a slice and model, for whoever asks for them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import polars as pl
 from rich.text import Text
 
 from plmetrics.core.names import printable
 from plmetrics.report.charts.selection import check_names
 from plmetrics.report.layout import Column, align, heading, join_blocks, remarks, table, table_or_stack
 from plmetrics.report.numbers import ValueText, count, left_out, row_estimate
+from plmetrics.report.sections.overall import metric_of_class
 
 if TYPE_CHECKING:
     from plmetrics.report.summary import Summary
 
-MOST = 60
+MOST, MOST_METRICS = 60, 40
+"""Rows, and columns: of each class a metric may have one."""
 
 
 def slice_tables(summary: Summary, width: int, sets: Sequence[str]) -> list[Text]:
@@ -30,8 +31,8 @@ def slice_tables(summary: Summary, width: int, sets: Sequence[str]) -> list[Text
 
 
 def _slice_set(summary: Summary, name: str, width: int) -> list[Text]:
-    rows = summary.metrics.filter(pl.col("class").is_null(), slice_set=name).rows(named=True)
-    values = {(row["slice"], row["model"], row["metric"]): row_estimate(row) for row in rows}
+    rows = summary.metrics.filter(slice_set=name).rows(named=True)
+    values = {(row["slice"], row["model"], metric_of_class(row)): row_estimate(row) for row in rows}
     sizes = {(row["slice"], row["model"]): row["n"] for row in rows}
     order = {text: number for number, text in enumerate(dict.fromkeys(text for text, _ in sizes))}
     places = sorted(sizes, key=lambda place: order[place[0]])
@@ -45,10 +46,12 @@ def _slice_set(summary: Summary, name: str, width: int) -> list[Text]:
         [Text("" if sizes[place] is None else count(sizes[place])) for place in shown],
     ]
     numbers = {
-        metric: align([values.get((*place, metric), ValueText("")) for place in shown]) for metric in metrics
+        metric: align([values.get((*place, metric), ValueText("")) for place in shown])
+        for metric in metrics[:MOST_METRICS]
     }
     lines = heading(f"Slices of {printable(name)}", width=width) + _fitting(summary, first, numbers, width)
-    return lines + remarks(left_out(len(places) - MOST, "row", "metrics"), width)
+    more = left_out(len(places) - MOST, "row", "metrics")
+    return lines + remarks([*more, *left_out(len(metrics) - MOST_METRICS, "column", "metrics")], width)
 
 
 def _fitting(
@@ -57,7 +60,7 @@ def _fitting(
     """A table of as many metrics as fit beside each other, and others below it."""
     names = list(numbers)
     sizes = Column(summary.row_word, "right")
-    columns = [Column("slice"), Column("model"), sizes, *map(Column, map(printable, names))]
+    columns = [Column("slice"), Column("model"), sizes, *map(Column, names)]
     rows = [list(cells) for cells in zip(*first, *numbers.values(), strict=True)]
     lines = table(columns, rows, width)
     if lines is not None or len(names) == 1:
