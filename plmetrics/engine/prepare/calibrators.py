@@ -97,7 +97,7 @@ def with_stored_calibrators(view: TableView, stored: Mapping[str, Any]) -> Calib
     out, warnings = view, []
     for name, constants in stored.items():
         restored = _read_calibrator(view, constants, ColumnSteps(name))
-        out = out.with_model(name, _prediction(view.roles.models, constants["model"], restored))
+        out = out.with_model(name, _prediction(view.roles.models[constants["model"]], restored))
         warnings += _doubts(constants, restored)
     return Calibration(out.without_margins(), stored, tuple(warnings))
 
@@ -105,20 +105,19 @@ def with_stored_calibrators(view: TableView, stored: Mapping[str, Any]) -> Calib
 def _fit_calibrators(view: TableView) -> Question[dict[str, dict[str, Any]]]:
     """The constants of all calibrators, by model; those of one condition share a look at the rows."""
     specs, fitted = view.suite.calibrate, {}
-    for place, spec in enumerate(specs):
-        for source in _sources(spec, view.roles):
-            _refuse_large_fit(view, spec, source, _path(specs, place))
+    fits = [
+        (_path(specs, place), spec, source)
+        for place, spec in enumerate(specs)
+        for source in _sources(spec, view.roles)
+    ]
+    for path, spec, source in fits:
+        _refuse_large_fit(view, spec, source, path)
     for condition in dict.fromkeys(spec.fit_on for spec in specs):
-        specs_of_condition = {
-            _path(specs, place): spec for place, spec in enumerate(specs) if spec.fit_on == condition
-        }
-        items = specs_of_condition.items()
-        models = {name: path for path, spec in items for name in _sources(spec, view.roles)}
-        rows = yield from _rows_to_fit(view, condition, models)
+        of_condition = [fit for fit in fits if fit[1].fit_on == condition]
+        rows = yield from _rows_to_fit(view, condition, {source: path for path, _, source in of_condition})
         with exact_products(enabled=view.arithmetic.any_order):
-            for path, spec in items:
-                for source in _sources(spec, view.roles):
-                    fitted[spec.model_name(source)] = _fit_calibrator(view, spec, source, rows, path)
+            for path, spec, source in of_condition:
+                fitted[spec.model_name(source)] = _fit_calibrator(view, spec, source, rows, path)
     return fitted
 
 
@@ -172,8 +171,10 @@ def _rows_to_fit(view: TableView, condition: str, models: Mapping[str, SuitePath
     """Labels, weights, folds and scores of the rows to fit on, with the marks of sound ones."""
     fitting = _fitting(view, condition, tuple(models))
     table = fitting.table()
-    columns = [column for model in models for column in _prediction_columns(view.roles.models, model)]
-    columns += [name for model in models for name in _label_and_weight(view.roles, model) if name is not None]
+    roles = view.roles
+    columns = [column for model in models for column in _prediction_columns(roles, model)]
+    columns += [roles.label_of(model) for model in models]
+    columns += [name for model in models if (name := roles.weight_of(model)) is not None]
     columns += [plain_column(str(view.suite.columns.fold))] if condition == BY_FOLD else []
     missing = fitting.roles.missing
     columns += [VALID] if missing == "error" else []
@@ -193,14 +194,9 @@ def _rows_to_fit(view: TableView, condition: str, models: Mapping[str, SuitePath
     return view.arithmetic.rows(rows)
 
 
-def _label_and_weight(roles: RoleColumns, model: str) -> tuple[str, str | None]:
-    """Canonical columns of the target of a model's fit, and of the weight; None for equal weights."""
-    return roles.label_of(model), roles.weight_of(model)
-
-
-def _prediction_columns(models: Mapping[str, PredictionColumns], model: str) -> list[str]:
+def _prediction_columns(roles: RoleColumns, model: str) -> list[str]:
     """The canonical columns to calibrate: a score, or a probability for each class."""
-    return [part_column(model, part) for part in models[model].parts]
+    return [part_column(model, part) for part in roles.models[model].parts]
 
 
 def _fitting(view: TableView, condition: str, models: Sequence[str]) -> TableView:
@@ -220,9 +216,9 @@ def _fit_calibrator(
     """The constants of one calibrator, or of one for each fold."""
     if valid_column(source) in rows.columns:
         rows = rows.filter(pl.col(valid_column(source)))
-    label, weight = _label_and_weight(view.roles, source)
+    label, weight = view.roles.label_of(source), view.roles.weight_of(source)
     rows = rows if weight is None else rows.filter(pl.col(weight) != 0)
-    score = rows.select(_prediction_columns(view.roles.models, source)).to_numpy()
+    score = rows.select(_prediction_columns(view.roles, source)).to_numpy()
     sample = _Sample(score, rows[label].to_numpy(), None if weight is None else rows[weight].to_numpy())
     margin = source not in view.suite.models
     description = {"method": spec.method, "model": source, "fit_on": spec.fit_on}
@@ -317,11 +313,8 @@ def _fit(
         raise DataError(Problem(f"{where}{reason}", (*path, "method"), hint or None)) from None
 
 
-def _prediction(
-    models: Mapping[str, PredictionColumns], source: str, calibrated: _CalibratedParts
-) -> PredictionColumns:
-    """Prediction of a model derived from another's scores."""
-    model = models[source]
+def _prediction(model: PredictionColumns, calibrated: _CalibratedParts) -> PredictionColumns:
+    """Prediction derived from a model's scores."""
     expressions = dict(zip(model.columns, calibrated.expressions, strict=True))
     steps = calibrated.steps.steps
     return PredictionColumns(model.columns, expressions, label=model.label, weight=model.weight, steps=steps)
