@@ -25,6 +25,7 @@ from plmetrics.report.sections.gaps import note_counts
             [f"classes left out: {name} (1 value)" for name in (1, 2)],
         ),
         (["rows of weight 0.5", "rows of weight 0.5"], ["rows of weight 0.5 (2 values)"]),
+        (["smallest: #", "smallest: 5"], ["smallest: # (1 value)", "smallest: 5 (1 value)"]),
         (["weight 2e+06", "weight 1.5e+06"], ["weight 1.5e+06 to 2e+06 (2 values)"]),
         (["largest at g=1", "largest at g=2"], ["largest at g=1 (1 value)", "largest at g=2 (1 value)"]),
     ],

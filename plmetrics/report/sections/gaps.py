@@ -95,7 +95,7 @@ def note_counts(frame: pl.DataFrame, most: int) -> list[str]:
     """
     alike: dict[str, list[tuple[str, int]]] = {}
     for note, times in frame["note"].drop_nulls().value_counts(sort=True).rows():
-        form = note if _NAMES in note else _NUMBER.sub("#", note)
+        form = note if _NAMES in note else _NUMBER.sub("\0", note)
         alike.setdefault(form, []).append((note, times))
     counts = [
         (_joint([note for note, _ in notes]), sum(times for _, times in notes)) for notes in alike.values()
