@@ -325,3 +325,17 @@ def test_a_page_says_how_exact_values_of_binned_scores_are() -> None:
     assert bound > 0
     (note,) = re.findall(r"values are exact to within ([^ ]*)", html_text(summarise(result)))
     assert float(note) == pytest.approx(bound, rel=1e-3)
+
+
+def test_classes_beyond_a_hundred_are_counted() -> None:
+    names = [f"c{place:03}" for place in range(103)]
+    rows = {"y": names * 2, "p": names + names[1:] + names[:1]}
+    models = {"m": {"prediction": "p"}}
+    metrics = ["recall(average=none)"]
+    text = html_text(
+        summarise(plm.evaluate(rows, task="multiclass", label="y", models=models, metrics=metrics))
+    )
+    assert '<p class="note">3 more classes in the table metrics</p>' in text
+    assert "<summary>80 more rows</summary>" in text
+    assert "c099" in text
+    assert "c100" not in text

@@ -12,7 +12,7 @@ from plmetrics.report.charts.decisions.confusion_counts import counts_of, share_
 from plmetrics.report.charts.selection import NothingToDraw, Selection
 from plmetrics.report.html.blocks import Cell, Footnotes, PageSection, Table, rows_cell, value_cell, words
 from plmetrics.report.leaderboard import BEST, clear_bests, ranking_board
-from plmetrics.report.numbers import count, plural
+from plmetrics.report.numbers import count, omission, plural
 from plmetrics.report.sections.overall import MOST_MODELS, metric_label, values_of_classes
 
 if TYPE_CHECKING:
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from plmetrics.report.summary import Summary
 
 _ARROWS = {"higher": "↑", "lower": "↓", "zero": "→0"}
-MOST_CLASSES = 12
+MOST_CLASSES, MOST_CLASS_ROWS = 12, 100
+"""Classes in a confusion matrix, and classes with a row of values."""
 _STEPS = (0.05, 0.15, 0.3)
 """Shares of a true class called otherwise where a shade becomes darker."""
 _SHADES = "shades: more than 5, 15 and 30 % of a class are called so"
@@ -65,9 +66,10 @@ def class_values(summary: Summary) -> PageSection:
         labels, metrics = map(_distinct, zip(*values, strict=True))
         rows = [
             [words(label), *(value_cell(values.get((label, metric))) for metric in metrics)]
-            for label in labels
+            for label in labels[:MOST_CLASS_ROWS]
         ]
-        tables.append(Table(f"Classes of {model}", ["class", *metrics], rows))
+        notes = omission(len(labels) - MOST_CLASS_ROWS, "class", "metrics")
+        tables.append(Table(f"Classes of {model}", ["class", *metrics], rows, notes))
     return PageSection("Classes", tables)
 
 
