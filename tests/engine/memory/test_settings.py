@@ -5,6 +5,7 @@ import pkgutil
 import re
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import polars as pl
@@ -12,11 +13,14 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import plmetrics as plm
+from plmetrics.api.pipeline import evaluate_suite
 from plmetrics.core.errors import ConfigError
 from plmetrics.engine.memory import budget as module
 from plmetrics.engine.memory.settings import SMALL, Watch, budget_hint, memory_settings
 from plmetrics.engine.prepare.slices import most_rows
 from plmetrics.features.splits.split_files import write_split
+from plmetrics.suite.arguments import suite_from_arguments
+from plmetrics.table.opening import open_source
 
 READ_AHEAD = "POLARS_ROW_GROUP_PREFETCH_SIZE"
 
@@ -185,6 +189,37 @@ def test_a_result_carries_the_word(monkeypatch, grown, said):
     monkeypatch.setattr("plmetrics.engine.memory.settings.status_bytes", lambda name: next(told))
     result = plm.evaluate(table(), **BINARY | {"memory": 500_000_000})
     assert any("1.1GB" in warning for warning in result.record["warnings"]) == said
+
+
+@pytest.mark.parametrize(
+    ("options", "largest", "bytes_of_it"),
+    [
+        ({"slices": {"id": "id"}, "max_slices": 30_000}, "tables of results", 20_000 * 1000),
+        ({"metrics": ["accuracy"], "uncertainty": {"replicates": 1000}}, "reading", 16_000_000),
+    ],
+)
+def test_a_run_beyond_the_machine_says_so_before_it_starts(monkeypatch, options, largest, bytes_of_it):
+    """The kernel may end it without a word; the memory of the machine is moved to either side of what it takes."""
+    asked = BINARY | {"metrics": ["accuracy"]} | options
+    words = []
+    for machine in (1, 10**12):
+        monkeypatch.setattr("plmetrics.engine.memory.settings.machine_memory", lambda size=machine: size)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            plm.evaluate(table(), **asked)
+        words.append([str(each.message) for each in caught if "machine" in str(each.message)])
+    (told,), silent = words
+    assert not silent
+    whole, part, named = re.search(
+        r"takes about (\S+ .B) of memory, (\S+) MB of it for ([\w ]+),", told
+    ).groups()
+    assert named == largest
+    assert bytes_of_it / 1e6 <= float(part) <= 2 * bytes_of_it / 1e6
+    assert "explain" in told
+    monkeypatch.setattr("plmetrics.engine.memory.settings.machine_memory", lambda: 1)
+    stages = []
+    evaluate_suite(suite_from_arguments(**asked), open_source(table()), stages.append)
+    assert [whole in stage for stage in stages] == [stage != "prepare" for stage in stages]
 
 
 BINARY = {"label": "y", "models": {"p": "p"}, "metrics": ["roc_auc"]}
