@@ -94,9 +94,8 @@ def suite_of(name: str, folder: Path, number: int) -> dict[str, Any]:
 def unit_cost(suite: Path, rows: int) -> UnitCost:
     """What a unit of so many rows takes, by the work that `explain` counts on a sample of such a table."""
     from plmetrics.api.inspection import bound_suite
+    from plmetrics.engine.memory.run_memory import Sizes, expected_entries, sum_schemas
     from plmetrics.engine.prepare.preparation import prepare
-    from plmetrics.features.explain.explanation import expected_entries
-    from plmetrics.features.explain.memory import Sizes, sum_schemas
     from plmetrics.features.explain.passes import passes
     from plmetrics.features.explain.states import state_size
     from plmetrics.features.explain.work import costs, expected_time, work_of

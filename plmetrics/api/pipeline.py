@@ -15,6 +15,8 @@ from plmetrics.api.stopwatch import Progress, Stopwatch
 from plmetrics.core.results import CURVES_SCHEMA, DECOMPOSITION_SCHEMA, TABLES, RecordedRows, RunRecord
 from plmetrics.core.threads import within_processors
 from plmetrics.engine.inquiry import gather
+from plmetrics.engine.memory.budget import budget_of
+from plmetrics.engine.memory.settings import Watch, memory_settings, shortage
 from plmetrics.features.protocol import Outputs, Run
 from plmetrics.features.registry import counting, feature_questions, features_of, rounding
 
@@ -42,9 +44,6 @@ def evaluate_suite(
         ConfigError: the suite does not fit the table, or asks for more slices or memory than it allows.
         DataError: a column is absent or of the wrong type, a value is bad, or there are no rows.
     """
-    from plmetrics.engine.memory.budget import budget_of
-    from plmetrics.engine.memory.settings import Watch, memory_settings
-
     budget, memory = budget_of(suite), Watch.begin()
     with memory_settings(budget), within_processors():
         result = _run_stages(suite, source, progress, context)
@@ -76,8 +75,10 @@ def _run_stages(
 
             absent = absence_warnings(request.suite, plan.slices)
             plan = replace(plan, warnings=(*plan.warnings, *absent))
-        written: dict[str, object] = {"models": suite.models, "data": suite.data}
-        written |= {} if context.where is None else {"sections": suite.sections}
+        watch.caution(shortage(plan))
+        written = {"models": suite.models, "data": suite.data} | (
+            {"sections": suite.sections} if is_part else {}
+        )
         suite = request.suite
     with watch.stage("aggregate"), reading(source, *inputs):
         aggregated, (counted, large_numbers), scores = _aggregate(plan)

@@ -15,19 +15,13 @@ from plmetrics.core.names import number_text
 from plmetrics.core.ops import Array, Codes, Flags, Texts
 from plmetrics.inference.records import end_to_end, entries_of
 from plmetrics.inference.sums import ModelSums
+from plmetrics.states.scores.coarse import slices_at_once
 from plmetrics.states.sums import DEFAULT_THRESHOLD, SlicedSums, class_threshold
 
 if TYPE_CHECKING:
     from plmetrics.inference.estimate import Estimate
     from plmetrics.inference.weights import ResamplingWeights
     from plmetrics.states.complements import ComplementSums
-
-_SLICES_AT_ONCE = 512
-_DRAWN_AT_ONCE = 1 << 19
-"""So many replicates of slices, times the number of sums, are held at once: with more replicates, of fewer slices."""
-
-_NUMBERS_AT_ONCE = 1 << 27
-"""And so many sums by block and replicate: with more sums, of fewer slices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,9 +121,7 @@ def chunk_of(
 def chunks(sums: SlicedSums, weights: ResamplingWeights | None) -> Iterator[Chunk]:
     """Chunks of a slice set with replicates within memory."""
     replicates = 1 if weights is None else len(weights.counts)
-    of_slice = len(sums.columns) * (sums.blocks + replicates)
-    step = min(_SLICES_AT_ONCE, _DRAWN_AT_ONCE // max(1, replicates), _NUMBERS_AT_ONCE // max(1, of_slice))
-    step = max(1, step)
+    step = slices_at_once(len(sums.columns), sums.blocks, replicates)
     for first in range(0, sums.slices, step):
         yield chunk_of(sums, weights, first, min(first + step, sums.slices))
 

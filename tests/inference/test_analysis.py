@@ -130,7 +130,7 @@ def test_a_metric_across_slices_has_its_bound_however_many_slices_are_made_at_on
         return result.metrics.select("metric", "slice", "value", "bound")
 
     together = bounds()
-    monkeypatch.setattr("plmetrics.inference.chunks._SLICES_AT_ONCE", 5)
+    monkeypatch.setattr("plmetrics.states.scores.coarse._SLICES_AT_ONCE", 5)
     assert_frame_equal(bounds(), together)
     across = together.filter(pl.col("metric").str.starts_with("disparity"))
     assert (across["bound"] > 0).all(), "bounds of the two slices that are furthest apart"

@@ -307,7 +307,7 @@ def test_chunks_of_slices_leave_no_trace(asked: str, monkeypatch: pytest.MonkeyP
         },
     }
     whole = evaluated(table(), **keywords)
-    monkeypatch.setattr("plmetrics.inference.chunks._SLICES_AT_ONCE", 2)
+    monkeypatch.setattr("plmetrics.states.scores.coarse._SLICES_AT_ONCE", 2)
     monkeypatch.setattr("plmetrics.inference.across_runs.model_decomposition._SLICES_AT_ONCE", 2)
     monkeypatch.setattr("plmetrics.inference.contrasts._AT_ONCE", 30)
     cut = evaluated(table(), **keywords)

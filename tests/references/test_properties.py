@@ -36,7 +36,7 @@ KNOBS = {
     "lookups": {"table.slices.LOOKUP_CELLS": 0},
     "aggregates": {"engine.streaming.AGGREGATES_PER_NODE": 3},
     "slices": {
-        "inference.chunks._SLICES_AT_ONCE": 1,
+        "states.scores.coarse._SLICES_AT_ONCE": 1,
         "states.scores.exact.point_rows.SIZE": 2,
         "inference.ordered.metrics.SLICES_AT_ONCE": 1,
         "inference.ordered.replicates.SLICES_AT_ONCE": 1,

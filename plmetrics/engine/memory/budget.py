@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import Request, TableView
     from plmetrics.suite.model import Suite
+    from plmetrics.table.source import Source
 
 POINT_ROWS = 1_000_000
 """Fewer rows are simply held: reading them again costs more than it brings."""
@@ -98,7 +99,10 @@ def working_memory(suite: Suite) -> int:
     >>> [working_memory(SimpleNamespace(memory=size)) for size in (10**9, 10**8)]
     [750000000, 50000000]
     """
-    budget = budget_of(suite)
+    return _room(budget_of(suite))
+
+
+def _room(budget: int) -> int:
     return max(budget - LIBRARIES, budget // _LEAST_SHARE)
 
 
@@ -254,16 +258,21 @@ def sorts_in_memory(request: Request, rows: int, cubes: int) -> bool:
 
 def waiting_bytes(view: TableView) -> int:
     """Estimated upper bound of memory for plans in one scan: fast plans read ahead of slow ones."""
-    source = view.source
-    if source.rows is None:
-        return source.bytes
-    predictions = sum(len(model.parts) for model in view.roles.models.values())
-    return source.rows * (_WAITING + _SCORE * predictions)
+    return _waiting_rows(view.source, sum(len(model.parts) for model in view.roles.models.values()))
+
+
+def _waiting_rows(source: Source, numbers: int) -> int:
+    return source.bytes if source.rows is None else source.rows * (_WAITING + _SCORE * numbers)
 
 
 def separates_scans(view: TableView) -> bool:
     """Whether each plan scans the rows by itself, since a shared scan may take more than half of the room."""
     return waiting_bytes(view) > working_memory(view.suite) // _PARTS_SHARE
+
+
+def separates_table(source: Source, numbers: int) -> bool:
+    """The same of plans without a suite, over so many numbers of each row."""
+    return _waiting_rows(source, numbers) > _room(machine_budget()) // _PARTS_SHARE
 
 
 def rows_that_fit(suite: Suite, columns: int) -> int:

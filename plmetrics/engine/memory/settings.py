@@ -1,4 +1,4 @@
-"""Upkeep of a memory budget: limits of read-ahead, freed memory, and a warning of an excess.
+"""Upkeep of a memory budget: limits of read-ahead, freed memory, and warnings of an excess before and after a run.
 
 The query engine fetches row groups and opens files ahead of what asks for them. Where memory is ample that hides the
 time of a read; a small budget has no room for it. The engine takes its limits from the environment. Likewise the C
@@ -15,10 +15,16 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from plmetrics.core.hashing import OWN_BLOCK_LIMIT
 from plmetrics.core.process import is_ours
 from plmetrics.core.threads import processors
 from plmetrics.engine.memory.budget import LIBRARIES, round_up, size_text
+from plmetrics.engine.memory.machine import machine_memory
+
+if TYPE_CHECKING:
+    from plmetrics.engine.run_plan import RunPlan
 
 SMALL = 1_500_000_000
 """Budgets below this have no room for what is read ahead."""
@@ -31,6 +37,11 @@ _STATUS = Path("/proc/self/status")
 _TOLERATED = 1.15
 _STEADY = 1 << 20
 """The system counts pages in batches: a peak that grows by less has not moved."""
+
+
+_SUMS, _OF_VALUE, _OF_REPLICATE, _OF_ROW = 200, 1000, 16, 200
+"""Bytes at most (about) of a metric's sums in a cell and block, of a value and of each replicate, and of a row that is
+held, by model."""
 
 
 @contextmanager
@@ -121,6 +132,38 @@ def budget_hint(used_bytes: int, budget: int) -> str | None:
         return None
     sizes = f"about {size_text(used_bytes)}, more than its memory budget of {size_text(budget)}"
     return f"the run took {sizes}: write memory: {round_up(used_bytes)}, or ask for less at a time"
+
+
+def shortage(plan: RunPlan) -> str | None:
+    """A word of caution where a run to come is expected to take more than all memory of the machine.
+
+    Whatever a run may take beyond its budget grows with values and their replicates, sums by block, or rows of models.
+    """
+    machine = machine_memory()
+    if _roughly(plan) <= machine:
+        return None
+    from plmetrics.engine.memory.run_memory import Sizes, foreseen
+
+    told = foreseen(plan, Sizes.of(plan))
+    if (needed := told.peak + LIBRARIES) <= machine:
+        return None
+    largest = max(told.parts, key=lambda part: told.parts[part])
+    return (
+        f"the run takes about {size_text(needed)} of memory, {size_text(told.parts[largest])} of it for {largest}, "
+        f"and the machine has {size_text(machine)}: it may be killed; "
+        "ask for fewer slices, metrics, models or replicates at a time (plmetrics explain tells what takes how much)"
+    )
+
+
+def _roughly(plan: RunPlan) -> int:
+    """Generous bytes of what has no limit, without a look at the plans of the sums."""
+    request, uncertainty = plan.request, plan.request.suite.uncertainty
+    blocks, replicates = (1, 0) if uncertainty is None else (OWN_BLOCK_LIMIT, uncertainty.replicates)
+    values = len(request.models) * (len(request.leaves) + len(request.suite.metrics))
+    sums = values * (1 + len(request.view.roles.classes or ())) ** 2 * _SUMS
+    places = sum(min(plan.rows.read, cube.cells * blocks) for cube in plan.cubes)
+    of_values = sum(map(len, plan.slices)) * values * (_OF_VALUE + _OF_REPLICATE * replicates)
+    return places * sums + of_values + plan.rows.read * len(request.models) * _OF_ROW
 
 
 def status_bytes(name: str) -> int | None:

@@ -19,6 +19,8 @@ from plmetrics.core.names import did_you_mean, is_address
 from plmetrics.core.redaction import mask_address
 from plmetrics.core.rowsql import compile_row
 from plmetrics.engine.faults import reading
+from plmetrics.engine.memory.budget import machine_budget
+from plmetrics.engine.memory.settings import memory_settings
 from plmetrics.engine.streaming import sample
 from plmetrics.features.advice.column_facts import ColumnFacts, column_facts
 from plmetrics.features.advice.metric_choice import Advice, advise, gate_examples
@@ -179,7 +181,7 @@ class TableSample:
             DataError: the data cannot be read.
         """
         source = open_source(data)
-        with reading(source):
+        with memory_settings(machine_budget()), reading(source):
             source.check_rows()
             rows = sample(source)
             if rows.is_empty():
@@ -193,7 +195,7 @@ class TableSample:
         Raises:
             AmbiguousRoles: the table leaves open what is the label, or a score.
         """
-        with reading(self.source):
+        with memory_settings(machine_budget()), reading(self.source):
             with list_advice(self.rows):
                 roles = recognised_roles(self.rows, self.sampled, wishes)
             facts = column_facts(self.source.frame, roles.columns, exact=False)

@@ -113,9 +113,11 @@ def readout(
     [('two_proportion_z', 0.05, 0.0641), ('sample_ratio', None, 1.0)]
     """
     from plmetrics.engine.faults import reading
+    from plmetrics.engine.memory.budget import machine_budget, separates_table
+    from plmetrics.engine.memory.settings import memory_settings
     from plmetrics.features.experiment.arm_balance import readout_warnings
     from plmetrics.features.experiment.arm_sums import experiment_sums
-    from plmetrics.features.experiment.design import Experiment
+    from plmetrics.features.experiment.design import Experiment, experiment_columns
     from plmetrics.features.experiment.outcomes import outcomes_of
     from plmetrics.features.experiment.readout_table import Plan, readout_table
     from plmetrics.table.opening import open_source
@@ -151,9 +153,10 @@ def readout(
         outcomes, arm, control, sets, unit, missing, ranks, reproducible, columns, shifts=shifts
     )
     source = open_source(data)
-    with reading(source):
+    with memory_settings(machine_budget()), reading(source):
         words = source.check_rows(fill=missing == "drop")
-        sums = experiment_sums(source, experiment)
+        numbers = len(experiment_columns(source.schema, experiment))
+        sums = experiment_sums(source, experiment, separate=separates_table(source, numbers))
     table = readout_table(sums, replace(plan, shares=planned_shares(shares, sums)))
     for text in (*words, *readout_warnings(table, sums)):
         warnings.warn(text, PlmetricsWarning, stacklevel=2)

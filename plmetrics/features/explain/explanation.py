@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from plmetrics.core.hashing import OWN_BLOCK_LIMIT
 from plmetrics.core.rowsql import compile_row
 from plmetrics.engine.aggregate.aggregation import needs_rows
 from plmetrics.engine.binding.columns_read import columns_read
 from plmetrics.engine.memory.budget import budget_of
+from plmetrics.engine.memory.run_memory import Sizes, block_number, expected_entries, foreseen, unit_number
 from plmetrics.engine.prepare.preparation import prepare
 from plmetrics.engine.request import Request
 from plmetrics.engine.run_plan import RunPlan
-from plmetrics.features.explain.memory import Sizes, foreseen, row_width, sum_schemas
 from plmetrics.features.explain.passes import Pass, memory_passes, passes
 from plmetrics.features.explain.states import ShardSizes, StateSize, shard_sizes, state_size
 from plmetrics.features.explain.verdict import Figures, Verdict, advice, verdict
@@ -22,7 +20,7 @@ from plmetrics.features.explain.work import Time, Work, expected_time, work_of
 from plmetrics.features.protocol import Feature
 from plmetrics.features.registry import feature_questions, features_of
 from plmetrics.suite.model import Suite
-from plmetrics.table.slices import Cube, SliceSet
+from plmetrics.table.slices import SliceSet
 
 __all__ = ["CubeSize", "Explanation", "Input", "Pass", "SetSize", "StateSize", "explain"]
 
@@ -112,7 +110,7 @@ def explain(request: Request, *, data: bool = True) -> Explanation:
     sets = _sets(request.view.sets, plan)
     slices = None if plan is None else sum(part.slices or 0 for part in sets)
     values = None if plan is None else sum(map(_values(request.suite), sets))
-    blocks = None if plan is None else _blocks(plan)
+    blocks = None if plan is None else block_number(plan)
     uncertainty = request.suite.uncertainty
     cubes = () if plan is None else tuple(_cubes(plan, blocks or 1))
     models = len(request.models)
@@ -122,9 +120,7 @@ def explain(request: Request, *, data: bool = True) -> Explanation:
     scans = passes(request, plan)
     memory, work, sizes = None, [], None
     if plan is not None:
-        rows = plan.rows.pairs or plan.rows.read
-        width = row_width(request.view.schema, source.columns)
-        sizes = Sizes(rows, width, [cube.entries for cube in cubes], blocks or 1, sum_schemas(plan))
+        sizes = Sizes.of(plan)
         memory = foreseen(plan, sizes)
         work = work_of(plan, scans, sizes, source.columns, (estimates or 0) + (comparisons or 0))
     state = state_size(request, plan, sizes)
@@ -141,7 +137,7 @@ def explain(request: Request, *, data: bool = True) -> Explanation:
         metrics=len(request.suite.metrics),
         sets=sets,
         rows=None if plan is None else plan.rows.pairs or plan.rows.read,
-        units=None if plan is None else _units(plan),
+        units=None if plan is None else unit_number(plan),
         blocks=blocks,
         replicates=None if uncertainty is None or not uncertainty.may_resample else uncertainty.replicates,
         intervals=() if uncertainty is None else uncertainty.names,
@@ -230,22 +226,6 @@ def _comparison_count(request: Request) -> int:
     return len(compare.pairs_of(request.models)) * len(compare.scales)
 
 
-def _units(plan: RunPlan) -> int | None:
-    """Number of units of the resampling; None without intervals."""
-    blocks, rows = plan.blocks, plan.rows
-    if blocks is None:
-        return None
-    return rows.read - rows.zero_weight if blocks.units is None else int(blocks.units.sum())
-
-
-def _blocks(plan: RunPlan) -> int | None:
-    if plan.blocks is None:
-        return None
-    if plan.blocks.keys is not None:
-        return len(plan.blocks.keys)
-    return plan.blocks.modulus or min(_units(plan) or 0, OWN_BLOCK_LIMIT)
-
-
 def _cubes(plan: RunPlan, blocks: int) -> list[CubeSize]:
     return [
         CubeSize(
@@ -257,35 +237,3 @@ def _cubes(plan: RunPlan, blocks: int) -> list[CubeSize]:
         )
         for cube in plan.cubes
     ]
-
-
-def expected_entries(plan: RunPlan, cube: Cube, blocks: int) -> int:
-    """Expected number of rows of the sums of a cube: one a row where each row is a block of its own."""
-    rows = plan.rows.read
-    if plan.blocks is not None and plan.request.unit_rows and plan.blocks.modulus is None:
-        return rows
-    return _expected_places(rows, _occurring(cube) * blocks)
-
-
-def _occurring(cube: Cube) -> int:
-    """Largest number of nonempty cells: the observed crossings, times those of other keys."""
-    number, covered = 1, set[str]()
-    for part in cube.sets:
-        columns = set(part.slice_set.columns)
-        if part.slice_set.is_predicate or part.slice_set.is_tagged or columns & covered:
-            continue
-        covered |= columns
-        number *= max(1, part.occurring.height)
-    for code in cube.codes:
-        if code.key.column not in covered:
-            number *= max(1, len(code.values))
-    return min(number, cube.cells)
-
-
-def _expected_places(rows: int, places: int) -> int:
-    """Expected number of occupied places, if rows fall into them at random.
-
-    >>> _expected_places(10, 1_000_000), _expected_places(1_000_000, 10)
-    (10, 10)
-    """
-    return math.ceil(-places * math.expm1(-rows / places))

@@ -11,10 +11,10 @@ from typing import Any
 import polars as pl
 
 from plmetrics.engine.aggregate.aggregation import families, needs_rows, sum_bins, sums_scan
-from plmetrics.engine.aggregate.cell_sums import TERM, sums_with_counts
+from plmetrics.engine.aggregate.cell_sums import sums_with_counts
 from plmetrics.engine.aggregate.paired_rows import paired_step, reads_paired_rows
-from plmetrics.engine.aggregate.row_plan import BLOCK
 from plmetrics.engine.inquiry import Question, Step, first_plans
+from plmetrics.engine.memory.run_memory import count_sums
 from plmetrics.engine.order.by_ranges import order_steps
 from plmetrics.engine.request import Request
 from plmetrics.engine.run_plan import RunPlan
@@ -72,15 +72,6 @@ def memory_passes(plan: RunPlan) -> int:
 
         counts.append(ranking_passes(request, plan.rows.pairs))
     return max(counts, default=1)
-
-
-def count_sums(schema: pl.Schema, cubes: Sequence[Cube]) -> int:
-    """Number of sums and counts of a plan's schema beside its keys, or of its columns for each row."""
-    terms = sum(name.startswith(TERM) for name in schema)
-    if terms:
-        return terms
-    keys = {BLOCK, *(name for cube in cubes for name in cube.columns)}
-    return sum(name not in keys for name in schema)
 
 
 def _steps(request: Request, run_plan: RunPlan) -> Iterator[Step]:

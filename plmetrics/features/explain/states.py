@@ -21,9 +21,9 @@ from plmetrics.states.scores.sliced_scores import Binning
 if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
     from plmetrics.core.errors import Problem
+    from plmetrics.engine.memory.run_memory import Sizes
     from plmetrics.engine.request import Request
     from plmetrics.engine.run_plan import RunPlan
-    from plmetrics.features.explain.memory import Sizes
 
 _NUMBER = 8
 _KEY, _CUT = 2.0, 2.2

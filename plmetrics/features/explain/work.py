@@ -23,9 +23,9 @@ from plmetrics.states.scores.grid.grid_tally import FINE_BINS
 if TYPE_CHECKING:
     import polars as pl
 
+    from plmetrics.engine.memory.run_memory import Sizes
     from plmetrics.engine.request import Request
     from plmetrics.engine.run_plan import RunPlan
-    from plmetrics.features.explain.memory import Sizes
     from plmetrics.features.explain.passes import Pass
 
 LINES = frozenset({"csv", "ndjson"})

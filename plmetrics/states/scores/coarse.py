@@ -35,6 +35,13 @@ DENSE_LIMIT = 1 << 24
 RANK_BINS = 32
 """Bins of ranks on each side, for replicates of rank correlations."""
 
+_SLICES_AT_ONCE = 512
+_DRAWN_AT_ONCE = 1 << 19
+"""So many replicates of slices, times the number of sums, are held at once: with more replicates, of fewer slices."""
+
+_NUMBERS_AT_ONCE = 1 << 27
+"""And so many sums by block and replicate: with more sums, of fewer slices."""
+
 
 def coarse_number(slices: int) -> int:
     """Number of coarse bins of the slices of a set."""
@@ -180,6 +187,18 @@ def replicates_rows(rows: int, replicates: int, slices: int) -> bool:
     [False, False, True]
     """
     return rows * replicates <= max(EXACT_REPLICATES, slices * _OF_A_SLICE)
+
+
+def slices_at_once(columns: int, blocks: int, replicates: int) -> int:
+    """Number of slices whose sums, so many each, are there by block and in all replicates at a time.
+
+    >>> slices_at_once(30, 1000, 1), slices_at_once(30, 1000, 2000), slices_at_once(300_000, 1000, 1000)
+    (512, 262, 1)
+    """
+    of_slice = columns * (blocks + replicates)
+    return max(
+        1, min(_SLICES_AT_ONCE, _DRAWN_AT_ONCE // max(1, replicates), _NUMBERS_AT_ONCE // max(1, of_slice))
+    )
 
 
 def is_sparse(rows: int, slices: int, blocks: int) -> bool:

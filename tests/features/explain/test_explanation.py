@@ -1,5 +1,6 @@
 """What a run would do, beside what it then does."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,9 @@ import plmetrics as plm
 from plmetrics.engine.aggregate.aggregation import aggregate
 from plmetrics.engine.binding.bind import bind
 from plmetrics.engine.inquiry import constant_question
+from plmetrics.engine.memory.run_memory import Foreseen, Sizes, foreseen, sum_schemas
 from plmetrics.engine.prepare.preparation import prepare
 from plmetrics.features.explain.explanation import Explanation, explain
-from plmetrics.features.explain.memory import Foreseen, Sizes, foreseen, sum_schemas
 from plmetrics.suite.arguments import suite_from_arguments
 from plmetrics.table.opening import open_source
 
@@ -198,6 +199,22 @@ def test_memory_of_counts_by_block_grows_with_blocks() -> None:
     assert more.parts["scores by block"] == 2 * few.parts["scores by block"]
     assert more.parts["replicates"] > few.parts["replicates"]
     assert few.parts["scores on a grid"] == more.parts["scores on a grid"]
+
+
+def test_replicates_of_sums_are_there_for_some_slices_at_a_time() -> None:
+    """40,000 slices in 200 replicates were told as 1.5 GB, and took 0.75; what is kept grows with slices."""
+    few, more = (_of_slices(slices) for slices in (1_000, 2_000))
+    assert more["replicates"] == few["replicates"]
+    few, more = (_of_slices(slices, keep=True) for slices in (1_000, 2_000))
+    assert more["replicates"] - few["replicates"] == 1_000 * 100 * 8 * 2
+
+
+def _of_slices(slices: int, **uncertainty: Any) -> Mapping[str, int]:
+    rows = np.arange(10_000)
+    frame = pl.DataFrame({"y": rows // slices % 2, "p": rows % 3 / 3, "g": rows % slices})
+    asked = {"label": "y", "models": "p", "metrics": ["recall"], "slices": {"g": "g"}}
+    resampled = {"replicates": 100, "blocks": 10, **uncertainty}
+    return explained(frame, **asked, uncertainty=resampled, compare=None).memory
 
 
 def test_aggregates_grow_with_models_and_metrics() -> None:

@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 from plmetrics.engine.binding.bind import bind
+from plmetrics.engine.memory import run_memory
 from plmetrics.engine.run_plan import RunPlan
-from plmetrics.features.explain import memory
 from plmetrics.features.explain.explanation import Explanation, explain
 from plmetrics.features.explain.work import Work, costs, expected_time
 from plmetrics.suite.arguments import suite_from_arguments
@@ -128,13 +128,13 @@ def test_columns_of_sums_are_counted_as_often_for_many_slice_sets(
     files: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls: list[int] = []
-    read = memory.sum_plans
+    read = run_memory.sum_plans
 
     def counted(plan: RunPlan) -> list[list[pl.LazyFrame]]:
         calls[-1] += 1
         return read(plan)
 
-    monkeypatch.setattr(memory, "sum_plans", counted)
+    monkeypatch.setattr(run_memory, "sum_plans", counted)
     for sets in (3, 12):
         calls.append(0)
         slices = {f"g{number}": {"where": f"u > {number}"} for number in range(sets)}

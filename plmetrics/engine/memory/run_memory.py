@@ -9,12 +9,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import polars as pl
 
+from plmetrics.core.hashing import OWN_BLOCK_LIMIT
 from plmetrics.core.threads import processors
 from plmetrics.engine.aggregate.aggregation import needs_rows, sum_plans
+from plmetrics.engine.aggregate.cell_sums import TERM
 from plmetrics.engine.aggregate.paired_rows import reads_paired_rows
+from plmetrics.engine.aggregate.row_plan import BLOCK
+from plmetrics.engine.binding.columns_read import columns_read
 from plmetrics.engine.memory.budget import (
     counting_room,
     separates_scans,
@@ -27,12 +32,14 @@ from plmetrics.engine.order.orderings import orderings, run_orderings
 from plmetrics.engine.prepare.slices import most_rows
 from plmetrics.engine.prepare.thresholds import NUMBERS_IN_HAND
 from plmetrics.engine.run_plan import RunPlan
-from plmetrics.features.explain.passes import count_sums
 from plmetrics.states.arms import ARMS
-from plmetrics.states.scores.coarse import DENSE_LIMIT, EXACT_REPLICATES, coarse_number
+from plmetrics.states.scores.coarse import DENSE_LIMIT, EXACT_REPLICATES, coarse_number, slices_at_once
 from plmetrics.states.scores.grid.grid_tally import FINE_BINS
 from plmetrics.states.scores.sliced_scores import CLASSES
 from plmetrics.table.prediction_columns import RoleColumns
+
+if TYPE_CHECKING:
+    from plmetrics.table.slices import Cube
 
 _NUMBER, _TEXT = 8, 16
 _FLOOR = 16_000_000
@@ -43,6 +50,9 @@ _ROWS_IN_FLIGHT = 2_000_000
 
 _COPIES_OF_SUMS = 3
 """Sums as they were grouped, as columns of floats, and rolled up to slices."""
+
+_COPIES_OF_ESTIMATES = 2
+"""Replicates of an estimate as they are made, and in order."""
 
 _COPIES_OF_ROWS = 3
 """Rows that are sorted: as they came, in order, and what is made of them."""
@@ -73,6 +83,14 @@ class Sizes:
     blocks: int
     sums: Sequence[Sequence[pl.Schema]]
 
+    @classmethod
+    def of(cls, plan: RunPlan) -> Sizes:
+        """Sizes of a run after its first stage."""
+        width = row_width(plan.request.view.schema, columns_read(plan.request))
+        blocks = block_number(plan) or 1
+        entries = [expected_entries(plan, cube, blocks) for cube in plan.cubes]
+        return cls(plan.rows.pairs or plan.rows.read, width, entries, blocks, sum_schemas(plan))
+
 
 @dataclass(frozen=True, slots=True)
 class Foreseen:
@@ -80,6 +98,64 @@ class Foreseen:
 
     parts: Mapping[str, int]
     peak: int
+
+
+def unit_number(plan: RunPlan) -> int | None:
+    """Number of units of the resampling; None without intervals."""
+    blocks, rows = plan.blocks, plan.rows
+    if blocks is None:
+        return None
+    return rows.read - rows.zero_weight if blocks.units is None else int(blocks.units.sum())
+
+
+def block_number(plan: RunPlan) -> int | None:
+    """Number of blocks of the resampling; None without intervals."""
+    if plan.blocks is None:
+        return None
+    if plan.blocks.keys is not None:
+        return len(plan.blocks.keys)
+    return plan.blocks.modulus or min(unit_number(plan) or 0, OWN_BLOCK_LIMIT)
+
+
+def expected_entries(plan: RunPlan, cube: Cube, blocks: int) -> int:
+    """Expected number of rows of the sums of a cube: one a row where each row is a block of its own."""
+    rows = plan.rows.read
+    if plan.blocks is not None and plan.request.unit_rows and plan.blocks.modulus is None:
+        return rows
+    return _expected_places(rows, _occurring(cube) * blocks)
+
+
+def _occurring(cube: Cube) -> int:
+    """Largest number of nonempty cells: the observed crossings, times those of other keys."""
+    number, covered = 1, set[str]()
+    for part in cube.sets:
+        columns = set(part.slice_set.columns)
+        if part.slice_set.is_predicate or part.slice_set.is_tagged or columns & covered:
+            continue
+        covered |= columns
+        number *= max(1, part.occurring.height)
+    for code in cube.codes:
+        if code.key.column not in covered:
+            number *= max(1, len(code.values))
+    return min(number, cube.cells)
+
+
+def _expected_places(rows: int, places: int) -> int:
+    """Expected number of occupied places, if rows fall into them at random.
+
+    >>> _expected_places(10, 1_000_000), _expected_places(1_000_000, 10)
+    (10, 10)
+    """
+    return math.ceil(-places * math.expm1(-rows / places))
+
+
+def count_sums(schema: pl.Schema, cubes: Sequence[Cube]) -> int:
+    """Number of sums and counts of a plan's schema beside its keys, or of its columns for each row."""
+    terms = sum(name.startswith(TERM) for name in schema)
+    if terms:
+        return terms
+    keys = {BLOCK, *(name for cube in cubes for name in cube.columns)}
+    return sum(name not in keys for name in schema)
 
 
 def sum_schemas(plan: RunPlan) -> list[list[pl.Schema]]:
@@ -160,20 +236,27 @@ def _of_features(plan: RunPlan) -> tuple[dict[str, int], int]:
 
 
 def _sums(run_plan: RunPlan, sizes: Sizes) -> int:
-    columns = [sum(count_sums(schema, run_plan.cubes) for schema in schemas) for schemas in sizes.sums]
-    numbers = sum(n * k for n, k in zip(sizes.entries, columns, strict=True))
+    numbers = sum(n * k for n, k in zip(sizes.entries, _columns_of_sums(run_plan, sizes), strict=True))
     return _COPIES_OF_SUMS * numbers * _NUMBER
 
 
+def _columns_of_sums(run_plan: RunPlan, sizes: Sizes) -> list[int]:
+    """Number of sums of each cube."""
+    return [sum(count_sums(schema, run_plan.cubes) for schema in schemas) for schemas in sizes.sums]
+
+
 def _replicates(plan: RunPlan, sizes: Sizes) -> int:
-    """The weights of the blocks, and the estimates of the largest slice set in all replicates."""
-    uncertainty = plan.request.suite.uncertainty
+    """The weights of the blocks, the estimates that are kept in all replicates, and those of sums of some slices."""
+    request, uncertainty = plan.request, plan.request.suite.uncertainty
     if uncertainty is None or not uncertainty.may_resample:
         return 0
-    request = plan.request
+    replicates, models, summed = uncertainty.replicates, len(request.models), len(request.sums)
+    kept = models * (len(request.leaves) - (0 if uncertainty.keep else summed)) * sum(map(len, plan.slices))
+    columns = max(_columns_of_sums(plan, sizes), default=0)
+    at_once = columns * (sizes.blocks + replicates) + _COPIES_OF_ESTIMATES * replicates * models * summed
     slices = max(len(part) for part in plan.slices)
-    values = slices * len(request.leaves) * len(request.models)
-    return uncertainty.replicates * _NUMBER * (sizes.blocks + 2 * values)
+    at_once *= min(slices, slices_at_once(columns, sizes.blocks, replicates))
+    return _NUMBER * (replicates * (sizes.blocks + _COPIES_OF_ESTIMATES * kept) + at_once)
 
 
 def _results(plan: RunPlan) -> int:
