@@ -176,7 +176,7 @@ def test_all_rows_of_the_table_count_in_the_spread_of_a_slice_s_total(method: st
 
 
 def test_equal_values_without_each_of_a_few_units_have_no_spread() -> None:
-    """Pearson's r of any two rows is 1 or -1: of three rows that both models order alike, no unit moves the difference."""
+    """Pearson's r of two rows is 1 or -1: of three that both models order alike, no unit moves the difference."""
     random = np.random.default_rng(3)
     order = random.permuted(np.tile(np.arange(3), (40, 1)), axis=1)
     one, two = (np.sort(random.random((40, 3)), axis=1) for _ in range(2))
