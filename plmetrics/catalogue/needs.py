@@ -76,8 +76,8 @@ class Points(OrderedRows):
     """The weight of each class along the score, ascending.
 
     `reads` says which points: for `area` the area under the ROC curve and the size of the classes do; on a `curve`
-    neighbouring scores without positives may be one point; `order` has a point at every distinct score; `scores` has
-    the scores themselves as well (`state.score`).
+    neighbouring scores without positives may be one point (in replicates not of a norm); `order` has a point at every
+    distinct score; `scores` has the scores themselves as well (`state.score`).
     """
 
     reads: Reads = "order"

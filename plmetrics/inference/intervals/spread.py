@@ -27,6 +27,9 @@ _ROUNDING = {"bootstrap": 1e-12, "jackknife": 1e-13, "influence": 1e-14}
 _ROUNDING_OF_VALUES = 1e-12
 """The same of values."""
 
+_ROUNDING_OF_SQUARES = 1e-13
+"""Of a sum of squares: what is left of it around a mean that all its numbers are equal to."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spread:
@@ -143,10 +146,12 @@ def _error_of_slopes(slopes: Array, number: Codes, kind: ReplicateKind) -> Array
     count = np.maximum(number, 2).astype(np.float64)
     finite = np.isfinite(slopes)
     with np.errstate(over="ignore", invalid="ignore"):
-        squares = np.sum(slopes**2, axis=0, where=finite) - np.sum(slopes, axis=0, where=finite) ** 2 / count
+        total = np.sum(slopes**2, axis=0, where=finite)
+        squares = total - np.sum(slopes, axis=0, where=finite) ** 2 / count
     factor = count / (count - 1) if kind == "influence" else (count - 1) / count
     defined = (number >= 2) & (finite.sum(axis=0) >= 2)
-    return np.where(defined, np.sqrt(np.maximum(squares, 0.0) * factor), np.nan)
+    squares = np.where(squares > _ROUNDING_OF_SQUARES * total, squares, 0.0)
+    return np.where(defined, np.sqrt(squares * factor), np.nan)
 
 
 def with_all_blocks(estimate: Estimate) -> Estimate:

@@ -272,25 +272,31 @@ def exact_replicates(
     deviations: dict[str, Array] = {}
     tilted = isinstance(weights, Nudges) and weights.kind == "influence"
     for scores in (False, True):
-        batch = [metric for metric in metrics if metric.needs.distinct == scores]
+        batch = [metric for metric in metrics if _of_each_score(metric) == scores]
         if not batch:
             continue
-        if scores or tilted or sliced.has_weights or not isinstance(sliced, SlicedRows):
+        distinct = any(metric.needs.distinct for metric in batch)
+        if distinct or tilted or sliced.has_weights or not isinstance(sliced, SlicedRows):
             resampled = _of_scores(batch, sliced, weights, scores=scores)
         else:
-            resampled = _of_point_rows(batch, sliced, weights)
+            resampled = _of_point_rows(batch, sliced, weights, scores=scores)
         replicates, deviations = replicates | resampled[0], deviations | resampled[1]
     return replicates, deviations
 
 
+def _of_each_score(metric: Metric) -> bool:
+    """Whether each score is a point: a norm's replicate may be farthest from the value between operating points."""
+    return metric.needs.distinct or metric.value_kind.is_norm
+
+
 def _of_point_rows(
-    metrics: Sequence[Metric], sliced: SlicedRows, weights: ResamplingWeights | Nudges
+    metrics: Sequence[Metric], sliced: SlicedRows, weights: ResamplingWeights | Nudges, *, scores: bool
 ) -> Resampled:
     """Replicates of rows without weights: each group of slices, and each part of the replicates, by itself."""
-    groups = slice_groups(sliced)
+    groups = slice_groups(sliced, scores=scores)
     place = np.argsort(np.concatenate([numbers for numbers, _ in groups]))
     every_block = BlockDraws.once(weights.shape[1])
-    view = partial(score_view, joined=True)
+    view = partial(score_view, joined=not scores)
 
     def of_group(task: tuple[BlockDraws, PointRows]) -> Resampled:
         draws, rows = task

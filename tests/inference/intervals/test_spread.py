@@ -173,3 +173,26 @@ def test_all_rows_of_the_table_count_in_the_spread_of_a_slice_s_total(method: st
         counted = (rows["big"] & (rows["g"] == name)).to_numpy()
         error = np.sqrt(31) * counted.std(ddof=1)
         assert totals.filter(slice=f"g={name}")["std_error"].item() == pytest.approx(error, rel=1e-6)
+
+
+def test_equal_values_without_each_of_a_few_units_have_no_spread() -> None:
+    """Pearson's r of two rows is 1 or -1: of three that both models order alike, no unit moves the difference."""
+    random = np.random.default_rng(3)
+    order = random.permuted(np.tile(np.arange(3), (40, 1)), axis=1)
+    one, two = (np.sort(random.random((40, 3)), axis=1) for _ in range(2))
+    rows = {"y": random.normal(size=120), "slice": np.repeat(np.arange(40), 3)}
+    rows |= {name: np.take_along_axis(p, order, axis=1).ravel() for name, p in (("one", one), ("two", two))}
+    result = plm.evaluate(
+        rows,
+        task="regression",
+        label="y",
+        models=["one", "two"],
+        metrics=["pearson"],
+        slices=["slice"],
+        uncertainty={"method": "jackknife"},
+        compare="one",
+    )
+    found = result.comparisons.filter(slice_set="slice")
+    assert found.height == 40
+    assert set(found["interval_status"]) == {"degenerate"}
+    assert found["std_error"].to_list() == [0.0] * 40

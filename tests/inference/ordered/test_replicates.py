@@ -11,10 +11,12 @@ from scipy import stats
 from sklearn.metrics import average_precision_score, roc_auc_score, roc_curve
 
 import plmetrics as plm
+from plmetrics.catalogue.binary.best import MaxAccuracy
 from plmetrics.catalogue.binary.score_order import AveragePrecision, KolmogorovSmirnov, RocAuc
-from plmetrics.inference.ordered.replicates import coarse_replicates
+from plmetrics.inference.ordered.replicates import coarse_replicates, exact_replicates
 from plmetrics.inference.weights import draw_weights
 from plmetrics.states.scores.exact.packed_rows import PackedRows
+from plmetrics.states.scores.exact.sorted_rows import SortedRows
 
 TABLES, ROWS, LARGE, REPLICATES = (600, 2000, 3_000_000, 300) if THOROUGH else (80, 1500, 300_000, 100)
 METRICS = [
@@ -102,6 +104,27 @@ def test_few_rows_have_the_replicates_of_their_counts():
         assert found.keys() == expected.keys()
         for name, replicates in found.items():
             np.testing.assert_array_equal(replicates, expected[name])
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_norms_are_of_every_threshold_also_between_negatives(weighted):
+    """The largest change of F1 - F0 and of the accuracy over all thresholds, by NumPy; few rows are positive."""
+    rng = np.random.default_rng(8)
+    score, label, block = np.arange(60) / 60, rng.random(60) < 0.15, rng.permutation(60).astype(np.int32)
+    weight = rng.integers(1, 5, 60) / 2 if weighted else np.ones(60)
+    sliced = SortedRows(score, label, weight if weighted else None, block).regroup(None, 1)
+    weights = draw_weights(np.full(60, 1), 40, 1)
+    metrics = [KolmogorovSmirnov(), MaxAccuracy()]
+    _, deviations = exact_replicates(metrics, sliced, weights)
+    masses = np.concatenate([weights.matrix, np.ones((1, 60))])[:, block] * weight
+    hits, alarms = (np.cumsum((masses * of_class)[:, ::-1], axis=1) for of_class in (label, ~label))
+    with np.errstate(invalid="ignore"):
+        gaps = hits / hits[:, -1:] - alarms / alarms[:, -1:]
+    total = (hits + alarms)[:, -1:]
+    rates = np.hstack([alarms[:, -1:], hits + alarms[:, -1:] - alarms]) / total
+    expected = [np.abs(gaps[:-1] - gaps[-1]).max(axis=1), (rates[:-1] - rates[-1]).max(axis=1)]
+    for metric, wanted in zip(metrics, expected, strict=True):
+        np.testing.assert_allclose(deviations[metric.text][:, 0], wanted, rtol=1e-12)
 
 
 @pytest.mark.slow

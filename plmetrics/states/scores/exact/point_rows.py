@@ -141,9 +141,9 @@ class PointRows:
         return cls((_ClassRows.of(counts, ~positive, place), _ClassRows.of(counts, positive, place)))
 
     @classmethod
-    def exact(cls, rows: SlicedRows) -> PointRows:
-        """At the points of exact replicates: neighbouring scores without positives are one."""
-        starts = rows.replicate_starts()
+    def exact(cls, rows: SlicedRows, *, scores: bool = False) -> PointRows:
+        """At the points of exact replicates: neighbouring scores without positives are one, but not with `scores`."""
+        starts = rows.starts() if scores else rows.replicate_starts()
         bounds = np.searchsorted(starts, rows.offsets)
         sizes = np.diff(bounds)
         rank = np.arange(len(starts)) - np.repeat(bounds[:-1], sizes)
@@ -177,8 +177,11 @@ def block_counts(
     return [(0, sliced.slices, rows)] if rows.is_sparse(blocks) else rows.dense_parts(blocks)
 
 
-def slice_groups(rows: SlicedRows) -> list[tuple[Codes, PointRows]]:
-    """Slice groups for joint replicates, with their numbers: short ones of about a length, each long one alone."""
+def slice_groups(rows: SlicedRows, *, scores: bool = False) -> list[tuple[Codes, PointRows]]:
+    """Slice groups for joint replicates, with their numbers: short ones of about a length, each long one alone.
+
+    With `scores` each of these is a point, as in `PointRows.exact`.
+    """
     sizes = np.diff(rows.offsets)
     order = np.argsort(sizes, kind="stable")
     ascending = sizes[order]
@@ -186,6 +189,6 @@ def slice_groups(rows: SlicedRows) -> list[tuple[Codes, PointRows]]:
     first = 0
     for last in range(1, len(order) + 1):
         if last == len(order) or (last + 1 - first) * ascending[last] > SIZE:
-            groups.append((order[first:last], PointRows.exact(rows.part(order[first:last]))))
+            groups.append((order[first:last], PointRows.exact(rows.part(order[first:last]), scores=scores)))
             first = last
-    return groups or [(order, PointRows.exact(rows))]
+    return groups or [(order, PointRows.exact(rows, scores=scores))]
