@@ -18,7 +18,7 @@ LEAST = 1e-12
 _ONE_NUMBER = 1e-10
 """Numbers whose distances from a centre are below this share of it are one number in double precision."""
 
-_LAST_DIGITS = 1e-14
+LAST_DIGITS = 1e-14
 """Of a number: what sums and differences of a few decimals leave."""
 
 _NORMAL = 1.959963984540054
@@ -78,7 +78,7 @@ def is_one_number(state: Any, key: str, first: Any, second: Any, mass: Any) -> A
     if centre is None:
         return second != second  # noqa: PLR0124 (false, of the state's kind)
     centred = second - first * ops.ratio(first, mass)
-    return centred <= mass * (_LAST_DIGITS * ops.absolute(centre)) ** 2
+    return centred <= mass * (LAST_DIGITS * ops.absolute(centre)) ** 2
 
 
 def is_lost(state: Any, key: str, first: Any, second: Any, mass: Any) -> Any:
