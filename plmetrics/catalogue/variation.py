@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from plmetrics.core import ops
-from plmetrics.states.moments import centre_name
+from plmetrics.states.moments import SIGN, centre_name
 from plmetrics.states.sums import Atom, Distances, Rows, RowValue
 
 LEAST = 1e-12
@@ -18,14 +18,11 @@ LEAST = 1e-12
 _ONE_NUMBER = 1e-10
 """Numbers whose distances from a centre are below this share of it are one number in double precision."""
 
-_LAST_DIGITS = 1e-14
+LAST_DIGITS = 1e-14
 """Of a number: what sums and differences of a few decimals leave."""
 
 _NORMAL = 1.959963984540054
 """Of 95 %, the level of the interval that ends where rows of another kind would be too many to be all missed."""
-
-_SIGN = 1e-312
-"""Least addend of a number other than 0 to a sum of squares, which tells it from 0 where its square underflows."""
 
 _FAINT = 1e-301
 """A mean square below that has lost digits to the smallest numbers there are, or is nothing but signs."""
@@ -37,7 +34,7 @@ def square(value: pl.Expr) -> pl.Expr:
     >>> pl.select(square(pl.Series([0.0, 3.0, 1e-200]))).to_series().to_list()
     [0.0, 9.0, 1e-312]
     """
-    return pl.when(value == 0).then(0.0).otherwise(value**2 + _SIGN)
+    return pl.when(value == 0).then(0.0).otherwise(value**2 + SIGN)
 
 
 def faint(squares: Any, mass: Any) -> Any:
@@ -81,7 +78,7 @@ def is_one_number(state: Any, key: str, first: Any, second: Any, mass: Any) -> A
     if centre is None:
         return second != second  # noqa: PLR0124 (false, of the state's kind)
     centred = second - first * ops.ratio(first, mass)
-    return centred <= mass * (_LAST_DIGITS * ops.absolute(centre)) ** 2
+    return centred <= mass * (LAST_DIGITS * ops.absolute(centre)) ** 2
 
 
 def is_lost(state: Any, key: str, first: Any, second: Any, mass: Any) -> Any:

@@ -34,6 +34,8 @@ _NESTED = 32
 _ROUNDING = 64 * sys.float_info.epsilon
 """Of two means of equal numbers: how far they lie apart at most, in any order of addition, as a share of one."""
 
+_TIE, _TIE_IN_SINGLE = 1e-12, 2.0**-21
+
 
 class Counts(np.ndarray):
     """Counts with known running totals along the last axis: these add as counts do, so products give them at once.
@@ -112,6 +114,15 @@ def ratio(numerator: Operand, denominator: Operand, otherwise: float = float("na
         return _fill(quotient, zero, otherwise)
     safe = where(zero, 1.0, denominator)
     return where(zero, otherwise, numerator / safe)
+
+
+def tie(share: Operand) -> float:
+    """How far a share may miss its limit by rounding of the sums that it is of.
+
+    >>> tie(np.array([0.6])), tie(np.array([0.6], dtype=np.float32)) > 4e-7
+    (1e-12, True)
+    """
+    return _TIE_IN_SINGLE if getattr(share, "dtype", None) == np.float32 else _TIE
 
 
 def _fill(quotient: Operand, places: Operand, value: float) -> Operand:

@@ -24,6 +24,9 @@ _DISTANT = 1e4
 _ROUNDING = 8 * sys.float_info.epsilon
 """Of a sum of squares of equal numbers: what is left of it around their mean, and of their mean what it is wrong by."""
 
+SIGN = 1e-312
+"""Least addend of a number other than 0 to a sum of squares, which tells it from 0 where its square underflows."""
+
 
 def centre_name(key: str) -> str:
     """Name of the centre of a metric's moments of a value."""
@@ -124,6 +127,10 @@ def move_moments(columns: Mapping[str, Array], before: Centres, after: Centres) 
             if np.any(alone):
                 left, right = (out[part] for part in moment.alone)
                 moved = np.where(alone, left * (right / np.where(alone, mass, 1.0)), moved)
+            if moment.centres[0] == moment.centres[1]:
+                away = out[moment.alone[0]]
+                tiny = (moved == 0) & (away != 0) & (away * (away / np.where(mass > 0, mass, 1.0)) == 0)
+                moved = np.where(tiny, SIGN * mass, moved)
             out[name] = moved
     return out
 

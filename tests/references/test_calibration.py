@@ -195,6 +195,15 @@ def test_one_class(label):
         )
 
 
+@pytest.mark.parametrize("text", ["calibration_slope", "calibration_intercept(slope=free)"])
+def test_scores_that_are_one_number_have_no_slope(text: str) -> None:
+    """0.3 and 0.1 + 0.2 gave a slope of 8e14; of 0.3 alone there is none, and of 0.3 and 0.3001 there is one."""
+    for other, status in ((0.1 + 0.2, "no_finite_fit"), (0.3, "no_finite_fit"), (0.3001, "ok")):
+        frame = pl.DataFrame({"y": [0, 1, 1, 0, 1, 0, 1], "p": [0.3, other, 0.3, other, other, 0.3, 0.3]})
+        found = plm.evaluate(frame, label="y", models="p", metrics=[text]).metrics
+        assert found["status"].item() == status
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("p", "finite"),

@@ -250,3 +250,16 @@ def test_rows_of_one_model_alone_have_ranks_of_their_own() -> None:
         for part in (rows, rows.drop_nulls())
     ]
     assert found["value"].to_list() == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("other", [0.3, 0.1 + 0.2])
+def test_constants_up_to_their_last_digits_have_no_concordance(other: float) -> None:
+    """Labels and predictions are 0.3 or 0.1 + 0.2: alike, opposite or each a constant, they are one number."""
+    y = np.r_[np.random.default_rng(5).normal(size=20) * 1e6, [0.3, 0.1 + 0.2] * 10]
+    rows = pl.DataFrame(
+        {"y": y, "p": np.r_[y[:20] + 1.0, [other, 0.3] * 10], "g": ["far"] * 20 + ["near"] * 20}
+    )
+    asked = {"label": "y", "models": "p", "metrics": ["concordance_ccc"], "slices": "g"}
+    for table in (rows, rows.tail(20)):
+        found = plm.evaluate(table, task="regression", **asked).metrics.filter(slice="g=near")
+        assert found.select("value", "status").row(0) == (None, "zero_denominator")

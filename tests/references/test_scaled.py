@@ -82,6 +82,14 @@ def test_bad_labels_and_rows_of_weight_0_are_no_naive_forecasts() -> None:
     assert found["value"].to_list() == pytest.approx([errors / naive, errors / np.std([1, 2, 5, 8])])
 
 
+@pytest.mark.parametrize("metric", ["mase(time=day)", "scaled_mae(by=shop)"])
+@pytest.mark.parametrize("other", [0.3, 0.1 + 0.2])
+def test_labels_that_differ_in_their_last_digits_are_no_scale(metric: str, other: float) -> None:
+    rows = pl.DataFrame({"shop": "a", "day": [1, 2, 3], "y": [0.3, other, 0.3], "p": [1.0, 2.0, 3.0]})
+    found = plm.evaluate(rows, task="regression", label="y", models="p", metrics=[metric]).metrics
+    assert found.select("value", "status").row(0) == (None, "zero_denominator")
+
+
 @pytest.mark.parametrize("metric", ["mase(time=day, series=shop)", "scaled_mae(by=shop)"])
 def test_states_of_some_rows_are_refused(metric: str) -> None:
     with pytest.raises(plm.ConfigError, match="reads other rows beside each row"):

@@ -117,6 +117,17 @@ def test_one_odd_entry_does_not_move_the_centre_of_the_others() -> None:
     assert made.at["x"].tolist() == [2.0, 3.0, 0.0]  # type: ignore[union-attr]
 
 
+def test_squares_of_tiny_distances_are_told_from_none() -> None:
+    """Days of one row each: 1e-170 from 3e-170 is a distance, though its square is too small for a number."""
+    moments = {"x": Moment(("c",), "n"), "x2": Moment(("c", "c"), "n", ("x", "x"))}
+    days = {"n": np.ones(2), "x": np.zeros(2), "x2": np.zeros(2)}
+    moved = move_moments(
+        days, Centres({"c": np.array([1e-170, 3e-170])}, moments), Centres({"c": 1e-170}, moments)
+    )
+    assert moved["x"].tolist() == pytest.approx([0.0, 2e-170])
+    assert (moved["x2"][0], moved["x2"][1] > 0, moved["x2"][1] < 1e-301) == (0.0, True, True)
+
+
 def test_equal_centres_are_left_alone() -> None:
     columns = {"w": np.ones(2), "x": np.array([1.0, 2.0]), "xx": np.array([1.0, 4.0])}
     same, made = about_common_centre(

@@ -15,7 +15,6 @@ from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
 
-_TIE = 1e-12
 _BOYD = "Boyd, Eng and Page (2013), Area under the precision-recall curve, ECML PKDD"
 
 
@@ -186,7 +185,7 @@ class PrAuc(PrecisionRecallArea):
         upper trapezoids, where its recall was reached, which may lie inside of that.
         """
         points = running_totals(state)
-        worst = ops.ratio(points.hits_above, points.hits_above + points.alarms, otherwise=0.0)
+        worst = ops.ratio(points.hits_above, points.hits_above + points.alarms, otherwise=1.0)
         best = points.best_precision
         steps, exact = self._steps(state, points), 0.0
         if self.method == "upper_trapezoid":
@@ -282,5 +281,5 @@ class InterpolatedAveragePrecision(PrecisionRecallArea):
             return ops.ratio(ops.dot(state.positive, best), ops.total(state.positive))
         steps = self.points - 1
         recall = ops.ratio(points.hits, ops.broadcast(ops.largest(points.hits), points.hits), otherwise=0.0)
-        reached = ops.where(points.calls > 0, ops.floor((recall + _TIE) * steps) + 1.0, 0.0)
+        reached = ops.where(points.calls > 0, ops.floor((recall + ops.tie(recall)) * steps) + 1.0, 0.0)
         return ops.dot(reached - ops.above(reached, 0.0), best) / self.points

@@ -14,6 +14,7 @@ from plmetrics.catalogue.metric import Undefined
 from plmetrics.catalogue.needs import Points
 from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
+from plmetrics.catalogue.variation import LAST_DIGITS
 from plmetrics.core import ops
 from plmetrics.core.segments import Segments
 
@@ -47,7 +48,8 @@ class CalibrationSlope(Recalibration):
     1 for calibrated scores; below 1 they are too extreme, as those of an overfitted model, above 1 too timid. Scores
     are held to [2.220446049250313e-16, 1 - 2.220446049250313e-16] before the logit, as in log_loss. Weighted by row;
     any number; undefined (`no_positives`, `no_negatives`) where a class is absent, `no_finite_fit` where no score of
-    a positive is below one of a negative, or none above: the likelihood then has no finite maximum. Source: Cox (1958).
+    a positive is below one of a negative, or none above: the likelihood then has no finite maximum; so it has none in
+    practice where scores differ in their last digits alone. Source: Cox (1958).
 
     >>> import plmetrics as plm, polars as pl
     >>> rows = pl.DataFrame({"y": [1, 0, 0, 0, 1, 1, 1, 0], "p": [0.1] * 4 + [0.9] * 4})
@@ -118,14 +120,19 @@ def _log_odds(state: Any) -> Any:
 
 
 def _is_separable(state: Any, odds: Any) -> Any:
-    """Whether no positive has lower log odds than some negative, or none higher."""
+    """Whether no positive has lower log odds than some negative, or none higher; also of scores that are one number."""
     ends = [
         ops.largest(ops.where(present, side, -INFINITY))
         for present in (state.positive > 0, state.negative > 0)
         for side in (odds, -odds)
     ]
     highest_positive, lowest_positive, highest_negative, lowest_negative = ends
-    return (highest_negative <= -lowest_positive) | (highest_positive <= -lowest_negative)
+    occupied = state.positive + state.negative > 0
+    highest, lowest = (
+        ops.largest(ops.where(occupied, side, -INFINITY)) for side in (state.score, -state.score)
+    )
+    alike = highest + lowest <= LAST_DIGITS * highest
+    return alike | (highest_negative <= -lowest_positive) | (highest_positive <= -lowest_negative)
 
 
 def _level(state: Any) -> Any:

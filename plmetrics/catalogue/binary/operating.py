@@ -1,8 +1,9 @@
 """Operating points at a limit: precision, recall or false positive rate at the threshold just within it.
 
 Candidates are the distinct scores; every replicate solves for its threshold anew. Limits are compared as ratios with
-a tolerance of 1e-12. On the coarse bins that replicates are made of, a threshold may fall inside a bin of several
-scores: what is called there is then the fraction of the bin that reaches the limit; rows of one score stay together.
+a tolerance of their rounding. On the coarse bins that replicates are made of, a threshold may fall inside a bin of
+several scores: what is called there is then the fraction of the bin that reaches the limit; rows of one score stay
+together.
 """
 
 from __future__ import annotations
@@ -20,7 +21,6 @@ from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
 
-_TIE = 1e-12
 _FAWCETT = "Fawcett (2006), An introduction to ROC analysis, Pattern Recognition Letters 27(8)"
 _RETRIEVAL = "Manning, Raghavan and Schuetze (2008), Introduction to Information Retrieval, chapter 8"
 
@@ -85,6 +85,10 @@ def _recall(points: RunningTotals) -> Any:
     return ops.ratio(points.hits, ops.broadcast(ops.largest(points.hits), points.hits), otherwise=0.0)
 
 
+def _reaches(share: Any, limit: float) -> Any:
+    return share >= limit - ops.tie(share)
+
+
 def _fpr(points: RunningTotals) -> Any:
     return ops.ratio(points.alarms, ops.broadcast(ops.largest(points.alarms), points.alarms), otherwise=0.0)
 
@@ -101,11 +105,11 @@ class AtRecall(OperatingPoint):
     recall: float = limit_parameter("recall to reach")
 
     def cut(self, state: Any) -> Any:
-        return highest_score(state, _recall(running_totals(state)) >= self.recall - _TIE)
+        return highest_score(state, _reaches(_recall(running_totals(state)), self.recall))
 
     def _cut(self, state: Any) -> Cut:
         points = running_totals(state)
-        return cut_at(state, points, _recall(points) >= self.recall - _TIE)
+        return cut_at(state, points, _reaches(_recall(points), self.recall))
 
     def _hits_and_alarms(self, state: Any) -> tuple[Any, Any]:
         """Hits and alarms at the cut."""
@@ -210,7 +214,7 @@ class PrecisionAtVolume(OperatingPoint):
         return self.volume
 
     def _reaches(self, state: Any, points: RunningTotals) -> Any:
-        return ops.ratio(points.calls, ops.broadcast(state.weight, points.calls)) >= self.volume - _TIE
+        return _reaches(ops.ratio(points.calls, ops.broadcast(state.weight, points.calls)), self.volume)
 
 
 @register
@@ -261,13 +265,13 @@ class RecallAtPrecision(OperatingPoint):
     def bound(self, state: Any) -> Any:
         """Distance to the recall of the lowest bin with sufficient precision somewhere inside in its best order."""
         points = running_totals(state)
-        enough = (points.best_precision >= self.precision - _TIE) & (points.calls > 0)
+        enough = _reaches(points.best_precision, self.precision) & (points.calls > 0)
         most = ops.largest(ops.where(enough, points.hits, 0.0))
         least = ops.largest(ops.where(self._keeps(points), points.hits, 0.0))
         return ops.ratio(ops.larger(most - least, 0.0), state.positives)
 
     def _keeps(self, points: RunningTotals) -> Any:
-        return (points.precision >= self.precision - _TIE) & (points.calls > 0)
+        return _reaches(points.precision, self.precision) & (points.calls > 0)
 
     def _inside(self, state: Any, points: RunningTotals) -> Any:
         """Hits where precision falls to the limit inside a bin of several scores, -inf in other bins."""
@@ -328,11 +332,13 @@ class RecallAtFpr(OperatingPoint):
         points = running_totals(state)
         certain = ops.larger(ops.largest(ops.where(self._keeps(points), points.hits, 0.0)), 0.0)
         hits = ops.where(state.tied, points.hits_above, points.hits)
-        beyond = -ops.largest(ops.where(_fpr(points) > self.fpr + _TIE, -hits, -float("inf")))
+        rate = _fpr(points)
+        beyond = -ops.largest(ops.where(rate > self.fpr + ops.tie(rate), -hits, -float("inf")))
         return ops.ratio(ops.where(beyond == float("inf"), 0.0, beyond - certain), state.positives)
 
     def _keeps(self, points: RunningTotals) -> Any:
-        return (_fpr(points) <= self.fpr + _TIE) & (points.calls > 0)
+        rate = _fpr(points)
+        return (rate <= self.fpr + ops.tie(rate)) & (points.calls > 0)
 
 
 @register

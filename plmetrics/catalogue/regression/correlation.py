@@ -9,7 +9,7 @@ from plmetrics.catalogue.metric import Metric, Undefined
 from plmetrics.catalogue.needs import Ranks, Sums
 from plmetrics.catalogue.registry import register
 from plmetrics.catalogue.regression.errors import LABEL, MEAN_ERROR, is_lost, moments, variation
-from plmetrics.catalogue.variation import moment
+from plmetrics.catalogue.variation import is_one_number, moment
 from plmetrics.core import ops
 from plmetrics.states.sums import Atom, RowValue
 
@@ -40,7 +40,10 @@ class _Values(Metric):
 
     @staticmethod
     def _covariation(state: Any) -> Any:
-        return state.product - state.label_sum * ops.ratio(state.prediction_sum, state.weight)
+        """Sum of products of distances from both means; exactly 0 where labels or predictions are one number."""
+        flat = (variation(state, LABEL) == 0) | (variation(state, _PREDICTION) == 0)
+        product = state.product - state.label_sum * ops.ratio(state.prediction_sum, state.weight)
+        return ops.where(flat, 0.0, product)
 
 
 @register
@@ -106,7 +109,9 @@ class Concordance(_Values):
     @staticmethod
     def _spread(state: Any) -> Any:
         off = state.error * ops.ratio(state.error, state.weight)
-        return variation(state, LABEL) + variation(state, _PREDICTION) + off
+        varying = variation(state, LABEL) + variation(state, _PREDICTION)
+        same = is_one_number(state, LABEL.key, 0.0 * state.error, off, state.weight)
+        return varying + ops.where(same & (varying == 0), 0.0, off)
 
 
 class _Ranks(Metric):

@@ -13,6 +13,7 @@ from plmetrics.catalogue.metric import IntervalForm, Undefined
 from plmetrics.catalogue.parameters import ParameterError, parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.catalogue.regression.errors import ABSOLUTE_ERROR, ErrorMetric
+from plmetrics.catalogue.variation import LAST_DIGITS
 from plmetrics.core import ops
 from plmetrics.states.sums import Atom, Rows
 from plmetrics.table.checks import REPEATED_TIME, UNORDERED, Derivation, Requirement, absent, is_unordered
@@ -107,15 +108,20 @@ class MeanAbsoluteScaledError(ErrorMetric):
         return (Requirement(self.scale, "null, infinite or not above 0", bad, "scale of mase", numeric=True),)
 
     def derivations(self, label: str) -> Mapping[str, Derivation]:
-        """Distance of each label from that of a season before, null where there is none, and repeated times."""
+        """Distance of each label from that of a season before, null where there is none, and repeated times.
+
+        Labels that differ in their last digits alone, as 0.1 + 0.2 and 0.3, are one number.
+        """
         if self.time is None:
             return {}
         value, time = pl.col(label).cast(pl.Float64), pl.col(self.time)
         series = pl.lit(0) if self.series is None else pl.col(self.series)
         repeated = ((time == time.shift(1)) | (time == time.shift(-1))).fill_null(value=False)
         sole = pl.when(value.is_finite() & ~repeated).then(value)
+        step = (sole - sole.shift(self.season)).abs()
+        step = pl.when(step <= LAST_DIGITS * sole.abs()).then(0.0).otherwise(step)
         return {
-            self._naive: Derivation((sole - sole.shift(self.season)).abs().over(series, order_by=self.time)),
+            self._naive: Derivation(step.over(series, order_by=self.time)),
             self._repetition: Derivation(repeated.over(series, order_by=self.time)),
         }
 

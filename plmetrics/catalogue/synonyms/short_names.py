@@ -26,7 +26,7 @@ SHORT_NAMES = Names(
             "auc auroc roc_area rocauc auc_roc c_statistic c_index concordance_index": "roc_auc",
             "ap": "average_precision",
             "ks_stat ks_statistic kolmogorov_smirnov": "ks",
-            "gini_coefficient accuracy_ratio somers_d": "gini",
+            "gini_coefficient accuracy_ratio ar somers_d": "gini",
             "bce binary_crossentropy binary_cross_entropy binary_logloss": "log_loss",
             "brier_score": "brier",
             "brier_skill_score": "brier_skill",

@@ -15,6 +15,7 @@ from plmetrics.features.drift.drift_section import TESTS, Drift
 from plmetrics.features.drift.histogram_table import column_histograms, histogram_table
 from plmetrics.inference.comparisons.correction import adjust_families
 from plmetrics.inference.comparisons.tests import smirnov, unit_samples
+from plmetrics.inference.comparisons.tests.arms import Moments, welch_tests
 from plmetrics.inference.comparisons.tests.two_samples import (
     SampleMoments,
     chi2_homogeneity,
@@ -23,7 +24,6 @@ from plmetrics.inference.comparisons.tests.two_samples import (
     psi,
     quantile,
     wasserstein,
-    welch,
 )
 from plmetrics.inference.tables import ResultRows
 
@@ -223,7 +223,7 @@ class _Reader:
         """Both means, and Welch's test of their difference."""
         counts = self._counts
         before, now = self._moments
-        tested = welch(before, now, counts.known_rows[0], counts.known_rows[1])
+        tested = welch_tests(_arm(now, counts.known_rows[1]), _arm(before, counts.known_rows[0]), 0.95)
         difference = now.mean - before.mean
         statistic, p_value = tested.statistic, tested.p_value
         if self._by_unit:
@@ -276,6 +276,12 @@ def _also(notes: Any, words: str, where: Any) -> list[str | None]:
         (words if note is None else f"{note}; {words}") if here else note
         for note, here in zip(notes, where, strict=True)
     ]
+
+
+def _arm(side: SampleMoments, rows: Array) -> Moments:
+    """A window as an arm of a test; it has no rows where their variance is not known."""
+    known = np.where(np.isfinite(side.variance), rows, 0.0)
+    return Moments.of(known, side.mean, np.sqrt(side.variance * rows / np.maximum(rows - 1.0, 1.0)))
 
 
 def _over(above: Array, below: Array) -> Array:

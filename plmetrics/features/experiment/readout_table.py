@@ -195,7 +195,8 @@ def _alike(
     parts = (slice(1, None), arm), (slice(0, 1), control)
     arms = sums.n.shape[1] - 1
     alike = [
-        (_flat(sums.unadjusted, part, arms) <= (_ALIKE * moments.mean) ** 2) | (binary & (moments.n == 1))
+        (_flat(sums.unadjusted * sums.units, part, arms) <= (_ALIKE * moments.mean) ** 2)
+        | (binary & (moments.n == 1))
         for part, moments in parts
     ]
     return np.array([alike[0] & ~alike[1], alike[1] & ~alike[0]]), alike[0] & alike[1]

@@ -166,6 +166,33 @@ def test_bins_of_one_class_need_no_bound(metric):
     assert metric.bound(state([0, 1, 0, 1], [1, 0, 1, 0])) == pytest.approx(0.0, abs=1e-15)
 
 
+def test_positives_before_all_negatives_have_the_precision_1_in_any_order():
+    assert plm.metric("pr_auc", task="binary").bound(state([0, 1, 3], [2, 0, 0])) == 0.0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("recall_at_precision(precision=0.6)", "precision_at_recall(recall=0.6)", "recall_at_fpr(fpr=0.6)"),
+        *("precision_at_volume(volume=0.6)", "fpr_at_recall(recall=0.6)", "interpolated_ap"),
+    ],
+)
+def test_limits_that_are_reached_but_for_rounding_in_single_precision(text):
+    """Of five equal scores the third reaches 0.6 exactly: sums in any order and precision say so."""
+    metric = plm.metric(text, task="binary")
+    weight = np.random.default_rng(3).uniform(1e5, 1e6, (200, 1)) * [2, 2, 2, 2, 2]
+    other = weight * ([1, 1, 2 / 3, 2 / 3, 2 / 3] if "precision=" in text else 1)
+    exact, rounded = (
+        score_view(
+            {"score": np.arange(5.0), "tied": True}
+            | {"positive": weight.astype(kind), "negative": other.astype(kind)},
+            coarse=True,
+        )
+        for kind in (np.float64, np.float32)
+    )
+    assert metric.finalise(rounded) == pytest.approx(metric.finalise(exact), rel=1e-5)
+
+
 def evaluated(metric, label, score, weight):
     rows = pl.DataFrame({"y": label, "p": score, "w": weight})
     return plm.evaluate(rows, label="y", models="p", weight="w", metrics=[metric]).metrics.row(0, named=True)

@@ -106,6 +106,16 @@ def naive_psi(before: list[int], now: list[int], floor: float = FLOOR) -> float:
     return total
 
 
+def test_means_of_numbers_that_differ_by_rounding_alone_have_no_test() -> None:
+    """The windows' values are 0.3 but for their last bits, whose mean differs: no shift, and no p value near 0."""
+    before, now = (
+        pl.DataFrame({"y": [0, 1] * 50, "p": 0.5, "x": [0.3, 0.3 + 1e-14] * half + [0.3] * (100 - 2 * half)})
+        for half in (10, 40)
+    )
+    said = row(found(now, before, columns=["x"], measures=["mean"]), "x", "mean")
+    assert (said["status"], said["p_status"], said["p_value"]) == ("ok", "undefined", None)
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("slice_", ["all", "region=north", "region=west"])
 def test_a_number_is_as_scipy_says(slice_: str) -> None:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from plmetrics.inference.comparisons.independent import Sample, independent_difference
+from plmetrics.inference.comparisons.independent import Sample, independent_difference, satterthwaite
 
 
 def sample(value: float, error: float, blocks: int, **facts: Any) -> Sample:
@@ -118,3 +118,13 @@ def test_ratios_have_the_interval_of_their_logarithm_and_the_error_of_the_delta_
     assert (made.lower[0], made.upper[0]) == pytest.approx(tuple(ends))
     assert made.std_error[0] == pytest.approx(a / b * of_logs.sum() ** 0.5)
     assert made.blocks.tolist() == [30]
+
+
+@pytest.mark.parametrize("scale", [1e-100, 1e-80, 1.0, 1e80, 1e100])
+def test_degrees_of_freedom_have_no_unit(scale: float) -> None:
+    """The squares of variances of tiny values are 0, those of huge ones too large."""
+    draw = np.random.default_rng(2)
+    one, two = draw.normal(5, 1, 6), draw.normal(5.8, 3, 9)
+    errors = np.array([[part.std(ddof=1) / len(part) ** 0.5 * scale] for part in (one, two)])
+    freedom = stats.ttest_ind(two, one, equal_var=False).df
+    assert satterthwaite(errors, np.array([[5.0], [8.0]]))[1][0] == pytest.approx(freedom)

@@ -280,14 +280,15 @@ class Moments:
 def welch_tests(a: Moments, b: Moments, level: float) -> TestOutcomes:
     """Welch's t of each place; see `welch_t`. A difference that is 0 for sure has an interval of 0."""
     too_few = np.minimum(a.n, b.n) < 2
-    variance = a.of_mean + b.of_mean
-    flat = variance <= (_ROUNDING * np.maximum(abs(a.mean), abs(b.mean))) ** 2
-    safe = np.where(flat, 1.0, variance)
-    parts = ((arm.of_mean / safe) ** 2 / arm.freedom for arm in (a, b))
+    errors = [arm.sd / np.sqrt(np.maximum(arm.n, 1.0)) for arm in (a, b)]
+    flat = np.maximum(a.sd, b.sd) <= _ROUNDING * np.maximum(abs(a.mean), abs(b.mean))
+    error = np.where(flat, 0.0, np.hypot(*errors))
+    safe = np.where(flat, 1.0, error)
+    parts = ((own / safe) ** 4 / arm.freedom for own, arm in zip(errors, (a, b), strict=True))
     freedom = 1 / np.where(flat, 1.0, sum(parts))
-    estimate, error = a.mean - b.mean, np.where(flat, 0.0, np.sqrt(safe))
+    estimate = a.mean - b.mean
     testable = ~too_few & (~flat | (estimate == 0))
-    statistic = np.where(flat, 0.0, estimate / np.sqrt(safe))
+    statistic = np.where(flat, 0.0, estimate / safe)
     half = (stdtrit(freedom, (1 + level) / 2) * error).astype(np.float64)
     return TestOutcomes(
         where(testable, statistic),

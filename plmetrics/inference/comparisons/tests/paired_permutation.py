@@ -26,6 +26,7 @@ _MOST_SIGNS = 1024
 _AT_ONCE = 1 << 22
 _SIGNS_AT_ONCE = 1 << 19
 """So many signs stay in the processor's cache."""
+_SIGNS_OF_BYTE = np.where(np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1) == 1, 1.0, -1.0)
 _WORD = 64
 _ROUNDING = 1e-12
 
@@ -147,13 +148,18 @@ def _every_sign(width: int) -> Iterator[Array]:
 
 
 def _signs(width: int, permutations: int, seed: int) -> Iterator[Array]:
-    """Random signs `[difference, permutation]`, some at a time; each depends on the seed and both numbers only."""
+    """Random signs `[difference, permutation]`, some at a time; each depends on the seed and both numbers only.
+
+    The next ones take the place of those before.
+    """
     places = mix(strides(np.arange(1, width + 1, dtype=np.uint64)))[:, None]
     start = np.uint64(mix_int(seed ^ DRAW_SALT))
     step = max(1, _SIGNS_AT_ONCE // width // _WORD)
     words = -(-permutations // _WORD)
+    room = np.empty((width, step * _WORD // 8, 8))
     for first in range(0, words, step):
         numbers = np.arange(first + 1, min(first + step, words) + 1, dtype=np.uint64)
-        bits = mix(places ^ mix(strides(numbers) + start)).astype("<u8").view(np.uint8)
-        drawn = np.unpackbits(bits, axis=1)[:, : permutations - first * _WORD]
-        yield np.where(drawn.view(np.bool_), 1.0, -1.0)
+        drawn = mix(places ^ mix(strides(numbers) + start)).astype("<u8").view(np.uint8)
+        fits = drawn.shape == room.shape[:2]
+        signs = np.take(_SIGNS_OF_BYTE, drawn, axis=0, out=room if fits else None, mode="clip")
+        yield signs.reshape(width, -1)[:, : permutations - first * _WORD]

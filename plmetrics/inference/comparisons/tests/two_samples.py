@@ -4,8 +4,7 @@ All functions take weights as segments, one segment a slice: by value in ascendi
 a row twice. A slice in which a sample has no weight has no result: callers mask it.
 
 Sources: Lin (1991), Divergence measures based on the Shannon entropy, IEEE Transactions on Information Theory 37(1);
-Welch (1947), The generalization of Student's problem, Biometrika 34(1/2); Siddiqi (2006), Credit Risk Scorecards (the
-population stability index).
+Siddiqi (2006), Credit Risk Scorecards (the population stability index).
 """
 
 from __future__ import annotations
@@ -225,41 +224,3 @@ def _ends(values: Segments, weight: Segments) -> tuple[Values, Values]:
     first, end = (np.searchsorted(occupied, side) for side in (values.offsets[:-1], values.offsets[1:]))
     low, high = (values.values[occupied.take(place, mode="clip")] for place in (first, end - 1))
     return np.where(first == end, 0.0, low), np.where(first == end, 0.0, high)
-
-
-@dataclass(frozen=True, slots=True)
-class Welch:
-    """Welch's test of equal means. `constant` is where both samples have no variance, but other means."""
-
-    statistic: Array
-    p_value: Array
-    constant: Flags
-
-
-def welch(
-    reference: SampleMoments, current: SampleMoments, rows_reference: Array, rows_current: Array
-) -> Welch:
-    """Welch's t test, two-sided, current minus reference; equal constant samples have p 1.
-
-    NaN where a sample has fewer than two rows, or both are constants that differ.
-    """
-    from scipy.special import stdtr
-
-    enough = (rows_reference > 1) & (rows_current > 1)
-    parts = []
-    for side, rows in ((reference, rows_reference), (current, rows_current)):
-        spread = np.where(enough, side.variance, np.nan) / np.where(enough, rows - 1, 1.0)
-        parts.append(spread)
-    total = parts[0] + parts[1]
-    difference = current.mean - reference.mean
-    varies = enough & (total > 0)
-    safe = np.where(varies, total, 1.0)
-    freedom = np.zeros(len(safe))
-    for part, rows in zip(parts, (rows_reference, rows_current), strict=True):
-        freedom += np.where(varies, part / safe, 1.0) ** 2 / np.where(enough, rows - 1, 1.0)
-    degrees = 1 / freedom
-    statistic = np.where(varies, difference / np.sqrt(safe), np.nan)
-    p_value = np.where(varies, 2 * stdtr(degrees, -np.abs(np.where(varies, statistic, 0.0))), np.nan)
-    same = enough & ~varies & (difference == 0)
-    constant = enough & ~varies & (difference != 0)
-    return Welch(np.where(same, 0.0, statistic), np.where(same, 1.0, p_value), constant)

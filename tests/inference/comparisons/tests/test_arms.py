@@ -22,6 +22,22 @@ def test_welch_is_that_of_scipy() -> None:
     assert moments.p_value == pytest.approx(found.p_value)
 
 
+@pytest.mark.parametrize("scale", [1e-200, 1e-80, 1.0, 1e80, 1e200])
+def test_degrees_of_freedom_have_no_unit(scale: float) -> None:
+    """The squares of variances of tiny values are 0, those of huge ones too large."""
+    expected = stats.ttest_ind(A, B, equal_var=False)
+    sides = [(len(side), side.mean() * scale, side.std(ddof=1) * scale) for side in (A, B)]
+    found = plm.tests.welch_t_from_moments(*sides[0], *sides[1])
+    assert (found.p_value, found.df) == pytest.approx((expected.pvalue, expected.df))
+
+
+def test_a_spread_is_small_beside_a_mean_however_many_rows_there_are() -> None:
+    """The standard error of many rows is tiny though they differ by far more than rounding."""
+    sides = (4_000_000, 1e9 + 0.0015, 1.0), (4_000_000, 1e9, 1.0)
+    found = plm.tests.welch_t_from_moments(*sides[0], *sides[1])
+    assert found.p_value == pytest.approx(2 * stats.norm.sf(0.0015 / (2 / 4_000_000) ** 0.5), rel=1e-3)
+
+
 @pytest.mark.parametrize("round_to", [8, 0])
 def test_mann_whitney_is_that_of_scipy(round_to: int) -> None:
     one, other = A.round(round_to), B.round(round_to)

@@ -4,11 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-import plmetrics as plm
 from plmetrics.core.segments import Segments
-from plmetrics.inference.comparisons.independent import satterthwaite
 from plmetrics.inference.comparisons.tests.two_samples import (
-    SampleMoments,
     bin_edges,
     by_bin,
     chi2_homogeneity,
@@ -18,7 +15,6 @@ from plmetrics.inference.comparisons.tests.two_samples import (
     psi,
     quantile,
     wasserstein,
-    welch,
 )
 
 
@@ -138,31 +134,3 @@ def test_edges(values: list[float], weight: list[float], bins: int, edges: list[
 def test_values_below_and_above_all_edges_have_bins() -> None:
     counted = by_bin(cut([-9.0, 1.0, 2.0, 99.0]), cut([1, 1, 1, 1]), np.array([1.0, 2.0]), np.array([7.0]))
     assert counted.values.tolist() == [1, 1, 2, 7]
-
-
-def test_welch_where_it_is_not_defined() -> None:
-    before = SampleMoments(np.array([1.0, 1.0, 1.0, 1.0]), np.array([0.0, 0.0, 2.0, 0.0]))
-    now = SampleMoments(np.array([1.0, 2.0, 2.0, 2.0]), np.array([0.0, 0.0, 1.0, 1.0]))
-    found = welch(before, now, np.array([5.0, 5.0, 1.0, 5.0]), np.array([5.0, 5.0, 5.0, 5.0]))
-    expected = stats.ttest_ind_from_stats(2, (5 / 4) ** 0.5, 5, 1, 0, 5, equal_var=False)
-    assert found.p_value[0] == 1
-    assert np.isnan(found.p_value[1:3]).all()
-    assert found.constant.tolist() == [False, True, False, False]
-    assert (found.statistic[3], found.p_value[3]) == pytest.approx((expected.statistic, expected.pvalue))
-
-
-@pytest.mark.parametrize("scale", [1e-100, 1e-80, 1.0, 1e80, 1e100])
-def test_degrees_of_freedom_have_no_unit(scale: float) -> None:
-    """The squares of variances of tiny values are 0, those of huge ones too large."""
-    draw = np.random.default_rng(2)
-    one, two = draw.normal(5, 1, 6), draw.normal(5.8, 3, 9)
-    expected = stats.ttest_ind(two, one, equal_var=False).pvalue
-    sides = [
-        SampleMoments(np.array([part.mean() * scale]), np.array([part.var() * scale**2]))
-        for part in (one, two)
-    ]
-    assert welch(*sides, np.array([6.0]), np.array([9.0])).p_value[0] == pytest.approx(expected)
-    assert plm.tests.welch_t(two * scale, one * scale).p_value == pytest.approx(expected)
-    errors = np.array([[part.std(ddof=1) / len(part) ** 0.5 * scale] for part in (one, two)])
-    freedom = stats.ttest_ind(two, one, equal_var=False).df
-    assert satterthwaite(errors, np.array([[5.0], [8.0]]))[1][0] == pytest.approx(freedom)
