@@ -25,7 +25,7 @@ def test_a_name_that_looks_the_same_is_told_apart(name: str) -> None:
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("spelling", [sql_name, quoted_name])
 @pytest.mark.parametrize(
-    "form", ["{}", "{} > 1", "CASE WHEN {0} IN (0, 1) THEN {0} END", "TRY_CAST({} AS DOUBLE)"]
+    "form", ["{}", "{} > 1", "{} < 3", "CASE WHEN {0} IN (0, 1) THEN {0} END", "TRY_CAST({} AS DOUBLE)"]
 )
 def test_any_column_can_be_named_in_sql(spelling, form) -> None:  # type: ignore[no-untyped-def]
     """Every word of two dialects, in our own row expressions and in Polars' SQL."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plmetrics.core.names import did_you_mean
+from plmetrics.core.names import did_you_mean, sql_name
 from plmetrics.core.ops import each_row
 from plmetrics.core.rowsql.dtypes import Kind, as_measure, is_absent
 from plmetrics.core.rowsql.fault import RowExpressionError
@@ -31,7 +32,7 @@ MAX_EXPANDED_DEPTH = 250
 
 _RULES = {**OPERATORS, **FUNCTIONS}
 _SIDES = frozenset({"this", "expression", "safe"})
-_QUOTES = 'a name with a blank, or of a word such as case, stands in double quotes: "case"'
+_QUOTES = 'a name with a blank, or of a word such as {0}, stands in double quotes: "{0}"'
 _LISTS = "write lists in parentheses: x IN (1, 2)"
 _REFUSED = {
     **dict.fromkeys(("L_BRACKET", "R_BRACKET", "L_BRACE", "R_BRACE"), ("'{}' is not allowed", _LISTS)),
@@ -217,16 +218,18 @@ def _unreadable(text: str, errors: Sequence[Mapping[str, Node]]) -> RowExpressio
     word = str(first.get("highlight") or "")
     line, column = first.get("line"), first.get("col")
     if line is None or column is None:
-        return RowExpressionError("the text is not an expression", None, _QUOTES)
+        return RowExpressionError("the text is not an expression", None, _QUOTES.format("case"))
     before = sum(len(row) + 1 for row in text.split("\n")[: line - 1])
     place = before + column - len(word) + 1
+    last = re.search(r"([a-z]\w*)\W*$", text[: place - 1], re.IGNORECASE)
+    quotes = _QUOTES.format(last[1] if last is not None and sql_name(last[1]) != last[1] else "case")
     if word.upper() in {"SELECT", "WITH", "FROM"}:
         return RowExpressionError("a query is not allowed, only an expression", place)
     if "arguments" in str(first.get("description")):
         return RowExpressionError("a function has too many arguments", place)
     if "Required keyword" in str(first.get("description")):
-        return RowExpressionError(f"something is missing at '{word}'", place, _QUOTES)
-    return RowExpressionError(f"'{word}' was not expected here", place, _QUOTES)
+        return RowExpressionError(f"something is missing at '{word}'", place, quotes)
+    return RowExpressionError(f"'{word}' was not expected here", place, quotes)
 
 
 def _build(builder: TermBuilder, node: Node) -> Term:
