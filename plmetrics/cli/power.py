@@ -88,7 +88,9 @@ def _check_clusters(size: float | None, icc: float | None, cv: float | None) -> 
 
 
 def _text(plan: PowerPlan) -> str:
-    lift = f" ({plan.effect / plan.baseline:+.1%})" if plan.baseline else ""
+    from plmetrics.report.numbers import signed_percent
+
+    lift = f" ({signed_percent(plan.effect / plan.baseline)})" if plan.baseline else ""
     rows = [
         ("baseline", f"{plan.baseline:g} ({plan.outcome} of the control)"),
         ("effect", f"{plan.effect:+.4g}{lift}"),

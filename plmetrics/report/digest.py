@@ -19,6 +19,7 @@ from plmetrics.report.numbers import (
     p_value,
     plural,
     row_estimate,
+    signed_percent,
 )
 from plmetrics.report.sections.differences import (
     leading_scale,
@@ -91,7 +92,7 @@ def _readout(summary: Summary) -> Grid:
             *(count(row[name]) for name in ("units", "units_control")),
             *(number_or_missing(row[name]) for name in ("mean", "mean_control")),
             str(row_estimate(row, "difference", signed=True)),
-            "" if row["lift"] is None else f"{row['lift']:+.1%}",
+            "" if row["lift"] is None else signed_percent(row["lift"]),
             *(p_value(row[name]) for name in ("p_value", "p_adjusted")),
             row["note"] or "",
         ]

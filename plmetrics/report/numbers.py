@@ -128,6 +128,16 @@ def count(value: int) -> str:
     return f"{value:,}"
 
 
+def signed_percent(share: float) -> str:
+    """A relative change as a percentage with its sign; with two digits where one decimal would show 0.
+
+    >>> signed_percent(0.0213), signed_percent(-0.00018), signed_percent(0.0)
+    ('+2.1%', '-0.018%', '+0.0%')
+    """
+    text = f"{share:+.1%}"
+    return f"{100 * share:+.2g}%" if share and not float(text.removesuffix("%")) else text
+
+
 def with_thousands(text: str) -> str:
     """A number's text with thousands apart, from five digits before the point on.
 

@@ -17,7 +17,7 @@ from plmetrics.report.charts.slices.panels import Texts, headed_panel
 from plmetrics.report.charts.slices.rows import add_heading, look_where, with_marks
 from plmetrics.report.charts.texts import short
 from plmetrics.report.charts.words import first_facts
-from plmetrics.report.numbers import count, level_text, number, p_value, plural
+from plmetrics.report.numbers import count, level_text, number, p_value, plural, signed_percent
 from plmetrics.report.slice_names import with_slice_names
 
 MOST_ROWS = 60
@@ -102,7 +102,7 @@ def _panel(part: pl.DataFrame, level: float, *, titled: bool) -> Any:
         "t": [_label(row) for row in records],
         "c0": [f"{count(row['units'] or 0)} / {count(row['units_control'] or 0)}" for row in records],
         "c1": estimate_texts(records, "difference", signed=True),
-        "c2": ["" if row["lift"] is None else minus(f"{row['lift']:+.1%}") for row in records],
+        "c2": ["" if row["lift"] is None else minus(signed_percent(row["lift"])) for row in records],
         "c3": [p_value(row["p_value"]) for row in records],
         "c4": [p_value(row["p_adjusted"]) for row in records],
     }

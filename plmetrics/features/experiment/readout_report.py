@@ -28,6 +28,7 @@ from plmetrics.report.numbers import (
     p_value,
     plural,
     row_estimate,
+    signed_percent,
 )
 from plmetrics.report.slice_names import with_slice_names
 
@@ -115,7 +116,7 @@ def _cells(row: Row, difference: Text) -> list[Text]:
         Text(count(row["units_control"])),
         Text(number_or_missing(row["mean_control"])),
         difference,
-        Text(MISSING if lift is None else f"{lift:+.1%}"),
+        Text(MISSING if lift is None else signed_percent(lift)),
         Text(p_value(row["p_value"])),
         Text(p_value(row["p_adjusted"])),
         Text(MISSING if row["required_n"] is None else count(row["required_n"])),
