@@ -10,7 +10,7 @@ import polars as pl
 
 from plmetrics.core.ops import Array, Codes
 from plmetrics.inference.comparisons.columns import posterior_columns, tested_columns
-from plmetrics.inference.comparisons.tests.outcome import TestOutcomes
+from plmetrics.inference.comparisons.tests.outcome import ROUNDING_OF_VALUES, TestOutcomes
 from plmetrics.inference.comparisons.tests.paired_permutation import paired_permutation_tests
 from plmetrics.inference.comparisons.tests.paired_t import five_by_two, t_tests
 from plmetrics.inference.comparisons.tests.wilcoxon import wilcoxon_tests
@@ -101,7 +101,12 @@ class _Folds:
         both = inner_join(model_values, other, keys)
         groups = both.select(GROUP).unique(maintain_order=True)
         both = both.join(groups.with_row_index("@group"), on=GROUP, maintain_order="left")
-        both = both.with_columns((pl.col("value") - pl.col("@other")).alias("difference"))
+        difference, size = (
+            pl.col("value") - pl.col("@other"),
+            pl.min_horizontal(pl.col("value", "@other").abs()),
+        )
+        is_rounding = difference.abs() <= ROUNDING_OF_VALUES * size
+        both = both.with_columns(difference=pl.when(is_rounding).then(0.0).otherwise(difference))
         return cls(groups, both.filter(pl.col("difference").is_finite()).sort("@group", *_FOLD))
 
     def tests(self, test: ComparisonTest, level: float) -> TestOutcomes:

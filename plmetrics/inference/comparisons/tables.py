@@ -12,7 +12,7 @@ import polars as pl
 
 from plmetrics.catalogue.bases import row_value
 from plmetrics.catalogue.variation import faint
-from plmetrics.core.ops import Array, Codes
+from plmetrics.core.ops import Array, Codes, Flags
 from plmetrics.core.results import COMPARISONS_SCHEMA
 from plmetrics.core.threads import parallel_map
 from plmetrics.engine.aggregate.paired_rows import (
@@ -35,9 +35,16 @@ from plmetrics.inference.comparisons.rank_tests import rank_tests
 from plmetrics.inference.comparisons.tests.delong import delong_tests, placements
 from plmetrics.inference.comparisons.tests.diebold_mariano import diebold_mariano_tests
 from plmetrics.inference.comparisons.tests.mcnemar import mcnemar_tests
-from plmetrics.inference.comparisons.tests.outcome import TestOutcomes, run_starts, statuses
+from plmetrics.inference.comparisons.tests.outcome import (
+    ROUNDING_OF_VALUES,
+    TestOutcomes,
+    run_starts,
+    statuses,
+)
 from plmetrics.inference.comparisons.tests.paired_t import t_tests
 from plmetrics.inference.comparisons.tests.sequential import always_valid_tests
+from plmetrics.inference.metric_values import value_or_nan
+from plmetrics.inference.sums import ModelSums
 from plmetrics.inference.tables import DELONG, TESTS
 from plmetrics.suite.sections.compare import OF_ROWS, ON_DIFFERENCES, by_fold
 
@@ -281,13 +288,30 @@ class _InSet:
 
     def _of_moments(self, metric: Metric, test: ComparisonTest, pair: tuple[str, str]) -> TestOutcomes:
         n = np.rint(self._total(metric, pair, BOTH)).astype(np.int64)
-        mean = self._total(metric, pair, TOTAL) / np.maximum(n, 1)
-        spread = _deviations(n, mean, self._total(metric, pair, SQUARES))
+        squares = self._total(metric, pair, SQUARES)
+        alike = self._alike(metric, pair, squares / np.maximum(n, 1))
+        mean = np.where(alike, 0.0, self._total(metric, pair, TOTAL) / np.maximum(n, 1))
+        spread = np.where(alike, 0.0, _deviations(n, mean, squares))
         if test.test == "paired_t":
             return t_tests(n, mean, spread, level=self._analysis.level)
         assert test.mixture is not None
         error = np.where(n > 1, spread / np.sqrt(np.maximum(n, 1)), np.nan)
         return always_valid_tests(n, mean, error, mixture=test.mixture, level=self._analysis.level)
+
+    def _alike(self, metric: Metric, pair: tuple[str, str], square: Array) -> Flags:
+        """Slices where the mean square of the differences of two models is that of rounding."""
+        sizes = [abs(self._value(metric, model)) for model in pair]
+        return (square > 0) & (np.sqrt(square) <= ROUNDING_OF_VALUES * np.minimum(*sizes))
+
+    def _value(self, metric: Metric, model: str) -> Array:
+        """A model's mean over the rows of each slice, from the sums of the run."""
+        prefix = self._analysis.population.prefix(metric, model)
+        return value_or_nan(metric, self._model_sums.totals(metric, model, prefix))
+
+    @cached_property
+    def _model_sums(self) -> ModelSums:
+        totals = {name: self._sums.total(name)[:, None] for name in self._sums.columns}
+        return ModelSums(totals, None, self._sums.centred_at(0, self._sums.slices))
 
     @property
     def _apart(self) -> bool:
@@ -331,6 +355,9 @@ class _InSet:
         difference = self._rows.differences(metric, *pair)
         keep = np.isfinite(difference) & (self._code >= 0)
         difference, code, slices = difference[keep], self._code[keep], self._sums.slices
+        squares, rows = np.bincount(code, difference**2, slices), np.bincount(code, minlength=slices)
+        alike = self._alike(metric, pair, squares / np.maximum(rows, 1))
+        difference = np.where(alike[code], 0.0, difference)
         if test.test in ON_DIFFERENCES:
             units = None if self._rows.units is None else self._rows.units[keep]
             return difference_tests(test, difference, code, slices, units)

@@ -158,6 +158,20 @@ def test_models_that_say_the_same_do_not_differ() -> None:
     assert set(found["status"]) == {"ok"}
 
 
+def test_models_that_differ_in_their_last_digits_do_not_differ() -> None:
+    """The scores are all a digit farther from the label, which a sign test of their losses would be sure of."""
+    farther = pl.Series(np.nextafter(TABLE["a"].to_numpy(), 1.0 - TABLE["y"].to_numpy()))
+    table = TABLE.with_columns(same=farther)
+    asked = {"models": ["a", "same"], "metrics": ["brier", "log_loss"]}
+    tests = ["paired_t", "wilcoxon", "paired_permutation", {"diebold_mariano": {"time": "day"}}]
+    by_fold = {"fold": "fold"}
+    for found in (compared(tests, table, **asked), compared(tests[:3], table, **asked, **by_fold)):
+        tested = found.filter(pl.col("test").is_not_null())
+        assert tested.height >= 6
+        assert tested["difference"].to_list() == [0.0] * tested.height
+        assert tested["p_value"].to_list() == [1.0] * tested.height
+
+
 @pytest.mark.parametrize(
     ("role", "column", "status"), [("weight", "weight", "weighted"), ("unit", "customer", "clustered")]
 )

@@ -19,6 +19,9 @@ OK = "ok"
 TOO_FEW = "too_few_units"
 NO_VARIANCE = "zero_variance"
 
+ROUNDING_OF_VALUES = 1e-12
+"""Of the values of two models: differences of no larger size are 0."""
+
 _BITS = 33
 """Of the 53 of a number."""
 
