@@ -71,7 +71,7 @@ def _keys(run: EndedRun) -> list[pl.Expr]:
 
 
 def _run_row(run: EndedRun) -> pl.DataFrame:
-    labels = run.record.get("labels")
+    labels = run.record.get("run_labels")
     facts = {
         "verdict": run.verdict,
         "exit_code": run.record.get("exit_code"),
