@@ -92,9 +92,13 @@ class Encoding:
 def searched_table(plan: RunPlan, keys: Sequence[SliceKey]) -> PredictionTable:
     """Valid rows of the metric, with the keys of the searched columns: all rows if it needs no label.
 
-    Rows are left out as for all models, so that the search sees those that the tables are made from.
+    Rows are left out as for all models, so that the search sees those that the tables are made from; of a
+    cross-validation those held out.
     """
-    table = plan.view.table(replace(plan.view.roles, keys=tuple(keys)))
+    view = plan.view
+    if view.held_out is not None:
+        view = replace(view, raw=view.raw.filter(view.held_out))
+    table = view.table(replace(view.roles, keys=tuple(keys)))
     if not table.roles.unlabelled or plan.request.suite.metrics[0].text not in plan.request.label_free:
         return table
     names = {valid_column(model): scored_column(model) for model in table.models} | {VALID: SCORED}

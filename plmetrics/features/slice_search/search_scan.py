@@ -52,6 +52,8 @@ from plmetrics.table.source import Source
 
 _CELL = "@cell"
 _MOST = 24
+_OF_ROWS = ("labels", "cross_validation")
+"""Sections that say which rows count."""
 
 
 def search_plan(suite: Suite, source: Source) -> SearchPlan:
@@ -147,7 +149,7 @@ def inner_suite(suite: Suite, spec: FindSlices) -> Suite:
             "compare": None,
             "metrics": (spec.metric,),
             "metric_slices": {},
-            "sections": {} if suite.labels is None else {"labels": suite.labels},
+            "sections": {key: part for key, part in suite.sections.items() if key in _OF_ROWS},
             "slices": {},
             "gates": (),
             "curves": (),

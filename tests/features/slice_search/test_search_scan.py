@@ -448,6 +448,20 @@ def test_values_of_rows_without_labels_are_searched_by_metrics_without_labels(we
     assert_frame_equal(found, every, rel_tol=1e-12)
 
 
+@pytest.mark.parametrize(("column", "of_rows", "trained"), [("split", "valid", "train"), ("inner", None, 1)])
+def test_rows_that_were_trained_on_are_not_searched(column: str, of_rows: Any, trained: Any) -> None:
+    frame = table().with_columns(fold=pl.col("id") % 5)
+    fitted = frame.with_columns(p=0.05 + 0.9 * pl.col("y"))
+    parts = [(frame, of_rows), (fitted, trained)]
+    dtype = pl.Series([trained]).dtype
+    both = pl.concat(part.with_columns(pl.lit(value, dtype=dtype).alias(column)) for part, value in parts)
+    asked: dict[str, Any] = {"unit": "id", "metrics": ["log_loss"]}
+    found, _ = search(both, **asked, fold="fold", cross_validation={column: column})
+    alone, _ = search(frame, **asked)
+    assert found.height > 0
+    assert_frame_equal(found, alone, rel_tol=1e-12)
+
+
 @pytest.mark.parametrize(("task", "metric"), [("binary", "log_loss"), ("regression", "rmse")])
 @pytest.mark.parametrize("weight", [None, "w"])
 def test_without_any_label_no_slice_is_tested(task: str, metric: str, weight: str | None) -> None:
