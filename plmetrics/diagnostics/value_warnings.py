@@ -208,11 +208,12 @@ def _unlike_slices(suite: Suite, metrics: pl.DataFrame) -> Iterator[str]:
             pl.col("n") >= _SIZEABLE,
             pl.col("slice_set").is_in(listed.implode()),
         )
-        .group_by("slice_set", maintain_order=True)
+        .group_by("slice_set", "model", maintain_order=True)
         .agg(pl.col("value").min().alias("low"), pl.col("value").max().alias("high"))
         .filter(pl.col("high") >= _UNLIKE * pl.col("low"))
+        .unique("slice_set", keep="first", maintain_order=True)
     )
-    for name, low, high in unlike.iter_rows():
+    for name, low, high in unlike.select("slice_set", "low", "high").iter_rows():
         yield (
             f"{areas[0]} of the slices of '{name}' does not compare: prevalence runs from {low:.2%} to {high:.2%}, and "
             "it grows with that; compare roc_auc, or each slice with its own prevalence"

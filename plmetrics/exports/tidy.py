@@ -45,6 +45,7 @@ RESULTS = {"metrics": METRICS_SCHEMA, "comparisons": COMPARISONS_SCHEMA, "gates"
 TABLES = {name: pl.Schema({**RUN_KEYS, **schema}) for name, schema in RESULTS.items()} | {"runs": RUNS_SCHEMA}
 """All tables. That of runs is the last: where its row is, the others are."""
 OVERALL = "overall"
+ALL = "all"
 BAND = "within"
 _PLACE = ["model", "slice_set", "slice", "metric"]
 
@@ -71,7 +72,7 @@ def _keys(run: EndedRun) -> list[pl.Expr]:
 
 
 def _run_row(run: EndedRun) -> pl.DataFrame:
-    labels = run.record.get("labels")
+    labels = run.record.get("run_labels")
     facts = {
         "verdict": run.verdict,
         "exit_code": run.record.get("exit_code"),
@@ -110,7 +111,7 @@ def rule_identity(gate: Mapping[str, Any]) -> str:
 
 
 def headline_values(result: Outcome) -> pl.DataFrame:
-    """Rows of the table `metrics` of all rows together, and of models, metrics and slices with a gate; all finite."""
+    """Rows of the table `metrics` of no single slice, and of models, metrics and slices with a gate; all finite."""
     rows = finite_rows(first_rows(result.metrics))
     gated = rows.join(result.gates.select(_PLACE).unique(), on=_PLACE, how="semi", maintain_order="left")
-    return pl.concat([rows.filter(slice_set=OVERALL), gated.filter(pl.col("slice_set") != OVERALL)])
+    return pl.concat([rows.filter(slice=ALL), gated.filter(pl.col("slice") != ALL)])

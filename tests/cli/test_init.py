@@ -234,6 +234,19 @@ def test_odd_names_are_quoted(invoke: Any, tmp_path: Path) -> None:
     assert_it_runs(invoke, suite)
 
 
+def test_scores_unlike_by_a_slash_are_two_models_and_line_ends_of_unicode_are_escaped(
+    invoke: Any, tmp_path: Path
+) -> None:
+    odd = {"score_a": "score/a", "score_b": "score|a", "region": "re\u2028gion\x85"}
+    data = write(table().rename(odd), tmp_path, "parquet")
+    suite = tmp_path / "s.yaml"
+    assert invoke("init", str(data), "-o", str(suite)).code == 0
+    content = yaml.safe_load(suite.read_text())
+    assert content["models"] == {"score_a": "score/a", "score_a_": "score|a"}
+    assert odd["region"] in content["slices"].values()
+    assert invoke("validate", str(suite)).code == 0
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("changes", "options", "words"),

@@ -77,6 +77,12 @@ def test_areas_of_slices_of_other_prevalence_do_not_compare() -> None:
     assert "prevalence runs from" in text
     assert warnings_of(**options) == []
     assert warnings_of(slices={"noise": {"column": "noise", "quantiles": 3}}, **options) == []
+    models = {"good": "good", "rarely": {"score": "good", "label": "seldom"}}
+    seldom = FRAME.with_columns(
+        seldom=pl.when(pl.int_range(N) % 7 == 0).then("y").otherwise(0), half=pl.int_range(N) % 2
+    )
+    texts = warnings_of(seldom, **options | {"models": models, "slices": ["half"]})
+    assert not [text for text in texts if "prevalence runs from" in text]
 
 
 def test_merged_states_say_what_a_run_says() -> None:

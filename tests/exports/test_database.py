@@ -20,7 +20,7 @@ import plmetrics.exports.database as database_module
 from plmetrics.core.errors import EnvironmentFault
 from plmetrics.exports.database import PREFIX, DatabaseTarget, database_tables, open_engine
 from plmetrics.exports.protocol import EndedRun
-from plmetrics.exports.tidy import RESULTS, RUN_KEYS
+from plmetrics.exports.tidy import RESULTS, RUN_KEYS, run_tables
 
 DRIVERS = {"postgresql": "postgresql+psycopg", "mariadb": "mariadb+pymysql", "sqlite": "sqlite"}
 
@@ -266,6 +266,14 @@ def test_a_server_that_never_answers_is_given_up(ended: EndedRun, monkeypatch: A
 def test_every_row_begins_with_the_keys() -> None:
     for table in database_tables().values():
         assert [column.name for column in table.columns if column.name in RUN_KEYS] == list(RUN_KEYS)
+
+
+def test_the_row_of_a_run_has_its_labels_and_not_what_the_section_of_labels_says(ended: EndedRun) -> None:
+    assert ended.result is not None
+    facts = {"run_labels": {"team": "risk", "git": "abc"}, "labels": {"absent_labels": "unlabelled"}}
+    labelled = dataclasses.replace(ended, record={**ended.record, **facts})
+    labels = [run_tables(run, ended.result)["runs"]["labels"].item() for run in (labelled, ended)]
+    assert labels == ['{"git": "abc", "team": "risk"}', None]
 
 
 @pytest.mark.exhaustive

@@ -8,9 +8,11 @@ from exports.examples import of_interval
 from prometheus_client import parser as prometheus
 from prometheus_client.openmetrics import parser as openmetrics
 
+import plmetrics as plm
 from plmetrics.core.results import first_rows, gate_table
 from plmetrics.exports.openmetrics import is_of_later, openmetrics_text
 from plmetrics.exports.protocol import EndedRun
+from plmetrics.exports.tidy import headline_values
 
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
@@ -49,6 +51,14 @@ def test_both_formats_read_the_values_of_the_tables(ended: EndedRun, parser: Mod
     }
     assert given == expected
     assert len({key[1] for key in given}) == 6
+
+
+def test_metrics_across_slices_are_series_without_a_gate() -> None:
+    frame = pl.DataFrame({"y": [0, 1] * 4, "p": [0.1, 0.9, 0.2, 0.8, 0.9, 0.1, 0.2, 0.7], "g": [*"aaaabbbb"]})
+    across = {"name": "least", "over": {"slice_set": "g", "metric": "accuracy", "agg": "worst"}}
+    result = plm.evaluate(frame, label="y", models="p", metrics=["accuracy", across], slices=["g"])
+    values = headline_values(result).select("slice_set", "slice", "metric", "value")
+    assert values.rows() == [("overall", "all", "accuracy", 0.75), ("g", "all", "least", 0.5)]
 
 
 def test_gates_and_verdicts_are_one_of_their_words(ended: EndedRun) -> None:

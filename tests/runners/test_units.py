@@ -18,7 +18,7 @@ from plmetrics.api.shards.plans import plan_of
 from plmetrics.api.stopwatch import Stopwatch
 from plmetrics.features.shards.coverage import of_plan
 from plmetrics.features.shards.file_table import file_contents, open_table, table_content
-from plmetrics.features.shards.unit_plan import UnitPlan
+from plmetrics.features.shards.unit_plan import UnitPlan, read_content
 from plmetrics.features.shards.unit_states import UnitJob, write_unit
 from plmetrics.runners.protocol import Runner
 from plmetrics.suite.yaml.load import load_suite
@@ -344,6 +344,30 @@ def test_a_unit_whose_rows_are_all_dropped_counts_where_dropped_rows_do(
 
 
 @pytest.mark.slow
+def test_a_folder_is_one_unit_whatever_stands_between_its_files(tmp_path: Path) -> None:
+    names = ["a/1.parquet", "a/b/2.parquet", "a/c.parquet"]
+    for name in names:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        table().head(8).write_parquet(tmp_path / name)
+    data, file = {"path": "a/**/*.parquet"}, tmp_path / "suite.yaml"
+    file.write_text(yaml.safe_dump({**SUITE, "data": data, "engine": {"unit": "folder"}}))
+    units = plan_of(load_suite(file), Stopwatch(None)).units
+    assert [[file["name"] for file in unit.files] for unit in units] == [
+        ["1.parquet", "c.parquet"],
+        ["b/2.parquet"],
+    ]
+
+
+def test_a_plan_is_read_back_with_line_ends_of_unicode_in_names(tmp_path: Path) -> None:
+    write_files(tmp_path / "scores", 2)
+    for path in (tmp_path / "scores").iterdir():
+        pl.read_parquet(path).rename({"region": "re\u2028gion\x85"}).write_parquet(path)
+    file = tmp_path / "suite.yaml"
+    file.write_text(yaml.safe_dump({**SUITE, "slices": {"region": "re\u2028gion\x85"}}))
+    plan = plan_of(load_suite(file), Stopwatch(None))
+    assert read_content(plan.content().decode(), "units.plan") == plan
+
+
 def test_csv_files_keep_their_separator(tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / f"{name}.csv").write_text("y;s\n1;0,5\n0;0,25\n")

@@ -148,8 +148,6 @@ def _curves(table: TableDescription, metrics: MetricsText) -> Iterator[str]:
 
 
 def _set_name(column: str, names: set[str]) -> str:
-    name = model_name(column)
-    while name in RESERVED_SLICE_SETS or name in names:
-        name += "_"
+    name = model_name(column, names | RESERVED_SLICE_SETS)
     names.add(name)
     return yaml_scalar(name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any
@@ -70,7 +70,10 @@ class TableDescription:
     @property
     def models(self) -> Mapping[str, Mapping[str, str]]:
         """The columns of each model's prediction by part."""
-        return self.roles.models or {model_name(name): {"score": name} for name in self.roles.scores}
+        models: dict[str, Mapping[str, str]] = {}
+        for column in self.roles.scores:
+            models[model_name(column, models)] = {"score": column}
+        return self.roles.models or models
 
     @property
     def probabilities(self) -> bool:
@@ -242,7 +245,7 @@ def yaml_scalar(value: Any) -> str:
     """
     if isinstance(value, str) and _PLAIN.fullmatch(value) and value.lower() not in _SPECIAL:
         return value
-    return json.dumps(value, ensure_ascii=False)
+    return printable(json.dumps(value, ensure_ascii=False))
 
 
 def yaml_list(values: Any) -> str:
@@ -256,6 +259,9 @@ def line(text: str, reason: str = "", indent: int = 0, width: int = REASON_COLUM
     return f"{start:<{width}}  # {printable(reason)}" if reason else start
 
 
-def model_name(column: str) -> str:
-    """Model name: that of its column, without invalid characters."""
-    return re.sub(r"[\x00-\x1f/\\|]+", "_", column).strip() or "model"
+def model_name(column: str, others: Collection[str] = ()) -> str:
+    """Name of a model or slice set: that of its column, without invalid characters, and unlike others."""
+    name = re.sub(r"[\x00-\x1f/\\|]+", "_", column).strip() or "model"
+    while name in others:
+        name += "_"
+    return name

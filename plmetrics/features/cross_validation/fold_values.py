@@ -152,7 +152,7 @@ def without_replicates(analysis: Analysis) -> Analysis:
 
 
 def values_of(analysis: Analysis, ordered: Ordered, derived: FoldSet) -> pl.DataFrame:
-    """Row for every model, metric, class and nonempty cell: `GROUP`, the other axes, and the value."""
+    """Row for every model, metric, class and cell with rows of some model: `GROUP`, the other axes, and the value."""
     plain = without_replicates(analysis)
     numbers = analysis.metric_numbers
     name = analysis.sets[derived.source].slices.slice_set.name
@@ -161,14 +161,14 @@ def values_of(analysis: Analysis, ordered: Ordered, derived: FoldSet) -> pl.Data
     unblocked = replace(sums, block=np.zeros_like(sums.block), blocks=1)
     for chunk in chunks(unblocked, None):
         estimates = Estimates(plain, derived.number, chunk, ordered)
-        rows = [chunk.sums.total(f"{plain.population.models[model]}n") for model in plain.models]
-        occupied = np.flatnonzero(np.sum(rows, axis=0) > 0)
         for metric in analysis.suite.metrics_in(name):
             for place, (_, member) in enumerate(metric.per_class()):
-                for model, estimates_of_model in enumerate(estimates.of(member).values()):
-                    parts.append(
-                        _part((model, numbers[metric.text], place), occupied, chunk.first, estimates_of_model)
-                    )
+                by_model = estimates.of(member).values()
+                occupied = np.flatnonzero(np.max([each.n for each in by_model], axis=0) > 0)
+                for model, each in enumerate(by_model):
+                    unlabelled = each.estimate.status == plain.population.label_status
+                    columns = replace(each, n=np.where(unlabelled, 0.0, each.n))
+                    parts.append(_part((model, numbers[metric.text], place), occupied, chunk.first, columns))
     return _frame(parts).join(derived.cells(analysis), on=_CELL, how="inner", maintain_order="left")
 
 

@@ -127,7 +127,9 @@ def attribute_candidates(view: TableView) -> tuple[str, ...]:
     if isinstance(spec.attributes, tuple):
         return tuple(dict.fromkeys(spec.attributes))
     roles = {name for name in suite.columns.model_dump().values() if name is not None}
-    roles |= {name for model in view.roles.models.values() for name in model.columns.values()}
+    for model in view.roles.models.values():
+        roles |= {*model.columns.values(), model.label, model.weight or None}
+    roles |= {need.column for need in view.roles.requirements}
     roles |= {*(spec.keys or ()), *([spec.time] if spec.time else ())}
     roles |= {name for name, slice_set in suite.slices.items() if slice_set.expression is not None}
     plain = (name for name, dtype in view.schema.items() if common_type(dtype, dtype) is not None)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -166,10 +165,12 @@ def _constants_content(state: State) -> dict[str, Any]:
     return {"head": json.loads(state.head.text()), "table": frame_text(state.table)}
 
 
-def _groups(files: Sequence[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
-    """The files of each folder; those of one lie together, as their names do."""
-    for _, group in groupby(files, key=lambda file: PurePosixPath(file["name"]).parent):
-        yield list(group)
+def _groups(files: Iterable[Mapping[str, Any]]) -> Iterable[list[Mapping[str, Any]]]:
+    """The files of each folder; those of folders in it may stand between them."""
+    groups: dict[PurePosixPath, list[Mapping[str, Any]]] = {}
+    for file in files:
+        groups.setdefault(PurePosixPath(file["name"]).parent, []).append(file)
+    return groups.values()
 
 
 def _unit(shared: Mapping[str, Any], files: Sequence[Mapping[str, Any]]) -> Unit:

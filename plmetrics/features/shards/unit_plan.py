@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from plmetrics.core.errors import CallError, DataError, Problem, os_message
@@ -63,7 +64,7 @@ class Unit:
         return {"id": self.id, "files": names, "rows": self.rows, "bytes": self.bytes}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class UnitPlan:
     """Units of a table, and their shared facts.
 
@@ -87,7 +88,7 @@ class UnitPlan:
         """Hash of the ids of its units, equal for equal plans."""
         return hashlib.sha256(" ".join(unit.id for unit in self.units).encode()).hexdigest()[:_SHOWN]
 
-    @property
+    @cached_property
     def size(self) -> tuple[int, str]:
         """Size of the plan and its measure: rows where all files know their number, else bytes."""
         rows = [unit.rows for unit in self.units if unit.rows is not None]
@@ -160,7 +161,7 @@ def read_content(text: str, place: str) -> UnitPlan:
             msg = f"{place} is a plan of format {head['format']}, and this version reads {FORMAT}"
             raise DataError(Problem(msg, hint="make it again: plmetrics units"))
         whole = hashlib.sha256(body.encode()).hexdigest() == head["sha256"]
-        shared, *units = [json.loads(line) for line in body.splitlines()]
+        shared, *units = map(json.loads, body.removesuffix("\n").split("\n"))
         if not whole:
             raise _damage(place)
         return UnitPlan(**{**shared, "variables": tuple(shared["variables"])}, units=tuple(map(_unit, units)))

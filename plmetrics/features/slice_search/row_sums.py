@@ -83,6 +83,11 @@ def _counts(prefix: str, valid: pl.Expr, weight: pl.Expr | None, *, binary: bool
             yield (member & valid).fill_null(value=False).alias(f"{prefix}{name}")
 
 
+def sum_names(columns: Iterable[str]) -> list[str]:
+    """The names of the sums among the columns of a batch."""
+    return [name.removeprefix(_SUM) for name in columns if name.startswith(_SUM)]
+
+
 def by_block(rows: pl.DataFrame) -> Batch:
     """Columns of a batch, in the order of its blocks, for sums near each other in memory."""
     order = np.argsort(rows[BLOCK].to_numpy(), kind="stable")
@@ -92,11 +97,16 @@ def by_block(rows: pl.DataFrame) -> Batch:
 class GroupingSums:
     """The sums of the cells of some columns by block, as dense arrays `[block, cell]`.
 
-    Those that have exponents are the same in any order of the rows.
+    Those that have exponents are the same in any order of the rows. Sums of a name are there without any row, too.
     """
 
     def __init__(
-        self, columns: Sequence[int], sizes: Sequence[int], blocks: int, exponents: Mapping[str, int]
+        self,
+        columns: Sequence[int],
+        sizes: Sequence[int],
+        blocks: int,
+        exponents: Mapping[str, int],
+        names: Iterable[str] = (),
     ) -> None:
         self._columns = columns
         self._sizes = sizes
@@ -106,6 +116,8 @@ class GroupingSums:
         self._sums: dict[str, NDArray[np.float64]] = {}
         self._exponents = exponents
         self._parts: dict[str, SplitSums] = {}
+        for name in names:
+            self._target(name)
 
     def add(self, batch: Mapping[str, NDArray[Any]]) -> None:
         """Add the rows of a batch."""
@@ -114,10 +126,9 @@ class GroupingSums:
             key *= size
             key += batch[code_column(number)]
         self._rows += np.bincount(key, minlength=len(self._rows))
-        for name, values in batch.items():
-            if name.startswith(_SUM):
-                for target, part in self._accumulators(name.removeprefix(_SUM), values):
-                    np.add(target, np.bincount(key, weights=part, minlength=len(target)), out=target)
+        for name in sum_names(batch):
+            for target, part in self._accumulators(name, batch[f"{_SUM}{name}"]):
+                np.add(target, np.bincount(key, weights=part, minlength=len(target)), out=target)
 
     def counts(self) -> pl.DataFrame:
         """Counts by cell and block, in additive form; see `add_counts`."""

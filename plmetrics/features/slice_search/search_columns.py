@@ -20,8 +20,10 @@ from plmetrics.engine.run_plan import RunPlan
 from plmetrics.engine.streaming import collected_frames
 from plmetrics.features.slice_search.search_section import FindSlices
 from plmetrics.suite.model import Suite
+from plmetrics.table.checks import SCORED, VALID, scored_column, valid_column
 from plmetrics.table.common_types import is_opaque
 from plmetrics.table.prediction_columns import UNIT, WEIGHT, require
+from plmetrics.table.prediction_table import PredictionTable
 from plmetrics.table.slice_keys import SliceKey, place_in, refuse_name_of_rest
 from plmetrics.table.slices import plain_values
 
@@ -87,6 +89,24 @@ class Encoding:
         return values, int(other), int(nans), int(nulls)
 
 
+def searched_table(plan: RunPlan, keys: Sequence[SliceKey]) -> PredictionTable:
+    """Valid rows of the metric, with the keys of the searched columns: all rows if it needs no label.
+
+    Rows are left out as for all models, so that the search sees those that the tables are made from; of a
+    cross-validation those held out.
+    """
+    view = plan.view
+    if view.held_out is not None:
+        view = replace(view, raw=view.raw.filter(view.held_out))
+    table = view.table(replace(view.roles, keys=tuple(keys)))
+    if not table.roles.unlabelled or plan.request.suite.metrics[0].text not in plan.request.label_free:
+        return table
+    names = {valid_column(model): scored_column(model) for model in table.models} | {VALID: SCORED}
+    present = table.scored.collect_schema()
+    counted = [pl.col(by).alias(name) for name, by in names.items() if by in present]
+    return replace(table, frame=table.scored.with_columns(counted))
+
+
 def column_encodings(plan: RunPlan, spec: FindSlices) -> list[Encoding]:
     """Encodings of the columns of a search, found in the rows in one collection.
 
@@ -95,7 +115,7 @@ def column_encodings(plan: RunPlan, spec: FindSlices) -> list[Encoding]:
     """
     schema = plan.view.schema
     keys = _raw_keys(schema, spec)
-    frame = plan.view.table(replace(plan.view.roles, keys=tuple(keys))).frame
+    frame = searched_table(plan, keys).frame
     binned = [key for key in keys if key.kind == "quantiles"]
     others = [key for key in keys if key.kind == "top"]
     plans = {"nulls": frame.select(_missing(key, schema) for key in keys)}

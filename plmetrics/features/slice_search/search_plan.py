@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from plmetrics.core.hashing import SEARCH_SALT, mix_expr, mix_int
 from plmetrics.engine.aggregate.row_plan import BLOCK
-from plmetrics.features.slice_search.row_sums import GroupingSums, code_column, row_values
+from plmetrics.features.slice_search.row_sums import GroupingSums, code_column, row_values, sum_names
 from plmetrics.states.complements import ComplementSums
 from plmetrics.states.sums import SlicedSums, SumsState
 from plmetrics.table.prediction_columns import UNIT
@@ -191,7 +191,8 @@ class SearchPlan:
         """The sums of a grouping, empty; with the exponents of the run, or others."""
         sizes = [self.columns[number].size for number in members]
         pinned = self.run_plan.addition.exponents if exponents is None else exponents
-        return GroupingSums(members, sizes, 2 * self.spec.blocks, pinned)
+        names = sum_names(self.rows().collect_schema()) if exponents is None else ()
+        return GroupingSums(members, sizes, 2 * self.spec.blocks, pinned, names)
 
 
 def search_part(unit: pl.Expr, spec: FindSlices) -> pl.Expr:

@@ -31,6 +31,7 @@ from plmetrics.features.slice_search.search_columns import (
     SearchedColumn,
     column_encodings,
     searched_columns,
+    searched_table,
 )
 from plmetrics.features.slice_search.search_plan import (
     BATCH_ROWS,
@@ -47,12 +48,12 @@ from plmetrics.states.moments import CENTRE, Centres, distant, means
 from plmetrics.states.sums import SumsState, sum_by_place
 from plmetrics.suite.model import Suite
 from plmetrics.suite.sections.uncertainty import Uncertainty
-from plmetrics.table.checks import SCORED, VALID, scored_column, valid_column
-from plmetrics.table.prediction_table import PredictionTable
 from plmetrics.table.source import Source
 
 _CELL = "@cell"
 _MOST = 24
+_OF_ROWS = ("labels", "cross_validation")
+"""Sections that say which rows count."""
 
 
 def search_plan(suite: Suite, source: Source) -> SearchPlan:
@@ -85,23 +86,8 @@ def plan_of(
     """Plan of a search with known columns and groupings."""
     spec = spec.model_copy(update={"metric": plan.request.suite.metrics[0]})
     models = tuple(name for name in plan.request.models if name in (spec.model or (name,)))
-    searched = replace(plan, table=_table(plan, columns, spec))
+    searched = replace(plan, table=searched_table(plan, [column.key for column in columns]))
     return SearchPlan(searched, spec, columns, groupings, models, tuple(encodings))
-
-
-def _table(plan: RunPlan, columns: Sequence[SearchedColumn], spec: FindSlices) -> PredictionTable:
-    """Valid rows of the metric, with the codes of the searched columns: all rows if it needs no label.
-
-    Rows are left out as for all models, so that the search sees those that the tables are made from.
-    """
-    keys = tuple(column.key for column in columns)
-    table = plan.view.table(replace(plan.view.roles, keys=keys))
-    if not table.roles.unlabelled or spec.metric.text not in plan.request.label_free:
-        return table
-    names = {valid_column(model): scored_column(model) for model in table.models} | {VALID: SCORED}
-    present = table.scored.collect_schema()
-    counted = [pl.col(by).alias(name) for name, by in names.items() if by in present]
-    return replace(table, frame=table.scored.with_columns(counted))
 
 
 def search_steps(request: Request) -> Iterator[Step]:
@@ -163,7 +149,7 @@ def inner_suite(suite: Suite, spec: FindSlices) -> Suite:
             "compare": None,
             "metrics": (spec.metric,),
             "metric_slices": {},
-            "sections": {} if suite.labels is None else {"labels": suite.labels},
+            "sections": {key: part for key, part in suite.sections.items() if key in _OF_ROWS},
             "slices": {},
             "gates": (),
             "curves": (),

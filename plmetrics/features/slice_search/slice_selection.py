@@ -138,6 +138,8 @@ def candidates(search: Search) -> SearchOutcome:
     """
     spec = search.spec
     tested = [part for crossing in search.states.crossings() for part in _tested_slices(search, crossing)]
+    if not tested:
+        return SearchOutcome(0, 0, ())
     p = np.concatenate([part.p for part in tested])
     corrected = np.split(adjust(p, spec.correction), np.cumsum([len(part.p) for part in tested])[:-1])
     standing_out = [

@@ -51,6 +51,24 @@ def test_published_accuracies_of_folds() -> None:
         assert row["pooled"] == pytest.approx(np.mean(values))
 
 
+@pytest.mark.parametrize("missing", ["error", "drop_per_model"])
+def test_a_fold_without_labels_counts_for_metrics_that_need_none(missing: str) -> None:
+    frame = sample().with_columns(y=pl.when(pl.col("fold") != 2).then("y"))
+    mean = {"name": "mean_score", "mean": "score"}
+    result = evaluated(frame, metrics=["accuracy", mean], labels=True, missing=missing)
+    scores = frame.group_by("fold").agg(pl.col("p").mean(), pl.len()).sort("fold")
+    of_scores = result.folds.filter(metric="mean_score")
+    assert of_scores["value"].to_list() == pytest.approx(scores["p"].to_list())
+    assert of_scores["n"].to_list() == scores["len"].to_list()
+    (row,) = result.cross_validation.filter(metric="mean_score").rows(named=True)
+    assert (row["mean"], row["folds"], row["undefined_folds"]) == (pytest.approx(scores["p"].mean()), 4, 0)
+    hits = frame.filter(pl.col("fold") != 2).select("fold", hit=(pl.col("p") >= 0.5) == (pl.col("y") == 1))
+    (row,) = result.cross_validation.filter(metric="accuracy").rows(named=True)
+    assert row["mean"] == pytest.approx(hits.group_by("fold").agg(pl.col("hit").mean())["hit"].mean())
+    assert (row["n"], row["note"]) == (300, "undefined folds left out: 1 (unlabelled)")
+    assert result.folds.filter(metric="accuracy", fold="2").select("n", "status").row(0) == (0, "unlabelled")
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("uncertainty", [None, {"replicates": 20}, {"method": "jackknife"}])
 def test_folds_are_the_metrics_of_their_rows(uncertainty: Any) -> None:

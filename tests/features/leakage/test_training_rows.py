@@ -487,6 +487,18 @@ def test_slices_by_an_expression_of_the_label_are_no_attributes_of_the_table() -
     assert attributed(frame, "outcome", slices=slices)["outcome"]["verdict"] == "fail"
 
 
+def test_columns_of_a_model_and_of_repeated_trainings_are_no_attributes_of_the_table() -> None:
+    frame = pl.DataFrame(
+        {"y": [0, 1] * 20, "p": [0.2, 0.7] * 20, "x": [3, 5, 4, 4] * 10, "f": [0, 0, 1, 1] * 10}
+    )
+    frame = frame.with_columns(own="y", w="x", truth="y", one="p", other=pl.col("p") / 2)
+    model = {"score": "p", "label": "own", "weight": "w"}
+    sections = {"repeated": {"m": ["one", "other"]}, "truth": "truth"}
+    asked: dict[str, Any] = {"models": {"m": model}, "fold": "f", "cross_validation": sections}
+    assert list(attributed(frame, **asked)) == ["x"]
+    assert attributed(frame, "truth", **asked)["truth"]["verdict"] == "fail"
+
+
 def test_a_column_of_two_values_is_judged_by_them_in_any_order_of_the_rows() -> None:
     random = np.random.default_rng(12)
     frame = pl.DataFrame({"y": random.normal(size=90), "p": [0.5] * 90, "x": random.integers(0, 2, 90)})

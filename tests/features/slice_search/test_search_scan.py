@@ -424,3 +424,55 @@ def test_near_slices_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("plmetrics.features.slice_search.search_scan._about_means", refuse)
     rows = far_table((0.0, 5.0))
     assert_right(far_slices(rows, "error_variance"), rows, "error_variance")
+
+
+MEAN_SCORE = {"name": "mean_score", "mean": "score", "direction": "lower"}
+
+
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_values_of_rows_without_labels_are_searched_by_metrics_without_labels(weight: str | None) -> None:
+    later = table(4000).with_columns(
+        p=pl.when(pl.col("region") == "north").then(0.5 + pl.col("p") / 2).otherwise("p"),
+        device=pl.when((pl.col("region") == "north") | pl.col("device").is_not_null()).then("device"),
+    )
+    frame = later.with_columns(
+        y=pl.when((pl.col("region") != "north") & pl.col("device").is_not_null()).then("y")
+    )
+    spec = {"metric": "mean_score", "columns": ["region", "device", "age", "flag"]}
+    asked: dict[str, Any] = {"metrics": [MEAN_SCORE], "weight": weight}
+    found, said = search(frame, spec, **asked, labels=True)
+    assert said["values"]["region"] == ["north", "south", "west"]
+    assert said["values"]["device"] == ["desk", "phone", "null"]
+    assert found.filter(slice="region=north")["confirmed"].item()
+    every, _ = search(later, spec, **asked)
+    assert_frame_equal(found, every, rel_tol=1e-12)
+
+
+@pytest.mark.parametrize(("column", "of_rows", "trained"), [("split", "valid", "train"), ("inner", None, 1)])
+def test_rows_that_were_trained_on_are_not_searched(column: str, of_rows: Any, trained: Any) -> None:
+    frame = table().with_columns(fold=pl.col("id") % 5)
+    fitted = frame.with_columns(p=0.05 + 0.9 * pl.col("y"))
+    parts = [(frame, of_rows), (fitted, trained)]
+    dtype = pl.Series([trained]).dtype
+    both = pl.concat(part.with_columns(pl.lit(value, dtype=dtype).alias(column)) for part, value in parts)
+    asked: dict[str, Any] = {"unit": "id", "metrics": ["log_loss"]}
+    found, _ = search(both, **asked, fold="fold", cross_validation={column: column})
+    alone, _ = search(frame, **asked)
+    assert found.height > 0
+    assert_frame_equal(found, alone, rel_tol=1e-12)
+
+
+@pytest.mark.parametrize(("task", "metric"), [("binary", "log_loss"), ("regression", "rmse")])
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_without_any_label_no_slice_is_tested(task: str, metric: str, weight: str | None) -> None:
+    frame = table(400).with_columns(y=pl.lit(None, dtype=pl.Int8))
+    positive = {"positive": 1} if task == "binary" else {}
+    asked: dict[str, Any] = {"task": task, "label": "y", "models": "p", "weight": weight, "labels": True}
+    asked |= {"unit": "id", "metrics": [metric], "find_slices": SPEC | {"metric": metric}, **positive}
+    state = plm.state(frame, **asked)
+    for result in (plm.evaluate(frame, **asked), plm.merge(state)):
+        record: Any = result.record
+        assert (result.found_slices.height, record["find_slices"]["tested"]) == (0, 0)
+        assert any("tested no slice" in text for text in record["warnings"])
+    record = plm.merge(state, plm.state(table(400, 1), **asked, constants=state)).record
+    assert record["find_slices"]["tested"] > 0
