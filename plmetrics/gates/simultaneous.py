@@ -154,8 +154,8 @@ def _contrasts(rows: pl.DataFrame, scale: str, level: float) -> Form:
     quantile = -stdtrit(freedom, (1 - level) / 2)
     below, above = (value - lower) / quantile, (upper - value) / quantile
     index = np.flatnonzero(np.isfinite(value) & np.isfinite(below + above))
-    errors = (side[index] for side in (below, above))
-    return Form(index, value[index], *errors, freedom[index], transform.forward, transform.backward)
+    numbers = value[index], below[index], above[index], freedom[index]
+    return Form(index, *numbers, transform.forward, transform.backward)
 
 
 def _on(scale: IntervalScale, rows: Codes, centre: Array, error: Array, freedom: Array) -> Form:
