@@ -98,8 +98,8 @@ def test_runs_of_few_units_are_held_to_students_t() -> None:
         return pl.DataFrame({"u": unit + 10 * seed, "g": np.tile(np.arange(10), 120), "y": label, "p": 0.0})
 
     asked: dict[str, Any] = {"task": "regression", "label": "y", "models": "p", "metrics": ["rmse"]}
-    asked |= {"slices": {"g": "g"}, "unit": "u", "uncertainty": {"replicates": 200}}
-    limits = np.linspace(0.0, 4.0, 81)
+    asked |= {"slices": {"g": "g"}, "unit": "u", "uncertainty": {"replicates": 50}}
+    limits = np.linspace(0.0, 4.0, 41)
     gate = {"metric": "rmse", "slices": "g", "against": {"run": True}, "using": "interval"}
     gates = [{**gate, "correction": "bonferroni", "at_most": float(limit)} for limit in limits]
     compare = {"run": plm.evaluate(rows(1), **asked)}
