@@ -144,16 +144,18 @@ def _freedom(blocks: Array) -> Array:
 
 
 def _contrasts(rows: pl.DataFrame, scale: str, level: float) -> Form:
-    """Contrasts have a t interval of their own, symmetric on their scale."""
+    """Contrasts have a t interval of their own on their scale, longer on a side where noise may have moved them."""
     transform = _CONTRASTS[scale][0]
     with np.errstate(divide="ignore"):
         value, lower, upper = (
             transform.forward(_column(rows, name)) for name in ("observed", "lower", "upper")
         )
     freedom = _freedom(_column(rows, "blocks"))
-    error = (upper - lower) / (-2 * stdtrit(freedom, (1 - level) / 2))
-    index = np.flatnonzero(np.isfinite(value) & np.isfinite(error))
-    return _on(transform, index, value[index], error[index], freedom[index])
+    quantile = -stdtrit(freedom, (1 - level) / 2)
+    below, above = (value - lower) / quantile, (upper - value) / quantile
+    index = np.flatnonzero(np.isfinite(value) & np.isfinite(below + above))
+    numbers = value[index], below[index], above[index], freedom[index]
+    return Form(index, *numbers, transform.forward, transform.backward)
 
 
 def _on(scale: IntervalScale, rows: Codes, centre: Array, error: Array, freedom: Array) -> Form:

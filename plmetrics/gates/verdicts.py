@@ -323,7 +323,9 @@ def _places(suite: Suite) -> pl.DataFrame:
         (number, model, slice_set)
         for number, (gate, subject) in enumerate(zip(suite.gates, subjects, strict=True))
         for model in _models(gate, suite)
-        for slice_set in _sets(gate, sets_of[subject.text], order)
+        for slice_set in sorted(
+            set(gate.sets_among(sets_of[subject.text])), key=lambda name: order.get(name, len(order))
+        )
     ]
     return pl.DataFrame(
         rows, schema={"@gate": pl.Int64, "model": pl.String, "slice_set": pl.String}, orient="row"
@@ -336,15 +338,6 @@ def _models(gate: Gate, suite: Suite) -> list[str | None]:
     # A yardstick is no candidate: the built-in baseline is judged only where a gate names it.
     unjudged = {gate.rival, BASELINE if suite.baseline else None}
     return [model for model in suite.models if model not in unjudged] or [None]
-
-
-def _sets(gate: Gate, slice_sets: Sequence[str], order: Mapping[str, int]) -> list[str]:
-    named = names_of(gate.slices)
-    if "all" in named:
-        named = tuple(slice_sets)
-    elif named == ("overall",) and "overall" not in slice_sets:
-        named = tuple(slice_sets[:1])
-    return sorted(set(named), key=lambda name: order.get(name, len(order)))
 
 
 def _columns(table: pl.DataFrame, number: str) -> pl.DataFrame:

@@ -281,11 +281,14 @@ def pairs_of_one_order(analysis: Analysis, overall: Estimates) -> set[tuple[str,
         for metric in analysis.suite.state_metrics("overall")
         if reads_order(metric) and (metric.value_kind.name in _OF_ORDER or isinstance(metric.needs, Ranks))
     ]
-    return {pair for metric in telling for pair in analysis.pairs if _one_order(metric, overall, *pair)}
+    estimates = {
+        metric: overall.of_kind(metric, analysis.replication.of_leaf(metric)[0]) for metric in telling
+    }
+    return {pair for each in estimates.items() for pair in analysis.pairs if _one_order(*each, pair)}
 
 
-def _one_order(metric: Metric, overall: Estimates, model: str, baseline: str) -> bool:
-    first, second = (overall.of_model(metric, name) for name in (model, baseline))
+def _one_order(metric: Metric, of_models: Mapping[str, EstimateColumns], pair: tuple[str, str]) -> bool:
+    first, second = (of_models[name] for name in pair)
     blocks, value = first.estimate.blocks, first.estimate.value
     inner = ~at_end(value, metric.value_kind) & (blocks >= _FEW_UNITS)
     return bool(

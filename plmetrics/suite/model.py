@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from pydantic import Field, PrivateAttr, SerializeAsAny, SerializerFunctionWrapHandler, model_serializer
 
-from plmetrics.catalogue.composite_metrics import AcrossSlices, is_across_slices
+from plmetrics.catalogue.composite_metrics import AcrossSlices, is_across_slices, line_of
 from plmetrics.catalogue.metric import Facts, Metric, leaves
 from plmetrics.core.names import WITHIN, SuitePath
 from plmetrics.suite.sections.basics import (
@@ -329,7 +329,7 @@ class Suite(Strict):
             listed = (
                 member for name in slice_sets for m in self.metrics_in(name) for _, member in m.per_class()
             )
-            errors = [error for member in listed if (error := self.standard_error(member)) is not None]
+            errors = [error for m in listed if (error := self.standard_error(line_of(m)[0])) is not None]
             valued = self.value_metrics(*slice_sets)
             samples = () if self.uncertainty is None else (mean for m in valued for mean, _ in m.samples)
             metrics = {metric.text: metric for metric in (*valued, *errors, *samples)}

@@ -8,10 +8,11 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
+from scipy import optimize, stats
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
+import plmetrics as plm
 from plmetrics.catalogue.needs import ValueKind
 from plmetrics.gates.simultaneous import share_left_out, widen_intervals
 
@@ -78,6 +79,41 @@ def test_one_row_is_as_before_and_bonferroni_has_the_simultaneous_level(correcti
         assert frame["upper"].to_list() == pytest.approx([0.01 + half] * number)
     else:
         assert frame["lower"].min() >= 0.01 - half - 1e-12
+
+
+def test_each_side_of_a_difference_is_widened_by_its_own_length() -> None:
+    """Noise that stays in a norm makes the interval longer on one side: of one row it is as it was."""
+    row = {"observed": 0.1, "lower": 0.02, "upper": 0.13, "blocks": 12, "method": "t"}
+    one = judged([row], 0.0, "holm", scale="difference")
+    assert one.select("lower", "upper").row(0) == pytest.approx((0.02, 0.13))
+    three = judged([row] * 3, 0.0, "bonferroni", scale="difference")
+    wider = stats.t.ppf(1 - SHARE / 3, 11) / stats.t.ppf(1 - SHARE, 11)
+    assert three.select("lower", "upper").row(0) == pytest.approx((0.1 - 0.08 * wider, 0.1 + 0.03 * wider))
+
+
+def test_runs_of_few_units_are_held_to_students_t() -> None:
+    def rows(seed: int) -> pl.DataFrame:
+        random, unit = np.random.default_rng(seed), np.repeat(np.arange(6), 200)
+        label = random.normal(size=1200) + random.normal(size=6)[unit]
+        return pl.DataFrame({"u": unit + 10 * seed, "g": np.tile(np.arange(10), 120), "y": label, "p": 0.0})
+
+    asked: dict[str, Any] = {"task": "regression", "label": "y", "models": "p", "metrics": ["rmse"]}
+    asked |= {"slices": {"g": "g"}, "unit": "u", "uncertainty": {"replicates": 50}}
+    limits = np.linspace(0.0, 4.0, 41)
+    gate = {"metric": "rmse", "slices": "g", "against": {"run": True}, "using": "interval"}
+    gates = [{**gate, "correction": "bonferroni", "at_most": float(limit)} for limit in limits]
+    compare = {"run": plm.evaluate(rows(1), **asked)}
+    found = plm.evaluate(rows(2), **asked, compare=compare, gates=gates)
+    for row in found.comparisons.filter(slice_set="g").rows(named=True):
+        error = row["difference"] / row["statistic"]
+        half = row["upper"] - row["difference"]
+        freedom = optimize.brentq(lambda df, q=half / error: stats.t.ppf(0.975, df) - q, 1, 1e6)
+        least, most = (
+            row["difference"] + half / stats.t.ppf(0.975, df) * stats.t.ppf(1 - 0.025 / 10, df)
+            for df in (freedom, math.floor(freedom))
+        )
+        passed = found.gates.filter(slice=row["slice"], verdict="pass")["at_most"].min()
+        assert least <= passed <= most + limits[1]
 
 
 @pytest.mark.parametrize(

@@ -158,3 +158,13 @@ def test_metrics_across_slices_name_the_threshold_of_the_metric_in_slices() -> N
         assert cuts[model, "demographic_parity_difference(by=g)"] == [usual]
         assert cuts[model, "disparity(recall(threshold=0.3), by=g)"] == [0.3]
         assert cuts[model, "disparity(roc_auc, by=g)"] == [None]
+
+
+@pytest.mark.parametrize("method", ["analytic", "auto"])
+def test_lines_of_metrics_that_nobody_lists_have_their_errors(table, method) -> None:
+    twice = {"name": "twice", "formula": "brier * 2"}
+    asked = {"label": "label", "models": ["a"], "metrics": [twice], "uncertainty": {"method": method}}
+    row = plm.evaluate(table, **asked).metrics.row(0, named=True)
+    squares = (table["a"] - table["label"]).to_numpy() ** 2
+    assert row["value"] == pytest.approx(2 * squares.mean())
+    assert row["std_error"] == pytest.approx(2 * squares.std(ddof=1) / ROWS**0.5)

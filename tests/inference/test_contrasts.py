@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy import stats
+from sklearn.metrics import roc_auc_score
 
 import plmetrics as plm
 from plmetrics.inference import contrasts
@@ -486,3 +487,29 @@ def test_all_pairs_of_models_are_made_at_once(monkeypatch: pytest.MonkeyPatch) -
         expected = values[model, name, metric] - values[baseline, name, metric]
         assert difference == pytest.approx(expected, abs=1e-12)
     assert len({row[:4] for row in found}) == len(found) == 2 * 3 * pairs
+
+
+@pytest.mark.parametrize("method", ["jackknife", "analytic", "bootstrap"])
+def test_gaps_to_all_rows_of_areas_that_nobody_lists_are_compared(method: str) -> None:
+    random = np.random.default_rng(8)
+    label, group = np.tile([0, 1], 150), np.repeat(list("abc"), 100)
+    scores = {name: label + random.normal(scale=2.0, size=300) for name in ("old", "new")}
+    metric = "disparity(roc_auc, by=g, method=to_overall)"
+    found = plm.evaluate(
+        pl.DataFrame({"y": label, "g": group, **scores}),
+        label="y",
+        models=["old", "new"],
+        metrics=[metric],
+        slices={"g": "g"},
+        uncertainty={"method": method, "replicates": 50},
+        compare="old",
+    )
+    gaps = {
+        name: max(
+            abs(roc_auc_score(label[group == one], score[group == one]) - roc_auc_score(label, score))
+            for one in "abc"
+        )
+        for name, score in scores.items()
+    }
+    assert dict(found.metrics.select("model", "value").iter_rows()) == pytest.approx(gaps)
+    assert found.comparisons["difference"].to_list() == pytest.approx([gaps["new"] - gaps["old"]])

@@ -46,9 +46,9 @@ def run_comparisons(
     """Rows of `comparisons` of a run against an earlier one, their baseline: a row per value of either and scale.
 
     Rows of the run come first, in its order, those that the earlier one alone has come last. They have no adjusted p
-    values, `blocks` where runs are paired, and `bound`: a grid that was made of other scores may tell those of a run
-    badly apart. What one of the runs does not have has the status `not_in_run`. Totals are compared over equally many
-    rows only; of `metrics` that are best at 0 it is also tested which run is nearer to it.
+    values, `blocks` (one more than the degrees of freedom), and `bound`: a grid that was made of other scores may tell
+    those of a run badly apart. What one of the runs does not have has the status `not_in_run`. Totals are compared over
+    equally many rows only; of `metrics` that are best at 0 it is also tested which run is nearer to it.
     """
     both = aligned_metrics(now.metrics, before.metrics)
     if both.is_empty():
@@ -169,8 +169,7 @@ def _rows(
     intervals = all(run.uncertainty is not None for run in runs)
     numbers = comparison_columns(difference, n, intervals=intervals, test="")
     if intervals:
-        blocks = np.where(tests != INDEPENDENT_TEST, difference.blocks, np.nan)
-        numbers |= {"test": tests, "blocks": pl.Series(blocks).fill_nan(None)}
+        numbers["test"] = tests
     columns = {
         name: pl.Series(
             name,

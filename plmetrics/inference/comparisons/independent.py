@@ -78,7 +78,8 @@ def independent_difference(
     the scale of logarithms, with e / value in place of e, and is undefined as `paired_ratio` says.
 
     There is no interval where either sample has no standard error, with its reason as status, and where one is 0 (no
-    replicate moves the value, and its spread is not known) or an end is beyond all numbers (`degenerate`).
+    replicate moves the value, and its spread is not known) or an end is beyond all numbers (`degenerate`). `blocks` are
+    one more than the degrees of freedom, rounded down.
 
     Source: Satterthwaite (1946), An approximate distribution of estimates of variance components, Biometrics
     Bulletin 2(6).
@@ -91,7 +92,6 @@ def independent_difference(
     ([-0.0005], [0.2005], [0.0512])
     """
     first, second = model.estimate, baseline.estimate
-    blocks = np.minimum(model.blocks, baseline.blocks)
     sides = model.moderate(baseline), baseline.moderate(model)
     errors, move = [error for error, _ in sides], 0.0
     if scale == "difference":
@@ -108,6 +108,7 @@ def independent_difference(
     ok = status == "ok"
     error, freedom = satterthwaite(np.stack(errors), np.stack([freedom for _, freedom in sides]))
     half, p = student_test(centre, error, freedom, level)
+    blocks = np.floor(freedom).astype(np.int64) + 1
     interval_status = _interval_status(model, baseline, ok, half)
     ends = centre - half, centre + half
     std_error = np.hypot(model.std_error, baseline.std_error)

@@ -9,12 +9,13 @@ import numpy as np
 import polars as pl
 
 from plmetrics.core.results import FARTHER, MEAN_RANK, NEARER, first_word
-from plmetrics.suite.sections.section import names_of
 
 if TYPE_CHECKING:
     from plmetrics.core.ops import Texts
     from plmetrics.suite.model import Suite
     from plmetrics.suite.sections.gates import Gate
+
+    JudgedSets = tuple[Gate, Sequence[str]]
 
 BETTER, WORSE, HIGHER, LOWER = "better", "worse", "higher", "lower"
 UNCLEAR, EQUIVALENT, EQUAL = "unclear", "equivalent", "equal"
@@ -27,9 +28,9 @@ def with_readings(
     comparisons: pl.DataFrame,
     directions: Mapping[str, str],
     level: float | None = None,
-    gates: Sequence[Gate] = (),
+    gates: Sequence[JudgedSets] = (),
 ) -> pl.DataFrame:
-    """The comparisons with the column `reading`.
+    """The comparisons with the column `reading`; `gates` come with the slice sets that each judges.
 
     A difference is `equal` where both sides are the same by construction (interval [0, 0]), else `unclear` where its
     adjusted p value is not below 1 - level (0.95 without intervals), else `better` or `worse` in the metric's
@@ -64,7 +65,8 @@ def with_readings(
 def readings_of(comparisons: pl.DataFrame, suite: Suite, level: float) -> pl.DataFrame:
     """The comparisons of a suite with the column `reading`."""
     directions = {metric.text: metric.direction for metric in suite.metrics}
-    return with_readings(comparisons, directions, level, suite.gates)
+    gates = [(gate, gate.sets_among(suite.sets_of(gate.subject))) for gate in suite.gates]
+    return with_readings(comparisons, directions, level, gates)
 
 
 def _no_change() -> pl.Expr:
@@ -80,12 +82,12 @@ def _word(more: pl.Expr, direction: pl.Expr) -> pl.Expr:
     return first_word({BETTER: better, WORSE: worse, HIGHER: more}, LOWER)
 
 
-def _widest_margin(comparisons: pl.DataFrame, gates: Sequence[Gate]) -> pl.Expr:
+def _widest_margin(comparisons: pl.DataFrame, gates: Sequence[JudgedSets]) -> pl.Expr:
     """The widest margin of the gates on each row, null without one: a join for each kind of key they name."""
     kinds: dict[tuple[str, ...], dict[tuple[str, ...], float]] = {}
-    for gate in gates:
-        if gate.no_worse_than is not None and gate.against is not None and gate.between is None:
-            for key in _keys(gate):
+    for gate, slice_sets in gates:
+        if gate.no_worse_than is not None and gate.against is not None:
+            for key in _keys(gate, slice_sets):
                 margins = kinds.setdefault(tuple(key), {})
                 texts = tuple(key.values())
                 margins[texts] = max(gate.no_worse_than, margins.get(texts, 0.0))
@@ -99,17 +101,17 @@ def _widest_margin(comparisons: pl.DataFrame, gates: Sequence[Gate]) -> pl.Expr:
     return pl.max_horizontal(pl.lit(None, dtype=pl.Float64), *widest)
 
 
-def _keys(gate: Gate) -> list[dict[str, str]]:
+def _keys(gate: Gate, slice_sets: Sequence[str]) -> list[dict[str, str]]:
     """Columns that name the rows of a gate, with their values; one mapping for each of its slice sets."""
     other = gate.opponent
-    key = {"metric": gate.metric.text, "contrast": "model" if other is None else other.contrast}
+    key = {"metric": gate.subject.text, "contrast": "model" if other is None else other.contrast}
     key["scale"] = gate.scale
-    if other is None:
-        key["baseline"] = str(gate.rival)
+    baseline = gate.rival if other is None else other.slice
+    if baseline is not None:
+        key["baseline"] = baseline
     if gate.model is not None:
         key["model"] = gate.model
-    names = names_of(gate.slices)
-    return [key] if "all" in names else [key | {"slice_set": name} for name in names]
+    return [key | {"slice_set": name} for name in slice_sets]
 
 
 DIFFERENT_PARTS = "values of different parts"

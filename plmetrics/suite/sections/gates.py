@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
@@ -16,7 +16,7 @@ from plmetrics.core.names import SuitePath
 from plmetrics.suite.problems import Findings, message_text
 from plmetrics.suite.sections.basics import Compare, ContrastScale, Correction, Finite, NamedMetric
 from plmetrics.suite.sections.references import Band  # noqa: TC001 (pydantic reads it)
-from plmetrics.suite.sections.section import MOST_ROWS, Column, SliceSelection, Strict
+from plmetrics.suite.sections.section import MOST_ROWS, Column, SliceSelection, Strict, names_of
 
 MARGINS = ("no_worse_than", "better_than")
 """Rules that follow the metric's direction, and may be given in percent of the other model's value."""
@@ -151,6 +151,13 @@ class Gate(GateRule):
         kind = "difference" if self.ratio_at_least is None else "ratio"
         parameters = {"metric": self.metric, "by": self.between, "kind": kind}
         return registry.create(self.metric.task, "disparity", parameters)
+
+    def sets_among(self, listed: Sequence[str]) -> tuple[str, ...]:
+        """Slice sets that it judges, of the `listed` ones of its subject: the first where it is across slices alone."""
+        named = names_of(self.slices)
+        if "all" in named:
+            return tuple(listed)
+        return tuple(listed[:1]) if named == ("overall",) and "overall" not in listed else named
 
     def of(self, metric: Metric) -> Gate:
         """Gate with its metric specialised by the facts of the run."""

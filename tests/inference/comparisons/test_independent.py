@@ -117,7 +117,7 @@ def test_ratios_have_the_interval_of_their_logarithm_and_the_error_of_the_delta_
     assert made.difference[0] == pytest.approx(a / b - start)
     assert (made.lower[0], made.upper[0]) == pytest.approx(tuple(ends))
     assert made.std_error[0] == pytest.approx(a / b * of_logs.sum() ** 0.5)
-    assert made.blocks.tolist() == [30]
+    assert made.blocks.tolist() == [int(freedom) + 1]
 
 
 @pytest.mark.parametrize("scale", [1e-100, 1e-80, 1.0, 1e80, 1e100])

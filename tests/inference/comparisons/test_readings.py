@@ -10,6 +10,7 @@ from scipy import stats
 import plmetrics as plm
 from plmetrics.core.results import COMPARISONS_SCHEMA
 from plmetrics.inference.comparisons.readings import with_readings
+from plmetrics.suite.model import Suite
 from plmetrics.suite.reader import suite_from_mapping
 
 USUAL = {
@@ -25,6 +26,11 @@ USUAL = {
     "p_value": 0.001,
     "p_adjusted": 0.01,
 }
+
+
+def of_sets(suite: Suite) -> list[Any]:
+    """Gates with the slice sets that they name."""
+    return [(gate, gate.sets_among(("overall", "g", "h"))) for gate in suite.gates]
 
 
 def read(changes: dict[str, Any], direction: str, **options: Any) -> str | None:
@@ -118,7 +124,7 @@ def test_equivalence_needs_a_margin_and_all_of_the_interval(changes: dict[str, A
         }
     )
     usual = {"metric": "roc_auc", "difference": 0.001, "p_adjusted": 0.5}
-    assert read(usual | changes, "higher", gates=suite.gates) == word
+    assert read(usual | changes, "higher", gates=of_sets(suite)) == word
 
 
 def test_many_margins_make_no_longer_expression(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,7 +154,7 @@ def test_many_margins_make_no_longer_expression(monkeypatch: pytest.MonkeyPatch)
         sizes.append(0)
         with monkeypatch.context() as patch:
             patch.setattr(pl.DataFrame, "with_columns", measured)
-            readings = with_readings(comparisons, {}, gates=suite.gates)["reading"].to_list()
+            readings = with_readings(comparisons, {}, gates=of_sets(suite))["reading"].to_list()
         assert readings == ["equivalent" if n < gates and n % 2 == 0 else "unclear" for n in range(40)]
     assert 0 < sizes[0] == sizes[1]
 
@@ -214,3 +220,50 @@ def test_the_statistic_of_a_paired_comparison_is_its_t() -> None:
     )
     assert ratio["p_value"] == pytest.approx(2 * stats.t.sf(abs(ratio["statistic"]), 49), rel=1e-6)
     assert np.sign(ratio["statistic"]) == np.sign(ratio["difference"] - 1)
+
+
+@pytest.mark.parametrize(
+    "gate",
+    [
+        {"metric": "disparity(brier, by=g)"},
+        {"metric": "brier", "between": "g"},
+        {"metric": "mean_of_g"},
+        {"metric": "mean_of_g", "slices": "all"},
+    ],
+)
+def test_margins_of_metrics_across_slices_make_them_equivalent(gate: dict[str, Any]) -> None:
+    noise = pl.lit(pl.Series(np.random.default_rng(6).normal(scale=0.001, size=3000)))
+    rows = frame().with_columns(g=pl.int_range(pl.len()) % 3, near=(pl.col("old") + noise).clip(0.001, 0.999))
+    rows = rows.with_columns(pl.col("old").clip(0.001, 0.999))
+    over = {"name": "mean_of_g", "over": {"slice_set": "g", "metric": "brier"}}
+    result = plm.evaluate(
+        rows,
+        label="y",
+        models=["old", "near"],
+        metrics=["brier", "disparity(brier, by=g)", over],
+        slices={"g": "g"},
+        uncertainty={"replicates": 200},
+        compare="old",
+        gates=[{**gate, "against": "old", "no_worse_than": 0.2}],
+    )
+    (metric,) = result.gates["metric"].unique()
+    row = result.comparisons.filter(metric=metric, slice_set="g", slice="all").row(0, named=True)
+    assert -0.2 < row["lower"] < row["upper"] < 0.2
+    assert row["p_adjusted"] > 0.05
+    assert row["reading"] == "equivalent"
+
+
+def test_margins_are_those_of_the_slice_that_a_gate_names() -> None:
+    rows = frame().with_columns(g=pl.int_range(pl.len()) % 3)
+    result = plm.evaluate(
+        rows,
+        label="y",
+        models="old",
+        metrics=["brier"],
+        slices={"g": "g"},
+        uncertainty={"replicates": 200},
+        compare={"slices": {"g": ["all", "g=0"]}, "correction": "none"},
+        gates=[{"metric": "brier", "slices": "g", "against": {"slice": "all"}, "no_worse_than": 0.2}],
+    )
+    words = result.comparisons.filter(pl.col("p_value") > 0.05).select("baseline", "reading").unique()
+    assert dict(words.iter_rows()) == {"all": "equivalent", "g=0": "unclear"}
