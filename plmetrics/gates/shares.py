@@ -1,10 +1,10 @@
 """Joint tests of shares: exact binomial tests and intervals at the effective number of units of each share.
 
 Far out in the tails, where corrected tests read, neither Student's t nor Wilson's form is near its level for shares of
-fewer than some hundred rows. Where rows count alike, the number of rows behind a share is that of its Wilson interval.
-Else it is the number that would give its standard error, less what Student's quantiles add for few blocks. Under
-weights it is at most Kish's size, (sum w)^2 / sum w^2: the standard error of a weighted share is small just where the
-share is high or low by chance.
+fewer than some hundred rows. Where rows count alike, the number of rows behind a share is that of its interval:
+Wilson's, or the exact one. Else it is the number that would give its standard error, less what Student's quantiles add
+for few blocks. Under weights it is at most Kish's size, (sum w)^2 / sum w^2: the standard error of a weighted share is
+small just where the share is high or low by chance.
 
 Sources: Kish (1965), Survey Sampling, section 11.7. Korn and Graubard (1998), Confidence intervals for proportions
 with small expected number of positive counts estimated from survey data, Survey Methodology 24(2).
@@ -20,7 +20,7 @@ import polars as pl
 from plmetrics.core.ops import Array, Codes
 from plmetrics.core.special import betainc, betaincinv, ndtri, stdtrit
 
-WILSON = "wilson"
+WILSON, EXACT = "wilson", "clopper_pearson"
 _WHOLE = 1e-6
 
 
@@ -48,7 +48,7 @@ class Shares:
 
 
 def shares_of(rows: pl.DataFrame, level: float) -> Shares:
-    """Rows judged as shares: those with an interval, and a spread or Wilson's form.
+    """Rows judged as shares: those with an interval, and a spread or a form that counts rows.
 
     >>> import polars as pl
     >>> from plmetrics.inference.intervals.closed_forms import wilson
@@ -63,11 +63,12 @@ def shares_of(rows: pl.DataFrame, level: float) -> Shares:
         rows[name].cast(float).fill_null(np.nan).to_numpy()
         for name in ("observed", "lower", "upper", "std_error", "blocks", "kish_size")
     )
-    closed = (rows["method"] == WILSON).fill_null(value=False).to_numpy()
+    score, exact = ((rows["method"] == form).fill_null(value=False).to_numpy() for form in (WILSON, EXACT))
+    closed = score | exact
     with np.errstate(divide="ignore", invalid="ignore"):
-        size = np.where(
-            closed, _of_wilson(value, lower, upper, level), _of_error(value, error, blocks, kish, level)
-        )
+        size = _of_error(value, error, blocks, kish, level)
+        size = np.where(score, _of_wilson(value, lower, upper, level), size)
+        size = np.where(exact, _of_exact(value, lower, upper, error, level), size)
     defined = np.isfinite(lower) & np.isfinite(upper) & np.isfinite(size) & (size > 0)
     index = np.flatnonzero(defined & (closed | ((value > 0) & (value < 1))))
     size = np.where(np.abs(size - np.rint(size)) < _WHOLE * size, np.rint(size), size)[index]
@@ -82,6 +83,12 @@ def _of_wilson(value: Array, lower: Array, upper: Array, level: float) -> Array:
     k = (-b - np.sqrt(np.maximum(b * b - 4 * a * c, 0.0))) / (2 * a)
     size: Array = ndtri((1 + level) / 2) ** 2 / k
     return size
+
+
+def _of_exact(value: Array, lower: Array, upper: Array, error: Array, level: float) -> Array:
+    """The rows behind an exact interval of a share: those of its standard error, of shares of 0 and 1 of its width."""
+    inside = (lower > 0) & (upper < 1)
+    return np.where(inside, value * (1 - value) / error**2, np.log((1 - level) / 2) / np.log1p(lower - upper))
 
 
 def _of_error(value: Array, error: Array, blocks: Array, kish: Array, level: float) -> Array:

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 _SMALLEST = 1e-300
 _STRETCHED = "centred"
-_SHARES = ((0.0, 1.0), (-1.0, 1.0))
 _CHANGE = IntervalScale("log of 1 + v", np.log1p, np.expm1, lambda v: 1 / (1 + v))
 _RATIO = scale_of((0.0, np.inf))
 _CONTRASTS = {
@@ -80,7 +79,7 @@ def widen_intervals(
     Values get Student's t on the metric's scale, from `std_error` and `blocks` (form 5 of the resampling rules), and
     contrasts on the contrast's scale, from their own t interval. Shares have exact binomial tests and intervals, of as
     many units as stand behind them (see `plmetrics.gates.shares`). Where there is no such spread the halves of the
-    interval that is there are stretched in proportion to the quantiles: of norm-type metrics (`centred`), and of areas
+    interval that is there are stretched in proportion to the quantiles: of norm-type metrics (`centred`), and of values
     at an end of their range, whose odds go with the square of the quantile (as Wilson's do). Ends are null where there
     is no interval or no wider one with two ends. `scale` is that of a contrast, empty for values.
     """
@@ -169,7 +168,7 @@ def _values(rows: pl.DataFrame, bounds: tuple[float, float], level: float) -> li
     inside = defined & (value > bounds[0]) & (value < bounds[1])
     stretched = defined & (rows["method"] == _STRETCHED).fill_null(value=False).to_numpy()
     student = inside & ~stretched & (std_error > 0)
-    at_end = defined & ~inside & ~stretched & (bounds in _SHARES)
+    at_end = defined & ~inside & ~stretched
     halves = np.flatnonzero(stretched | (inside & ~student))
     index, transform, normal = np.flatnonzero(student), scale_of(bounds), -ndtri((1 - level) / 2)
     factor = np.sqrt(1 + 1 / freedom[index])
@@ -179,35 +178,28 @@ def _values(rows: pl.DataFrame, bounds: tuple[float, float], level: float) -> li
     return [
         _on(transform, index, transform.forward(value[index]), error, freedom[index]),
         Form(halves, value[halves], below, above, endless, IDENTITY.forward, IDENTITY.backward),
-        _at_top(np.flatnonzero(at_end & (value >= bounds[1])), lower, bounds, normal),
-        _at_bottom(np.flatnonzero(at_end & (value <= bounds[0])), upper, bounds, normal),
+        _at_end(np.flatnonzero(at_end & (value >= bounds[1])), lower, bounds, -1, normal),
+        _at_end(np.flatnonzero(at_end & (value <= bounds[0])), upper, bounds, 1, normal),
     ]
 
 
-def _at_top(rows: Codes, lower: Array, bounds: tuple[float, float], normal: float) -> Form:
-    """Shares of 1: the root of the odds against is proportional to the quantile."""
-    low, width = bounds[0], bounds[1] - bounds[0]
+def _at_end(rows: Codes, far: Array, bounds: tuple[float, float], way: int, normal: float) -> Form:
+    """Values at the lower (`way` 1) or upper end (-1) of a range, their other end `far`.
+
+    The root of the odds is proportional to the quantile, that of the distance where the range is open.
+    """
+    low, high = bounds
+    end, share = low if way > 0 else high, 1 / (high - low)
 
     def forward(value: Array) -> Array:
         with np.errstate(divide="ignore"):
-            return -np.sqrt((low + width - value) / (value - low))
+            return way / np.sqrt(1 / np.abs(value - end) - share)
+
+    def backward(root: Array) -> Array:
+        with np.errstate(divide="ignore"):
+            return end + way / (1 / root**2 + share)
 
     nothing = np.zeros(rows.shape)
-    below = -forward(lower[rows]) / normal
-    endless = np.full(rows.shape, np.inf)
-    return Form(rows, nothing, below, nothing, endless, forward, lambda g: low + width / (1 + g * g))
-
-
-def _at_bottom(rows: Codes, upper: Array, bounds: tuple[float, float], normal: float) -> Form:
-    """Shares of 0: the root of the odds is proportional to the quantile."""
-    low, high = bounds
-    mirrored = _at_top(rows, low + high - upper, bounds, normal)
-    return Form(
-        rows,
-        mirrored.centre,
-        mirrored.above,
-        mirrored.below,
-        mirrored.freedom,
-        lambda value: -mirrored.forward(low + high - value),
-        lambda g: low + high - mirrored.backward(g),
-    )
+    reach, endless = np.abs(forward(far[rows])) / normal, np.full(rows.shape, np.inf)
+    below, above = (nothing, reach) if way > 0 else (reach, nothing)
+    return Form(rows, nothing, below, above, endless, forward, backward)

@@ -12,11 +12,12 @@ LIMITS = {
     "at_least": Rule(low=0.7, high=None),
     "at_most": Rule(low=None, high=0.7),
     "between": Rule(low=0.6, high=0.8),
+    "zero": Rule(low=None, high=0.0),
 }
 
 
 def holds(limits: str, x: float) -> bool:
-    return {"at_least": x >= 0.7, "at_most": x <= 0.7, "between": 0.6 <= x <= 0.8}[limits]
+    return {"at_least": x >= 0.7, "at_most": x <= 0.7, "between": 0.6 <= x <= 0.8, "zero": x <= 0.0}[limits]
 
 
 def verdict(
@@ -30,7 +31,7 @@ def using(rule: Rule, *, by_interval: bool, on_undefined: Any = "inconclusive") 
     return Rule(rule.low, rule.high, None, by_interval, on_undefined)
 
 
-GRID = [0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9]
+GRID = [0.0, 0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9]
 
 
 @pytest.mark.parametrize("limits", LIMITS)

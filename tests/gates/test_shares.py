@@ -19,7 +19,8 @@ LEVEL, SHARE = 0.9, 0.05
 def of_rows(hits: Any, rows: Any, method: str = "wilson", blocks: Any = None) -> pl.DataFrame:
     hits = np.asarray(hits, dtype=float)
     rows = np.zeros_like(hits) + rows
-    lower, upper = proportion_confint(hits, rows, alpha=1 - LEVEL, method="wilson")
+    form = "beta" if method == "clopper_pearson" else "wilson"
+    lower, upper = proportion_confint(hits, rows, alpha=1 - LEVEL, method=form)
     value = hits / rows
     known = {"observed": value, "lower": lower, "upper": upper, "method": method, "kish_size": None}
     error = np.sqrt(value * (1 - value) / rows)
@@ -32,18 +33,20 @@ def judged(rows: pl.DataFrame, limit: float, correction: str = "bonferroni") -> 
     ).sort("observed")
 
 
+@pytest.mark.parametrize("method", ["wilson", "clopper_pearson"])
 @pytest.mark.parametrize("rows", [2, 17, 300, 123_456])
-def test_a_wilson_interval_says_how_many_rows_it_is_of(rows: int) -> None:
+def test_an_interval_of_counts_says_how_many_rows_it_is_of(rows: int, method: str) -> None:
     hits = np.unique([0, 1, rows // 2, rows // 3, rows - 1, rows])
-    found = shares_of(of_rows(hits, rows), LEVEL)
+    found = shares_of(of_rows(hits, rows, method), LEVEL)
     np.testing.assert_array_equal(found.size, rows)
     np.testing.assert_array_equal(found.hits, hits)
 
 
+@pytest.mark.parametrize("method", ["wilson", "clopper_pearson"])
 @pytest.mark.parametrize("number", [1, 5, 20])
-def test_ends_are_those_of_clopper_and_pearson(number: int) -> None:
+def test_ends_are_those_of_clopper_and_pearson(number: int, method: str) -> None:
     hits = np.arange(number)
-    found = judged(of_rows(hits, 30), 0.5)
+    found = judged(of_rows(hits, 30, method), 0.5)
     expected = proportion_confint(hits, 30, alpha=(1 - LEVEL) / number, method="beta")
     assert found["lower"].to_list() == pytest.approx(expected[0])
     assert found["upper"].to_list() == pytest.approx(expected[1])

@@ -162,6 +162,15 @@ def test_a_share_at_an_end_keeps_the_wilson_form(hits: int, low: float) -> None:
     assert found == pytest.approx([low + width * end for end in expected], abs=1e-12)
 
 
+def test_a_ratio_of_0_has_a_distance_that_goes_with_the_square_of_the_quantile() -> None:
+    """As a likelihood ratio without a miss."""
+    row = {"observed": 0.0, "lower": 0.0, "upper": 0.08, "std_error": 0.01, "blocks": 50, "method": "wilson"}
+    frame = judged([row] * 5, 0.5, "bonferroni", kind=ValueKind("other", (0.0, math.inf)))
+    stretch = (stats.norm.isf(SHARE / 5) / stats.norm.isf(SHARE)) ** 2
+    assert frame.select("lower", "upper").row(0) == pytest.approx((0.0, 0.08 * stretch))
+    assert set(frame["family_size"]) == {5}
+
+
 def quantile_form(value: float, error: float, blocks: int) -> tuple[dict[str, Any], Any, Any]:
     """A row with Student's t on the logit, its ends at a share left out, and its p values at a limit."""
 

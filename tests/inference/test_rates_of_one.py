@@ -68,6 +68,18 @@ def test_an_end_reaches_as_far_as_that_of_the_rate(metric: str, value_of: Any) -
     assert abs(end - value) == pytest.approx(abs(farthest - value), rel=0.02)
 
 
+@pytest.mark.parametrize("step", [1, -1])
+def test_a_rate_of_0_reaches_as_far_in_a_correlation_of_the_table(step: int) -> None:
+    value, _, upper, _ = of(binary((8, 20_000)[::step], (0, 18_000)[::step]), "mcc")
+    label, called = [1, 1, 0, 0], [1, 0, 1, 0]
+    least, farthest = (
+        matthews_corrcoef(label, called, sample_weight=[8 * rate, 8 * (1 - rate), 2_000, 18_000])
+        for rate in (0, reach(8))
+    )
+    assert value == pytest.approx(least)
+    assert upper - value == pytest.approx(farthest - least, rel=0.02)
+
+
 def test_all_rates_of_one_have_the_interval_of_their_rows() -> None:
     """Three classes of six rows without an error are 18 rows without one."""
     frame = several((6, 6, 6), (6, 6, 6))

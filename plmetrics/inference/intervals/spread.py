@@ -82,10 +82,7 @@ def replicate_spread(
     """
     number, width = _number_and_width(replicates)
     undefined = len(replicates) - number
-    if kind == "bootstrap" and len(replicates) and not undefined.any():
-        deviation = _in_range(lambda part, _: _finite_deviation(part), replicates)
-    else:
-        deviation = standard_error(replicates, kind, value, groups)
+    deviation = standard_error(replicates, kind, value, groups)
     constant = (number > 0) & ((width <= _ROUNDING[kind] * magnitude) | (deviation == 0))
     std_error = np.where(constant & (number > 1), 0.0, deviation)
     most = UNDEFINED_SHARE * len(replicates) if kind == "bootstrap" else 0
@@ -212,8 +209,6 @@ def _deviation(replicates: Array) -> Array:
 
 def _finite_deviation(replicates: Array) -> Array:
     """Standard deviation of finite replicates: a few slices at a time, within the processor's cache."""
-    if len(replicates) < 2:
-        return np.full(replicates.shape[1], np.nan)
     squares = np.empty(replicates.shape[1])
     step = max(1, _NEAR // len(replicates))
     for first in range(0, len(squares), step):

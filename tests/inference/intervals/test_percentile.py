@@ -111,11 +111,13 @@ def test_no_correction_no_interval(value: float, growth: float) -> None:
 
 
 def test_blocks_that_do_not_count_leave_the_acceleration_as_it_is() -> None:
-    rows, _ = drawn(3)
-    value = np.array([rows.mean()])
-    padded = np.concatenate([left_out(rows), np.full((13, 1), value[0])])
-    alone = acceleration(left_out(rows), value)
-    assert acceleration(padded, value, np.array([len(rows)])) == pytest.approx(alone)
+    """Those that count and leave the value as it is are as far from the mean of all as any other."""
+    without, value = drawn(3)[0], 1.5
+    without[:5] = value
+    u = without.mean() - without
+    padded = np.concatenate([without, np.full(13, value)])[:, None]
+    found = acceleration(padded, np.array([value]), np.array([len(without)]))
+    assert found[0] == pytest.approx((u**3).sum() / (6 * (u**2).sum() ** 1.5))
 
 
 @pytest.mark.parametrize("values", [[1.0, 1.0, 1.0], [1.0, np.nan, 2.0]])
