@@ -120,12 +120,13 @@ class CrossSliceEstimates:
 
     def _equal_values(self, metric: AcrossSlices, names: Sequence[str], pair: tuple[str, str]) -> Flags:
         """Mask of slices where two models have equal scores on every row that the metric reads there."""
-        equal = np.concatenate([place.equal[pair] for place in self._places])
+        equal: Flags = np.concatenate([place.equal[pair] for place in self._places])
         reference = metric.reference_among(names)
         if metric.for_each and reference is not None:
-            return equal & equal[reference]
+            equal &= equal[reference]
+            return equal
         elsewhere = not metric.reads_overall or self._overall.equal_scores(*pair)
-        return np.full(equal.shape, equal.all() and elsewhere)
+        return np.full(equal.shape, equal.all() and elsewhere, dtype=np.bool_)
 
     def _estimate(
         self,
