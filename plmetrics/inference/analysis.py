@@ -102,10 +102,10 @@ class CrossSliceEstimates:
             for kind in replication.kinds(metric)
         }
         judged = replication.gate_kind(metric)
+        equal = {pair: self._equal_values(metric, names, pair) for pair in self._analysis.pairs}
         if not metric.for_each:
-            pairs = self._analysis.pairs
-            equal = {pair: np.array([all(part.equal[pair].all() for part in self._places)]) for pair in pairs}
-            yield indices[0], SliceEstimates(of_kind[judged], equal, np.array([True]), WHOLE, of_kind)
+            whole = {pair: mask[:1] for pair, mask in equal.items()}
+            yield indices[0], SliceEstimates(of_kind[judged], whole, np.array([True]), WHOLE, of_kind)
             return
         start = 0
         for place in self._places:
@@ -115,10 +115,18 @@ class CrossSliceEstimates:
                 kind: {model: estimate.take(places) for model, estimate in of_models.items()}
                 for kind, of_models in of_kind.items()
             }
-            yield (
-                place.index,
-                SliceEstimates(by_kind[judged], place.equal, place.mask, place.first, by_kind),
-            )
+            here = {pair: mask[places] for pair, mask in equal.items()}
+            yield place.index, SliceEstimates(by_kind[judged], here, place.mask, place.first, by_kind)
+
+    def _equal_values(self, metric: AcrossSlices, names: Sequence[str], pair: tuple[str, str]) -> Flags:
+        """Mask of slices where two models have equal scores on every row that the metric reads there."""
+        equal: Flags = np.concatenate([place.equal[pair] for place in self._places])
+        reference = metric.reference_among(names)
+        if metric.for_each and reference is not None:
+            equal &= equal[reference]
+            return equal
+        elsewhere = not metric.reads_overall or self._overall.equal_scores(*pair)
+        return np.full(equal.shape, equal.all() and elsewhere, dtype=np.bool_)
 
     def _estimate(
         self,
@@ -141,7 +149,7 @@ class CrossSliceEstimates:
             listed,
             of_slices,
             {part.text: self._overall.of_kind(part, kind)[model] for part in inputs},
-            self._overall.weight(model),
+            self._overall.weight(metric, model),
             self._analysis.replication.blocks,
             self._analysis.level,
         )

@@ -12,7 +12,7 @@ import numpy as np
 
 from plmetrics.catalogue.bases import OfRates, is_of_rates
 from plmetrics.catalogue.composite_metrics import is_derived
-from plmetrics.catalogue.metric import UNREACHABLE_ON_GRID, Metric
+from plmetrics.catalogue.metric import UNREACHABLE_ON_GRID, Metric, leaves
 from plmetrics.core.ops import Array, Texts
 from plmetrics.inference.chunks import Chunk, EstimateColumns, Population
 from plmetrics.inference.composite_estimates import by_parts
@@ -317,9 +317,14 @@ class Estimates:
             estimates[model] = self._compute(metric, model, kind)
         return estimates[model]
 
-    def weight(self, model: str) -> float:
-        """The weight of a model's rows in the first slice."""
-        return float(self._chunk.sums.total(f"{self._analysis.population.models[model]}weight")[0])
+    def weight(self, metric: Metric, model: str) -> float:
+        """The weight of a model's rows behind a metric, or behind its first part, in the first slice."""
+        prefix = self._analysis.population.prefix(leaves(metric)[0], model)
+        return float(self._chunk.sums.total(f"{prefix}weight")[0])
+
+    def equal_scores(self, model: str, baseline: str) -> bool:
+        """Whether two models have the same scores on every row of these slices."""
+        return bool(self._chunk.equal_scores(model, baseline).all())
 
     def _compute(self, metric: Metric, model: str, kind: ReplicateKind | None) -> EstimateColumns:
         if is_derived(metric):

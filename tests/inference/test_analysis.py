@@ -168,3 +168,76 @@ def test_lines_of_metrics_that_nobody_lists_have_their_errors(table, method) -> 
     squares = (table["a"] - table["label"]).to_numpy() ** 2
     assert row["value"] == pytest.approx(2 * squares.mean())
     assert row["std_error"] == pytest.approx(2 * squares.std(ddof=1) / ROWS**0.5)
+
+
+def two_models_alike_in(group: str) -> pl.DataFrame:
+    """Rows of three groups with two models that are equal in one of them."""
+    rng = np.random.default_rng(1)
+    y, g = rng.integers(0, 2, ROWS), rng.choice(list("abc"), ROWS)
+    p, q = (np.clip(rng.normal(0.4 + 0.2 * y, 0.2), 0, 1) for _ in range(2))
+    return pl.DataFrame({"y": y, "g": g, "p": p, "q": np.where(g == group, p, q)})
+
+
+def test_values_of_slices_that_others_shape_are_compared_where_models_are_equal_in_them() -> None:
+    frame = two_models_alike_in("a")
+    names = ["shrunken_rate(recall, by=g)", "average_odds_difference(by=g, reference=b)"]
+    asked = {"label": "y", "models": ["p", "q"], "slices": ["g"], "metrics": names, "compare": "p"}
+    found = plm.evaluate(frame, uncertainty={"replicates": 40}, **asked)
+    compared = found.comparisons.filter(slice="g=a")
+    rates = frame.group_by("g", "y").agg(
+        pl.mean("p", "q") * 0, *((pl.col(m) >= 0.5).mean().alias(f"{m}1") for m in "pq")
+    )
+    rate = {(g, y): (p, q) for g, y, p, q in rates.select("g", "y", "p1", "q1").iter_rows()}
+    odds = [sum(rate["a", y][m] - rate["b", y][m] for y in (0, 1)) / 2 for m in (0, 1)]
+    assert compared["difference"][1] == pytest.approx(odds[1] - odds[0], abs=1e-12)
+    values = found.metrics.filter(slice="g=a", metric=names[0])["value"]
+    assert compared["difference"][0] == pytest.approx(values[1] - values[0], abs=1e-12)
+    assert (compared["difference"].abs() > 1e-3).all()
+    assert (compared["p_value"] < 1).all()
+    reference = found.comparisons.filter(slice="g=b", metric=names[1])
+    assert reference.select("difference", "lower", "upper").row(0) == (0, 0, 0)
+
+
+def test_gaps_to_all_rows_are_compared_where_models_differ_in_rows_of_no_slice() -> None:
+    frame = two_models_alike_in("a").filter(pl.col("g") != "c")
+    slices = {
+        "g": {"column": "g", "exclude": ["b"]},
+        "low": {"where": {"a": "g = 'a'", "few": "g = 'a' AND p < 0.6"}},
+    }
+    metrics = ["disparity(recall, by=low, method=to_overall)", "disparity(recall, by=low)"]
+    asked = {"label": "y", "models": ["p", "q"], "slices": slices, "metrics": metrics, "compare": "p"}
+    found = plm.evaluate(frame, uncertainty={"replicates": 40}, **asked).comparisons
+    positives = frame.filter(pl.col("y") == 1)
+    recall = [(positives[name] >= 0.5).mean() for name in "pq"]
+    of_groups = [
+        (positives.filter(part)["p"] >= 0.5).mean()
+        for part in (pl.col("g") == "a", (pl.col("g") == "a") & (pl.col("p") < 0.6))
+    ]
+    gaps = [max(abs(group - overall) for group in of_groups) for overall in recall]
+    differences = dict(found.select("metric", "difference").iter_rows())
+    assert differences[metrics[0]] == pytest.approx(gaps[1] - gaps[0], abs=1e-12)
+    assert abs(gaps[1] - gaps[0]) > 1e-3
+    assert found.filter(metric=metrics[1]).select("difference", "lower", "upper").row(0) == (0, 0, 0)
+
+
+def test_the_least_share_of_groups_is_of_the_rows_that_the_metric_counts() -> None:
+    groups = ["a"] * 600 + ["b"] * 390 + ["c"] * 10
+    labels = [index % 2 if index % 10 == 0 else None for index in range(1000)]
+    scores = [
+        0.9 if name == "c" or index % (2 if name == "a" else 3) == 0 else 0.1
+        for index, name in enumerate(groups)
+    ]
+    frame = pl.DataFrame({"y": labels, "p": scores, "g": groups})
+    metrics = [
+        "demographic_parity_difference(by=g)",
+        {"name": "high", "mean": "score > 0.5"},
+        "disparity(high, by=g)",
+    ]
+    found = plm.evaluate(
+        frame, label="y", models="p", labels=True, slices=["g"], metrics=metrics, positive=1
+    ).metrics.filter(slice_set="g", slice="all")
+    shares = frame.group_by("g").agg((pl.col("p") >= 0.5).mean()).filter(pl.col("g") != "c")["p"]
+    assert found["value"].to_list() == pytest.approx([shares.max() - shares.min()] * 2, abs=1e-12)
+    assert found["note"].to_list() == ["not judged: g=c (below_min_share)"] * 2, (
+        "1 % of the rows, 10 % of the labelled"
+    )

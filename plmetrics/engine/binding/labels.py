@@ -12,6 +12,7 @@ from plmetrics.catalogue.labels import needs_label
 from plmetrics.catalogue.thresholds import threshold_keys
 from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.core.names import did_you_mean, name_list, sql_name
+from plmetrics.core.rowsql import compile_row
 from plmetrics.engine.run_plan import rows_of
 from plmetrics.table.classes import class_text, holds_lists, require_lists
 
@@ -64,14 +65,24 @@ def label_free(view: TableView) -> frozenset[str]:
     table, metrics = view.table(), view.suite.state_metrics("overall", *view.suite.slices)
     thresholds = {key: 0.0 for metric in metrics for key in threshold_keys(metric)}
     rows = [replace(rows_of(model, table), thresholds=thresholds) for model in table.models]
-    label = view.roles.label
+    label = _columns_of_label(view)
     return frozenset(
         metric.text
         for metric in metrics
         if not metric.every_row
-        and label not in metric.columns()
+        and label.isdisjoint(metric.columns())
         and not any(needs_label(metric, each) for each in rows)
     )
+
+
+def _columns_of_label(view: TableView) -> set[str]:
+    """Column of the label, and those derived from it that do not ask whether there is one."""
+    names = {view.roles.label}
+    for path, text in view.suite.expressions.items():
+        row = compile_row(text)
+        if not row.tests_null and not names.isdisjoint(row.columns):
+            names.add(str(path[-1]))
+    return names
 
 
 def label_columns(suite: Suite, schema: pl.Schema, classes: tuple[str, ...]) -> dict[str, str]:

@@ -247,3 +247,33 @@ def test_a_query_counts_once_all_its_rows_have_labels() -> None:
     )
     share = complete["k"].n_unique() / frame["k"].n_unique()
     assert late.metrics.filter(metric="labelled")["value"].to_list() == pytest.approx([share, share])
+
+
+def test_columns_derived_from_the_label_are_those_of_labelled_rows() -> None:
+    frame = table()
+    derive = {
+        "good": "y = 0",
+        "cost": "CASE WHEN good THEN z2 ELSE 0 END",
+        "known": "y IS NOT NULL",
+        "z2": "p * 2",
+    }
+    derive = {name: derive[name] for name in ("z2", "good", "cost", "known")}
+    metrics = [
+        {"name": "loss", "mean": "CASE WHEN good THEN p ELSE 0 END"},
+        {"name": "median", "quantile": "cost", "q": 0.5},
+        {"name": "total", "sum": "cost"},
+        {"name": "late", "mean": "CASE WHEN known THEN 0 ELSE 1 END"},
+        {"name": "double", "mean": "z2"},
+    ]
+    found = plm.evaluate(frame, label="y", models="p", labels=True, derive=derive, metrics=metrics).metrics
+    labelled = frame.filter(pl.col("y").is_not_null())
+    cost = np.where(labelled["y"] == 0, labelled["p"], 0.0)
+    expected = [
+        cost.mean(),
+        2 * np.median(cost),
+        2 * cost.sum(),
+        frame["y"].is_null().mean(),
+        2 * frame["p"].mean(),
+    ]
+    assert found["value"].to_list() == pytest.approx(expected, rel=1e-12)
+    assert found["n"].to_list() == [labelled.height] * 3 + [ROWS] * 2
