@@ -327,7 +327,7 @@ class Estimates:
         """The weight of a model's rows in the first slice."""
         return float(self._chunk.sums.total(f"{self._analysis.population.models[model]}weight")[0])
 
-    def labelled(self, model: str) -> Array | None:
+    def label_share(self, model: str) -> Array | None:
         """The share of a model's rows with a label in the first slice; None where each row must have one."""
         population = self._analysis.population
         return _labelled_share(model, self._chunk.sums, population)[:1] if population.scored else None
