@@ -276,7 +276,7 @@ def run(
     place = None if output is None else path_argument(output, "output")
     loaded, directory = open_suite(Path(path_argument(path, "path")), set or {}, place)
     intervals = interval is not None or force or "interval" in loaded.suite.sections
-    if intervals and on is None:
+    if intervals and (on is None or "interval" not in loaded.suite.sections):
         from plmetrics.api.nights.backfill import evaluate_interval
 
         return evaluate_interval(loaded, directory, interval, options, force=force)

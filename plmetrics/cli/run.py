@@ -75,6 +75,9 @@ def run(
         exits = exit_policy(fail_on, skip_if_empty=skip_if_empty)
         if following and interval is not None:
             raise UsageError(Problem("--next and --interval exclude each other"))
+        if following and on is not None:
+            hint = "plmetrics backfill --jobs N runs intervals side by side"
+            raise UsageError(Problem("--next and --on exclude each other", hint=hint))
     with guard(debug=debug, json=form == "json", exits=exits):
         from plmetrics.api import evaluation
         from plmetrics.api.suite_run import RunOptions, open_suite

@@ -49,11 +49,8 @@ class Coverage:
         return any(not leaf.every_row and leaf.text not in self.label_free for leaf in leaves(metric))
 
     def of(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Labelled share for each row of a gate: the smaller of two models; overall for all slices of a set."""
-        places, of_model = rows.select(_PLACE[1:]).unique(), self.shares.select(*_PLACE, LABELLED)
-        overall = of_model.filter(slice_set="overall").select("model", LABELLED).join(places, how="cross")
-        shares = pl.concat([of_model, overall.select(of_model.columns)])
-        return _of_places(rows, shares.unique(_PLACE, keep="first", maintain_order=True), LABELLED)
+        """Labelled share for each row of a gate: the smaller of two models."""
+        return _of_places(rows, self.shares, LABELLED)
 
 
 def _of_places(rows: pl.DataFrame, counts: pl.DataFrame, name: str) -> pl.DataFrame:

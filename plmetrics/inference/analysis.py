@@ -152,6 +152,7 @@ class CrossSliceEstimates:
             self._overall.weight(metric, model),
             self._analysis.replication.blocks,
             self._analysis.level,
+            self._overall.label_share(model),
         )
         estimates = across_slices(metric, whole_set)
         return estimates if order is None or not metric.for_each else estimates.take(np.argsort(order))

@@ -149,4 +149,4 @@ def concatenate_estimates(parts: Sequence[EstimateColumns]) -> EstimateColumns:
         return parts[0]
     bounds = [np.zeros(part.n.shape) if part.bound is None else part.bound for part in parts]
     bounded = any(part.bound is not None for part in parts)
-    return replace(end_to_end(parts), bound=np.concatenate(bounds) if bounded else None, labelled=None)
+    return replace(end_to_end(parts), bound=np.concatenate(bounds) if bounded else None)

@@ -130,8 +130,8 @@ def _fewest_blocks(parts: Sequence[Estimate]) -> Codes:
 class WholeSet:
     """The estimates of one model in all slices of a set, and overall, by the text of the metric.
 
-    `mask` marks the slices that have rows; `weight` is that of all rows, `blocks` the number of the table's blocks, and
-    `level` that of intervals.
+    `mask` marks the slices that have rows; `weight` is that of all rows, `labelled` their share with a label, None
+    where each must have one, `blocks` the number of the table's blocks, and `level` that of intervals.
     """
 
     names: Sequence[str]
@@ -141,6 +141,7 @@ class WholeSet:
     weight: float
     blocks: int
     level: float
+    labelled: Array | None = None
 
 
 def across_slices(metric: AcrossSlices, here: WholeSet) -> EstimateColumns:
@@ -182,7 +183,9 @@ def across_slices(metric: AcrossSlices, here: WholeSet) -> EstimateColumns:
         bound = metric.combined_bound(_groups(metric, here, defined, reference, _bounds))
     bounds = None if bound is None else np.atleast_1d(bound)
     threshold = None if first.threshold is None else first.threshold[:1]
-    return EstimateColumns(estimate, n, weight, bounds, np.array([note], dtype=object), threshold)
+    return EstimateColumns(
+        estimate, n, weight, bounds, np.array([note], dtype=object), threshold, here.labelled
+    )
 
 
 def _admission(metric: AcrossSlices, here: WholeSet, parts: Sequence[EstimateColumns]) -> Texts:

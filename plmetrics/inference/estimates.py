@@ -207,8 +207,7 @@ def _with_labels(
     if not population.scored:
         return columns
     n, weight = (sums.total(f"{population.scored[model]}{name}") for name in ("n", "weight"))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        share = sums.total(f"{population.models[model]}weight") / weight
+    share = _labelled_share(model, sums, population)
     if population.prefix(metric, model) != population.models[model]:
         return replace(columns, labelled=share)
     absent = (columns.estimate.status == "no_rows") & (n > 0)
@@ -221,6 +220,13 @@ def _with_labels(
         note=np.where(absent, "no row has a label", columns.note),
         labelled=share,
     )
+
+
+def _labelled_share(model: str, sums: ModelSums, population: Population) -> Array:
+    labelled, weight = (sums.total(f"{of[model]}weight") for of in (population.models, population.scored))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share: Array = labelled / weight
+    return share
 
 
 def _sizes(
@@ -325,6 +331,11 @@ class Estimates:
     def equal_scores(self, model: str, baseline: str) -> bool:
         """Whether two models have the same scores on every row of these slices."""
         return bool(self._chunk.equal_scores(model, baseline).all())
+
+    def label_share(self, model: str) -> Array | None:
+        """The share of a model's rows with a label in the first slice; None where each row must have one."""
+        population = self._analysis.population
+        return _labelled_share(model, self._chunk.sums, population)[:1] if population.scored else None
 
     def _compute(self, metric: Metric, model: str, kind: ReplicateKind | None) -> EstimateColumns:
         if is_derived(metric):

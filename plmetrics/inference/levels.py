@@ -69,7 +69,7 @@ class Levels:
         parts = metric.parts()
         groups = {part.text: self._estimates(self._crossed, part, kind)[model] for part in parts}
         whole = {part.text: self._estimates(self.level, part, kind)[model] for part in parts}
-        weight = next(iter(whole.values())).weight
+        first = next(iter(whole.values()))
         in_levels = []
         for place, cells in enumerate(self._members):
             here = WholeSet(
@@ -77,9 +77,10 @@ class Levels:
                 np.ones(len(cells), dtype=np.bool_),
                 {text: estimates.take(cells) for text, estimates in groups.items()},
                 {text: estimates.take(np.array([place])) for text, estimates in whole.items()},
-                float(weight[place]),
+                float(first.weight[place]),
                 self._analysis.replication.blocks,
                 self._analysis.level,
+                None if first.labelled is None else first.labelled[[place]],
             )
             in_levels.append(across_slices(metric, here))
         return _concatenate(in_levels)

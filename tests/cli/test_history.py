@@ -186,3 +186,29 @@ def test_the_history_of_a_page_names_classes(tmp_path: Path) -> None:
     assert keys == [
         (f"2026-03-0{number}", name, value) for number in (2, 1) for name, value in (("a", "0.5"), ("b", "1"))
     ]
+
+
+def test_metrics_across_slices_are_in_the_history_without_being_asked_for(nights: Nights) -> None:
+    """Also where the suite has no others."""
+    worst = {"name": "worst", "over": {"slice_set": "region", "metric": "roc_auc", "agg": "worst"}}
+    nights.write_suite(metrics=[worst], compare=None, gates=None)
+    results = [nights.run(number) for number in (0, 1)]
+    values = [result.metrics.filter(model="old")["value"].item() for result in results]
+    shown = history(nights.home, "--format", "json")
+    assert shown.exit_code == 0, shown.output
+    rows = json.loads(shown.stdout)["history"]
+    assert [row["value"] for row in rows if row["model"] == "old"] == pytest.approx(values)
+    assert "worst over region  old" in history(nights.home).stdout
+    assert "worst over region  old" in repr(results[1])
+    assert plm.history_chart(nights.home).frame.filter(model="old")["value"].to_list() == values
+
+
+def test_a_suite_with_another_metric_has_its_last_intervals(nights: Nights) -> None:
+    """Day 1 has no result; the metric of the first days is no more asked for."""
+    for metric, numbers in (("brier", (0, 2)), ("accuracy", (3, 4))):
+        nights.write_suite(metrics=[metric], slices=None, gates=None)
+        results = [nights.run(number) for number in numbers]
+    last = plm.history(nights.home, metrics="accuracy", last=3)["interval"]
+    assert last.unique(maintain_order=True).to_list() == [day(3), day(4)]
+    assert "accuracy  old" in repr(results[-1]).split("History")[1]
+    assert set(plm.history_chart(nights.home).frame["metric"]) == {"accuracy"}

@@ -218,6 +218,7 @@ def test_defaults_that_may_not_be_read(monkeypatch):
         ("uncertainty: true", {"uncertainty.replicates": 50}, {"uncertainty": {"replicates": 50}}),
         ("uncertainty: null", {"uncertainty.replicates": "50"}, {"uncertainty": {"replicates": 50}}),
         ("uncertainty: false", {"uncertainty.seed": 3}, {"uncertainty": {"seed": 3}}),
+        ("labels: true", {"labels.coverage": "0.5"}, {"labels": {"coverage": 0.5}}),
         ("compare: a", {"compare.correction": "none"}, {"compare": {"baseline": "a", "correction": "none"}}),
         ("models: p", {"models.b": "q"}, {"models": {"p": {"score": "p"}, "b": {"score": "q"}}}),
         (
@@ -234,7 +235,8 @@ def test_defaults_that_may_not_be_read(monkeypatch):
 )
 def test_set_below_a_shorthand(text, overrides, expected):
     head = "data: {path: x}\ncolumns: {label: y}\n" + ("" if "models" in text else "models: {a: p, b: q}\n")
-    said = load(f"{head}{text}\n", overrides).suite.model_dump(mode="json", exclude_unset=True)
+    suite = load(f"{head}{text}\n", overrides).suite.model_dump(mode="json", exclude_unset=True)
+    said = suite.get("sections", {}) | suite
     assert {key: said[key] for key in expected} == expected
 
 

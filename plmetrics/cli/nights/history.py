@@ -68,10 +68,10 @@ def history(
         if form == "parquet" and output is None:
             raise UsageError(Problem("--format parquet needs a file", hint="--output history.parquet"))
         from plmetrics.features.nights.change_points.history_levels import read_rows
-        from plmetrics.features.nights.history_selection import OVERALL, home_of
+        from plmetrics.features.nights.history_selection import ALL, home_of
 
         with usage():
-            asked = metrics or None, model, slices or [OVERALL]
+            asked = metrics or None, model, slices or [ALL]
             values, rows = read_rows(home_of(runs), *asked, last=last, superseded=everything)
         if output is not None:
             _write(output, _content(values, rows, form))

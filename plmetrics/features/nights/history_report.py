@@ -17,7 +17,7 @@ from plmetrics.features.nights.change_points.history_levels import (
     last_places,
     with_levels,
 )
-from plmetrics.features.nights.history_selection import OVERALL, select
+from plmetrics.features.nights.history_selection import ALL, metric_names, select
 from plmetrics.features.nights.interval_history import (
     CURRENT,
     DAMAGED,
@@ -139,7 +139,7 @@ def sparklines(rows: pl.DataFrame, width: int, most: int) -> list[Text]:
         values = moments.join(part.select("start", "value"), on="start", how="left", maintain_order="left")
         starts = changes_of(part)["start"].to_list()
         changes = [place for place, start in enumerate(moments["start"].to_list()) if start in starts]
-        label = metric_label(first) + ("" if first["slice_set"] == "overall" else f", {first['slice']}")
+        label = metric_label(first) + ("" if first["slice"] == ALL else f", {first['slice']}")
         last = part["value"][-1]
         line = sparkline([None if v is None or v != v else v for v in values["value"].to_list()], changes)  # noqa: PLR0124
         cells.append((label, first["model"], line, UNDEFINED if last is None else number(last)))
@@ -198,7 +198,7 @@ def _table(rows: pl.DataFrame, parts: Sequence[pl.DataFrame], width: int) -> lis
     """
     first = parts[0].row(0, named=True)
     title = printable(metric_label(first))
-    if first["slice_set"] != "overall":
+    if first["slice"] != ALL:
         title = f"{title}, {printable(first['slice'])}"
     places = _places(rows).rows(named=True)
     columns = [Column("interval"), Column("verdict")]
@@ -297,17 +297,17 @@ def _recent(summary: Summary) -> pl.DataFrame | None:
     assert summary.folder is not None
     try:
         history = read_history(summary.folder.parent, last=_READ, until=summary.record["interval"]["key"])
-        rows = with_levels(select(history.frame, _metrics(history), None, [OVERALL]), history.calendar)
+        rows = with_levels(select(history.frame, _metrics(history), None, [ALL]), history.calendar)
     except (PlmetricsError, OSError):
         return None
-    rows = last_places(rows, _READ)
+    rows = last_places(history, rows, _READ)
     current = rows.filter(pl.col("status") == CURRENT)["start"].n_unique()
     return rows if current > 1 else None
 
 
 def _metrics(history: History) -> list[str]:
     """Metrics of gates, in the order of the result; the first one without any."""
-    rows = history.frame.filter(pl.col("model").is_not_null(), pl.col("slice_set") == OVERALL)
-    names = rows["metric"].unique(maintain_order=True).to_list()
+    rows = history.frame.filter(pl.col("model").is_not_null(), pl.col("slice") == ALL)
+    names = metric_names(rows)
     gated = set(history.gates["metric"].drop_nulls())
     return [name for name in names if name in gated][:_MOST_METRICS] or names[:1]

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     from plmetrics.table.storage.places import Place
 
-OVERALL = "overall"
+ALL = "all"
+"""The slice of values of all rows, and of those across the slices of a set."""
 _EVERY = (
     (re.compile(r"\d{4}-\d\d-\d\d", re.ASCII), "1d"),
     (re.compile(r"\d{4}-W\d\d", re.ASCII), "1w"),
@@ -49,6 +50,8 @@ def select(
     Raises:
         ConfigError: there is no such metric, model or slice; the nearest name is given.
     """
+    if frame["model"].is_null().all():
+        return frame
     conditions: list[pl.Expr] = []
     problems: list[Problem] = []
     asked = (
@@ -57,7 +60,7 @@ def select(
         ("slice", slices, _slice_condition, ("slice_set", "slice")),
     )
     for kind, names, condition, columns in asked:
-        if names is None:
+        if not names:
             continue
         for name in names:
             if frame.filter(condition(name)).is_empty():
@@ -88,6 +91,12 @@ def _slice_condition(name: str) -> pl.Expr:
         return whole
     last = pl.col("slice").str.splitn("=", 2).struct.field("field_1")
     return whole | ((pl.col("slice_set") == slice_set) & (last == value))
+
+
+def metric_names(values: pl.DataFrame) -> list[str]:
+    """Names of the metrics in some values of a history, those of the last interval first, in its order."""
+    latest_first = values.sort("start", descending=True, maintain_order=True)
+    return latest_first["metric"].unique(maintain_order=True).to_list()
 
 
 def home_of(text: str | PathLike[str]) -> Place:

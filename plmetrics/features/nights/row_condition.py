@@ -187,7 +187,7 @@ def _labelled_share(metrics: pl.DataFrame) -> float:
     """Share of labelled rows, of the model with the fewest."""
     if LABELLED not in metrics.columns:
         return 1.0
-    shares = metrics.filter(slice_set="overall")[LABELLED].drop_nulls().to_list()
+    shares = metrics.filter(slice="all")[LABELLED].drop_nulls().to_list()
     return min(map(float, shares), default=1.0)
 
 

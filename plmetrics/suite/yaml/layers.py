@@ -132,7 +132,7 @@ def _written_out(value: Any, path: tuple[str, ...]) -> Any:
     texts = [value] if isinstance(value, str) else value
     columns = isinstance(texts, list) and all(isinstance(text, str) for text in texts)
     match path:
-        case ("uncertainty",) if isinstance(value, bool):
+        case ("uncertainty" | "labels",) if isinstance(value, bool):
             value = {}
         case ("compare",) if isinstance(value, str):
             value = {"baseline": value}

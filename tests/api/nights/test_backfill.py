@@ -65,6 +65,17 @@ def test_labels_are_evaluated_when_they_are_due_however_late_they_come(unlabelle
     assert missing(unlabelled, "2026-03-21") == []
 
 
+def test_labels_are_missed_by_metrics_across_slices_alone(
+    nights: Nights, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(night, "datetime", Clock)
+    worst = {"name": "worst", "over": {"slice_set": "region", "metric": "brier", "agg": "worst"}}
+    nights.write_suite(metrics=[worst], compare=None, gates=None, labels={"mature_after": "7d"})
+    nights.write(0, rows(0).with_columns(pl.when(pl.int_range(pl.len()) > 9).then("y").alias("y")))
+    assert missing(nights, "2026-03-05") == [True] * 3
+    assert missing(nights, "2026-03-09") == [True]  # all others were there
+
+
 @pytest.mark.slow
 def test_windows_count_scores_on_a_grid_of_labelled_rows(unlabelled: Nights) -> None:
     """The first nights have no labels, from which a grid could be made that tells scores apart."""

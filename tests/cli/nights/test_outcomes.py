@@ -72,6 +72,7 @@ def test_an_accepted_night_is_no_failure_of_a_backfill(nights: Nights, invoke: I
     [
         (("run", "--interval", "tomorrow"), "interval: 'tomorrow' is not the start of an interval of 1d"),
         (("run", "--interval", day(0), "--next"), "--next and --interval exclude each other"),
+        (("run", "--next", "--on", "inline"), "--next and --on exclude each other"),
         (("run",), "which interval is to be evaluated?"),
         (("backfill", "--from", day(0), "--to", "2026-3-9"), "to: '2026-3-9' is not the start"),
     ],
@@ -83,6 +84,16 @@ def test_what_is_wrong_with_the_call_is_not_wrong_with_the_suite(
     assert outcome.code == 2
     assert outcome.err.startswith("error: the command line is not valid\n")
     assert words in outcome.err
+
+
+@pytest.mark.parametrize("option", [("--interval", day(0)), ("--force",)])
+def test_a_runner_counts_no_interval_of_a_suite_without_any(
+    nights: Nights, invoke: Invoke, option: tuple[str, ...]
+) -> None:
+    nights.write_suite(interval=None)
+    outcome = invoke("run", str(nights.suite), "--on", "inline", *option)
+    assert outcome.code == 2
+    assert "nightly.yaml has no intervals" in outcome.err
 
 
 def test_the_next_night_is_forced(nights: Nights, invoke: Invoke) -> None:

@@ -147,6 +147,23 @@ def test_the_column_is_the_share_of_each_slice_and_there_only_where_it_is_asked_
     assert "labelled" not in plm.evaluate(ROWS.drop_nulls(), **asked).metrics.columns
 
 
+def test_a_suite_of_metrics_across_slices_alone_has_the_shares_of_their_rows() -> None:
+    """Of 10 rows 7 have a label, of those of the level x all 4."""
+    metric = "disparity(accuracy, by=g)"
+    result = plm.evaluate(
+        ROWS.with_columns(h=pl.Series(["x", "x", "y", "y", "x", "x", "y", "y", "y", "y"])),
+        label="y",
+        models="p",
+        metrics=[{"metric": metric, "slices": ["h"]}],
+        slices=["g", "h"],
+        labels={"coverage": 0.8},
+        gates=[{"metric": metric, "at_most": 1.0}],
+    )
+    shares = dict(result.metrics.select("slice", "labelled").iter_rows())
+    assert shares == {"all": 0.7, "h=x": 1.0, "h=y": 0.5}
+    assert result.gates.select("verdict", "status").rows() == [("inconclusive", "too_few_labels")]
+
+
 END = datetime(2026, 11, 2, tzinfo=UTC)
 
 

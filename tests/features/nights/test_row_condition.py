@@ -230,7 +230,8 @@ EARLY, LATE = (datetime.fromisoformat(f"2026-03-{day}T00:00+00:00") for day in (
 
 
 def metrics(*shares: float) -> pl.DataFrame:
-    return pl.DataFrame({"slice_set": ["overall"] * len(shares), "labelled": list(shares)})
+    size = len(shares)
+    return pl.DataFrame({"slice_set": ["overall"] * size, "slice": ["all"] * size, "labelled": list(shares)})
 
 
 @pytest.mark.parametrize(

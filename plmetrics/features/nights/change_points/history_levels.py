@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from plmetrics.core.names import printable
 from plmetrics.features.nights.change_points.levels import FEWEST_PERIODS, levels
-from plmetrics.features.nights.history_selection import select
+from plmetrics.features.nights.history_selection import ALL, select
 from plmetrics.features.nights.interval_history import CURRENT, SUPERSEDED, History, read_history
 from plmetrics.report.numbers import number
 from plmetrics.report.sections.overall import metric_label
@@ -77,13 +77,13 @@ def read_rows(
         home, last=None if last is None else max(last, FEWEST), superseded=superseded, until=until
     )
     rows = with_levels(select(history.frame, metrics, models, slices), history.calendar)
-    return history, rows if last is None else last_places(rows, last)
+    return history, rows if last is None else last_places(history, rows, last)
 
 
-def last_places(rows: pl.DataFrame, last: int) -> pl.DataFrame:
-    """The rows of the last intervals, or of the last runs where there are no intervals."""
+def last_places(history: History, rows: pl.DataFrame, last: int) -> pl.DataFrame:
+    """Some rows of a history, of its last intervals, or of its last runs where there are no intervals."""
     place = pl.coalesce("interval", "run_id")
-    places = rows.select(place.alias("place")).unique(maintain_order=True)["place"]
+    places = history.frame.select(place.alias("place")).unique(maintain_order=True)["place"]
     return rows.filter(place.is_in(places.tail(last).implode()))
 
 
@@ -96,7 +96,7 @@ def changes_of(rows: pl.DataFrame) -> pl.DataFrame:
 def change_lines(changes: pl.DataFrame) -> Iterator[str]:
     """Changes in words, as `roc_auc of champion moved on 2026-03-04 from 0.91 to 0.87`."""
     for row in changes.iter_rows(named=True):
-        part = "" if row["slice_set"] == "overall" else f", {row['slice']},"
+        part = "" if row["slice"] == ALL else f", {row['slice']},"
         start = row["run_id"] if row["start"] is None else f"{row['start']:%Y-%m-%d %H:%M:%S}Z"
         when = row["interval"] or start
         levels_text = f"from {number(row[LEVEL_BEFORE])} to {number(row[LEVEL])}"

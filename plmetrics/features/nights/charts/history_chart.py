@@ -11,7 +11,7 @@ import polars as pl
 from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.features.nights.change_points.history_levels import change_lines, changes_of, with_levels
 from plmetrics.features.nights.charts.history_marks import HEIGHT, WIDTH, axes, draw_panel
-from plmetrics.features.nights.history_selection import OVERALL, select
+from plmetrics.features.nights.history_selection import ALL, metric_names, select
 from plmetrics.features.nights.interval_history import CURRENT, DAMAGED, MISSING, History, read_history
 from plmetrics.report.charts.comparisons.gate_limits import Limit, limits_of
 from plmetrics.report.charts.figure import Figure
@@ -83,7 +83,7 @@ def figure_of(
         ConfigError: there is no such metric, model or slice, or nothing to draw.
     """
     frame = history.frame.filter(pl.col("status").is_in([CURRENT, MISSING, DAMAGED]))
-    chosen = select(frame, None if metric is None else [metric], models, slices or [OVERALL])
+    chosen = select(frame, None if metric is None else [metric], models, slices or [ALL])
     chosen = with_levels(chosen, history.calendar)
     starts = frame["start"].drop_nulls().unique().sort()
     shown = starts if last is None else starts.tail(last)
@@ -109,9 +109,9 @@ def _subjects(
     history: History, values: pl.DataFrame, *, by_slice: bool, metric: str | None
 ) -> tuple[list[_Subject], str]:
     """Panels, and in words what has none; of slices those with the worst last values are drawn, the worst first."""
-    names = values["metric"].unique(maintain_order=True).to_list()
+    names = metric_names(values)
     judged = set(history.gates["metric"])
-    gated = [name for name in names if name in judged or any(_limits(history.gates, name, OVERALL))]
+    gated = [name for name in names if name in judged]
     asked = names if metric is not None else (gated or names[:1])
     parts = values.filter(
         pl.col("metric").is_in(asked[:1] if by_slice else asked[:_MOST_METRICS])
