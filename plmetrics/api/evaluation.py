@@ -275,8 +275,8 @@ def run(
     options = RunOptions(progress, exits, labels, command)
     place = None if output is None else path_argument(output, "output")
     loaded, directory = open_suite(Path(path_argument(path, "path")), set or {}, place)
-    intervals = interval is not None or force or "interval" in loaded.suite.sections
-    if intervals and (on is None or "interval" not in loaded.suite.sections):
+    has_intervals = "interval" in loaded.suite.sections
+    if (has_intervals and on is None) or (not has_intervals and (interval is not None or force)):
         from plmetrics.api.nights.backfill import evaluate_interval
 
         return evaluate_interval(loaded, directory, interval, options, force=force)

@@ -89,6 +89,10 @@ def _reaches(share: Any, limit: float) -> Any:
     return share >= limit - ops.tie(share)
 
 
+def _stays_within(share: Any, limit: float) -> Any:
+    return share <= limit + ops.tie(share)
+
+
 def _fpr(points: RunningTotals) -> Any:
     return ops.ratio(points.alarms, ops.broadcast(ops.largest(points.alarms), points.alarms), otherwise=0.0)
 
@@ -332,13 +336,11 @@ class RecallAtFpr(OperatingPoint):
         points = running_totals(state)
         certain = ops.larger(ops.largest(ops.where(self._keeps(points), points.hits, 0.0)), 0.0)
         hits = ops.where(state.tied, points.hits_above, points.hits)
-        rate = _fpr(points)
-        beyond = -ops.largest(ops.where(rate > self.fpr + ops.tie(rate), -hits, -float("inf")))
+        beyond = -ops.largest(ops.where(_stays_within(_fpr(points), self.fpr), -float("inf"), -hits))
         return ops.ratio(ops.where(beyond == float("inf"), 0.0, beyond - certain), state.positives)
 
     def _keeps(self, points: RunningTotals) -> Any:
-        rate = _fpr(points)
-        return (rate <= self.fpr + ops.tie(rate)) & (points.calls > 0)
+        return _stays_within(_fpr(points), self.fpr) & (points.calls > 0)
 
 
 @register

@@ -38,7 +38,6 @@ _TOLERATED = 1.15
 _STEADY = 1 << 20
 """The system counts pages in batches: a peak that grows by less has not moved."""
 
-
 _SUMS, _OF_VALUE, _OF_REPLICATE, _OF_ROW = 200, 1000, 16, 200
 """Bytes at most (about) of a metric's sums in a cell and block, of a value and of each replicate, and of a row that is
 held, by model."""
