@@ -17,7 +17,7 @@ from plmetrics.features.registry import FEATURES, feature
 from plmetrics.suite import crosschecks
 from plmetrics.suite.mentions import SuiteMentions
 from plmetrics.suite.model import Suite
-from plmetrics.suite.problems import Findings, check_predicate, key_hint, key_word, message_text, switch_hint
+from plmetrics.suite.problems import LABEL_HINT, Findings, check_predicate, key_hint, key_word, message_text, switch_hint
 from plmetrics.suite.sections.basics import Columns, Compare, Curve, Data, SliceSet
 from plmetrics.suite.sections.gates import Gate, read_margins, read_opponent
 from plmetrics.suite.sections.metrics import METRIC_DEFAULTS, MetricReader, is_torn, say_torn
@@ -86,7 +86,7 @@ def suite_from_mapping(
     if "columns" in raw:
         fields["columns"] = findings.model(Columns, raw["columns"], ("columns",))
     else:
-        findings.add("'columns' is missing", (), "name at least the label: columns: {label: y}")
+        findings.add("'columns' is missing", (), LABEL_HINT.replace("its column", "at least the label"))
     if reads_files and fields["data"] is not None and fields["data"].rows is None:
         findings.add("'path' is missing: where the rows are", ("data",), _DATA_FORM)
     fields["models"] = read_models(raw, task, findings)

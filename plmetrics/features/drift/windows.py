@@ -110,8 +110,9 @@ def in_reference(error: PlmetricsError) -> PlmetricsError:
 
 
 def _reference(suite: Suite, reference: Source) -> Source:
-    """Reference with a row per forecast, of the run's condition on rows or of drift's."""
+    """Reference with a row per forecast, of the run's condition on rows or of drift's; it may lack labels, too."""
     has_where = Drift.of(suite).where is not None
+    reference = reference if suite.labels is None else reference.with_absent(suite.columns.label)
     return answer(
         wide_table(reference, suite.data.long, None if has_where else suite.data.where, every=has_where)
     )

@@ -195,6 +195,17 @@ def test_a_table_may_lack_the_column() -> None:
     assert {row["n"] for row in overall.values()} == {ROWS}
 
 
+def test_a_reference_of_drift_may_lack_the_column() -> None:
+    frame = table().drop("y")
+    rows = arguments("binary", metrics=["selection_rate"])
+    drift = plm.evaluate(frame, **rows, labels=True, drift={"reference": frame}).drift
+    of_score = drift.filter(subject="score", measure="psi", slice="all")
+    assert of_score["value"].to_list() == [0.0]
+    assert drift.filter(subject="label", measure="psi", slice="all")["status"].to_list() == [
+        "no_rows_in_reference"
+    ]
+
+
 def test_without_the_section_a_null_is_a_bad_value() -> None:
     with pytest.raises(plm.DataError, match="are null"):
         plm.evaluate(table(), **arguments("binary"))
