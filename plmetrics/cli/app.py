@@ -38,7 +38,7 @@ from plmetrics.cli.terminal.signals import end_on_signals
 from plmetrics.cli.unit_list import units
 from plmetrics.cli.validate import validate
 from plmetrics.core.errors import Problem
-from plmetrics.core.names import nearest
+from plmetrics.core.names import name_list, nearest
 from plmetrics.core.process import interruption, take_over
 from plmetrics.runs.failure import failure_of
 
@@ -82,6 +82,10 @@ class _Commands(TyperGroup):
             message = getattr(error, "format_message", None)  # of click, whichever Typer brings
             if message is not None:
                 error.message = _choice_text(error.message)  # type: ignore[attr-defined]
+            option = getattr(error, "option_name", "")
+            if place := _place_of_option(option.removeprefix("--"), self._arguments[:1]):
+                error.message = f"No such option: {option}; {place}"  # type: ignore[attr-defined]
+                error.possibilities = None  # type: ignore[attr-defined]
             if message is not None and wants_json(self._arguments):
                 problem = Problem(message())
                 write_result(failure_json(failure_of(UsageError(problem))))
@@ -98,6 +102,23 @@ def _choice_text(message: str) -> str:
     name, _, choices = message.partition(" is not one of ")
     match = nearest(name.strip("'"), re.findall("'([^']*)'", choices))
     return f"{message.rstrip('.')}. Did you mean '{match}'?" if match else message
+
+
+def _place_of_option(option: str, called: Sequence[str]) -> str | None:
+    """The commands that have an option which the `called` one lacks, or the suite's key of that name, in words."""
+    if not option:
+        return None
+    from plmetrics.suite.reader import suite_keys
+
+    commands: dict[str, Any] = getattr(typer.main.get_command(app), "commands", {})
+    options = {
+        name: {text for parameter in command.params for text in parameter.opts}
+        for name, command in commands.items()
+    }
+    if "--set" in options.get("".join(called), ()) and option.replace("-", "_") in suite_keys():
+        return f"it is a key of the suite: --set {option.replace('-', '_')}=VALUE"
+    others = [f"plmetrics {name}" for name, known in options.items() if f"--{option}" in known]
+    return f"{name_list(others, 3)} {'has' if len(others) == 1 else 'have'} it" if others else None
 
 
 app = typer.Typer(
