@@ -34,13 +34,13 @@ class Duration:
     unit: Unit
 
     @classmethod
-    def of(cls, text: str) -> Duration:
+    def of(cls, text: object) -> Duration:
         """A duration from its text.
 
         Raises:
             ValueError: it is none.
         """
-        match = _TEXT.fullmatch(text)
+        match = _TEXT.fullmatch(text) if isinstance(text, str) else None
         if match is None:
             raise ValueError(FORM)
         unit: Unit = match[2]  # type: ignore[assignment]

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from zoneinfo import ZoneInfo, available_timezones
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from plmetrics.core.durations import Duration
 from plmetrics.core.names import SuitePath, did_you_mean
@@ -32,8 +32,8 @@ _SAMPLE = [
 """Moments in their order, by which it is seen whether what is written of them sorts."""
 
 
-def _interval_length(text: str) -> str:
-    duration = Duration.of(text)
+def _interval_length(value: object) -> str:
+    duration = Duration.of(value)
     if duration.unit == "h" and (duration.count >= _HOURS or _HOURS % duration.count):
         msg = "hours that a day divides into: 1h, 2h, 3h, 4h, 6h, 8h or 12h; a day is 1d"
         raise ValueError(msg)
@@ -78,7 +78,7 @@ class IntervalSection(Section):
     column: Column | None = Field(
         default=None, description="Column of dates or times that says when a row is of."
     )
-    every: Annotated[str, AfterValidator(_interval_length)] = Field(
+    every: Annotated[str, BeforeValidator(_interval_length)] = Field(
         default="1d", description="Length of an interval: 1h, 6h, 1d, 1w or 1mo."
     )
     timezone: Annotated[str, AfterValidator(_zone)] = Field(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from plmetrics.suite.sections.section import Column, Strict
 
@@ -15,13 +15,13 @@ PREVIOUS = "previous"
 _FORMS = "previous, {ago: 7d}, {window: 28d}, {same_weekday: 4} or {run: ID}"
 
 
-def _duration(text: str) -> str:
+def _duration(value: object) -> str:
     from plmetrics.core.durations import Duration
 
-    return str(Duration.of(text))
+    return str(Duration.of(value))
 
 
-DurationText = Annotated[str, AfterValidator(_duration)]
+DurationText = Annotated[str, BeforeValidator(_duration)]
 """A length of time, such as 28d."""
 
 
