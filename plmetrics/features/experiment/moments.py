@@ -136,7 +136,8 @@ def quantile_moments(
 
     The quantile is the averaged inverse of the distribution function. Its standard error is the distance of the
     quantiles level -+ z sqrt(level (1 - level) / n) over 2 z (Woodruff 1952); none where one of them is outside of
-    the rows.
+    the rows. Among tied values a quantile jumps from one to the next: half of the widest such gap between the two, the
+    largest spread of a number with two values, is added as independent errors are.
     """
     value, n = pl.col(column).sort(), pl.len().cast(pl.Float64)
     place = level * n
@@ -152,9 +153,11 @@ def quantile_moments(
         return value.get(rank.clip(0, n - 1).cast(pl.UInt32))
 
     width = ranked(high) - ranked(low)
+    gaps = value.slice(low.clip(0).cast(pl.Int64), (high - low + 1).cast(pl.Int64)).diff()
+    jump = pl.when((gaps == 0).any()).then(gaps.max() / 2).otherwise(0.0)
     return rows.group_by(keys).agg(
         ((ranked(first) + ranked(last)) / 2).alias(f"mean|{index}"),
-        pl.when(inside).then((width / (2 * _NORMAL)) ** 2).alias(f"variance|{index}"),
+        pl.when(inside).then((width / (2 * _NORMAL)) ** 2 + jump**2).alias(f"variance|{index}"),
     )
 
 

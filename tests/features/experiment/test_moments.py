@@ -351,6 +351,19 @@ def test_quantiles_of_equal_arms_differ_as_often_as_the_level_says() -> None:
         assert 0.02 < (part["p_value"] < 0.05).mean() < 0.08
 
 
+def test_quantiles_of_counts_that_jump_are_not_taken_for_apart() -> None:
+    """Half of these numbers are up to 2: the median of an arm is 2 or 3, as chance has it."""
+    rng = np.random.default_rng(4)
+    rows = pl.DataFrame({"x": rng.poisson(2.674, 40_000), "g": np.repeat(np.arange(100), 400)})
+    rows = rows.with_columns(variant=pl.Series(rng.choice(["A", "B"], 40_000)))
+    found = readout([], rows, quantile={"median": ("x", 0.5)}, by=["g"]).filter(slice_set="g")
+    assert (found["difference"] != 0).sum() > 30
+    assert (found["p_value"] < 0.05).sum() < 10
+    apart = rows.with_columns(pl.when(variant="B").then(pl.col("x") + 3).otherwise("x"))
+    shifted = readout([], apart, quantile={"median": ("x", 0.5)}, by=["g"]).filter(slice_set="g")
+    assert (shifted["p_value"] < 0.05).sum() > 90
+
+
 def test_quantiles_near_the_ends_have_no_interval() -> None:
     row = readout([], TABLE.head(60), quantile={"p99": ("spent", 0.99)}).row(0, named=True)
     assert (row["status"], row["std_error"], row["p_value"]) == ("too_few_units", None, None)
