@@ -10,6 +10,7 @@ from scipy import stats
 
 import plmetrics as plm
 from plmetrics.engine.memory import budget
+from plmetrics.suite.reader import suite_from_mapping
 
 RNG = np.random.default_rng(9)
 N = 3000
@@ -159,6 +160,12 @@ def test_a_suite_tells_of_a_covariate_that_an_arm_changes() -> None:
 def test_plans_that_do_not_fit(plan: dict[str, Any], message: str) -> None:
     with pytest.raises(plm.ConfigError, match=message):
         run("drawn", sequential=plan)
+
+
+def test_looks_beside_intervals_with_rows_of_their_own_are_refused() -> None:
+    plan = {"arm": "drawn", "control": "old", "outcomes": ["sales"], "sequential": True}
+    with pytest.raises(plm.ConfigError, match="each interval has rows of its own"):
+        suite_from_mapping({"task": "experiment", "experiment": plan, "interval": {"column": "day"}})
 
 
 def test_shifts_of_a_suite_are_those_of_a_readout() -> None:
