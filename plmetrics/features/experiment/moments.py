@@ -273,7 +273,8 @@ def _by_covariate(index: int, within: Sequence[str], strata: Sequence[str]) -> l
             "units",
         )
     )
-    pairs = pl.when(units > 1).then(units * (units - 1))
+    # An arm whose sizes add up to 0 has no covariance, though its covariate may vary.
+    pairs = pl.when((units > 1) & covariance.is_not_null()).then(units * (units - 1))
     slope = (pairs * covariance).sum().over(within) / (pairs * spread).sum().over(within)
     theta = pl.when(slope.is_finite()).then(slope).otherwise(0.0)  # a constant covariate tells nothing
     freedom = pl.col(f"freedom|{index}")

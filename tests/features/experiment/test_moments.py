@@ -385,6 +385,17 @@ def test_quantiles_that_cannot_be_are_refused(options: dict[str, Any], words: st
         readout(**options)
 
 
+def test_an_arm_without_sizes_leaves_the_covariate_of_others_as_it_is() -> None:
+    rows = TABLE.with_columns(pl.col("views", "clicks") * pl.col("variant").ne("B"))
+    asked: dict[str, Any] = {"outcome": [], "ratio": RATIO, "covariate": ("before", "views_before")}
+    empty, exact, without = (
+        readout(data=data, **asked, reproducible=reproducible).filter(arm="C")
+        for data, reproducible in ((rows, False), (rows, True), (rows.filter(pl.col("variant") != "B"), True))
+    )
+    assert_frame_equal(exact, empty, rel_tol=1e-9)
+    assert_frame_equal(exact.select("difference"), without.select("difference"), rel_tol=1e-9)
+
+
 @pytest.mark.parametrize("unit", [None, "user"])
 def test_units_whose_sizes_add_up_to_0_weigh_their_stratum(unit: str | None) -> None:
     """A stratum's share counts the units of all arms, also of one that has no ratio there."""
