@@ -302,6 +302,9 @@ def _over_strata(index: int) -> list[pl.Expr]:
     whole = (share.filter(defined).sum() - 1.0).abs() < 1e-9
     powers = {"mean": 1, "covariate": 1, "variance": 2, "unadjusted": 2, "covariate_variance": 2}
     totals = {name: (share**power * pl.col(f"{name}|{index}")).sum() for name, power in powers.items()}
-    totals["freedom"] = totals["variance"] ** 2 / (variance**2 / freedom).sum()
+    # An arm whose values are all alike has no variance to weigh the degrees of freedom by: they are all there.
+    by_variance = totals["variance"] ** 2 / (variance**2 / freedom).sum()
+    totals["freedom"] = pl.when(totals["variance"] > 0).then(by_variance).otherwise(freedom.sum())
+    totals["variance"] = pl.when(variance.is_not_null().all()).then(totals["variance"])
     sums = (pl.when(whole).then(total).alias(f"{name}|{index}") for name, total in totals.items())
     return [pl.col(f"n|{index}").sum(), pl.col(f"units|{index}").sum(), *sums]

@@ -324,11 +324,11 @@ def _notes(experiment: ExperimentSums, sums: ArmSums, plan: Plan, vague: Any, ra
     uneven = (not plan.stratified) & (freedom + 1.0 < _UNEVEN * sizes)
     effective = np.where(uneven, freedom + 1.0, sizes)
     small = plan.clustered & (effective < _FEW_UNITS)
-    variance, raw = (
+    variance, raw, means = (
         _flat(values, slice(1, None), arms) + _flat(values, slice(0, 1), arms)
-        for values in (sums.variance, sums.unadjusted)
+        for values in (sums.variance, sums.unadjusted, sums.mean)
     )
-    lost = (sizes > 1) & ~np.isfinite(variance) & plan.stratified
+    lost = (sizes > 1) & ~np.isfinite(means) & plan.stratified
     sized = sums.outcome.size is not None or len(sums.outcome.covariate) > 1
     without = "a stratum has fewer than 2 units of an arm" + (", or sizes that add up to 0" if sized else "")
     explained = np.where(raw > 0, 1.0 - variance / np.where(raw > 0, raw, 1.0), np.nan)

@@ -385,6 +385,17 @@ def test_quantiles_that_cannot_be_are_refused(options: dict[str, Any], words: st
         readout(**options)
 
 
+@pytest.mark.parametrize("covariate", [None, "before"])
+def test_one_stratum_is_none_where_an_arm_does_not_vary(covariate: str | None) -> None:
+    """Nor where a covariate leaves too few degrees of freedom."""
+    columns = ("difference", "lower", "upper", "std_error", "p_value", "status")
+    alike = TABLE.with_columns(pl.when(variant="B").then(101.0).otherwise("spent").alias("spent"), one=1)
+    few = alike.group_by("variant", maintain_order=True).head(2).filter(pl.col("variant") != "C")
+    for rows in (alike, few):
+        without, found = (readout(data=rows, covariate=covariate, strata=by) for by in ((), "one"))
+        assert_frame_equal(found.select(columns), without.select(columns), rel_tol=1e-9)
+
+
 def test_an_arm_without_sizes_leaves_the_covariate_of_others_as_it_is() -> None:
     rows = TABLE.with_columns(pl.col("views", "clicks") * pl.col("variant").ne("B"))
     asked: dict[str, Any] = {"outcome": [], "ratio": RATIO, "covariate": ("before", "views_before")}
