@@ -48,7 +48,8 @@ def power_of_t(shift: Array, freedom: Array, level: float) -> Array:
     tails = [np.nan_to_num(nctdtr(freedom, near, end)) for end in (limit, -limit)]
     # Of so large an effect the noise of the difference is nothing beside that of its standard error.
     far = 1 - chdtrc(freedom, freedom * (shift / limit) ** 2)
-    return np.where(shift > limit + _FAR, far, 1 - tails[0] + tails[1])
+    power: Array = np.where(shift > limit + _FAR, far, 1 - tails[0] + tails[1])
+    return power
 
 
 def required_for_proportions(
