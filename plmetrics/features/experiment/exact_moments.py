@@ -214,10 +214,9 @@ def _moments(
             out.append(pl.col(f"{_RATIO}{value}").alias(f"{name}|{index}"))
         for name, (one, other) in _PRODUCTS.items():
             if one in sizes and other in sizes:
-                scale = units / (units - 1) / (sizes[one] * sizes[other])
-                out.append(
-                    pl.when(units > 1).then(scale * pl.col(f"{name}|{index}")).alias(f"{name}|{index}")
-                )
+                both_sizes = sizes[one] * sizes[other]
+                scale = pl.when((units > 1) & (both_sizes != 0)).then(units / (units - 1) / both_sizes)
+                out.append((scale * pl.col(f"{name}|{index}")).alias(f"{name}|{index}"))
         if COVARIATE in sizes:
             out.append(sizes[COVARIATE].alias(f"covariate_size|{index}"))
     return frame.select(*keys, *out)

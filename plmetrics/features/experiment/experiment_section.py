@@ -185,6 +185,10 @@ class ExperimentPlan(Section):
             problems.add(
                 f"{key} reads a label or a score, and an experiment has none", (key,), f"leave {key} out"
             )
+        if self.sequential and "interval" in fields["sections"]:
+            msg = "looks are at an experiment that grows, and each interval has rows of its own alone"
+            hint = "leave interval out, so that every run reads all rows so far; or leave sequential out"
+            problems.add(msg, (*_PATH, "sequential"), hint)
         try:
             _ = self.arm_outcomes
         except ConfigError as error:

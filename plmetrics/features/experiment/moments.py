@@ -136,7 +136,8 @@ def quantile_moments(
 
     The quantile is the averaged inverse of the distribution function. Its standard error is the distance of the
     quantiles level -+ z sqrt(level (1 - level) / n) over 2 z (Woodruff 1952); none where one of them is outside of
-    the rows.
+    the rows. Among tied values a quantile jumps from one to the next: half of the widest such gap between the two, the
+    largest spread of a number with two values, is added as independent errors are.
     """
     value, n = pl.col(column).sort(), pl.len().cast(pl.Float64)
     place = level * n
@@ -152,9 +153,11 @@ def quantile_moments(
         return value.get(rank.clip(0, n - 1).cast(pl.UInt32))
 
     width = ranked(high) - ranked(low)
+    gaps = value.slice(low.clip(0).cast(pl.Int64), (high - low + 1).cast(pl.Int64)).diff()
+    jump = pl.when((gaps == 0).any()).then(gaps.max() / 2).otherwise(0.0)
     return rows.group_by(keys).agg(
         ((ranked(first) + ranked(last)) / 2).alias(f"mean|{index}"),
-        pl.when(inside).then((width / (2 * _NORMAL)) ** 2).alias(f"variance|{index}"),
+        pl.when(inside).then((width / (2 * _NORMAL)) ** 2 + jump**2).alias(f"variance|{index}"),
     )
 
 
@@ -270,7 +273,8 @@ def _by_covariate(index: int, within: Sequence[str], strata: Sequence[str]) -> l
             "units",
         )
     )
-    pairs = pl.when(units > 1).then(units * (units - 1))
+    # An arm whose sizes add up to 0 has no covariance, though its covariate may vary.
+    pairs = pl.when((units > 1) & covariance.is_not_null()).then(units * (units - 1))
     slope = (pairs * covariance).sum().over(within) / (pairs * spread).sum().over(within)
     theta = pl.when(slope.is_finite()).then(slope).otherwise(0.0)  # a constant covariate tells nothing
     freedom = pl.col(f"freedom|{index}")
@@ -298,6 +302,9 @@ def _over_strata(index: int) -> list[pl.Expr]:
     whole = (share.filter(defined).sum() - 1.0).abs() < 1e-9
     powers = {"mean": 1, "covariate": 1, "variance": 2, "unadjusted": 2, "covariate_variance": 2}
     totals = {name: (share**power * pl.col(f"{name}|{index}")).sum() for name, power in powers.items()}
-    totals["freedom"] = totals["variance"] ** 2 / (variance**2 / freedom).sum()
+    # An arm whose values are all alike has no variance to weigh the degrees of freedom by: they are all there.
+    by_variance = totals["variance"] ** 2 / (variance**2 / freedom).sum()
+    totals["freedom"] = pl.when(totals["variance"] > 0).then(by_variance).otherwise(freedom.sum())
+    totals["variance"] = pl.when(variance.is_not_null().all()).then(totals["variance"])
     sums = (pl.when(whole).then(total).alias(f"{name}|{index}") for name, total in totals.items())
     return [pl.col(f"n|{index}").sum(), pl.col(f"units|{index}").sum(), *sums]

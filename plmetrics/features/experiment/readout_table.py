@@ -65,6 +65,11 @@ class Plan:
     looks: Sequential | None = None
     min_rows: int = 0
 
+    @property
+    def at_any_time(self) -> bool:
+        """Whether results may be read at any time, not at looks of planned sizes."""
+        return self.sequential and (self.looks is None or self.looks.spending is None)
+
 
 def readout_table(experiment: ExperimentSums, plan: Plan) -> pl.DataFrame:
     """Row per outcome, slice and arm, and one comparison of the arms' sizes with the plan."""
@@ -88,9 +93,9 @@ def _of_outcome(experiment: ExperimentSums, sums: ArmSums, plan: Plan) -> pl.Dat
     effect = cohen_effects(arm, control, plan.level)
     scale = _effect_scale(control, _outcome_value(plan.mixture, name, _outcome_value(plan.mde, name, None)))
     at_any_time = _always_valid(test, scale, plan.level)
-    rare = rare_counts(arm, control) & (binary and not plan.sequential)
+    rare = rare_counts(arm, control) & (binary and not plan.at_any_time)
     at_once = with_exact_p(test, arm, control, rare)
-    read = _at_this_look(test, experiment, plan) or (at_any_time if plan.sequential else at_once)
+    read = at_any_time if plan.at_any_time else _at_this_look(at_once, experiment, plan)
     lift = _without_interval(lift_tests(*varying, plan.level, _limit(read, *varying)), constant)
     read = _without_interval(read, constant)
     vague = np.isfinite(np.asarray(lift.estimate)) & ~np.isfinite(np.asarray(lift.lower)) & ~constant
@@ -158,7 +163,7 @@ def _status(sums: ArmSums, test: TestOutcomes, plan: Plan) -> NDArray[np.str_]:
 def _test_name(sums: ArmSums, plan: Plan) -> str:
     """Adjustment of means, or the source of their variance."""
     if plan.sequential:
-        return "always_valid" if plan.looks is None or plan.looks.spending is None else "group_sequential"
+        return "always_valid" if plan.at_any_time else "group_sequential"
     if sums.outcome.quantile is not None:
         return "quantile_t"
     if plan.stratified or sums.outcome.covariate:
@@ -233,10 +238,10 @@ def _always_valid(test: TestOutcomes, scale: Array, level: float) -> TestOutcome
     return replace(looks, p_value=p_value, lower=lower * scale, upper=upper * scale)
 
 
-def _at_this_look(test: TestOutcomes, experiment: ExperimentSums, plan: Plan) -> TestOutcomes | None:
-    """Test at the current size, for looks at planned sizes with error spending."""
+def _at_this_look(test: TestOutcomes, experiment: ExperimentSums, plan: Plan) -> TestOutcomes:
+    """Test at the current size: itself, but for looks at planned sizes with error spending."""
     if plan.looks is None or plan.looks.spending is None:
-        return None
+        return test
     assert plan.looks.planned is not None
     shares = look_shares(float(experiment.sizes.sum()), plan.looks.planned, plan.looks.looks)
     return sequential_tests(test, shares, plan.looks.spending, plan.level)
@@ -319,11 +324,11 @@ def _notes(experiment: ExperimentSums, sums: ArmSums, plan: Plan, vague: Any, ra
     uneven = (not plan.stratified) & (freedom + 1.0 < _UNEVEN * sizes)
     effective = np.where(uneven, freedom + 1.0, sizes)
     small = plan.clustered & (effective < _FEW_UNITS)
-    variance, raw = (
+    variance, raw, means = (
         _flat(values, slice(1, None), arms) + _flat(values, slice(0, 1), arms)
-        for values in (sums.variance, sums.unadjusted)
+        for values in (sums.variance, sums.unadjusted, sums.mean)
     )
-    lost = (sizes > 1) & ~np.isfinite(variance) & plan.stratified
+    lost = (sizes > 1) & ~np.isfinite(means) & plan.stratified
     sized = sums.outcome.size is not None or len(sums.outcome.covariate) > 1
     without = "a stratum has fewer than 2 units of an arm" + (", or sizes that add up to 0" if sized else "")
     explained = np.where(raw > 0, 1.0 - variance / np.where(raw > 0, raw, 1.0), np.nan)

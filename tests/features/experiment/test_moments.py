@@ -351,6 +351,19 @@ def test_quantiles_of_equal_arms_differ_as_often_as_the_level_says() -> None:
         assert 0.02 < (part["p_value"] < 0.05).mean() < 0.08
 
 
+def test_quantiles_of_counts_that_jump_are_not_taken_for_apart() -> None:
+    """Half of these numbers are up to 2: the median of an arm is 2 or 3, as chance has it."""
+    rng = np.random.default_rng(4)
+    rows = pl.DataFrame({"x": rng.poisson(2.674, 40_000), "g": np.repeat(np.arange(100), 400)})
+    rows = rows.with_columns(variant=pl.Series(rng.choice(["A", "B"], 40_000)))
+    found = readout([], rows, quantile={"median": ("x", 0.5)}, by=["g"]).filter(slice_set="g")
+    assert (found["difference"] != 0).sum() > 30
+    assert (found["p_value"] < 0.05).sum() < 10
+    apart = rows.with_columns(pl.when(variant="B").then(pl.col("x") + 3).otherwise("x"))
+    shifted = readout([], apart, quantile={"median": ("x", 0.5)}, by=["g"]).filter(slice_set="g")
+    assert (shifted["p_value"] < 0.05).sum() > 90
+
+
 def test_quantiles_near_the_ends_have_no_interval() -> None:
     row = readout([], TABLE.head(60), quantile={"p99": ("spent", 0.99)}).row(0, named=True)
     assert (row["status"], row["std_error"], row["p_value"]) == ("too_few_units", None, None)
@@ -370,6 +383,28 @@ def test_quantiles_near_the_ends_have_no_interval() -> None:
 def test_quantiles_that_cannot_be_are_refused(options: dict[str, Any], words: str) -> None:
     with pytest.raises(plm.PlmetricsError, match=words):
         readout(**options)
+
+
+@pytest.mark.parametrize("covariate", [None, "before"])
+def test_one_stratum_is_none_where_an_arm_does_not_vary(covariate: str | None) -> None:
+    """Nor where a covariate leaves too few degrees of freedom."""
+    columns = ("difference", "lower", "upper", "std_error", "p_value", "status")
+    alike = TABLE.with_columns(pl.when(variant="B").then(101.0).otherwise("spent").alias("spent"), one=1)
+    few = alike.group_by("variant", maintain_order=True).head(2).filter(pl.col("variant") != "C")
+    for rows in (alike, few):
+        without, found = (readout(data=rows, covariate=covariate, strata=by) for by in ((), "one"))
+        assert_frame_equal(found.select(columns), without.select(columns), rel_tol=1e-9)
+
+
+def test_an_arm_without_sizes_leaves_the_covariate_of_others_as_it_is() -> None:
+    rows = TABLE.with_columns(pl.col("views", "clicks") * pl.col("variant").ne("B"))
+    asked: dict[str, Any] = {"outcome": [], "ratio": RATIO, "covariate": ("before", "views_before")}
+    empty, exact, without = (
+        readout(data=data, **asked, reproducible=reproducible).filter(arm="C")
+        for data, reproducible in ((rows, False), (rows, True), (rows.filter(pl.col("variant") != "B"), True))
+    )
+    assert_frame_equal(exact, empty, rel_tol=1e-9)
+    assert_frame_equal(exact.select("difference"), without.select("difference"), rel_tol=1e-9)
 
 
 @pytest.mark.parametrize("unit", [None, "user"])

@@ -114,7 +114,7 @@ def _groups(width: Codes, permutations: int) -> Iterator[Codes]:
     for part in (order[~exact], order[exact]):
         start = 0
         while start < len(part):
-            stop = start + max(1, _AT_ONCE // int(width[part[start]]))
+            stop = start + max(1, _AT_ONCE // _signs_at_once(int(width[part[start]]), permutations))
             yield part[start:stop]
             start = stop
 
@@ -122,6 +122,15 @@ def _groups(width: Codes, permutations: int) -> Iterator[Codes]:
 def _all_signs(width: Any, permutations: int) -> Any:
     """Whether all choices of signs are no more than the permutations."""
     return np.exp2(np.minimum(width, _WORD)) <= permutations + 1
+
+
+def _signs_at_once(width: int, permutations: int) -> int:
+    """Signs of so many differences held at once, as sums of a slice are under them."""
+    return 1 << width if _all_signs(width, permutations) else _words_at_once(width) * _WORD
+
+
+def _words_at_once(width: int) -> int:
+    return max(1, _SIGNS_AT_ONCE // width // _WORD)
 
 
 def _p_values(terms: Array, observed: Array, deviation: Array, permutations: int, seed: int) -> Array:
@@ -154,7 +163,7 @@ def _signs(width: int, permutations: int, seed: int) -> Iterator[Array]:
     """
     places = mix(strides(np.arange(1, width + 1, dtype=np.uint64)))[:, None]
     start = np.uint64(mix_int(seed ^ DRAW_SALT))
-    step = max(1, _SIGNS_AT_ONCE // width // _WORD)
+    step = _words_at_once(width)
     words = -(-permutations // _WORD)
     room = np.empty((width, step * _WORD // 8, 8))
     for first in range(0, words, step):

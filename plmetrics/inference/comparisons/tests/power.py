@@ -10,12 +10,12 @@ import numpy as np
 
 from plmetrics.core.errors import ConfigError
 from plmetrics.core.ops import Array
-from plmetrics.core.special import nctdtr, ndtr, ndtri, stdtrit
+from plmetrics.core.special import chdtrc, nctdtr, ndtr, ndtri, stdtrit
 from plmetrics.inference.comparisons.tests.outcome import check_minimum, inside, positive, where
 
 _DOUBLINGS = 48
 _HALVINGS = 60
-_CERTAIN = 35.0
+_FAR = 35.0
 
 LEAST_CLUSTERS = 2
 """Clusters of an arm that have a variance."""
@@ -43,11 +43,13 @@ def power_of_means(effect: Array, n_a: Array, n_b: Array, level: float) -> Array
 def power_of_t(shift: Array, freedom: Array, level: float) -> Array:
     """Power of the two-sided t test for an effect of `shift` standard errors."""
     limit = stdtrit(freedom, (1 + level) / 2)
-    near = np.minimum(shift, limit + _CERTAIN)
+    near = np.minimum(shift, limit + _FAR)
     # Far in a tail SciPy may give NaN in place of a number near 0.
     tails = [np.nan_to_num(nctdtr(freedom, near, end)) for end in (limit, -limit)]
-    power = 1 - tails[0] + tails[1]
-    return np.where(shift > limit + _CERTAIN, 1.0, power)
+    # Of so large an effect the noise of the difference is nothing beside that of its standard error.
+    far = 1 - chdtrc(freedom, freedom * (shift / limit) ** 2)
+    power: Array = np.where(shift > limit + _FAR, far, 1 - tails[0] + tails[1])
+    return power
 
 
 def required_for_proportions(

@@ -17,7 +17,7 @@ import numpy as np
 
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.core.ops import Array
-from plmetrics.core.special import ndtr, ndtri
+from plmetrics.core.special import ndtr, ndtri, stdtrit
 from plmetrics.inference.comparisons.tests.outcome import (
     NO_VARIANCE,
     TestOutcomes,
@@ -227,16 +227,17 @@ def _limits_by_error(shares: tuple[float, ...], spending: str) -> tuple[Array, A
 
 
 def sequential_tests(test: TestOutcomes, shares: Array, spending: str, level: float) -> TestOutcomes:
-    """The last look at many comparisons of one plan, from their estimates and standard errors."""
+    """The last look at many comparisons of one plan, from their p values, standard errors and degrees of freedom.
+
+    A limit is a nominal level, for z as for the t of few units, whose tails are longer (Jennison and Turnbull 2000,
+    section 3.8): p values are read as those of normal deviates.
+    """
     estimate, error = np.asarray(test.estimate), np.asarray(test.std_error)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        z = np.where(error > 0, estimate / error, np.nan)
-    half = sequential_limits(shares, 1.0 - level_of(level), spending)[-1] * error
-    tested = np.isfinite(test.p_value)
-    p = np.where(
-        tested & np.isfinite(z), sequential_p_values(shares, len(shares) - 1, z, spending), test.p_value
-    )
-    return replace(test, p_value=p, lower=estimate - half, upper=estimate + half)
+    limit = sequential_limits(shares, 1.0 - level_of(level), spending)[-1]
+    if test.df is not None:
+        limit = np.where(np.isfinite(test.df), -stdtrit(np.nan_to_num(test.df, nan=1.0), ndtr(-limit)), limit)
+    p = sequential_p_values(shares, len(shares) - 1, ndtri(np.asarray(test.p_value) / 2.0), spending)
+    return replace(test, p_value=p, lower=estimate - limit * error, upper=estimate + limit * error)
 
 
 def look_shares(units: float, planned: float, earlier: Sequence[float]) -> Array:

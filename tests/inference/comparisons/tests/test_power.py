@@ -10,6 +10,7 @@ from plmetrics.inference.comparisons.tests.power import (
     detectable_proportion,
     power_of_means,
     power_of_proportions,
+    power_of_t,
     required_for_means,
     required_for_proportions,
 )
@@ -31,6 +32,14 @@ def test_units_for_two_shares(p1: float, p2: float, power: float) -> None:
 def test_units_for_two_means_are_those_of_statsmodels(effect: float, power: float) -> None:
     expected = TTestIndPower().solve_power(effect, alpha=0.05, power=power)
     assert plm.tests.required_n_means(effect * 3, 3.0, power=power) == int(np.ceil(expected))
+
+
+def test_power_of_a_huge_effect_where_few_units_tell_its_error() -> None:
+    """A t of 99.7 may lie below the limit of 63.7 by its denominator alone."""
+    limit, spread = stats.t.ppf(0.995, 1), np.sqrt(stats.chi2.ppf((np.arange(100_000) + 0.5) / 1e5, 1))
+    expected = stats.norm.sf(limit * spread - limit - 36).mean()
+    found = power_of_t(np.array([limit + 36]), np.array([1.0]), 0.99)
+    assert found[0] == pytest.approx(expected, abs=2e-3)
 
 
 @pytest.mark.parametrize("n", [2, 10, 200])
