@@ -22,6 +22,7 @@ from plmetrics.table.prediction_columns import EVALUATED_LABEL, plain_column
 _ROUNDING = 1e-13
 """Of the labels' size: what they vary less is rounding."""
 
+_SMALLEST = 1e-300
 _LONGEST_SEASON = 10**9
 
 
@@ -197,9 +198,11 @@ class SegmentScaledError(ErrorMetric):
     def derivations(self, label: str) -> Mapping[str, Derivation]:  # noqa: ARG002
         """The scale of each row's segment."""
         value, segment = pl.col(EVALUATED_LABEL), plain_column(self.by)
-        scale = value.std(ddof=0).over(segment)
-        rounding = _ROUNDING * value.abs().mean().over(segment)
-        return {self._scale: Derivation(pl.when(scale > rounding).then(scale), evaluated=True)}
+        # A power of 2 near the labels, in units of which no square is too large or too small and no digit is lost.
+        unit = pl.lit(2.0) ** value.abs().max().clip(lower_bound=_SMALLEST).log(2.0).floor()
+        spread, size = (value / unit).std(ddof=0), (value / unit).abs().mean()
+        scale = pl.when(spread > _ROUNDING * size).then(spread * unit)
+        return {self._scale: Derivation(scale.over(segment), evaluated=True)}
 
     @property
     def _scale(self) -> str:
