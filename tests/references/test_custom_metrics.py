@@ -595,3 +595,17 @@ def test_a_model_without_one_score_a_row_has_none_in_expressions(task, label, mo
     with pytest.raises(plm.ConfigError, match=f"k needs {words}, which model 'm' does not have"):
         plm.evaluate(rows, **asked, metrics=[{"name": "k"} | metric])
     assert plm.evaluate(rows, **asked, metrics=[{"name": "k", "mean": "low"}]).metrics.height == 1
+
+
+def test_a_linear_formula_has_the_bound_of_its_metric():
+    random = np.random.default_rng(1)
+    score = random.random(60_000) ** 8
+    rows = pl.DataFrame({"p": score, "y": (random.random(60_000) < score).astype(int)})
+    metrics = ["average_precision", {"name": "loss", "formula": "1 - 3 * average_precision"}]
+    exact, found = (
+        plm.evaluate(rows, label="y", models="p", metrics=metrics, exact=exact).metrics
+        for exact in (True, False)
+    )
+    area, loss = found["bound"].to_list()
+    assert loss == pytest.approx(3 * area)
+    assert 0 < abs(found["value"][1] - exact["value"][1]) <= loss
