@@ -91,15 +91,27 @@ class Formula(Custom, DerivedMetric):
         return bool(totals) and degree(self.sql, totals) > 0
 
     @cached_property
-    def line(self) -> tuple[Metric, float, float] | None:
+    def _function(self) -> tuple[str, float, float] | None:
+        """Operand, slope and intercept of a linear function of one; None for others."""
         from plmetrics.core.rowsql.linear import linear_function
 
-        function = linear_function(self.sql)
-        if function is None:
+        return linear_function(self.sql)
+
+    @cached_property
+    def line(self) -> tuple[Metric, float, float] | None:
+        if self._function is None:
             return None
-        name, slope, intercept = function
+        name, slope, intercept = self._function
         metric, inner_slope, inner_intercept = line_of(dict(self.operands)[name])
         return metric, slope * inner_slope, slope * inner_intercept + intercept
+
+    def combined_bound(self, values: Mapping[str, Any], bounds: Mapping[str, Any]) -> Any:  # noqa: ARG002
+        """That of the metric times the slope, of a linear function of one metric."""
+        if self._function is None:
+            return None
+        name, slope, _ = self._function
+        bound = bounds[dict(self.operands)[name].text]
+        return None if bound is None else abs(slope) * bound
 
     @cached_property
     def _by_facts(self) -> dict[Facts, Metric]:

@@ -22,6 +22,7 @@ from plmetrics.catalogue.variation import moment as moment_of
 from plmetrics.core import ops
 from plmetrics.core.rowsql import compile_row
 from plmetrics.states.sums import DEFAULT_THRESHOLD, Atom, Rows, RowValue
+from plmetrics.table.prediction_columns import levels_of
 
 if TYPE_CHECKING:
     from plmetrics.core.names import SuitePath
@@ -121,6 +122,16 @@ class RowAggregate(Custom):
         return isinstance(self.needs, Sums) and any(
             parse_row_expression(text).tests_null for text in self.expressions().values()
         )
+
+    def lacks(self, parts: tuple[str, ...]) -> str | None:
+        """One score a row, where expressions read it: of several classes none is, of quantiles the middle one."""
+        names = {name for text in self.expressions().values() for name in compile_row(text).columns}
+        if names.isdisjoint({"score", "prediction"}):
+            return super().lacks(parts)
+        levels = levels_of(parts)
+        if levels and 0.5 not in levels:
+            return "the quantile 0.5"
+        return "one score a row" if self.task == "multilabel" and parts else super().lacks(parts)
 
     @property
     def yes_or_no(self) -> bool:

@@ -25,9 +25,10 @@ class Relative(DerivedMetric):
 
     Slice by slice and replicate by replicate, so that its interval is of a paired ratio. With `missing: drop_per_model`
     each model has rows of its own: read it in slices that both have. Weighted as the metric is; 1 for the other model
-    itself; undefined (`zero_denominator`) where the other model has 0, else with the status of the two values. In
-    formulas it makes the overall weighted average of forecasting competitions: `(relative(smape, to=naive) +
-    relative(mase(scale=naive_error), to=naive)) / 2`. Source: Makridakis et al. (2020).
+    itself; undefined (`zero_denominator`) where the other model has 0, (`nonpositive_values`) where one of the two is
+    below 0, else with the status of the two values. In formulas it makes the overall weighted average of forecasting
+    competitions: `(relative(smape, to=naive) + relative(mase(scale=naive_error), to=naive)) / 2`. Source: Makridakis et
+    al. (2020).
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y": [1.0, 2.0], "good": [1.5, 2.0], "naive": [0.0, 3.0]})
@@ -74,9 +75,13 @@ class Relative(DerivedMetric):
         return ops.ratio(state[self.metric.text], state[self.other_key(self.metric)])
 
     def combined_status(self, value: Any, statuses: Sequence[Any]) -> Any:
-        """As of every derived metric; without a finite ratio of two values the denominator is 0."""
+        """As of every derived metric; without a finite ratio of two values the denominator is 0.
+
+        A ratio of a negative number and a positive one says nothing of their sizes.
+        """
         status = super().combined_status(value, statuses)
-        return np.where(status == "not_finite", "zero_denominator", status)
+        status = np.where(status == "not_finite", "zero_denominator", status)
+        return np.where((status == "ok") & (value < 0), "nonpositive_values", status)
 
 
 register_for(TASKS, Relative)

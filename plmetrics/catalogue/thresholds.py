@@ -69,11 +69,12 @@ class Best(ThresholdRule):
             value = np.asarray(self.metric.finalise(points), dtype=np.float64)
             for _, condition in self.metric.undefined(points):
                 value = np.where(condition, np.nan, value)
-        value = np.where(np.isfinite(value), -value if self.smallest else value, -np.inf)
-        best = value.max(initial=-np.inf)
-        if best == -np.inf:
+        defined = np.isfinite(value)
+        if not defined.any():
             return float("nan")
-        return float(points.threshold[np.flatnonzero(value >= best - _TIE * max(1.0, abs(best)))[-1]])
+        slack = _TIE * np.abs(value[defined]).max()  # whatever the unit of costs
+        value = np.where(defined, -value if self.smallest else value, -np.inf)
+        return float(points.threshold[np.flatnonzero(value >= value.max() - slack)[-1]])
 
 
 @dataclass(frozen=True, slots=True)

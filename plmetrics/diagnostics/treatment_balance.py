@@ -8,6 +8,7 @@ from math import sqrt
 import numpy as np
 import polars as pl
 
+from plmetrics.catalogue.metric import leaves
 from plmetrics.core.names import number_text
 from plmetrics.core.ops import Array, Flags
 from plmetrics.engine.aggregate.aggregation import Aggregates, sliced_sums
@@ -34,8 +35,8 @@ def balance_warnings(plan: RunPlan, aggregated: Aggregates) -> list[str]:
     Source: Austin (2009), Balance diagnostics for comparing the distribution of baseline covariates between treatment
     groups, Statistics in Medicine 28(25).
     """
-    metrics = plan.request.suite.metrics
-    if any(metric.weighs_arms for metric in metrics) and not any(metric.needs_score for metric in metrics):
+    parts = [leaf for metric in plan.request.suite.metrics for leaf in leaves(metric)]
+    if any(part.weighs_arms for part in parts) and not any(part.needs_score for part in parts):
         return []
     return [*_by_score(plan, aggregated), *_by_slice(plan, aggregated)]
 

@@ -10,6 +10,7 @@ import polars as pl
 
 from plmetrics.catalogue.advice.advice_rule import names_text
 from plmetrics.catalogue.composite_metrics import is_derived
+from plmetrics.catalogue.metric import composition
 from plmetrics.core.names import name_list, number_text
 from plmetrics.core.results import first_rows
 from plmetrics.suite.sections.basics import BASELINE
@@ -60,7 +61,8 @@ def warnings_by_value(
 
 def _ratios(suite: Suite) -> Iterator[tuple[str, str]]:
     """Pairs of models in ratios of their values."""
-    others = {metric.other_model for metric in suite.metrics if is_derived(metric)} - {None}
+    parts = (part for metric in suite.metrics for part in composition(metric) if is_derived(part))
+    others = {part.other_model for part in parts} - {None}
     return ((model, other) for other in sorted(filter(None, others)) for model in suite.models)
 
 

@@ -57,6 +57,7 @@ def test_slices_with_other_shares() -> None:
     shares = FRAME.group_by("g").agg(pl.col("by_group").mean())["by_group"]
     assert f"from {shares.min():.1%} of the rows to {shares.max():.1%}" in text
     assert told("by_group", ["ate", "ate_ipw(propensity=e)"]) == []
+    assert told("by_group", ["disparity(ate_ipw(propensity=e), by=g)"]) == []
     merged = plm.merge(plm.state(FRAME, treatment="by_group", metrics=["ate"], **ROLES)).warnings
     assert text in merged
 

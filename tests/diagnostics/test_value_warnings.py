@@ -128,6 +128,7 @@ def test_metrics_are_one_family_of_percentile_p_values_where_the_suite_is() -> N
         {"compare": "good"},
         {"gates": [{"metric": "brier", "model": "noise", "against": "good", "no_worse_than": 1}]},
         {"metrics": ["relative(mae, to=good)"], "task": "regression"},
+        {"metrics": [{"name": "owa", "formula": "relative(mae, to=good) / 2"}], "task": "regression"},
     ],
 )
 def test_models_that_are_compared_on_other_rows_are_told(asked: dict[str, Any]) -> None:

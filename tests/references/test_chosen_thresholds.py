@@ -80,6 +80,15 @@ def test_the_best_threshold(rule, weighted, seed):
     assert row["value"] == pytest.approx(tp / (tp + fn))
 
 
+def test_the_unit_of_costs_moves_no_threshold():
+    rule = "recall(threshold=min(expected_cost(cost_fp={0}, cost_fn={0})))"
+    one, other = (
+        plm.evaluate(table(0), label="y", models="p", metrics=[rule.format(unit)]).metrics["threshold"].item()
+        for unit in (1, 2.0**-50)
+    )
+    assert one == other
+
+
 LIMITS = {
     "recall": lambda tp, fp, fn, tn: tp / (tp + fn),
     "precision": lambda tp, fp, fn, tn: tp / (tp + fp) if tp + fp else None,

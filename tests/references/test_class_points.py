@@ -167,3 +167,9 @@ def test_a_suite_may_count_undefined_classes_as_scikit_learn_does() -> None:
 def test_what_all_metrics_share_must_fit_the_task(arguments: dict[str, Any], words: str) -> None:
     with pytest.raises(plm.ConfigError, match=words):
         plm.evaluate({"y": [0, 1], "p": [0, 1]}, label="y", models={"m": {"prediction": "p"}}, **arguments)
+
+
+@pytest.mark.parametrize("average", ["macro", "weighted"])
+def test_a_slice_with_fewer_than_k_rows_says_so(average: str) -> None:
+    metrics = [f"{name}(k=400, average={average})" for name in ("precision_at_k", "recall_at_k", "lift_at_k")]
+    assert evaluated(table(), metrics)["status"].to_list() == ["too_few_rows"] * 3

@@ -577,3 +577,35 @@ def test_a_mean_over_units_has_no_interval_of_the_units_that_replicates_draw():
     found = left_out.comparisons.filter(metric="macro").row(0, named=True)
     assert found["lower"] == pytest.approx(difference.mean() - reach)
     assert found["upper"] == pytest.approx(difference.mean() + reach)
+
+
+@pytest.mark.parametrize(
+    ("task", "label", "model", "words"),
+    [
+        ("multilabel", {"a": "one", "b": "two"}, {"proba": {"a": "low", "b": "high"}}, "one score a row"),
+        ("quantile", "y", {"quantiles": {0.1: "low", 0.9: "high"}}, "the quantile 0.5"),
+    ],
+)
+@pytest.mark.parametrize("metric", [{"mean": "y - score"}, {"quantile": "prediction", "q": 0.5}])
+def test_a_model_without_one_score_a_row_has_none_in_expressions(task, label, model, words, metric):
+    rows = pl.DataFrame(
+        {"y": [1.0, 2.0], "low": [0.1, 0.2], "high": [0.8, 0.9], "one": [0, 1], "two": [1, 1]}
+    )
+    asked = {"task": task, "label": label, "models": {"m": model}}
+    with pytest.raises(plm.ConfigError, match=f"k needs {words}, which model 'm' does not have"):
+        plm.evaluate(rows, **asked, metrics=[{"name": "k"} | metric])
+    assert plm.evaluate(rows, **asked, metrics=[{"name": "k", "mean": "low"}]).metrics.height == 1
+
+
+def test_a_linear_formula_has_the_bound_of_its_metric():
+    random = np.random.default_rng(1)
+    score = random.random(60_000) ** 8
+    rows = pl.DataFrame({"p": score, "y": (random.random(60_000) < score).astype(int)})
+    metrics = ["average_precision", {"name": "loss", "formula": "1 - 3 * average_precision"}]
+    exact, found = (
+        plm.evaluate(rows, label="y", models="p", metrics=metrics, exact=exact).metrics
+        for exact in (True, False)
+    )
+    area, loss = found["bound"].to_list()
+    assert loss == pytest.approx(3 * area)
+    assert 0 < abs(found["value"][1] - exact["value"][1]) <= loss

@@ -344,6 +344,13 @@ def test_ratios_that_cannot_be(metric: str, status: str) -> None:
     assert (row["value"], row["status"]) == (None, status)
 
 
+def test_positive_groups_have_no_ratio_to_rows_with_a_negative_mean() -> None:
+    frame = pl.DataFrame({"y": [1.0] * 60 + [100.0], "p": [2.0] * 60 + [0.0], "group": [*"ab" * 30, "c"]})
+    asked = "disparity(mean_error, by=group, kind=ratio, method=to_overall)"
+    row = found(frame, asked, task="regression")
+    assert (row["value"], row["status"]) == (None, "nonpositive_values")
+
+
 @pytest.mark.parametrize(
     "method", ["between_groups", "to_overall", "reference, reference=a", "reference, reference=b"]
 )

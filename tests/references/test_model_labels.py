@@ -173,6 +173,28 @@ def test_what_labels_of_single_models_do_not_go_with(options, words):
         evaluate(**{"metrics": ["f1"], **options})
 
 
+@pytest.mark.parametrize(
+    "metric",
+    [
+        "mase(time=t)",
+        "scaled_mae(by=g)",
+        "relative(mase(time=t), to=p)",
+        "disparity(scaled_mae(by=g), by=g)",
+        {"name": "half", "formula": "mase(time=t) / 2"},
+        {"name": "mean", "over": {"slice_set": "g", "metric": "mase(time=t)"}},
+    ],
+)
+@pytest.mark.parametrize(
+    "several",
+    [{"weight": ["w", None], "models": ["p"]}, {"models": {"p": "p", "o": {"score": "p", "label": "other"}}}],
+)
+def test_scales_of_the_labels_of_other_rows_are_of_one_label_and_one_weight(metric, several):
+    rows = {"t": [0, 1, 2], "y": [1.0, 2.0, 4.0], "other": [5.0, 5.0, 8.0], "p": [1.0] * 3, "w": [1, 0, 1]}
+    asked = {"task": "regression", "label": "y", "slices": ["g"], "metrics": [metric]}
+    with pytest.raises(plm.ConfigError, match=r"reads one label and one weight, and models have some"):
+        plm.evaluate(pl.DataFrame(rows).with_columns(g=pl.lit("a")), **asked, **several)
+
+
 @pytest.mark.parametrize("missing", ["error", "drop", "drop_per_model"])
 def test_slices_whose_weights_are_0_are_those_of_the_model_without_weights(missing):
     """A level of weight 0 throughout, beside another slice column that it is crossed with."""

@@ -84,3 +84,12 @@ def test_another_model_without_error_and_one_that_is_not_there() -> None:
     for metric in ("relative(mae, to=nave)", {"name": "x", "formula": "2 * relative(mae, to=nave)"}):
         with pytest.raises(plm.ConfigError, match="'nave' is not one of the models"):
             plm.evaluate(frame, **asked, metrics=[metric])
+
+
+def test_numbers_of_two_signs_have_no_ratio() -> None:
+    frame = pl.DataFrame({"y": [1.0, 2.0], "model": [1.5, 2.5], "naive": [0.0, 1.0]})
+    asked: dict[str, Any] = {"task": "regression", "label": "y", "models": list(MODELS)}
+    found = plm.evaluate(frame, **asked, metrics=["relative(mean_error, to=naive)"]).metrics
+    ratios = dict(found.select("model", pl.struct("value", "status")).iter_rows())
+    assert ratios["model"] == {"value": None, "status": "nonpositive_values"}
+    assert ratios["naive"] == {"value": 1.0, "status": "ok"}

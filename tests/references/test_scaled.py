@@ -221,6 +221,14 @@ def test_the_scale_of_a_segment(weight: str | None) -> None:
     assert found["note"][0].startswith("no scale in rows of weight")
 
 
+@pytest.mark.parametrize("power", [-1010, -600, 520, 1010])
+def test_the_unit_of_the_labels_does_not_show_in_errors_by_segment(power: int) -> None:
+    asked = {"task": "regression", "label": "y", "models": "p", "metrics": ["scaled_mae(by=shop)"]}
+    units = [table().with_columns(pl.col("y", "p") * 2.0**exponent) for exponent in (0, power)]
+    plain, other = (plm.evaluate(rows, **asked).metrics["value"].item() for rows in units)
+    assert other == pytest.approx(plain, rel=1e-9)
+
+
 @pytest.mark.parametrize("missing", ["drop", "drop_per_model"])
 @pytest.mark.parametrize("bad", ["score", "weight"])
 def test_rows_that_are_left_out_have_no_part_in_the_scale(missing: str, bad: str) -> None:

@@ -188,14 +188,16 @@ class GroupComparison(GroupMetric):
             if centre is None:
                 return ops.difference(values.max(axis=-1), values.min(axis=-1))
             return self._size(ops.difference(values, centre))
+        lowest = values.min(axis=-1)
         if centre is None:
-            share = values.min(axis=-1) / values.max(axis=-1)
+            share = lowest / values.max(axis=-1)
         else:
+            lowest = np.minimum(lowest, centre[..., 0])
             ratios = np.minimum(values / centre, centre / values)
             # A reference of 0 is equal to itself: the ratio is 0 where others have more, and none where nobody has.
             equal = (values == 0) & (centre == 0) & (values != 0).any(axis=-1, keepdims=True)
             share = np.where(equal, 1.0, ratios).min(axis=-1)
-        return np.where(values.min(axis=-1) < 0, np.nan, share)
+        return np.where(lowest < 0, np.nan, share)
 
     def _centre(self, state: Groups, text: str) -> Any:
         """References of the groups, with an axis for groups; None for each other."""
@@ -221,10 +223,11 @@ class GroupComparison(GroupMetric):
         return np.mean(rates, axis=0) if self.takes_mean else np.max(rates, axis=0)
 
     def failure_status(self, groups: Groups) -> str:
-        """Reason against a ratio: no group has more than 0, or one has less."""
+        """Reason against a ratio: no group has more than 0, or one has less, or all rows have."""
         if not self.is_ratio:
             return "not_finite"
-        below = any((values < 0).any() for values in groups.values.values())
+        numbers = (*groups.values.values(), *(groups.overall.values() if self.reads_overall else ()))
+        below = any((np.asarray(values) < 0).any() for values in numbers)
         return "nonpositive_values" if below else "zero_denominator"
 
     def deviations(self, replicates: Groups, point: Groups) -> Any:

@@ -95,7 +95,7 @@ class OverClasses(Multiclass, DerivedMetric):
     def combined_status(self, value: Any, statuses: Sequence[Any]) -> Any:
         """No value for a slice without rows or with too few, whatever its classes; a pair may lack rows."""
         empty = [np.isin(part.astype(str), ("no_rows", "too_few_rows")) for part in statuses]
-        insufficient = np.logical_and.reduce(empty)
+        insufficient = np.logical_and.reduce(empty[: len(self.terms())])
         reasons = [
             np.where(bare & ~insufficient, "ok", part) for bare, part in zip(empty, statuses, strict=True)
         ]

@@ -22,6 +22,9 @@ from plmetrics.table.prediction_columns import EVALUATED_LABEL, plain_column
 _ROUNDING = 1e-13
 """Of the labels' size: what they vary less is rounding."""
 
+_SMALL, _LARGE = 1e-100, 1e100
+_UNITS = (2.0**600, 1.0, 2.0**-600)
+"""Of labels below, between and above these limits: powers of 2, so that squares are numbers and no digit is lost."""
 _LONGEST_SEASON = 10**9
 
 
@@ -197,9 +200,10 @@ class SegmentScaledError(ErrorMetric):
     def derivations(self, label: str) -> Mapping[str, Derivation]:  # noqa: ARG002
         """The scale of each row's segment."""
         value, segment = pl.col(EVALUATED_LABEL), plain_column(self.by)
-        scale = value.std(ddof=0).over(segment)
-        rounding = _ROUNDING * value.abs().mean().over(segment)
-        return {self._scale: Derivation(pl.when(scale > rounding).then(scale), evaluated=True)}
+        largest = value.abs().max().over(segment)
+        small, middle, large = ((value * unit).std(ddof=0).over(segment) / unit for unit in _UNITS)
+        scale = pl.when(largest < _SMALL).then(small).when(largest > _LARGE).then(large).otherwise(middle)
+        return {self._scale: Derivation(pl.when(scale > _ROUNDING * largest).then(scale), evaluated=True)}
 
     @property
     def _scale(self) -> str:

@@ -31,6 +31,7 @@ _PARAMETERS = {
     "bins": "n_bins num_bins nbins",
     "k": "top_k topk cutoff cut at",
     "relevant_at": "rel relevance_level",
+    "persistence": "p",
     "by": "sensitive_features group groups",
     "scheme": "multi_class",
     "undefined": "zero_division",

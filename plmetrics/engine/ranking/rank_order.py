@@ -164,7 +164,8 @@ class QueryRows:
         ordered = self._by_score(frame) if ties == "average" else self._by_tie_break(frame, ties)
         code, score = ordered["code"].to_numpy(), ordered["score"]
         missing = score.is_null().to_numpy() if score.null_count() else None
-        tied = _tie_mask(code, score.fill_null(0.0).to_numpy(), missing, ties)
+        alike = ordered["label"].to_numpy() if ties == "worst" and self._flags else None
+        tied = _tie_mask(code, score.fill_null(0.0).to_numpy(), missing, ties, alike)
         if self._any_order and tied is not None:
             ordered = ordered[_by_label_within_ties(ordered["label"].to_numpy(), tied)]
         retrieved = None if missing is None else ~missing
@@ -207,14 +208,21 @@ def _in_order(frame: pl.DataFrame) -> bool:
     return bool((ahead | ((code[1:] == code[:-1]) & (score[1:] <= score[:-1]))).all())
 
 
-def _tie_mask(code: Codes, score: Array, missing: Flags | None, ties: str) -> Flags | None:
-    """Mask of the rows tied with the row before them; where ties are ordered, only rows not retrieved are."""
+def _tie_mask(
+    code: Codes, score: Array, missing: Flags | None, ties: str, alike: Array | None = None
+) -> Flags | None:
+    """Mask of the rows tied with the row before them; where ties are ordered, only rows not retrieved are.
+
+    So are those of one score and one label, where order by labels (`alike`) leaves open which of them has a flag.
+    """
     if missing is None:
-        if ties != "average":
+        if ties != "average" and alike is None:
             return None
         missing = np.zeros(len(code), dtype=np.bool_)
-    same = (code[1:] == code[:-1]) & (missing[1:] == missing[:-1])
-    same &= score[1:] == score[:-1] if ties == "average" else missing[1:]
+    tied = score[1:] == score[:-1] if ties == "average" or alike is not None else missing[1:]
+    if alike is not None:
+        tied &= missing[1:] | (alike[1:] == alike[:-1])
+    same = (code[1:] == code[:-1]) & (missing[1:] == missing[:-1]) & tied
     return np.concatenate([[False], same])
 
 

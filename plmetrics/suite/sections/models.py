@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from plmetrics.catalogue.composite_metrics import refused_subject
+from plmetrics.catalogue.metric import leaves
 from plmetrics.core.names import SuitePath, plain_text
 from plmetrics.suite.problems import NAMED_ARRAYS, Findings, check_expression, is_label, message_text
 from plmetrics.suite.sections.basics import ModelColumns
@@ -178,8 +180,11 @@ def check_model_columns(fields: Mapping[str, Any], names: Sequence[str], add: Ca
             "leave tests out: comparisons by intervals remain",
         )
     for place, metric in enumerate(fields.get("metrics") or ()):
-        if metric.derivations("label") and any(model.label for model in models.values()):
-            add(f"'{metric.text}' {what}", ("metrics", place), f"leave {metric.text} out")
+        # Of the table's rows as one label and one weight have them: those of weight 0 have no part in them.
+        for leaf in leaves(metric):
+            if leaf.derivations("label"):
+                subject = refused_subject(metric, leaf)
+                add(f"{subject} {what}", ("metrics", place), f"leave {metric.text} out")
     _check_labels(fields, models, names, add)
 
 

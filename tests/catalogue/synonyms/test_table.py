@@ -111,6 +111,7 @@ def test_what_differs_is_said_in_few_words() -> None:
         ("ranking", "nDCG@10", "ndcg(k=10)"),
         ("ranking", "P@5", "precision_at_k(k=5)"),
         ("ranking", "P(rel=2)@5", "precision_at_k(k=5, relevant_at=2)"),
+        ("ranking", "RBP(p=0.5, rel=2)@5", "rbp(persistence=0.5, k=5, relevant_at=2)"),
         ("ranking", "R@100", "recall_at_k(k=100)"),
         ("ranking", "AP", "map"),
         ("ranking", "RR@10", "mrr(k=10)"),

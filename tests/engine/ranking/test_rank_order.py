@@ -41,6 +41,16 @@ def test_the_two_zeros_are_a_tie() -> None:
         assert rows.values(pl.Series([-0.0, 0.0]), [value])["first"].tolist() == [expected]
 
 
+@pytest.mark.parametrize("order", [[0, 1, 2, 3], [2, 1, 3, 0]])
+def test_the_worst_order_leaves_rows_of_one_label_in_random_order(order: list[int]) -> None:
+    labels, flags = pl.Series([0.0, 0.0, 1.0, 0.0])[order], pl.Series([True, False, True, False])[order]
+    rows = QueryRows(np.zeros(4, dtype=np.int64), 1, labels, flags={"judged": flags})
+    judged = QueryValue("judged", lambda ranked: ranked.flagged_rows("judged", 2), "worst")
+    hits = QueryValue("hits", lambda ranked: ranked.expected_hits(1.0, 3), "worst")
+    found = rows.values(pl.Series([1.0] * 4), [judged, hits])
+    assert [float(values[0]) for values in found.values()] == pytest.approx([2 / 3, 0.0])
+
+
 @pytest.mark.parametrize(
     "labels", [[0.0, 3.0, 1.0, 2.0], [0.5, 0.25, 1e300, 0.75], [-1.0, 4.0, -3.0, 0.0], [0.0, 9.0, 9.0, 300.0]]
 )

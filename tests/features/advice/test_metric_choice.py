@@ -285,6 +285,12 @@ def test_tests_of_independent_rows_are_warned_of_units_and_weights(column: str, 
     assert not plm.evaluate(rows, **asked, metrics=metrics).warnings
 
 
+def test_noise_in_bins_is_none_of_an_error_without_it_and_names_the_bins_it_is_of() -> None:
+    (said,) = misleading_metrics(suite(["ece(bins=10)", "ece(debias=true)"]), binary(rows=500))
+    assert said.startswith("ece(bins=10) may mislead: 500 rows: chance alone gives")
+    assert "in 15 bins" in said
+
+
 def test_a_warning_has_the_figures_the_companions_and_the_rule() -> None:
     (said,) = misleading_metrics(suite(["accuracy"]), binary(0.03))
     assert "97 %" in said

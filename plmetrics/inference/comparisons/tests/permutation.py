@@ -83,7 +83,7 @@ def qini_permutation(
         for rows in _permutations(len(arm), permutations, seed)
     ]
     others = np.concatenate(batches)
-    slack = 1e-12 * max(1.0, abs(observed))
+    slack = 1e-12 * float(np.abs(columns["outcome"]).max())
     extreme = (
         others >= observed - slack if alternative == "greater" else np.abs(others) >= abs(observed) - slack
     )

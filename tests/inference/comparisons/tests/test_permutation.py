@@ -57,6 +57,16 @@ def test_p_comes_near_the_share_of_all_orders(alternative: str) -> None:
     assert found.p_value == pytest.approx(share, abs=4 * np.sqrt(share * (1 - share) / 9999))
 
 
+@pytest.mark.parametrize("unit", [2.0**-60, 2.0**60])
+def test_the_unit_of_outcomes_does_not_show_in_p(unit: float) -> None:
+    random = np.random.default_rng(3)
+    outcome, treatment, score = random.random(60), random.integers(0, 2, 60), random.random(60)
+    one, other = (
+        plm.tests.qini_permutation(outcome * size, treatment, score, permutations=99) for size in (1.0, unit)
+    )
+    assert one.p_value == other.p_value < 1
+
+
 def test_an_order_by_the_effect_itself_is_found() -> None:
     random = np.random.default_rng(2)
     effect, treatment = random.random(600), random.integers(0, 2, 600)
