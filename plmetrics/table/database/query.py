@@ -160,7 +160,7 @@ def _part(
     Columns of SQLite are of the types of their first values, which others of the same column are read as.
     """
     limit = "" if rows else f" LIMIT {_SAMPLE}"
-    if where is None and needed is None:
+    if where is None and needed is None and database.kind != "mysql":
         return _Part("*", limit, pl.Schema())
     varies = database.kind == "sqlite"
     with database.batches(f"SELECT * FROM {query} LIMIT {_SAMPLE if varies else 0}") as batches:
@@ -173,11 +173,13 @@ def _part(
         condition = database_condition(where, schema, database.kind)
     types = _types(schema)
     chosen = list(types) if needed is None else _chosen(types, needed, rows=rows)
-    columns = "*" if len(chosen) == len(types) else ", ".join(_column(name, database.kind) for name in chosen)
+    narrow = {name for name in chosen if database.kind == "mysql" and types[name] == pl.Float32}
+    listed = (_column(name, database.kind, wide=name in narrow) for name in chosen)
+    columns = "*" if len(chosen) == len(types) and not narrow else ", ".join(listed)
     fixed = {
         name: types[name]
         for name in chosen
-        if varies and condition is not None and types[name] in {pl.Float64, pl.String}
+        if name in narrow or (varies and condition is not None and types[name] in {pl.Float64, pl.String})
     }
     return _Part(columns, limit if condition is None else f" WHERE {condition}{limit}", pl.Schema(fixed))
 
@@ -200,11 +202,14 @@ def _chosen(types: pl.Schema, needed: Callable[[pl.Schema], Collection[str]], *,
     return chosen or list(types)
 
 
-def _column(name: str, kind: str) -> str:
-    """A column in SQL: SQLite takes a name without its table for a text, where it knows no such column."""
+def _column(name: str, kind: str, *, wide: bool) -> str:
+    """A column in SQL, with `wide` as a number of 64 bits: MySQL writes those of 32 bits with six digits.
+
+    SQLite takes a name without its table for a text, where it knows no such column.
+    """
     quote = "`" if kind == "mysql" else '"'
     quoted = quote + name.replace(quote, quote * 2) + quote
-    return f"{_ALIAS}.{quoted} AS {quoted}"
+    return f"{_ALIAS}.{quoted}{' + 0E0' * wide} AS {quoted}"
 
 
 def _write(batches: pa.RecordBatchReader, path: Path, types: pl.Schema) -> str:
