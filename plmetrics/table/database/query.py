@@ -24,10 +24,10 @@ from plmetrics.core.errors import ConfigError, DataError, EnvironmentFault, Plme
 from plmetrics.core.redaction import mask_address
 from plmetrics.table.database.drivers import (
     CAST,
+    POSTGRESQL_FORMS,
     Database,
     check_moments,
     database_of,
-    decimal_numbers,
     postgresql_type,
 )
 from plmetrics.table.files import Complaints, SourceFile, stamp_of
@@ -284,7 +284,7 @@ def _group(batches: Iterator[pa.RecordBatch]) -> list[pa.RecordBatch]:
 
 
 def _frame(parts: list[pa.RecordBatch | pa.Table], schema: pa.Schema) -> pl.DataFrame:
-    """Rows as a Polars frame; exact decimals of PostgreSQL, which come as text, become numbers."""
+    """Rows as a Polars frame, with those values of PostgreSQL that its driver has in another form."""
     import pyarrow as pa
 
     tables = [part if isinstance(part, pa.Table) else pa.Table.from_batches([part]) for part in parts]
@@ -293,8 +293,8 @@ def _frame(parts: list[pa.RecordBatch | pa.Table], schema: pa.Schema) -> pl.Data
         check_moments(field, table[field.name])
     columns = {name: _storage(table[name]) for name in table.column_names}
     frame = pl.DataFrame(pl.from_arrow(pa.table(columns)))
-    decimals = [field.name for field in schema if postgresql_type(field) == "numeric"]
-    return frame.with_columns(decimal_numbers(frame[name]) for name in decimals)
+    forms = {field.name: POSTGRESQL_FORMS.get(postgresql_type(field)) for field in schema}
+    return frame.with_columns(form(frame[name]) for name, form in forms.items() if form is not None)
 
 
 def _storage(column: pa.ChunkedArray) -> pa.ChunkedArray:

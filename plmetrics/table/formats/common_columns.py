@@ -25,7 +25,7 @@ class ColumnRules:
     def common(self, first: pl.DataType, other: pl.DataType) -> pl.DataType | None:
         """Common type of two columns; of lists that of their items, of which a file may have none."""
         if isinstance(first, pl.List) and isinstance(other, pl.List):
-            items = self.common(first.inner, other.inner)
+            items = self.common(*(pl.Series([], dtype=lists.inner).dtype for lists in (first, other)))
             return None if items is None else pl.List(items)
         return self.common_type(first, other)
 

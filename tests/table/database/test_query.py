@@ -474,6 +474,17 @@ def test_floats_of_mariadb(scratch):
         assert source.frame.collect()["f"].to_list() == [None, *numbers]
 
 
+def test_texts_of_postgresql(scratch):
+    """UUIDs are texts, and the blanks that fill up CHAR(n) are none of the value, also for a condition."""
+    address, _ = postgresql()
+    key = "f81d4fae-7dec-11d0-a765-00a0c91e6bf6"
+    query = f"SELECT CAST('{key}' AS UUID) AS u, CAST('yes' AS CHAR(5)) AS c, CAST(NULL AS UUID) AS n"
+    for where in (None, f"c = 'yes' AND u = '{key}'"):
+        source = open_source({"database": address, "query": query}, where=where)
+        assert source.schema == {"u": pl.String, "c": pl.String, "n": pl.String}
+        assert source.frame.collect().rows() == [(key, "yes", None)]
+
+
 @pytest.mark.slow
 def test_types_of_columns_of_mariadb(scratch):
     """Numbers to the last bit, texts of any alphabet, moments in UTC; what a type does not hold is told."""
