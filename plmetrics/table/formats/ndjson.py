@@ -26,6 +26,7 @@ from plmetrics.table.formats.compression import (
 )
 from plmetrics.table.formats.csv import inferred_rows
 from plmetrics.table.formats.hive import FILE_PATH
+from plmetrics.table.storage.addresses import parse_address
 from plmetrics.table.storage.objects import each_file
 from plmetrics.table.storage.stores import scan_options
 
@@ -73,11 +74,16 @@ def scan(reader: Reader, row_index: str | None = None) -> pl.LazyFrame:
 
 
 def _pattern(file: SourceFile) -> str:
-    """The path as a glob of this file alone: Polars takes paths of NDJSON files for globs, always."""
+    """The path as a glob of this file alone: Polars takes paths of NDJSON files for globs; on disks it knows escapes."""
     return file.path if is_address(file.path) else glob.escape(file.path)
 
 
 def _columns(file: SourceFile, rows: int | None, complaints: Complaints) -> pl.Schema | None:
+    if is_address(file.path) and parse_address(file.path).is_bucket and glob.has_magic(file.path):
+        complaints.add(
+            file.path, "its name is taken for a glob, of other objects", "rename it without *, ? and ["
+        )
+        return None
     try:
         columns = pl.scan_ndjson(
             [_pattern(file)], infer_schema_length=rows, **scan_options([file])
