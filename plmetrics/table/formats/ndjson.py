@@ -74,7 +74,7 @@ def scan(reader: Reader, row_index: str | None = None) -> pl.LazyFrame:
 
 
 def _pattern(file: SourceFile) -> str:
-    """The path as a glob of this file alone: Polars takes paths of NDJSON files for globs; on disks it knows escapes."""
+    """The path as a glob of this file alone, since Polars takes these for globs; escapes are of disks alone."""
     return file.path if is_address(file.path) else glob.escape(file.path)
 
 
