@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
+from contextlib import suppress
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -15,12 +17,22 @@ from plmetrics.core.names import name_list
 
 _PANDAS = ("pandas", "DataFrame")
 _COLUMN = ("pandas", "Series")
+_PANDAS_COLUMNS = (_COLUMN, ("pandas", "Index"), ("pandas", "ExtensionArray"))
 _ARROW = (("pyarrow", "Table"), ("pyarrow", "RecordBatch"))
+_ARROW_COLUMNS = (("pyarrow", "ChunkedArray"), ("pyarrow", "Array"))
 _NARWHALS = (("narwhals", "DataFrame"), ("narwhals", "LazyFrame"))
-_SINGLE = (("polars", "Series"), _COLUMN, ("pyarrow", "ChunkedArray"), ("pyarrow", "Array"))
+_SINGLE = (("polars", "Series"), _COLUMN, *_ARROW_COLUMNS)
 """Single columns, some of which are Arrow streams as well."""
 
-_FAULTS = (PolarsError, PanicException, ValueError, TypeError, OverflowError, NotImplementedError)
+_FAULTS = (
+    PolarsError,
+    PanicException,
+    ValueError,
+    TypeError,
+    AttributeError,
+    OverflowError,
+    NotImplementedError,
+)
 """What Polars raises of values that it has no type for."""
 
 _LARGEST_EXACT = 2**53
@@ -128,8 +140,12 @@ def _from_columns(columns: Mapping[Any, Any]) -> pl.DataFrame:
 
 def _column(name: str, values: Any) -> pl.Series:
     """A column from a list, an array or a Series."""
-    if _COLUMN in _kinds(values):
-        return _from_pandas(values.to_frame(name))[name]
+    kinds = _kinds(values)
+    if not kinds.isdisjoint(_PANDAS_COLUMNS):
+        return _from_pandas(import_module("pandas").DataFrame({name: values}))[name]
+    if not kinds.isdisjoint(_ARROW_COLUMNS):
+        with suppress(*_FAULTS):  # then it is read by way of NumPy, which has no null and no time zone
+            return pl.Series(name, values)
     if hasattr(values, "__array__") and not isinstance(values, pl.Series):
         array = np.asanyarray(values)
         if array.ndim != 1:
@@ -141,8 +157,16 @@ def _column(name: str, values: Any) -> pl.Series:
         if isinstance(array, np.ma.MaskedArray) and array.dtype != object:
             whole = _column(name, array.data)
             return whole.zip_with(pl.Series(~np.ma.getmaskarray(array)), whole.clear(len(whole)))
-        values = array.tolist() if array.dtype == object else np.asarray(array)
+        values = array.tolist() if array.dtype == object else _in_units_of_polars(np.asarray(array))
     return _series(name, values, pl.Series)
+
+
+def _in_units_of_polars(array: Any) -> Any:
+    """Dates, times and durations of NumPy in a unit that Polars has."""
+    kind = array.dtype.kind
+    if kind not in "mM" or (unit := np.datetime_data(array.dtype)[0]) in {"ms", "us", "ns"}:
+        return array
+    return array.astype("M8[D]" if kind == "M" and unit in {"Y", "M", "W", "D"} else f"{kind}8[us]")
 
 
 def _from_pandas(data: Any) -> pl.DataFrame:

@@ -149,7 +149,7 @@ class Source:
         return [self._of(reader.only(places == place)) for place in places.unique().sort()]
 
     def _of(self, reader: Reader) -> Source:
-        counts = [file.rows for file in reader.files if file.rows is not None]
+        counts = [file.live_rows for file in reader.files if file.live_rows is not None]
         rows = sum(counts) if len(counts) == len(reader.files) else None
         return replace(
             self, frame=self._all_columns(reader.rows()), files=reader.files, reader=reader, rows=rows
@@ -180,11 +180,11 @@ class Source:
         """Place of a row: its number in its file, if there are several files of known lengths, or in a Spark batch."""
         start = 0
         for file in self.files if len(self.files) > 1 else ():
-            if file.rows is None:
+            if file.live_rows is None:
                 break
-            if row < start + file.rows:
+            if row < start + file.live_rows:
                 return f"row {row - start:,} of {shown_path(file.path)}"
-            start += file.rows
+            start += file.live_rows
         return f"row {row:,} of a batch of Spark" if self.kind == "spark" else f"row {row:,}"
 
 

@@ -125,7 +125,9 @@ def by_hand(
     weights: list[float] = []
     values: list[float] = []
     for _, rows in frame.group_by("topic"):
-        keys = {"document": [pl.col("page")], "worst": [-pl.col("grade")], "average": []}[ties]
+        keys = {"document": [pl.col("page").cast(pl.String)], "worst": [-pl.col("grade")], "average": []}[
+            ties
+        ]
         ordered = rows.sort(pl.col(model), *keys, descending=True)
         value = number([float(grade) for grade in ordered["grade"]])
         if value is not None:

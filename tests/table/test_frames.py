@@ -1,6 +1,7 @@
 """Tables as people have them in memory, and the words for what is none."""
 
 import array
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +126,46 @@ def test_columns_go_wherever_a_table_does() -> None:
     brier = plm.merge(plm.state(columns, **asked)).metrics["value"].item()
     assert brier == pytest.approx(of_frame.metrics["value"].item())
     assert plm.suggest(columns).text == plm.suggest(frame).text
+
+
+BEYOND = [2**53 + 1, None]
+LATE = datetime(2026, 1, 1, 23, 30, tzinfo=UTC)
+ZONED = pl.Datetime("us", "Europe/Vienna")
+
+
+@pytest.mark.parametrize(
+    ("column", "dtype", "values"),
+    [
+        (pa.array(BEYOND), pl.Int64, BEYOND),
+        (pa.chunked_array([BEYOND, [1]]), pl.Int64, [*BEYOND, 1]),
+        (pa.array([0.5, None]), pl.Float64, [0.5, None]),
+        (pa.array([["a"], None]), pl.List(pl.String), [["a"], None]),
+        (pa.array([LATE], pa.timestamp("us", "Europe/Vienna")), ZONED, [LATE]),
+        (pd.array(BEYOND, "Int64"), pl.Int64, BEYOND),
+        (pd.array([True, None], "boolean"), pl.Boolean, [True, None]),
+        (pd.Categorical(["a", None]), pl.Categorical(), ["a", None]),
+        (pd.period_range("2026-01", "2026-02", freq="M"), pl.String, ["2026-01", "2026-02"]),
+        (
+            np.array(["2026-01-01T23:30:00", "NaT"], "M8[s]"),
+            pl.Datetime("us"),
+            [LATE.replace(tzinfo=None), None],
+        ),
+        (np.array(["2026-01", "NaT"], "M8[M]"), pl.Date, [LATE.date(), None]),
+        (np.array([36], "m8[h]"), pl.Duration("us"), [timedelta(days=1.5)]),
+    ],
+)
+def test_columns_of_other_libraries_keep_nulls_digits_and_zones(
+    column: Any, dtype: pl.DataType, values: list[Any]
+) -> None:
+    found = as_frame({"x": column})
+    assert isinstance(found, pl.DataFrame)
+    assert found.schema == {"x": dtype}
+    assert found["x"].to_list() == values
+
+
+def test_arrays_of_objects_that_are_no_column() -> None:
+    lists = np.array([np.array(["a"]), np.array(["b", "c"]), None], dtype=object)
+    assert as_frame({"x": lists}).schema == {"x": pl.Object}
 
 
 def test_masked_values_of_an_array_are_null() -> None:

@@ -77,13 +77,13 @@ def _column_key(name: str, column: str, spec: SliceSpec, schema: pl.Schema) -> S
         return SliceKey(label, column, value, "quantiles", number=spec.quantiles)
     if spec.every is not None:
         return _period_key(name, column, dtype, spec.every)
-    if isinstance(dtype, pl.List) and len(spec.columns) == 1 and spec.top is None:
+    if isinstance(dtype, (pl.List, pl.Array)) and len(spec.columns) == 1 and spec.top is None:
         return _tags_key(name, column, dtype)
     if is_opaque(dtype):
         msg = f"slice set '{name}': column '{column}' is of type {dtype}, which has no slices"
         hint = (
             "a list of tags stands alone, without other columns or top"
-            if isinstance(dtype, pl.List)
+            if isinstance(dtype, (pl.List, pl.Array))
             else None
         )
         raise DataError(Problem(msg, path, hint))
@@ -98,9 +98,9 @@ def _column_key(name: str, column: str, spec: SliceSpec, schema: pl.Schema) -> S
     return SliceKey(f"@slice|{column}", column, value, "column")
 
 
-def _tags_key(name: str, column: str, dtype: pl.List) -> SliceKey:
+def _tags_key(name: str, column: str, dtype: pl.List | pl.Array) -> SliceKey:
     inner = pl.Series([], dtype=dtype.inner).dtype
-    if not is_text(inner) and not inner.is_integer():
+    if not is_text(inner) and not inner.is_integer() and inner != pl.Null:
         msg = f"slice set '{name}': column '{column}' is of type {dtype}, and tags must be texts or whole numbers"
         raise DataError(Problem(msg, ("slices", name)))
     return SliceKey(f"@tags|{column}", column, tag_text(pl.col(column)), "tags")

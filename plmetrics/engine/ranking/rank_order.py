@@ -182,12 +182,12 @@ class QueryRows:
         return frame.sort("code", "score", descending=[False, True], nulls_last=True)
 
     def _by_tie_break(self, frame: pl.DataFrame, ties: str) -> pl.DataFrame:
-        """Rows by query, descending score and the tie-break."""
+        """Rows by query, descending score and the tie-break; documents by their texts, as trec_eval has them."""
         if ties == "worst":
             return frame.sort("code", "score", "label", descending=[False, True, False], nulls_last=True)
         assert self._documents is not None
         single = pl.col("score").cast(pl.Float32)  # as trec_eval holds them: what differs beyond is a tie
-        named = frame.with_columns(self._documents.alias("document"), single)
+        named = frame.with_columns(self._documents.cast(pl.String).alias("document"), single)
         return named.sort("code", "score", "document", descending=[False, True, True], nulls_last=True)
 
 

@@ -184,7 +184,7 @@ def read_state(path: Place | str) -> State:
     path = Path(path)
     head, content = read_head(path)
     with damage_errors([shown_path(path)]):
-        return State(head, pl.read_parquet(path), content, path)
+        return State(head, pl.read_parquet(path, glob=False), content, path)
 
 
 def _read_object(address: str) -> State:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -319,3 +319,21 @@ def decimal_numbers(texts: pl.Series) -> pl.Series:
         )
         raise DataError(Problem(msg, ("data", "query"), _CAST_WHOLE))
     return numbers
+
+
+def _uuid_texts(values: pl.Series) -> pl.Series:
+    """UUIDs as the server writes them, from their bytes."""
+    return values.bin.encode("hex").str.replace("^(.{8})(.{4})(.{4})(.{4})", "$1-$2-$3-$4-")
+
+
+def _without_padding(texts: pl.Series) -> pl.Series:
+    """Values of CHAR(n) without the blanks that fill them up and mean nothing."""
+    return texts.str.strip_chars_end(" ")
+
+
+POSTGRESQL_FORMS: Mapping[str, Callable[[pl.Series], pl.Series]] = {
+    "numeric": decimal_numbers,
+    "uuid": _uuid_texts,
+    "bpchar": _without_padding,
+}
+"""By type of PostgreSQL the values of a column, where the driver has others: bytes, or blanks behind."""

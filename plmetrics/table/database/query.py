@@ -24,10 +24,10 @@ from plmetrics.core.errors import ConfigError, DataError, EnvironmentFault, Plme
 from plmetrics.core.redaction import mask_address
 from plmetrics.table.database.drivers import (
     CAST,
+    POSTGRESQL_FORMS,
     Database,
     check_moments,
     database_of,
-    decimal_numbers,
     postgresql_type,
 )
 from plmetrics.table.files import Complaints, SourceFile, stamp_of
@@ -160,7 +160,7 @@ def _part(
     Columns of SQLite are of the types of their first values, which others of the same column are read as.
     """
     limit = "" if rows else f" LIMIT {_SAMPLE}"
-    if where is None and needed is None:
+    if where is None and needed is None and database.kind != "mysql":
         return _Part("*", limit, pl.Schema())
     varies = database.kind == "sqlite"
     with database.batches(f"SELECT * FROM {query} LIMIT {_SAMPLE if varies else 0}") as batches:
@@ -173,11 +173,13 @@ def _part(
         condition = database_condition(where, schema, database.kind)
     types = _types(schema)
     chosen = list(types) if needed is None else _chosen(types, needed, rows=rows)
-    columns = "*" if len(chosen) == len(types) else ", ".join(_column(name, database.kind) for name in chosen)
+    narrow = {name for name in chosen if database.kind == "mysql" and types[name] == pl.Float32}
+    listed = (_column(name, database.kind, wide=name in narrow) for name in chosen)
+    columns = "*" if len(chosen) == len(types) and not narrow else ", ".join(listed)
     fixed = {
         name: types[name]
         for name in chosen
-        if varies and condition is not None and types[name] in {pl.Float64, pl.String}
+        if name in narrow or (varies and condition is not None and types[name] in {pl.Float64, pl.String})
     }
     return _Part(columns, limit if condition is None else f" WHERE {condition}{limit}", pl.Schema(fixed))
 
@@ -200,11 +202,14 @@ def _chosen(types: pl.Schema, needed: Callable[[pl.Schema], Collection[str]], *,
     return chosen or list(types)
 
 
-def _column(name: str, kind: str) -> str:
-    """A column in SQL: SQLite takes a name without its table for a text, where it knows no such column."""
+def _column(name: str, kind: str, *, wide: bool) -> str:
+    """A column in SQL, with `wide` as a number of 64 bits: MySQL writes those of 32 bits with six digits.
+
+    SQLite takes a name without its table for a text, where it knows no such column.
+    """
     quote = "`" if kind == "mysql" else '"'
     quoted = quote + name.replace(quote, quote * 2) + quote
-    return f"{_ALIAS}.{quoted} AS {quoted}"
+    return f"{_ALIAS}.{quoted}{' + 0E0' * wide} AS {quoted}"
 
 
 def _write(batches: pa.RecordBatchReader, path: Path, types: pl.Schema) -> str:
@@ -279,7 +284,7 @@ def _group(batches: Iterator[pa.RecordBatch]) -> list[pa.RecordBatch]:
 
 
 def _frame(parts: list[pa.RecordBatch | pa.Table], schema: pa.Schema) -> pl.DataFrame:
-    """Rows as a Polars frame; exact decimals of PostgreSQL, which come as text, become numbers."""
+    """Rows as a Polars frame, with those values of PostgreSQL that its driver has in another form."""
     import pyarrow as pa
 
     tables = [part if isinstance(part, pa.Table) else pa.Table.from_batches([part]) for part in parts]
@@ -288,8 +293,8 @@ def _frame(parts: list[pa.RecordBatch | pa.Table], schema: pa.Schema) -> pl.Data
         check_moments(field, table[field.name])
     columns = {name: _storage(table[name]) for name in table.column_names}
     frame = pl.DataFrame(pl.from_arrow(pa.table(columns)))
-    decimals = [field.name for field in schema if postgresql_type(field) == "numeric"]
-    return frame.with_columns(decimal_numbers(frame[name]) for name in decimals)
+    forms = {field.name: POSTGRESQL_FORMS.get(postgresql_type(field)) for field in schema}
+    return frame.with_columns(form(frame[name]) for name, form in forms.items() if form is not None)
 
 
 def _storage(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -6,11 +6,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from plmetrics.core.names import name_list
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from plmetrics.table.files import Complaints, SourceFile
 
 
@@ -21,6 +21,13 @@ class ColumnRules:
     common_type: Callable[[pl.DataType, pl.DataType], pl.DataType | None]
     one_type: str
     absent: str | None = None
+
+    def common(self, first: pl.DataType, other: pl.DataType) -> pl.DataType | None:
+        """Common type of two columns; of lists that of their items, of which a file may have none."""
+        if isinstance(first, pl.List) and isinstance(other, pl.List):
+            items = self.common(*(pl.Series([], dtype=lists.inner).dtype for lists in (first, other)))
+            return None if items is None else pl.List(items)
+        return self.common_type(first, other)
 
 
 def common_columns(
@@ -42,7 +49,7 @@ def common_columns(
         chosen.append(file)
         for name, dtype in schema.items():
             if name in columns:
-                wide = rules.common_type(dtype, columns[name])
+                wide = rules.common(dtype, columns[name])
                 if wide is None:
                     before = chosen[0].name if first.get(name) == dtype else "the files before it"
                     message = f"column '{name}' is {columns[name]}, but {dtype} in {before}"

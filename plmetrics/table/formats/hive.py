@@ -51,12 +51,10 @@ class Partitions:
         return rows.join(values.lazy(), on=FILE_PATH, how="left", maintain_order="left")
 
     def read_by_scan(self) -> Partitions:
-        """Partitions left to the scan of Polars, unless another folder of a path looks like one."""
-        count = len(self.schema)
-        return replace(
-            self,
-            native=self.native or all(len(partition_pairs(path)) == count for path in self.values[FILE_PATH]),
-        )
+        """Partitions left to the scan of Polars, unless another folder of a path looks like one, or one not to it."""
+        count, paths = len(self.schema), self.values[FILE_PATH]
+        alike = all(len(partition_pairs(path)) == count and "*" not in path for path in paths)
+        return replace(self, native=self.native or alike)
 
     def part(self, files: pl.Series) -> Partitions:
         """Those of some files, by a Boolean for each."""

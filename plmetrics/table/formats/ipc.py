@@ -94,7 +94,7 @@ def _read_one(file: SourceFile, complaints: Complaints) -> tuple[int, pl.Schema]
         with open_binary(file.path, _TAIL, file.size) as stream:
             rows = batch_rows(stream)
         if is_address(file.path):
-            return rows, pl.scan_ipc([file.path], **scan_options([file])).collect_schema()
+            return rows, pl.scan_ipc([file.path], glob=False, **scan_options([file])).collect_schema()
         return rows, pl.Schema(pl.read_ipc_schema(file.path))
     except OSError as error:
         complaints.fault(file.path, error)

@@ -6,6 +6,7 @@ key that a line leaves out is null there. Dates stay text, as in CSV files.
 
 from __future__ import annotations
 
+import glob
 import json
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
+from plmetrics.core.names import is_address
 from plmetrics.table.formats.common_columns import ColumnRules, common_columns
 from plmetrics.table.formats.compression import (
     UPSTREAM,
@@ -24,6 +26,7 @@ from plmetrics.table.formats.compression import (
 )
 from plmetrics.table.formats.csv import inferred_rows
 from plmetrics.table.formats.hive import FILE_PATH
+from plmetrics.table.storage.addresses import parse_address
 from plmetrics.table.storage.objects import each_file
 from plmetrics.table.storage.stores import scan_options
 
@@ -62,7 +65,7 @@ def inspect(
 def scan(reader: Reader, row_index: str | None = None) -> pl.LazyFrame:
     """Lazy scan of all files; see `reader.FileFormat`."""
     return pl.scan_ndjson(
-        [file.path for file in reader.files],
+        list(map(_pattern, reader.files)),
         schema=reader.stored,
         row_index_name=row_index,
         include_file_paths=FILE_PATH if row_index or not reader.partitions.native else None,
@@ -70,10 +73,20 @@ def scan(reader: Reader, row_index: str | None = None) -> pl.LazyFrame:
     )
 
 
+def _pattern(file: SourceFile) -> str:
+    """The path as a glob of this file alone, since Polars takes these for globs; escapes are of disks alone."""
+    return file.path if is_address(file.path) else glob.escape(file.path)
+
+
 def _columns(file: SourceFile, rows: int | None, complaints: Complaints) -> pl.Schema | None:
+    if is_address(file.path) and parse_address(file.path).is_bucket and glob.has_magic(file.path):
+        complaints.add(
+            file.path, "its name is taken for a glob, of other objects", "rename it without *, ? and ["
+        )
+        return None
     try:
         columns = pl.scan_ndjson(
-            [file.path], infer_schema_length=rows, **scan_options([file])
+            [_pattern(file)], infer_schema_length=rows, **scan_options([file])
         ).collect_schema()
     except OSError as error:
         add_fault(complaints, file.path, error)

@@ -48,6 +48,7 @@ _NUMBERS: dict[type[pl.DataType], tuple[int, int]] = {
     pl.Int32: (_SIGNED, 31),
     pl.Int64: (_SIGNED, 63),
     pl.Int128: (_SIGNED, 127),
+    pl.Float16: (_FLOAT, 11),
     pl.Float32: (_FLOAT, 24),
     pl.Float64: (_FLOAT, 53),
 }

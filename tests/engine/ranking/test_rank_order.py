@@ -51,6 +51,14 @@ def test_the_worst_order_leaves_rows_of_one_label_in_random_order(order: list[in
     assert [float(values[0]) for values in found.values()] == pytest.approx([2 / 3, 0.0])
 
 
+@pytest.mark.parametrize("dtype", [pl.String, pl.Int64, pl.Categorical, pl.Enum(["9", "10"])])
+def test_documents_are_in_the_order_of_their_texts(dtype: pl.DataType) -> None:
+    """As trec_eval has them: 9 is after 10, and so before it among ties."""
+    rows = QueryRows(np.array([0, 0]), 1, pl.Series([0.0, 1.0]), pl.Series(["9", "10"]).cast(dtype))
+    value = QueryValue("first", FIRST.build, "document")
+    assert rows.values(pl.Series([0.5, 0.5]), [value])["first"].tolist() == [0.5]
+
+
 @pytest.mark.parametrize(
     "labels", [[0.0, 3.0, 1.0, 2.0], [0.5, 0.25, 1e300, 0.75], [-1.0, 4.0, -3.0, 0.0], [0.0, 9.0, 9.0, 300.0]]
 )

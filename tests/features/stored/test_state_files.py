@@ -12,7 +12,7 @@ import pytest
 from conftest import THOROUGH
 
 import plmetrics as plm
-from plmetrics.features.stored.state_files import _CONTENT, _HEAD, StateFault, _mark, read_head
+from plmetrics.features.stored.state_files import _CONTENT, _HEAD, StateFault, _mark, read_head, read_state
 from plmetrics.states.state_format import frame_text
 from tests.runs.test_reading import changed, mutants
 
@@ -121,3 +121,10 @@ def test_forged_heads_are_refused_or_merged(made: Any, tmp_path: Path) -> None:
 def test_a_state_is_read_as_before(made: Any, tmp_path: Path) -> None:
     state = write(tmp_path / "a.state", made.head.text(), made.table)
     assert plm.merge(state).metrics.equals(plm.merge(made).metrics)
+
+
+def test_the_name_of_a_state_is_no_glob(made: Any, tmp_path: Path) -> None:
+    head = json.loads(made.head.text())
+    for name in ("d*.state", "day.state"):
+        write(tmp_path / name, head, made.table)
+    assert read_state(tmp_path / "d*.state").table.height == made.table.height

@@ -462,6 +462,29 @@ def test_rows_of_a_query_are_no_units(database):
         plm.evaluate(data, label="y", models="p", metrics=["brier"], on="inline")
 
 
+def test_floats_of_mariadb(scratch):
+    """Numbers of 32 bits, which the server writes with six digits, to the last bit: none becomes 1."""
+    numbers = np.float32([0.99999994, 0.12345679, 1e-30, -16777215]).tolist()
+    address, _ = mariadb()
+    table = f"(SELECT NULL AS f UNION ALL VALUES {', '.join(f'({x!r})' for x in numbers)}) AS rows_of_floats"
+    query = f"SELECT CAST(f AS FLOAT) AS f FROM {table}"
+    for where in (None, "f > 0"):
+        source = open_source({"database": address, "query": query}, where=where)
+        assert source.schema == {"f": pl.Float32}
+        assert source.frame.collect()["f"].to_list() == [None, *numbers]
+
+
+def test_texts_of_postgresql(scratch):
+    """UUIDs are texts, and the blanks that fill up CHAR(n) are none of the value, also for a condition."""
+    address, _ = postgresql()
+    key = "f81d4fae-7dec-11d0-a765-00a0c91e6bf6"
+    query = f"SELECT CAST('{key}' AS UUID) AS u, CAST('yes' AS CHAR(5)) AS c, CAST(NULL AS UUID) AS n"
+    for where in (None, f"c = 'yes' AND u = '{key}'"):
+        source = open_source({"database": address, "query": query}, where=where)
+        assert source.schema == {"u": pl.String, "c": pl.String, "n": pl.String}
+        assert source.frame.collect().rows() == [(key, "yes", None)]
+
+
 @pytest.mark.slow
 def test_types_of_columns_of_mariadb(scratch):
     """Numbers to the last bit, texts of any alphabet, moments in UTC; what a type does not hold is told."""

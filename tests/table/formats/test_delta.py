@@ -216,6 +216,10 @@ def test_rows_that_are_marked_as_deleted_are_not_there(keys):
     after = source.with_row_key().collect()
     assert_frame_equal(after.sort("s"), before.join(retained, on="s", how="semi").sort("s"))
     assert sum(file.live_rows for file in source.files) == retained.height
+    for part in source.of_each_file():
+        assert part.rows == part.frame.collect().height
+        row = source.frame.collect()["s"].to_list().index(part.frame.collect()["s"][-1])
+        assert source.place(row).startswith(f"row {part.rows - 1} of t/" if keys else f"row {row}")
 
 
 @pytest.mark.parametrize(

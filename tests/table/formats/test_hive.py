@@ -61,11 +61,12 @@ def test_folders_are_columns(root, top, ending):
         (["7" * 38, "-" + "7" * 38], pl.Int128, [int("7" * 38), -int("7" * 38)]),
         (["7" * 39, "1"], pl.String, ["7" * 39, "1"]),
         (["a b", "c/d", "e=f", "ü", "g+h", "50%"], pl.String, ["a b", "c/d", "e=f", "ü", "g+h", "50%"]),
+        (["a*", "[b]?"], pl.String, ["a*", "[b]?"]),
     ],
 )
 def test_types_and_null(root, top, ending, texts, dtype, values):
     for number, text in enumerate(texts):
-        write(f"{top}/k={quote(text, safe=' ')}/a.{ending}", pl.DataFrame({"y": [number]}))
+        write(f"{top}/k={quote(text, safe=' *[]?')}/a.{ending}", pl.DataFrame({"y": [number]}))
     write(f"{top}/k=__HIVE_DEFAULT_PARTITION__/a.{ending}", pl.DataFrame({"y": [99]}))
     assert open_source(top).schema["k"] == dtype
     assert rows_of(top) == [*enumerate(values), (99, None)]

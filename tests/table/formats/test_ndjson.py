@@ -51,11 +51,20 @@ def test_values(text, values):
         ('{"s": 1}', '{"s": null, "t": 2}', [1, None]),
         ('{"s": 1}', '{"s": "x"}', ["1", "x"]),
         ('{"s": 1}', '{"s": 100000000000000000000}', [1, 10**20]),
+        ('{"s": []}', '{"s": ["x"]}', [[], ["x"]]),
+        ('{"s": [1]}', '{"s": [0.5]}', [[1.0], [0.5]]),
     ],
 )
 def test_types_fit_all_files(one, other, values):
     write(a=one, b=other)
     assert open_source("*.ndjson").frame.collect()["s"].to_list() == values
+
+
+@pytest.mark.parametrize("name", ["a[1]", "a*", "?b"])
+def test_names_are_no_globs(root, name):
+    write(**{name: '{"s": 1}', "ab": '{"s": 2}'})
+    assert open_source([f"{name}.ndjson"]).frame.collect()["s"].to_list() == [1]
+    assert sorted(open_source(str(root)).frame.collect()["s"]) == [1, 2]
 
 
 @pytest.mark.parametrize(

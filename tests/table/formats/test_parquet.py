@@ -134,6 +134,7 @@ def test_columns_in_another_order_and_extra_columns(root):
         ((pl.Float64, pl.UInt32, pl.Int8), pl.Float64),
         ((pl.Null, pl.Int16, pl.Int32), pl.Int32),
         ((pl.Float64, pl.Null), pl.Float64),
+        ((pl.Float16, pl.Float64, pl.Int8), pl.Float64),
         ((pl.Null, pl.Null), pl.Null),
     ],
 )
@@ -158,6 +159,14 @@ def test_categories_and_text_are_text(root):
     source = open_source("*.parquet")
     assert source.schema == {"g": pl.String}
     assert source.frame.collect()["g"].to_list() == ["x", None, "y", "z"]
+
+
+@pytest.mark.parametrize("first", [[], [1]])
+def test_lists_without_items(root, first):
+    write("a.parquet", g=[first, None])
+    write("b.parquet", g=[[], [0.5]])
+    write("c.parquet", g=[[]])
+    assert open_source("*.parquet").frame.collect()["g"].to_list() == [first, None, [], [0.5], []]
 
 
 INTEGERS = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64)

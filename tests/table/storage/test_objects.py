@@ -162,6 +162,24 @@ def test_a_server_that_does_not_recover(store, monkeypatch):
         evaluate(address)
 
 
+@pytest.mark.parametrize("kind", ["parquet", "csv", "arrow"])
+@pytest.mark.parametrize("name", ["a*", "?a", "k=[a]/a"])
+def test_names_are_no_globs(store, kind, name):
+    for seed, key in enumerate((name, "k=[a]/b" if "/" in name else "ab")):
+        store.put(f"t/{key}.{kind}", content(kind, seed))
+    source = open_source(f"s3://{BUCKET}/t")
+    assert source.frame.collect().height == source.with_row_key().collect().height == 120
+
+
+def test_names_that_are_taken_for_globs_are_told(store):
+    store.put("t/a*.ndjson", content("ndjson", 1))
+    store.put("t/ab.ndjson", content("ndjson", 2))
+    with pytest.raises(
+        DataError, match=r"t/a\*\.ndjson: its name is taken for a glob, of other objects\n.*rename it"
+    ):
+        open_source(f"s3://{BUCKET}/t")
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("kind", ["parquet", "csv", "ndjson", "arrow"])
 def test_a_server_that_fails_while_rows_are_read(store, monkeypatch, kind):
