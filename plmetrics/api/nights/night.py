@@ -38,7 +38,7 @@ from plmetrics.runs.history.previous_runs import (
     note_deliveries,
     restore_latest,
 )
-from plmetrics.runs.record import fingerprint
+from plmetrics.runs.record import fingerprint_with_values
 from plmetrics.runs.work_folder import RECORD
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ class IntervalEvaluation(Evaluation):
         where = conjunction(suite.data.where, rows_condition(self.section, self.interval, source.schema))
         files = data_files(source)
         self._stamps = {
-            "fingerprint": fingerprint(suite),
+            "fingerprint": fingerprint_with_values(suite),
             **data_stamps(suite.sections, self.section, source, where, files),
         }
         if self._for_data and self._stays():
