@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from plmetrics.api.context import check_feature_counts, data_files, feature_counts, feature_tables
+from plmetrics.api.earlier_run import reference_run
 from plmetrics.api.entry_point import entry_point
 from plmetrics.api.result import Result
 from plmetrics.api.stopwatch import Progress, Stopwatch
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from plmetrics.runs.history.diff import Diff
     from plmetrics.runs.reading import StoredResult
     from plmetrics.suite.model import Suite
+    from plmetrics.suite.yaml.load import LoadedSuite
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +71,7 @@ def validate(path: str | Path, set: Mapping[str, object] | None = None) -> Valid
         tables = feature_tables(loaded.suite, base=loaded.folder)
         request = bind(loaded.suite, source, tables, classes=())
         if "interval" in loaded.suite.sections:
-            from plmetrics.api.nights.night import check_interval_states
-
-            check_interval_states(loaded.suite)
+            _check_intervals(loaded, request.view.schema)
         if "engine" in loaded.suite.sections:
             from plmetrics.api.shards.distribution import check_distribution
 
@@ -78,9 +79,21 @@ def validate(path: str | Path, set: Mapping[str, object] | None = None) -> Valid
         uneven = check_rows(loaded.suite.data.missing, source, *tables.values(), ends=True)
         runs = EarlierRuns.of(loaded.suite, data_files(source), directory / loaded.suite.name)
         check_feature_counts(request, feature_counts(loaded.suite, runs, base=loaded.folder))
+        if "interval" not in loaded.suite.sections:
+            reference_run(loaded.suite, runs, base=loaded.folder)
     return Validated(
         request.column_suite, request.view.schema, (*uneven, *sample_warnings(request), *runs.warnings)
     )
+
+
+def _check_intervals(loaded: LoadedSuite, schema: pl.Schema) -> None:
+    """Refuse intervals whose states or rows the suite and the table do not give."""
+    from plmetrics.api.nights.night import check_interval_states, section_of
+    from plmetrics.features.nights.row_condition import rows_condition
+
+    check_interval_states(loaded.suite)
+    section = section_of(loaded)
+    rows_condition(section, section.calendar.containing(datetime.now(UTC)), schema)
 
 
 @contextmanager

@@ -225,6 +225,12 @@ def test_variables_are_replaced_in_texts(load: Any, refuse: Any, monkeypatch: py
             lambda suite: [metric.text for metric in suite.metrics],
             ["f1", "fbeta(beta=2, threshold=0.3)"],
         ),
+        (
+            {"task": "multiclass", "metrics": "[accuracy]", "models": '{m: "p"}', "models.m.weight": "w"},
+            lambda suite: (suite.models["m"].prediction, suite.models["m"].weight),
+            ("p", "w"),
+        ),
+        ({"labels": True, "labels.coverage": 0.5}, lambda suite: suite.labels.coverage, 0.5),
     ],
 )
 def test_overrides_win(load: Any, overrides: dict[str, Any], reader: Any, value: Any) -> None:
