@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from plmetrics.runs.history.diff import Diff
     from plmetrics.runs.reading import StoredResult
     from plmetrics.suite.model import Suite
-    from plmetrics.suite.yaml.load import LoadedSuite
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +69,9 @@ def validate(path: str | Path, set: Mapping[str, object] | None = None) -> Valid
         tables = feature_tables(loaded.suite, base=loaded.folder)
         request = bind(loaded.suite, source, tables, classes=())
         if "interval" in loaded.suite.sections:
-            _check_intervals(loaded, request.view.schema)
+            from plmetrics.api.nights.checks import check_intervals
+
+            check_intervals(loaded.suite, request.view.schema)
         if "engine" in loaded.suite.sections:
             from plmetrics.api.shards.distribution import check_distribution
 
@@ -84,16 +84,6 @@ def validate(path: str | Path, set: Mapping[str, object] | None = None) -> Valid
     return Validated(
         request.column_suite, request.view.schema, (*uneven, *sample_warnings(request), *runs.warnings)
     )
-
-
-def _check_intervals(loaded: LoadedSuite, schema: pl.Schema) -> None:
-    """Refuse intervals whose states or rows the suite and the table do not give."""
-    from plmetrics.api.nights.night import check_interval_states, section_of
-    from plmetrics.features.nights.row_condition import rows_condition
-
-    check_interval_states(loaded.suite)
-    section = section_of(loaded)
-    rows_condition(section, section.calendar.containing(datetime.now(UTC)), schema)
 
 
 @contextmanager

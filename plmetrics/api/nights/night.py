@@ -12,6 +12,7 @@ import polars as pl
 
 from plmetrics.api.context import RunContext, data_files, table_of
 from plmetrics.api.merging import merged_result
+from plmetrics.api.nights.checks import check_interval_states
 from plmetrics.api.nights.data_stamps import data_stamps, tables_digest
 from plmetrics.api.pipeline import evaluate_suite
 from plmetrics.api.stopwatch import Stopwatch
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
     from plmetrics.features.nights.states import IntervalState
     from plmetrics.runs.folder import FileFacts
     from plmetrics.runs.outcome import Outcome
-    from plmetrics.suite.model import Suite
     from plmetrics.suite.yaml.load import LoadedSuite
     from plmetrics.table.source import Source
     from plmetrics.table.storage.places import Place
@@ -378,15 +378,3 @@ class IntervalEvaluation(Evaluation):
 
         changes = score_changes(self.loaded.suite, state, runs.compared_runs(), run_name(earlier))
         return replace(result, decomposition=pl.concat([result.decomposition, changes]))
-
-
-def check_interval_states(suite: Suite) -> None:
-    """Refuse a suite whose intervals have states that cannot hold what it asks for; no row is read.
-
-    Raises:
-        ConfigError: it asks for what no state carries.
-    """
-    if adds_states(suite):
-        from plmetrics.features.nights.states import state_suite
-
-        state_suite(suite)

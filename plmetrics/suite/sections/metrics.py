@@ -136,7 +136,7 @@ class MetricReader:
             if stranger is not None:
                 msg = f"'{stranger.text}' is a metric of task '{stranger.task}', not of '{task}'"
                 self._findings.add(msg, path)
-            elif (words := self._unreached(value)) is not None:
+            elif (words := self._conflict_with_suite(value)) is not None:
                 self._findings.add(words, path, "hand over its text, which says what it leaves to the suite")
             elif type(value) not in registry.classes(value.task):
                 _check_class(value, path, self._findings)
@@ -155,7 +155,7 @@ class MetricReader:
             self._findings.add(str(error), (*path, *_parameter_place(value, error.parameter)))
         return None
 
-    def _unreached(self, metric: Metric) -> str | None:
+    def _conflict_with_suite(self, metric: Metric) -> str | None:
         """Default of the suite that a metric object may have left open or not: it has all its parameters."""
         for part in composition(metric):
             for key, parameter in parameters(part).items():
