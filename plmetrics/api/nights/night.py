@@ -195,7 +195,7 @@ class IntervalEvaluation(Evaluation):
         files = data_files(source)
         self._stamps = {
             "fingerprint": fingerprint_with_values(suite),
-            **data_stamps(suite.sections, self.section, source, where, files),
+            **data_stamps(suite, self.section, source, where, files),
         }
         if self._for_data and self._stays():
             return None
