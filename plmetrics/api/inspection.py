@@ -68,14 +68,14 @@ def validate(path: str | Path, set: Mapping[str, object] | None = None) -> Valid
         source = open_rows(loaded, rows=False)
         tables = feature_tables(loaded.suite, base=loaded.folder)
         request = bind(loaded.suite, source, tables, classes=())
-        if "interval" in loaded.suite.sections:
-            from plmetrics.api.nights.checks import check_intervals
-
-            check_intervals(loaded.suite, request.view.schema)
         if "engine" in loaded.suite.sections:
             from plmetrics.api.shards.distribution import check_distribution
 
             check_distribution(loaded.suite, source)
+        if "interval" in loaded.suite.sections:
+            from plmetrics.api.nights.checks import check_intervals
+
+            check_intervals(loaded.suite, request.view.schema)
         uneven = check_rows(loaded.suite.data.missing, source, *tables.values(), ends=True)
         runs = EarlierRuns.of(loaded.suite, data_files(source), directory / loaded.suite.name)
         check_feature_counts(request, feature_counts(loaded.suite, runs, base=loaded.folder))

@@ -306,3 +306,9 @@ def test_an_object_does_not_say_what_it_leaves_to_the_suite(text: str, refused: 
     metrics = [metric_from_text("multiclass", text)]
     with pytest.raises(ConfigError, match="is an object") if refused else nullcontext():
         suite(task="multiclass", models={"m": {"prediction": "p"}}, undefined="zero", metrics=metrics)
+
+
+def test_an_address_is_that_of_a_cluster() -> None:
+    with pytest.raises(ConfigError, match="address is that of a cluster"):
+        suite(engine={"on": "inline", "address": "auto"})
+    suite(engine={"on": "ray", "address": "auto"})

@@ -140,6 +140,8 @@ def _written_out(value: Any, path: tuple[str, ...], task: str) -> Any:
     match path:
         case ("compare",) if isinstance(value, str):
             value = {"baseline": value}
+        case ("engine",) if isinstance(value, str):
+            value = {"on": value}
         case ("models",) | ("slices",) if columns:
             value = {text: text for text in texts}
         case ("models", _) if isinstance(value, str):
