@@ -17,7 +17,7 @@ from plmetrics.api.nights.data_stamps import data_stamps, tables_digest
 from plmetrics.api.pipeline import evaluate_suite
 from plmetrics.api.stopwatch import Stopwatch
 from plmetrics.api.suite_files import redact_head
-from plmetrics.api.suite_run import Evaluation, Messenger, RunOptions, deliver, write_run
+from plmetrics.api.suite_run import Evaluation, Messenger, RunOptions, deliver, with_report, write_run
 from plmetrics.core.errors import AbsentDataError, ConfigError, Problem
 from plmetrics.features.nights.interval_section import IntervalSection, adds_states, decomposes_scores
 from plmetrics.features.nights.manifests import Acceptance, Manifest, Manifests, digest_of_value
@@ -73,7 +73,7 @@ def evaluate_night(evaluation: IntervalEvaluation) -> Result:
     result = write_run(evaluation)
     if result is None:
         result = evaluation.stored_result()
-        result = with_warnings(result, _recover(evaluation, result))
+        result = with_report(evaluation, with_warnings(result, _recover(evaluation, result)))
         deliver(evaluation, result)
         words = (
             f"{evaluation.interval} was evaluated already, of the same files, suite and references; "

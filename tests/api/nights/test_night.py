@@ -68,6 +68,14 @@ def test_a_retry_has_the_same_verdict_and_counts_nothing_again(
     assert not [path for path in nights.home.iterdir() if path.name.endswith(".partial")]
 
 
+def test_a_report_that_is_asked_for_later_is_written_beside_the_existing_result(nights: Nights) -> None:
+    nights.write_suite(**FILES)
+    first = nights.run(0)
+    nights.write_suite(output={"directory": "runs", "report": True}, **FILES)
+    assert nights.run(0).folder == first.folder
+    assert (first.folder / "report.html").is_file()
+
+
 WHERE = {"models": "new", "data": {"path": "scores", "where": "'${VALUE}' = 'new'"}}
 
 
