@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from plmetrics.api.context import check_feature_counts, data_files, feature_counts, feature_tables
+from plmetrics.api.earlier_run import reference_run
 from plmetrics.api.entry_point import entry_point
 from plmetrics.api.result import Result
 from plmetrics.api.stopwatch import Progress, Stopwatch
@@ -67,17 +68,19 @@ def validate(path: str | Path, set: Mapping[str, object] | None = None) -> Valid
         source = open_rows(loaded, rows=False)
         tables = feature_tables(loaded.suite, base=loaded.folder)
         request = bind(loaded.suite, source, tables, classes=())
-        if "interval" in loaded.suite.sections:
-            from plmetrics.api.nights.night import check_interval_states
-
-            check_interval_states(loaded.suite)
         if "engine" in loaded.suite.sections:
             from plmetrics.api.shards.distribution import check_distribution
 
             check_distribution(loaded.suite, source)
+        if "interval" in loaded.suite.sections:
+            from plmetrics.api.nights.checks import check_intervals
+
+            check_intervals(loaded.suite, request.view.schema)
         uneven = check_rows(loaded.suite.data.missing, source, *tables.values(), ends=True)
         runs = EarlierRuns.of(loaded.suite, data_files(source), directory / loaded.suite.name)
         check_feature_counts(request, feature_counts(loaded.suite, runs, base=loaded.folder))
+        if "interval" not in loaded.suite.sections:
+            reference_run(loaded.suite, runs, base=loaded.folder)
     return Validated(
         request.column_suite, request.view.schema, (*uneven, *sample_warnings(request), *runs.warnings)
     )

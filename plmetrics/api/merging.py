@@ -114,7 +114,11 @@ def merge(
                     hint = "name state files, or a folder of them"
                     raise CallError(Problem("there are no states to merge", hint=hint))
                 check_complete(stored)
-                if any(reference.head.plan is not None for reference in stored):
+                of_units = any(reference.head.plan is not None for reference in stored)
+                if plan is not None and not of_units:
+                    msg = "none of these states is of a plan's unit"
+                    raise CallError(Problem(msg, ("plan",), "leave plan out"))
+                if of_units:
                     from plmetrics.features.shards.coverage import planned_states
 
                     file = None if plan is None else place_of(plan)

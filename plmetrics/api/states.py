@@ -68,6 +68,9 @@ def state(
 
     watch = Stopwatch(progress)
     pinned = None if constants is None else stored_state(constants)
+    if arguments and set:
+        msg = "set replaces keys of a suite's file, and there is a table"
+        raise ConfigError(Problem(msg, ("set",), "give them as keyword arguments"))
     if arguments:
         with python_words():
             suite = suite_from_arguments(data, **arguments)

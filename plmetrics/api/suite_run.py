@@ -233,7 +233,7 @@ def write_run(evaluation: Evaluation) -> Result | None:
         record = folder.note(messenger.tell_of_result(result, record, folder.path))
     result = replace(result, folder=folder.path, record=record)
     evaluation.commit(result, folder.files)
-    result = _with_report(result) if loaded.suite.output.report else result
+    result = with_report(evaluation, result)
     deliver(evaluation, result)
     return result
 
@@ -272,9 +272,11 @@ def deliver(evaluation: Evaluation, result: Result) -> None:
         raise
 
 
-def _with_report(result: Result) -> Result:
-    """Write the report beside the tables; on failure a warning, since the run has ended well."""
+def with_report(evaluation: Evaluation, result: Result) -> Result:
+    """Write the report beside the tables, if it is asked for and absent; on failure a warning: the run ended well."""
     assert result.folder is not None
+    if not evaluation.loaded.suite.output.report or (result.folder / REPORT).is_file():
+        return result
     try:
         result.report(result.folder / REPORT)
     except EnvironmentFault as fault:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Literal
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 from typer import Argument, Option
 
@@ -80,6 +80,8 @@ Form = Annotated[
     TableFormat, Option("--format", help="text for people, json and csv for programs: all columns.")
 ]
 
+Value = TypeVar("Value")
+
 _MISMATCH = "sample ratio mismatch"
 
 
@@ -122,8 +124,8 @@ def readout(
                 outcome or (),
                 arm,
                 control,
-                ratio=dict(map(_ratio, ratio or ())) or None,
-                quantile=dict(map(_quantile, quantile or ())) or None,
+                ratio=_by_name(map(_ratio, ratio or ()), "--ratio") or None,
+                quantile=_by_name(map(_quantile, quantile or ()), "--quantile") or None,
                 covariate=_covariates(covariate or ()),
                 strata=strata or (),
                 by=[column.split(",") if "," in column else column for column in by or ()],
@@ -132,7 +134,7 @@ def readout(
                 power=power,
                 mde=mde,
                 mixture=mixture,
-                shares=_shares(share),
+                shares=_by_name(map(_share, share or ()), "--share") or None,
                 correction=correction,
                 missing=missing,
                 ranks=ranks,
@@ -156,6 +158,16 @@ def _output(table: pl.DataFrame, level: float, form: TableFormat) -> str:
     return readout_text(table, width(), level, color=wants_color(sys.stdout))
 
 
+def _by_name(pairs: Iterable[tuple[str, Value]], option: str) -> dict[str, Value]:
+    """Values of an option by name, each once."""
+    values: dict[str, Value] = {}
+    for name, value in pairs:
+        if name in values:
+            raise UsageError(Problem(f"{option} has two values for '{name}'", hint="leave one of them out"))
+        values[name] = value
+    return values
+
+
 def _ratio(text: str) -> tuple[str, list[str]]:
     """The name of a ratio and its columns; without a name, the columns as they are written."""
     name, separator, columns = text.partition("=")
@@ -170,11 +182,14 @@ def _quantile(text: str) -> tuple[str, tuple[str, float]]:
     """The name of a quantile, its column and its level."""
     name, separator, place = text.partition("=")
     column, _, level = (place if separator else name).rpartition("@")
+    msg = f"--quantile {text}: expected NAME=COLUMN@LEVEL"
+    problem = Problem(msg, hint="--quantile p95=latency@0.95")
+    if not name or not column:
+        raise UsageError(problem)
     try:
         return name, (column, float(level))
     except ValueError:
-        msg = f"--quantile {text}: expected NAME=COLUMN@LEVEL"
-        raise UsageError(Problem(msg, hint="--quantile p95=latency@0.95")) from None
+        raise UsageError(problem) from None
 
 
 def _covariates(texts: Sequence[str]) -> list[str] | dict[str, list[str]] | None:
@@ -183,27 +198,25 @@ def _covariates(texts: Sequence[str]) -> list[str] | dict[str, list[str]] | None
         return None
     if len(texts) == 1 and "=" not in texts[0]:
         return texts[0].split("/")
-    covariates = {}
-    for text in texts:
-        outcome, separator, columns = text.rpartition("=")
-        if not separator:
-            msg = f"--covariate {text}: expected OUTCOME=COLUMN, where there are several"
-            raise UsageError(Problem(msg, hint="--covariate spent=spent_before"))
-        covariates[outcome] = columns.split("/")
-    return covariates
+    return _by_name(map(_covariate, texts), "--covariate")
 
 
-def _shares(texts: list[str] | None) -> dict[str, float] | None:
-    if not texts:
-        return None
-    shares = {}
-    for text in texts:
-        arm, _, share = text.rpartition("=")
-        try:
-            shares[arm] = float(share)
-        except ValueError:
-            arm = ""
-        if not arm:
-            msg = f"--share {text}: expected ARM=SHARE"
-            raise UsageError(Problem(msg, hint="--share A=0.5 --share B=0.5"))
-    return shares
+def _covariate(text: str) -> tuple[str, list[str]]:
+    """An outcome, and the columns of its covariate."""
+    outcome, separator, columns = text.rpartition("=")
+    if not separator:
+        msg = f"--covariate {text}: expected OUTCOME=COLUMN, where there are several"
+        raise UsageError(Problem(msg, hint="--covariate spent=spent_before"))
+    return outcome, columns.split("/")
+
+
+def _share(text: str) -> tuple[str, float]:
+    """An arm, and its planned share."""
+    arm, _, share = text.rpartition("=")
+    problem = Problem(f"--share {text}: expected ARM=SHARE", hint="--share A=0.5 --share B=0.5")
+    if not arm:
+        raise UsageError(problem)
+    try:
+        return arm, float(share)
+    except ValueError:
+        raise UsageError(problem) from None

@@ -198,6 +198,10 @@ class Feature:
         """Counts of earlier rows in place of a table; `runs` chooses among the runs of a folder."""
         return None
 
+    def state_digests(self, suite: Suite, base: Path | None) -> Sequence[str]:  # noqa: ARG002
+        """Hashes of the stored states that the suite names, whose counts stand in place of a table."""
+        return ()
+
     def columns(self, suite: Suite) -> Sequence[str]:  # noqa: ARG002
         """Columns of the rows beside those of roles, metrics and slices."""
         return ()

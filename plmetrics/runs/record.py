@@ -92,6 +92,11 @@ def fingerprint(suite: Suite) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def fingerprint_with_values(suite: Suite) -> str:
+    """As `fingerprint`, of the values of variables too: where it differs, so may the results of the same files."""
+    return fingerprint(suite.with_templates(()))
+
+
 def suite_content(suite: Suite) -> dict[str, Any]:
     """Suite as JSON-able data: without defaults, credentials in addresses masked."""
     content: dict[str, Any] = _mask(suite.model_dump(mode="json", exclude_defaults=True))

@@ -25,6 +25,7 @@ from plmetrics.suite.tasks import (
     CURVES,
     RANKING_CURVES,
     ROLES_OF_TASKS,
+    TASKS_OF_ROLES,
 )
 
 if TYPE_CHECKING:
@@ -119,11 +120,13 @@ def _sources(data: Data, task: str, add: Add) -> None:
         add("query needs the database that is asked", ("data", "query"), 'write database: "${DATABASE_URL}"')
     if data.database is not None and data.query is None:
         add("database needs a query", ("data", "database"), "write query: SELECT * FROM scores")
-    for source, others in (("trec", ("path",)), ("database", ("path", "trec"))):
+    for source, others in (("trec", ("path", "version")), ("database", ("path", "trec", "version"))):
         for key in others if getattr(data, source) is not None else ():
             if getattr(data, key) is not None:
-                add(f"{key} and {source} both say where the rows are", ("data", key), leave_out)
-    for key in ("path", "trec", "database", "long", "partitioned_by") if data.spark is not None else ():
+                add(f"{key} does not go with {source}", ("data", key), leave_out)
+    for key in (
+        ("path", "trec", "database", "version", "long", "partitioned_by") if data.spark is not None else ()
+    ):
         if getattr(data, key) is not None:
             add(f"{key} does not go with a Spark table", ("data", key), leave_out)
     if data.partitioned_by is not None and task not in {"", "ranking"}:
@@ -158,9 +161,13 @@ def _label_sets(fields: Mapping[str, Any], add: Add) -> None:
 
 
 def _roles(fields: Mapping[str, Any], add: Add) -> None:
-    """Check of the required columns of a task."""
+    """Check of the columns of a task: required ones, and those of other tasks."""
     if fields.get("columns") is None:
         return
+    for role, tasks in TASKS_OF_ROLES.items():
+        if getattr(fields["columns"], role) is not None and fields["task"] not in {"", *tasks}:
+            hint = "leave it out, or write unit for what is resampled together" if role == "query" else None
+            add(f"{role} belongs to task {' or '.join(map(repr, tasks))}", ("columns", role), hint)
     for role in ROLES_OF_TASKS.get(fields["task"], ()):
         if getattr(fields["columns"], role) is None:
             msg = f"task '{fields['task']}' needs columns.{role}"

@@ -296,15 +296,16 @@ class Suite(Strict):
         return tuple(m for m in self.metrics_and_subjects if is_across_slices(m) and m.slice_set == slice_set)
 
     @property
+    def reads_other_rows(self) -> bool:
+        """Whether rows of the table outside the evaluated ones are read, to fit, choose or compare."""
+        rules = (metric.chosen_threshold for metric in self.state_metrics("overall", *self.slices))
+        elsewhere = self.calibrate or any(rule is not None and rule.select_on is not None for rule in rules)
+        return bool(elsewhere) or any(section.reads_other_rows for section in self.sections.values())
+
+    @property
     def reads_where(self) -> str | None:
         """Condition on all rows to read; None where other rows than the evaluated ones are read."""
-        thresholds = (metric.chosen_threshold for metric in self.state_metrics("overall", *self.slices))
-        elsewhere = (
-            bool(self.calibrate)
-            or any(threshold is not None and threshold.select_on is not None for threshold in thresholds)
-            or any(section.reads_other_rows for section in self.sections.values())
-        )
-        return None if elsewhere else self.data.where
+        return None if self.reads_other_rows else self.data.where
 
     def standard_error(self, metric: Metric) -> Metric | None:
         """Standard error of a listed metric as a metric, for interval methods based on it with rows as units."""

@@ -25,6 +25,9 @@ PREDICTS: dict[str, tuple[str, ...]] = {
 ROLES_OF_TASKS = {"ranking": ("query",), "uplift": ("treatment",)}
 """The columns that a task cannot do without, besides the label."""
 
+TASKS_OF_ROLES = {"query": ("ranking",), "document": ("ranking",), "treatment": ("uplift",)}
+"""The tasks of columns that no other task reads."""
+
 CONFUSION_CURVES = ("confusion",)
 ScoreCurve = Literal[
     "roc",

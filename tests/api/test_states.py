@@ -538,3 +538,8 @@ def test_merged_states_warn_of_what_is_true_of_all_rows(tmp_path: Path) -> None:
         states.append(plm.state(file))
     assert [len(state.warnings) for state in states] == [1, 2]
     assert plm.merge(*states).warnings == ("slice set 'g' excludes 'zz', which does not occur",)
+
+
+def test_keys_of_a_suite_are_not_set_where_there_is_a_table() -> None:
+    with pytest.raises(plm.ConfigError, match="set replaces keys of a suite's file"):
+        plm.state(pl.DataFrame({"y": [0, 1], "p": [0.1, 0.9]}), set={"min_rows": 3}, label="y", models="p")

@@ -41,6 +41,7 @@ COMMANDS = {
     "plmetrics.api.shards.spark_tables": "shards",
     "plmetrics.api.nights.acceptance": "nights",
     "plmetrics.api.nights.backfill": "nights",
+    "plmetrics.api.nights.checks": "nights",
     "plmetrics.api.nights.collection": "nights",
     "plmetrics.api.nights.data_stamps": "nights",
     "plmetrics.api.nights.history": "nights",

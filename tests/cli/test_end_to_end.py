@@ -166,5 +166,13 @@ def test_validate(invoke: Any, suite: Path) -> None:
     assert not (suite.parent / "runs").exists()
 
 
+@pytest.mark.parametrize(("key", "code"), [("interval.column", 4), ("compare.run", 5)])
+def test_validate_looks_for_the_column_of_intervals_and_the_earlier_run(
+    invoke: Any, suite: Path, key: str, code: int
+) -> None:
+    outcome = invoke("validate", str(suite), "--set", f"{key}=nowhere")
+    assert (outcome.code, "nowhere" in outcome.err) == (code, True)
+
+
 def test_no_suite(invoke: Any, tmp_path: Path) -> None:
     assert invoke("run", str(tmp_path / "absent.yaml")).code == 2

@@ -165,6 +165,9 @@ def test_states_of_units_need_their_plan(invoke: Any) -> None:
     assert outcome.code == 2
     assert "name the plan with --plan FILE" in outcome.err
     assert invoke("merge", "counted", "--plan", "elsewhere.plan").code == 0
+    assert invoke("state", "s.yaml", "--output", "whole.state").code == 0
+    outcome = invoke("merge", "whole.state", "--plan", "elsewhere.plan")
+    assert (outcome.code, "plan: none of these states is of a plan's unit" in outcome.err) == (2, True)
 
 
 def test_an_unknown_runner(invoke: Any) -> None:

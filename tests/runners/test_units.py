@@ -308,6 +308,18 @@ def test_variables_travel_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert "north" not in plan
 
 
+def test_units_are_counted_again_where_a_variable_has_another_value(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = write(tmp_path, 2, models={"m": "${COLUMN}"}, compare=None)
+    for column in ("a", "b"):
+        monkeypatch.setenv("COLUMN", column)
+        assert print_of(plm.run(file, on="inline")) == print_of(plm.run(file))
+    monkeypatch.setenv("COLUMN", "a")
+    with pytest.raises(plm.EnvironmentFault, match=r"another value here .*: COLUMN"):
+        plans.unit_states(file, tmp_path / "states", plan=tmp_path / "runs/suite/unit-states/units.plan")
+
+
 @pytest.mark.alike
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("bad", ["score", "label", "weight"])

@@ -1,4 +1,5 @@
 import datetime as dt
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.suite.arguments import python_words, suite_from_arguments
 from plmetrics.suite.model import Suite
-from plmetrics.suite.reader import metric_from_text
+from plmetrics.suite.reader import metric_from_text, suite_from_mapping
 from plmetrics.suite.yaml.load import load_suite
 
 DEFAULTS: dict[str, Any] = {
@@ -38,16 +39,15 @@ def problems(**arguments: Any) -> tuple[Problem, ...]:
 
 def test_the_arguments_of_evaluate_are_a_suite() -> None:
     made = suite(
-        weight="w", unit="u", fold="f", query="q", document="d", treatment="t", positive="yes",
+        weight="w", unit="u", fold="f", positive="yes",
         where="p > 0", missing="drop",
         metrics=["f1", metric_from_text("binary", "fbeta(beta=2)"), {"recall": {"threshold": 0.3}}],
         slices={"r": ("r", "s"), "d": {"column": "d", "bins": (dt.date(2024, 1, 1), dt.date(2024, 2, 1))}},
         compare="a", gates=({"metric": "f1", "at_least": 0.5},), curves=("roc", {"curve": "pr", "slices": ("r",)}),
         min_rows=5, max_slices=7, exact=False, memory="1GB", name="mine",
     )  # fmt: skip
-    assert made.columns.model_dump() == {
-        "label": "y", "weight": "w", "unit": "u", "fold": "f", "query": "q", "document": "d", "treatment": "t",
-    }  # fmt: skip
+    others = dict.fromkeys(("query", "document", "treatment"))
+    assert made.columns.model_dump() == {"label": "y", "weight": "w", "unit": "u", "fold": "f", **others}
     assert (made.data.path, made.data.where, made.data.missing) == (None, "p > 0", "drop")
     assert [metric.text for metric in made.metrics] == ["f1", "fbeta(beta=2)", "recall(threshold=0.3)"]
     assert made.slices["r"].columns == ("r", "s")
@@ -283,3 +283,40 @@ def test_a_seed_is_checked_also_without_intervals(seed: Any) -> None:
     for options in ({}, {"uncertainty": True}):
         (problem,) = problems(seed=seed, **options)
         assert problem.message.startswith("seed must be a whole number")
+
+
+@pytest.mark.parametrize("role", ["query", "document", "treatment"])
+def test_columns_that_no_metric_of_the_task_reads_are_refused(role: str) -> None:
+    with pytest.raises(ConfigError, match=f"{role} belongs to task"):
+        suite(**{role: "c"})
+
+
+SOURCES = [{"trec": {"qrels": "q", "run": "r"}}, {"database": "d", "query": "q"}, {"spark": "s"}]
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_a_version_is_of_files(source: dict[str, Any]) -> None:
+    raw = {"columns": {"label": "y"}, "models": "p", "data": {"version": 3, **source}}
+    with pytest.raises(ConfigError, match="version does not go with"):
+        suite_from_mapping(raw)
+
+
+@pytest.mark.parametrize(("text", "refused"), [("precision", True), ("precision(undefined=zero)", False)])
+def test_an_object_does_not_say_what_it_leaves_to_the_suite(text: str, refused: bool) -> None:
+    metrics = [metric_from_text("multiclass", text)]
+    with pytest.raises(ConfigError, match="is an object") if refused else nullcontext():
+        suite(task="multiclass", models={"m": {"prediction": "p"}}, undefined="zero", metrics=metrics)
+
+
+def test_an_address_is_that_of_a_cluster() -> None:
+    with pytest.raises(ConfigError, match="address is that of a cluster"):
+        suite(engine={"on": "inline", "address": "auto"})
+    suite(engine={"on": "ray", "address": "auto"})
+
+
+@pytest.mark.parametrize(
+    ("names", "refused"), [({"method": "jackknife"}, True), ({"methods": ("wilson", "auto")}, False)]
+)
+def test_a_form_of_intervals_is_that_of_a_bootstrap(names: dict[str, Any], refused: bool) -> None:
+    with pytest.raises(ConfigError, match="interval is a form") if refused else nullcontext():
+        suite(uncertainty={"interval": "basic", **names})

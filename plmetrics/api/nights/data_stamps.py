@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from plmetrics.core.rowsql import compile_row
 from plmetrics.engine.faults import reading
 from plmetrics.engine.streaming import collected_frame
 from plmetrics.features.nights.manifests import digest_of_value
+from plmetrics.features.registry import features_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,14 +23,13 @@ if TYPE_CHECKING:
     from plmetrics.core.results import RecordedFile
     from plmetrics.features.nights.interval_section import IntervalSection
     from plmetrics.suite.model import Suite
-    from plmetrics.suite.sections.section import Section
     from plmetrics.table.source import Source
 
 _SEEDS = (0, 1)
 
 
 def data_stamps(
-    sections: Mapping[str, Section],
+    suite: Suite,
     section: IntervalSection,
     source: Source,
     where: str,
@@ -39,22 +39,31 @@ def data_stamps(
 
     Folders of an interval have its files alone: `data` is of their names, sizes and both ends, and `times` of when they
     were written, since a correction in the middle changes nothing else. Rows that a column says to be of an interval
-    lie in files beside others, and are told by their content; but not where a feature reads the others, too. `where` is
-    the condition on the rows of the interval, `files` are as run.json lists them.
+    lie in files beside others, and are told by their content; but not where the others are read, too. `where` is the
+    condition on the rows of the interval, `files` are as run.json lists them.
     """
-    others = any(part.reads_other_rows for part in sections.values())
+    others = suite.reads_other_rows
     if section.column is not None and not others:
         with suppress(PlmetricsError, PolarsError, PanicException):  # what is wrong is said by the evaluation
             return {"data": _rows_digest(source, where), "times": ""}
     # Rows of a database are a scratch file, whose digest is that of the rows.
     times = [file.stamp[-1] for file in source.files if file.stamp is not None and file.digest is None]
-    return {"data": digest_of_value([_content(file) for file in files]), "times": digest_of_value(times)}
+    contents: list[object] = [_content(file) for file in files]
+    # Of the same files, other rows may be those of the interval.
+    return {
+        "data": digest_of_value([*contents, where] if others else contents),
+        "times": digest_of_value(times),
+    }
 
 
 def tables_digest(suite: Suite, base: Path) -> str:
-    """Hash of the files of the features' tables beside the rows; empty without any."""
+    """Hash of the files of the features' tables and states beside the rows; empty without any."""
     tables = feature_tables(suite, base=base)
-    contents = {key: [_content(file) for file in data_files(table)] for key, table in tables.items()}
+    contents: dict[str, object] = {
+        key: [_content(file) for file in data_files(table)] for key, table in tables.items()
+    }
+    states = ((feature.key, feature.state_digests(suite, base)) for feature in features_of(suite))
+    contents |= {key: list(digests) for key, digests in states if digests}
     return digest_of_value(contents) if contents else ""
 
 

@@ -12,11 +12,12 @@ import polars as pl
 
 from plmetrics.api.context import RunContext, data_files, table_of
 from plmetrics.api.merging import merged_result
+from plmetrics.api.nights.checks import check_interval_states
 from plmetrics.api.nights.data_stamps import data_stamps, tables_digest
 from plmetrics.api.pipeline import evaluate_suite
 from plmetrics.api.stopwatch import Stopwatch
 from plmetrics.api.suite_files import redact_head
-from plmetrics.api.suite_run import Evaluation, Messenger, RunOptions, deliver, write_run
+from plmetrics.api.suite_run import Evaluation, Messenger, RunOptions, deliver, with_report, write_run
 from plmetrics.core.errors import AbsentDataError, ConfigError, Problem
 from plmetrics.features.nights.interval_section import IntervalSection, adds_states, decomposes_scores
 from plmetrics.features.nights.manifests import Acceptance, Manifest, Manifests, digest_of_value
@@ -38,7 +39,7 @@ from plmetrics.runs.history.previous_runs import (
     note_deliveries,
     restore_latest,
 )
-from plmetrics.runs.record import fingerprint
+from plmetrics.runs.record import fingerprint_with_values
 from plmetrics.runs.work_folder import RECORD
 
 if TYPE_CHECKING:
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
     from plmetrics.features.nights.states import IntervalState
     from plmetrics.runs.folder import FileFacts
     from plmetrics.runs.outcome import Outcome
-    from plmetrics.suite.model import Suite
     from plmetrics.suite.yaml.load import LoadedSuite
     from plmetrics.table.source import Source
     from plmetrics.table.storage.places import Place
@@ -73,7 +73,7 @@ def evaluate_night(evaluation: IntervalEvaluation) -> Result:
     result = write_run(evaluation)
     if result is None:
         result = evaluation.stored_result()
-        result = with_warnings(result, _recover(evaluation, result))
+        result = with_report(evaluation, with_warnings(result, _recover(evaluation, result)))
         deliver(evaluation, result)
         words = (
             f"{evaluation.interval} was evaluated already, of the same files, suite and references; "
@@ -194,8 +194,8 @@ class IntervalEvaluation(Evaluation):
         where = conjunction(suite.data.where, rows_condition(self.section, self.interval, source.schema))
         files = data_files(source)
         self._stamps = {
-            "fingerprint": fingerprint(suite),
-            **data_stamps(suite.sections, self.section, source, where, files),
+            "fingerprint": fingerprint_with_values(suite),
+            **data_stamps(suite, self.section, source, where, files),
         }
         if self._for_data and self._stays():
             return None
@@ -378,15 +378,3 @@ class IntervalEvaluation(Evaluation):
 
         changes = score_changes(self.loaded.suite, state, runs.compared_runs(), run_name(earlier))
         return replace(result, decomposition=pl.concat([result.decomposition, changes]))
-
-
-def check_interval_states(suite: Suite) -> None:
-    """Refuse a suite whose intervals have states that cannot hold what it asks for; no row is read.
-
-    Raises:
-        ConfigError: it asks for what no state carries.
-    """
-    if adds_states(suite):
-        from plmetrics.features.nights.states import state_suite
-
-        state_suite(suite)

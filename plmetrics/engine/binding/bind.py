@@ -57,8 +57,7 @@ def bind(
     """
     if source.rows == 0:
         raise AbsentDataError.without_rows(suite.data.where if source.kind == "query" else None)
-    others = any(section.reads_other_rows for section in suite.sections.values())
-    apart = suite.task in {"quantile", "regression"} and not others
+    apart = suite.task in {"quantile", "regression"} and not suite.reads_other_rows
     if suite.expressions:
         from plmetrics.engine.binding.row_expressions import derivable_columns, derived_columns
 

@@ -60,6 +60,12 @@ class DriftFeature(Feature):
 
         return reference_counts(suite, argument, base, runs)
 
+    def state_digests(self, suite: Suite, base: Path | None) -> tuple[str, ...]:
+        """Hashes of the states of the reference."""
+        from plmetrics.features.drift.references import reference_states
+
+        return tuple(state.content for state in reference_states(suite, base))
+
     def merge_gap(self, suite: Suite) -> Problem | None:
         """Reason against a comparison of merged states with the reference."""
         from plmetrics.features.drift.references import merge_gap

@@ -20,7 +20,7 @@ from plmetrics.features.stored.stored_state import file_places, stored_state
 from plmetrics.runs.files import place_of
 from plmetrics.states.state_format import State
 from plmetrics.suite.sections.references import IntervalReference
-from plmetrics.suite.sections.section import HANDED_OVER
+from plmetrics.suite.sections.section import HANDED_OVER, names_of
 from plmetrics.table.opening import open_source
 
 if TYPE_CHECKING:
@@ -93,6 +93,15 @@ def reference_counts(
         else:
             states = _states_of_run(source, spec.choice, runs, base)
     return ReferenceCounts(states, ("drift", key), runs.none_yet("drift.run"))
+
+
+def reference_states(suite: Suite, base: Path | None) -> tuple[StateReference, ...]:
+    """The states that the suite names as the reference; none without any."""
+    named = Drift.of(suite).state
+    if named is None:
+        return ()
+    with errors_at("drift", "state"):
+        return _open_states(names_of(named), base)
 
 
 def merge_gap(suite: Suite) -> Problem | None:

@@ -74,7 +74,7 @@ class Manifest:
         run: the id of the run, which is the name of its folder.
         verdict: what the gates say together.
         exit_code: the exit code of the run.
-        fingerprint: the hash of what the suite asks for.
+        fingerprint: the hash of what the suite asks for, with the values of variables.
         data: the hash of the files that were read, or of the rows that a column says to be of the interval.
         references: the hash of what it was compared with.
         times: the hash of when the files were written; empty where `data` is of rows.

@@ -67,6 +67,9 @@ class EngineSection(Section):
             except ConfigError as error:
                 for problem in error.problems:
                     problems.add(problem.message, ("engine", key), problem.hint)
+        if self.address is not None and self.on not in {"dask", "ray"}:
+            msg = f"address is that of a cluster whose name lacks one, and on is {self.on}"
+            problems.add(msg, ("engine", "address"), "leave it out, or write on: dask or on: ray")
 
 
 class EngineFeature(Feature):

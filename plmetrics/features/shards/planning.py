@@ -27,7 +27,7 @@ from plmetrics.features.stored.merging import read_state
 from plmetrics.features.stored.state_of_rows import check_constants, state_of_rows
 from plmetrics.features.stored.stored_state import stored_state
 from plmetrics.features.stored.support import anchor_tables, check_row_identity, countable
-from plmetrics.runs.record import fingerprint, versions
+from plmetrics.runs.record import fingerprint, fingerprint_with_values, versions
 from plmetrics.states.state_format import FORMAT, PART, Head, State, frame_text
 from plmetrics.suite.yaml.dump import readable, suite_content
 from plmetrics.table.files import shown_path
@@ -120,10 +120,10 @@ def plan_of_rows(
 
 def _common_facts(suite: Suite, table: Mapping[str, Any], constants: State | None) -> dict[str, Any]:
     """Facts common to all units of a plan."""
-    where = suite.data.where
+    counted = countable(suite)
     return {
-        "fingerprint": fingerprint(countable(suite)),
-        "where": None if where is None else hashlib.sha256(where.encode()).hexdigest(),
+        "fingerprint": fingerprint(counted),
+        "values": fingerprint_with_values(counted),
         "versions": versions(),
         "table": table,
         "constants": None if constants is None else _constants_content(constants),
@@ -178,7 +178,7 @@ def _unit(shared: Mapping[str, Any], files: Sequence[Mapping[str, Any]]) -> Unit
     identity = [
         FORMAT,
         shared["fingerprint"],
-        shared["where"],
+        shared["values"],
         {key: shared["versions"][key] for key in ("plmetrics", "polars", "hash")},
         shared["table"],
         None if constants is None else constants["head"]["constants"],

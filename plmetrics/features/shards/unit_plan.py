@@ -17,7 +17,7 @@ from plmetrics.table.files import shown_path
 if TYPE_CHECKING:
     from plmetrics.table.storage.places import Place
 
-FORMAT = 1
+FORMAT = 2
 TASK = "plmetrics.features.shards.unit_states:write_unit"
 """The task of a runner for a unit: it takes and gives JSON."""
 
@@ -68,15 +68,15 @@ class Unit:
 class UnitPlan:
     """Units of a table, and their shared facts.
 
-    `suite` is what is asked, with the names of variables for their values; `where` the digest of its condition with
-    their values, `variables` those names. `table` is what all files share, `constants` the head and the table of a
+    `suite` is what is asked, with the names of variables for their values; `values` its fingerprint with these,
+    `variables` those names. `table` is what all files share, `constants` the head and the table of a
     state that has them; None where states need none.
     """
 
     name: str
     suite: Mapping[str, Any]
     fingerprint: str
-    where: str | None
+    values: str
     variables: tuple[str, ...]
     versions: Mapping[str, Any]
     table: Mapping[str, Any]

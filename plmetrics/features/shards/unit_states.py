@@ -23,7 +23,7 @@ from plmetrics.features.stored.stored_state import head_of, stored_state
 from plmetrics.features.stored.support import countable
 from plmetrics.runners.worker import error_answer, receipt_of
 from plmetrics.runs.files import place_of
-from plmetrics.runs.record import fingerprint, mask_head, versions
+from plmetrics.runs.record import fingerprint, fingerprint_with_values, mask_head, versions
 from plmetrics.states.state_format import PART, Head, State, frame_of, frame_text
 from plmetrics.suite.reader import suite_from_mapping
 from plmetrics.suite.yaml.variables import Expansion
@@ -137,9 +137,13 @@ def open_plan(plan: UnitPlan) -> tuple[Suite, Redaction, StateReference | None]:
     expansion = Expansion()
     content = expansion.of_suite(plan.suite)
     suite = suite_from_mapping(content, name=plan.name).with_templates(expansion.templates)
-    if fingerprint(countable(suite)) != plan.fingerprint:
+    counted = countable(suite)
+    if fingerprint(counted) != plan.fingerprint:
         msg = "the suite of the plan means something else here: another version of plmetrics has written it"
         raise EnvironmentFault(Problem(msg, hint="run the same version of plmetrics on all workers"))
+    if fingerprint_with_values(counted) != plan.values:
+        msg = f"a variable has another value here than where the plan was made: {', '.join(expansion.used)}"
+        raise EnvironmentFault(Problem(msg, hint="set it to the same on all workers, or make the plan again"))
     constants = None if plan.constants is None else stored_state(constants_state(plan.constants))
     values = {name: os.environ[name] for name in plan.variables if name in os.environ}
     return suite, Redaction.of(values | expansion.used), constants

@@ -10,7 +10,7 @@ from typing import Any
 from plmetrics.catalogue import registry
 from plmetrics.catalogue.composite_metrics import is_across_slices
 from plmetrics.catalogue.metric import Metric, composition
-from plmetrics.catalogue.parameters import ParameterError, ThresholdRule, unnamed_parameter
+from plmetrics.catalogue.parameters import ParameterError, ThresholdRule, parameters, unnamed_parameter
 from plmetrics.catalogue.thresholds import read_rule
 from plmetrics.core.names import SuitePath, did_you_mean, nearest
 from plmetrics.core.text import Call, HintError, TextError, at_ranks, join_torn, parse_call, refuse_nameless
@@ -136,6 +136,8 @@ class MetricReader:
             if stranger is not None:
                 msg = f"'{stranger.text}' is a metric of task '{stranger.task}', not of '{task}'"
                 self._findings.add(msg, path)
+            elif (words := self._conflict_with_suite(value)) is not None:
+                self._findings.add(words, path, "hand over its text, which says what it leaves to the suite")
             elif type(value) not in registry.classes(value.task):
                 _check_class(value, path, self._findings)
             return value
@@ -151,6 +153,15 @@ class MetricReader:
             self._findings.add(str(error), path, error.hint)
         except ParameterError as error:
             self._findings.add(str(error), (*path, *_parameter_place(value, error.parameter)))
+        return None
+
+    def _conflict_with_suite(self, metric: Metric) -> str | None:
+        """Default of the suite that a metric object may have left open or not: it has all its parameters."""
+        for part in composition(metric):
+            for key, parameter in parameters(part).items():
+                value = self._defaults.get(key)
+                if value is not None and value != parameter.default == getattr(part, parameter.name):
+                    return f"'{part.text}' is an object: its {key} may be meant or not, and the suite's is {value}"
         return None
 
     def result_text(self, text: str) -> str:

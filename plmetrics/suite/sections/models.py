@@ -47,7 +47,7 @@ def read_models(raw: Mapping[str, Any], task: str, findings: Findings) -> dict[s
             )
             findings.add(msg, path, "give it a name of its own: models: {name: score column}")
             continue
-        fields = {_only_column(task): spec} if isinstance(spec, str) else spec
+        fields = {only_column(task): spec} if isinstance(spec, str) else spec
         if not isinstance(fields, Mapping):
             msg = f"a model is a column or a mapping such as {{score: p}}, not {message_text(spec)}"
             findings.add(msg, path, NAMED_ARRAYS if hasattr(spec, "__array__") else None)
@@ -137,7 +137,7 @@ def _by_weight(
         return models
     out: dict[Any, Any] = {}
     for name, spec in models.items():
-        out[name] = fields = {_only_column(task): spec} if isinstance(spec, str) else spec
+        out[name] = fields = {only_column(task): spec} if isinstance(spec, str) else spec
         if not isinstance(fields, Mapping) or "weight" in fields:
             continue
         for weight, text in zip(weights[1:], names[1:], strict=True):
@@ -233,7 +233,7 @@ def _is_list_of_columns(value: Sequence[Any], findings: Findings) -> bool:
     return len(findings.problems) == before
 
 
-def _only_column(task: str) -> str:
+def only_column(task: str) -> str:
     """Part of the prediction of a model of one column."""
     return "prediction" if task == "multiclass" else "score"
 

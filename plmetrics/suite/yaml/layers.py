@@ -14,6 +14,7 @@ from plmetrics.core.errors import ConfigError, EnvironmentFault, Location, Probl
 from plmetrics.core.names import SuitePath, did_you_mean, is_path
 from plmetrics.suite.problems import message_text
 from plmetrics.suite.reader import suite_keys
+from plmetrics.suite.sections.models import only_column
 from plmetrics.suite.yaml.document import Document, parse, parse_document, scalar
 
 if TYPE_CHECKING:
@@ -85,9 +86,13 @@ def _replacements(low: Mapping[str, Any], high: Mapping[str, Any], above: SuiteP
 
 
 def override(
-    value: dict[str, Any], steps: tuple[str, ...], replacement: Any, above: tuple[str, ...] = ()
+    value: dict[str, Any],
+    steps: tuple[str, ...],
+    replacement: Any,
+    above: tuple[str, ...] = (),
+    task: str | None = None,
 ) -> dict[str, Any]:
-    """Copy with one key, or a key below it, replaced; shorthands on the way are written out.
+    """Copy with one key, or a key below it, replaced; shorthands on the way are written out, as the `task` reads them.
 
     Raises:
         ConfigError: what is above the key is not a mapping, or the text is no YAML.
@@ -96,19 +101,20 @@ def override(
     {'uncertainty': {'replicates': 200}}
     """
     head, *rest = steps
+    task = task or str(value.get("task"))
     if not rest:
         return {
             **value,
             head: flow(replacement, (*above, head)) if isinstance(replacement, str) else replacement,
         }
-    inner = _written_out(value.get(head), (*above, head))
+    inner = _written_out(value.get(head), (*above, head), task)
     if not isinstance(inner, dict):
         sections = [key for key in suite_keys() if isinstance(value.get(key), dict)]
         hint = did_you_mean(head, sections) if not above else None
         if isinstance(inner, list):
             hint = f"a list is replaced whole: --set '{'.'.join((*above, head))}=[...]'"
         raise ConfigError(Problem(f"'{head}' is not a mapping", (*above, *steps), hint))
-    return {**value, head: override(inner, tuple(rest), replacement, (*above, head))}
+    return {**value, head: override(inner, tuple(rest), replacement, (*above, head), task)}
 
 
 def flow(text: str, path: SuitePath) -> Any:
@@ -125,21 +131,21 @@ def flow(text: str, path: SuitePath) -> Any:
         raise ConfigError([replace(problem, path=path, where=None) for problem in error.problems]) from error
 
 
-def _written_out(value: Any, path: tuple[str, ...]) -> Any:
+def _written_out(value: Any, path: tuple[str, ...], task: str) -> Any:
     """Shorthand as its mapping; other values as they are."""
-    if value is None:
+    if value is None or isinstance(value, bool):  # a switch: on stands for its defaults
         return {}
     texts = [value] if isinstance(value, str) else value
     columns = isinstance(texts, list) and all(isinstance(text, str) for text in texts)
     match path:
-        case ("uncertainty" | "labels",) if isinstance(value, bool):
-            value = {}
         case ("compare",) if isinstance(value, str):
             value = {"baseline": value}
+        case ("engine",) if isinstance(value, str):
+            value = {"on": value}
         case ("models",) | ("slices",) if columns:
             value = {text: text for text in texts}
         case ("models", _) if isinstance(value, str):
-            value = {"score": value}
+            value = {only_column(task): value}
         case ("slices", _) if columns:
             value = {"columns": texts}
     return value

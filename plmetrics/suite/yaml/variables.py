@@ -17,6 +17,7 @@ _VARIABLE = re.compile(r"\$\{([^}]*)\}")
 _EXPRESSIONS = frozenset({"metrics", "slices", "gates", "curves", "calibrate", "find_slices"})
 """Sections of metrics and row expressions, in which nothing is replaced."""
 _OTHER_EXPRESSIONS = frozenset({"metric", "fit_on", "select_on"})
+_DERIVE = """let a derived column read it: derive: {chosen: "region = '${REGION}'"}"""
 _CONDITION = "where"
 
 
@@ -38,11 +39,9 @@ class Expansion:
         """A suite with ${VAR} replaced in its texts.
 
         Raises:
-            ConfigError: variables are not set, or are more than a literal in a condition.
+            ConfigError: variables are not set, are more than a literal in a condition, or stand where none is replaced.
         """
-        value = {
-            key: item if key in _EXPRESSIONS else self._all_of(item, (key,)) for key, item in content.items()
-        }
+        value = {key: self._all_of(item, (key,)) for key, item in content.items()}
         if self._problems:
             raise ConfigError(self._problems)
         return value
@@ -51,11 +50,12 @@ class Expansion:
         if isinstance(node, list):
             return [self._all_of(item, (*path, place)) for place, item in enumerate(node)]
         if isinstance(node, dict):
-            return {
-                name: item if name in _OTHER_EXPRESSIONS else self._all_of(item, (*path, name))
-                for name, item in node.items()
-            }
+            return {name: self._all_of(item, (*path, name)) for name, item in node.items()}
         if not isinstance(node, str) or not _VARIABLE.search(node):
+            return node
+        if path[0] in _EXPRESSIONS or not _OTHER_EXPRESSIONS.isdisjoint(path):
+            where = path[0] if path[0] in _EXPRESSIONS else next(iter(_OTHER_EXPRESSIONS & {*path}))
+            self._problems.append(Problem(f"variables are not replaced in {where}", path, _DERIVE))
             return node
         value = self._condition(node, path) if path[-1] == _CONDITION else self._text(node, path)
         self.templates.append(TextTemplate(path, node, value))

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 from scipy.stats import ks_2samp
-from suites.nights import Nights, day, nights, rows
+from suites.nights import FILES, Nights, day, nights, rows
 
 import plmetrics as plm
 from plmetrics.api.nights.acceptance import accept
@@ -30,6 +30,60 @@ def log(growing: Nights, last: int, path: str = "log.parquet", extra: int = 0) -
 
 def evaluated(outcomes: list[Any]) -> list[str]:
     return [outcome.interval for outcome in outcomes if not outcome.existing]
+
+
+FIRST = f"at < TIMESTAMP '{day(1)} 00:00:00'"
+OTHER_ROWS: list[dict[str, Any]] = [
+    {"calibrate": {"method": "platt", "fit_on": FIRST}, "metrics": ["log_loss"]},
+    {"metrics": [{"metric": "recall(threshold=max(f1))", "select_on": FIRST}]},
+]
+
+
+@pytest.mark.parametrize("change", OTHER_ROWS)
+def test_a_night_is_evaluated_again_where_rows_changed_that_it_is_fitted_on(
+    nights: Nights, change: dict[str, Any]
+) -> None:
+    nights.write_suite(
+        interval={"column": "at"},
+        data={"path": "log.parquet"},
+        models="new",
+        gates=None,
+        slices=None,
+        **change,
+    )
+    log(nights, 2)
+    first = nights.run(2)
+    assert nights.run(2).folder == first.folder
+    table = pl.read_parquet(nights.folder / "log.parquet")
+    squared = pl.when(pl.col("at") == pl.col("at").min()).then(pl.col("new") ** 2).otherwise("new")
+    table.with_columns(squared.alias("new")).write_parquet(nights.folder / "log.parquet")
+    again = nights.run(2).metrics["value"].to_list()
+    assert again != first.metrics["value"].to_list()
+    assert again == nights.run(2, force=True).metrics["value"].to_list()
+
+
+def test_a_night_is_evaluated_again_where_the_state_of_its_reference_changed(nights: Nights) -> None:
+    state = nights.folder / "before.state"
+    suite = {"label": "y", "models": "new", "metrics": ["brier"]}
+    nights.write_suite(models="new", drift={"state": str(state)}, **FILES)
+    means = []
+    for number in (0, 1, 1):
+        plm.state(rows(number), state, drift={"reference": rows(9)}, **suite)
+        means.append(nights.run(2).drift["value"].to_list())
+    assert means[0] != means[1] == means[2]
+    assert len(nights.runs()) == 2
+
+
+def test_a_night_by_another_column_is_another_night(nights: Nights) -> None:
+    log(nights, 2)
+    table = pl.read_parquet(nights.folder / "log.parquet").with_columns(later=pl.col("at").dt.offset_by("1d"))
+    table.write_parquet(nights.folder / "log.parquet")
+    values = []
+    for column in ("at", "later"):
+        changes = {"interval": {"column": column}, "drift": {"where": FIRST}, **FILES}
+        nights.write_suite(data={"path": "log.parquet"}, **changes)
+        values.append(nights.run(2).metrics["value"][0])
+    assert values[0] != values[1]
 
 
 @pytest.mark.slow

@@ -68,6 +68,32 @@ def test_a_retry_has_the_same_verdict_and_counts_nothing_again(
     assert not [path for path in nights.home.iterdir() if path.name.endswith(".partial")]
 
 
+def test_a_report_that_is_asked_for_later_is_written_beside_the_existing_result(nights: Nights) -> None:
+    nights.write_suite(**FILES)
+    first = nights.run(0)
+    nights.write_suite(output={"directory": "runs", "report": True}, **FILES)
+    assert nights.run(0).folder == first.folder
+    assert (first.folder / "report.html").is_file()
+
+
+WHERE = {"models": "new", "data": {"path": "scores", "where": "'${VALUE}' = 'new'"}}
+
+
+@pytest.mark.parametrize("change", [{"models": {"m": "${VALUE}"}}, WHERE])
+def test_a_variable_with_another_value_asks_for_another_result(
+    nights: Nights, change: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nights.write_suite(**FILES | change)
+    monkeypatch.setenv("VALUE", "new")
+    first = nights.run(0)
+    assert nights.run(0).folder == first.folder
+    monkeypatch.setenv("VALUE", "old")
+    if "data" in change:
+        assert nights.exit_code(0) == 5
+    else:
+        assert nights.run(0).metrics["value"].item() != first.metrics["value"].item()
+
+
 @pytest.mark.slow
 def test_force_evaluates_again_and_comes_to_the_same(nights: Nights) -> None:
     from plmetrics.api.nights.backfill import backfill

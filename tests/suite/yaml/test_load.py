@@ -211,6 +211,23 @@ def test_variables_are_replaced_in_texts(load: Any, refuse: Any, monkeypatch: py
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "slices: {x: {where: \"region = '${PLM_DAY}'\"}}\n",
+        "metrics: [{name: z, mean: p, where: \"region = '${PLM_DAY}'\"}]\n",
+        "calibrate: {method: platt, fit_on: \"region = '${PLM_DAY}'\"}\n",
+    ],
+)
+def test_variables_are_refused_where_none_is_replaced(
+    refuse: Any, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    """As texts they would hold for no row."""
+    monkeypatch.setenv("PLM_DAY", "2024-01-31")
+    problem = only(refuse(text))
+    assert f"variables are not replaced in {text.partition(':')[0]}" in problem.message
+
+
+@pytest.mark.parametrize(
     ("overrides", "reader", "value"),
     [
         ({"uncertainty.replicates": 200}, lambda suite: suite.uncertainty.replicates, 200),
@@ -225,6 +242,13 @@ def test_variables_are_replaced_in_texts(load: Any, refuse: Any, monkeypatch: py
             lambda suite: [metric.text for metric in suite.metrics],
             ["f1", "fbeta(beta=2, threshold=0.3)"],
         ),
+        (
+            {"task": "multiclass", "metrics": "[accuracy]", "models": '{m: "p"}', "models.m.weight": "w"},
+            lambda suite: (suite.models["m"].prediction, suite.models["m"].weight),
+            ("p", "w"),
+        ),
+        ({"engine": "inline", "engine.coverage": 0.5}, lambda suite: suite.sections["engine"].on, "inline"),
+        ({"labels": True, "labels.coverage": 0.5}, lambda suite: suite.labels.coverage, 0.5),
     ],
 )
 def test_overrides_win(load: Any, overrides: dict[str, Any], reader: Any, value: Any) -> None:
