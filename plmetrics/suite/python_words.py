@@ -126,6 +126,8 @@ def _argument_text(key: str, value: object, path: SuitePath) -> str:
 
 
 def _literal(value: object) -> str:
+    if value in ({...}, {"...": None}):  # as Python and as YAML read it
+        return "{...}"
     if isinstance(value, dict):
         return f"{{{', '.join(f'{_literal(key)}: {_literal(item)}' for key, item in value.items())}}}"
     if isinstance(value, list):

@@ -46,6 +46,13 @@ DOORS: list[tuple[dict[str, Any], str, str]] = [
         '    name a baseline, or "pairs": "all", "slices": {"region": "rest"}, "run": "FOLDER"',
     ),
     (
+        {"slices": [{"column": "p"}]},
+        "slices.0: a list of slices holds columns, not {'column': 'p'}\n"
+        "    write slices: {name: {...}} for anything else",
+        "slices.0: a list of slices holds columns, not {'column': 'p'}\n"
+        '    write slices={"name": {...}} for anything else',
+    ),
+    (
         {"leakage": {"duplicates": True}},
         "leakage.duplicates: duplicates: true needs keys\n    add keys: [id], or list columns here",
         'leakage.duplicates: "duplicates": True needs keys\n    add "keys": ["id"], or list columns here',

@@ -82,7 +82,7 @@ class GridCounts:
         self._encoded_rows: list[EncodedRows] | None = []
         self._tallies: dict[GridPart, GridTally] = {}
         self._next: tuple[list[GridPart], Callable[[], dict[GridPart, GridTally]]] = [], dict
-        self._exponent = self._sizes.exponent
+        self.exponent = self._sizes.exponent
         self._complement_sets = [
             index
             for index, slices in enumerate(plan.slices)
@@ -127,9 +127,9 @@ class GridCounts:
 
             weighted = self.orderings[name].weight is not None
             slices = len(self._plan.slices[index]) if complement_of is None else 1
-            fine = self._fine_counts(name, index, complement_of)[:, 0]
+            fine = self.fine(name, index, complement_of)(0, slices)
             coarse = partial(self._coarse_bins, name, index, 0, slices, complement_of)
-            edges, ends = self.locators[name].edges, self._ends(name, index, complement_of)
+            edges, ends = self.locators[name].edges, self.ends(name, index, complement_of)
             across = self.orderings[name].across
             labels = None if across is None else self.locators[across].edges
             return SlicedGrid(edges, slices, fine, parts, weighted, coarse, ends, labels)
@@ -146,10 +146,15 @@ class GridCounts:
     def _parts_of(self, *wanted: object) -> Iterator[GridPart]:
         return (part for part in self._parts if (part.ordering, part.group.index, part.bins) == wanted)
 
-    def _ends(self, name: str, index: int, complement_of: int | None) -> Array | None:
+    def ends(self, name: str, index: int, complement_of: int | None = None) -> Array | None:
         """Lowest and highest number of each slice; for a complement the enclosing ones of all rows."""
         ends = self._slice_counts(name, index if complement_of is None else 0, "ends")
         return None if ends is None else ends[:, 0, 0]
+
+    def fine(self, name: str, index: int, complement_of: int | None = None) -> Callable[[int, int], Array]:
+        """Function from a first and a last slice of a set to counts on fine bins, if any: `[slice, bin, class]`."""
+        counts = self._fine_counts(name, index, complement_of)
+        return lambda first, last: counts[first:last, 0]
 
     def _fine_counts(self, name: str, index: int, complement_of: int | None = None) -> Array:
         """Counts of a slice set on fine bins, if any; for a complement those of all rows less its own."""
@@ -172,7 +177,7 @@ class GridCounts:
         counts = None if complement_of is not None else known.get((index, bins))
         if counts is None:
             digits = self._first_digits(name, index, bins, complement_of)
-            counts = None if digits is None else combine_digits(digits, self._exponent(name, bins))
+            counts = None if digits is None else combine_digits(digits, self.exponent(name, bins))
             if counts is not None and complement_of is None:
                 known[index, bins] = counts
         return counts
@@ -328,7 +333,7 @@ class GridCounts:
         counts = zero_counts(size, self._count_type if alone else np.float64, spare)
         if part.bins == "ends":
             return EndsTally(first, counts)
-        power = self._exponent(part.ordering, part.bins)
+        power = self.exponent(part.ordering, part.bins)
         if self.orderings[part.ordering].across is not None and part.bins != "fine":
             return self._joint_tally(part, first, counts, power)
         if isinstance(part.bins, Binning):
@@ -361,9 +366,8 @@ class GridCounts:
             return None
         assert isinstance(part.bins, Binning)
         assert part.group.index is not None
-        fine = self._fine_counts(part.ordering, part.group.index, complement_of)
-        some = fine if complement_of is not None else fine[part.first : part.last]
-        return quantile_bins(some[:, 0], part.bins.bins)
+        fine = self.fine(part.ordering, part.group.index, complement_of)
+        return quantile_bins(fine(*((0, 1) if part.complement else (part.first, part.last))), part.bins.bins)
 
     def _coarse_bins(
         self, name: str, index: int, first: int, last: int, complement_of: int | None
@@ -371,14 +375,13 @@ class GridCounts:
         """Lookup of the coarse bin of each fine bin, in some slices of a set or in the complement of one."""
         slices, equal = self._plan.slices[index], self.orderings[name].equal_bins
         if complement_of is not None:
-            return coarse_bins(self._fine_counts(name, index, complement_of)[:, 0], 1, equal)
+            return coarse_bins(self.fine(name, index, complement_of)(0, 1), 1, equal)
         if self._plan.grids is not None:
             grid = self._plan.grids[name]
             return grid.coarse(self._plan.number_of(slices), slices.values.slice(first, last - first))
-        fine = self._fine_counts(name, index)
-        batches = [fine[low:high, 0] for low, high in steps(first, last, _SLICES_AT_ONCE)]
-        size = self._plan.set_size(slices)
-        return np.concatenate(parallel_map(partial(coarse_bins, slices=size, equal=equal), batches))
+        size, fine = self._plan.set_size(slices), self.fine(name, index)
+        few = steps(first, last, _SLICES_AT_ONCE)
+        return np.concatenate(parallel_map(lambda ends: coarse_bins(fine(*ends), size, equal), few))
 
     def _parts_on(self, bins_list: list[BinKind]) -> Iterator[GridPart]:
         """The parts of later passes in the order of their use."""

@@ -95,7 +95,7 @@ class PartSizes:
             size = self._plan.set_size(slices)
         return shape(part.bins, self._locators[part.ordering].edges, size, channels)
 
-    def size(self, part: GridPart) -> tuple[int, ...]:
+    def size(self, part: GridPart) -> tuple[int, int, int, int]:
         """The shape of the counts: `[slice, block, bin, channel]`."""
         return (part.last - part.first, self._blocks(part.bins), *self.shape(part))
 

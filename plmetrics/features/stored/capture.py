@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from plmetrics.core.exact_sums import integer_parts
 from plmetrics.core.hashing import unit_hash
+from plmetrics.core.threads import steps
 from plmetrics.engine.aggregate.aggregation import Aggregates, needs_rows
 from plmetrics.engine.aggregate.row_plan import BLOCK as ROW_BLOCK
 from plmetrics.engine.aggregate.totals import centres_of, moments, summed_in
-from plmetrics.engine.order.on_grid import GridCounts
-from plmetrics.engine.order.parts import exponent_in_bins
 from plmetrics.engine.order.score_bins import UNIT_SPAN
+from plmetrics.engine.order.sparse_grid import SparseGridCounts
 from plmetrics.engine.prepare.constants import pinned_keys
 from plmetrics.engine.prepare.preparation import every_key
 from plmetrics.engine.request import Request, TableView, unit_column
@@ -28,7 +28,7 @@ from plmetrics.engine.streaming import collected_frame
 from plmetrics.features.protocol import CountedRows
 from plmetrics.features.registry import features_of
 from plmetrics.features.stored.grids import ends_rows, grids_digest, key_content, write_ends, write_grids
-from plmetrics.features.stored.sparse_counts import KEYS, pieces_of, summarise_part, total_of
+from plmetrics.features.stored.sparse_counts import KEYS, pieces_of, slot_pieces, summarise_part, total_of
 from plmetrics.features.stored.support import names_rows, resamples_totals
 from plmetrics.states.moments import CENTRE, Moment
 from plmetrics.states.scores.grid.run_grids import Cuts, ModelGrid, cuts_of, usual_cuts
@@ -37,16 +37,20 @@ from plmetrics.states.state_format import BLOCK, BLOCKS, CELL, Builder, Part, fr
 from plmetrics.table.prediction_columns import UNIT
 
 if TYPE_CHECKING:
+    from plmetrics.core.ops import Array
     from plmetrics.states.bin_sums import BinSums
     from plmetrics.states.scores.grid.grid_tally import BinKind
     from plmetrics.states.scores.grid.run_grids import Grids
-    from plmetrics.states.scores.grid.sliced_grid import SlicedGrid
     from plmetrics.table.slice_keys import SliceKey
     from plmetrics.table.slices import Cube
     from plmetrics.table.source import Source
 
+    Pieces = tuple[pl.DataFrame, int | None]
+    """Rows of sparse counts, and their total."""
+
 BAD = "bad"
 _WHOLE = np.zeros(1, dtype=np.uint64)
+_SLICES_AT_ONCE = 64
 
 
 def capture(
@@ -204,33 +208,30 @@ def _slices(builder: Builder, plan: RunPlan) -> None:
 
 def _scores(builder: Builder, plan: RunPlan, aggregated: Aggregates) -> Grids:
     """The counts of scores, and the grids they were counted on."""
-    passes = GridCounts(plan, aggregated.block_keys)
+    passes = SparseGridCounts(plan, aggregated.block_keys)
     passes.begin(aggregated)
     write_blocks(builder, _WHOLE if plan.blocks is None else aggregated.block_keys)
     grids: dict[str, ModelGrid] = {}
     ends_of_sets: dict[tuple[int, str], pl.DataFrame] = {}
     for name in passes.orderings:
-        cut, wanted_binnings = passes.of(name), passes.bin_kinds[name]
-        rows: dict[tuple[int, str], list[tuple[pl.DataFrame, int | None]]] = {}
+        rows: dict[tuple[int, str], list[Pieces]] = {}
         sizes: dict[tuple[int, str], tuple[int, int]] = {}
         exponents: dict[tuple[int, str], int | None] = {}
         offset: dict[int, int] = {}
         ends: dict[int, list[pl.DataFrame]] = {}
         for index, slices in enumerate(plan.slices):
-            number, sliced = plan.number_of(slices), cut(index)
+            number, low_high = plan.number_of(slices), passes.ends(name, index)
             first = offset.get(number, 0)
             offset[number] = first + len(slices)
-            if sliced.ends is not None:
-                ends.setdefault(number, []).append(ends_rows(sliced.ends, first))
-            for bins in wanted_binnings:
+            if low_high is not None:
+                ends.setdefault(number, []).append(ends_rows(low_high, first))
+            for bins in passes.bin_kinds[name]:
                 if bins == "ends":
                     continue
                 key = number, bins_text(bins)
-                power = exponents[key] = exponent_in_bins(plan, passes.orderings[name], bins)
-                for low, digits in passes.digits(name, index, bins):
-                    counts = digits[0] if power is None else integer_parts(digits, power)
-                    rows.setdefault(key, []).append(pieces_of(counts, first + low))
-                    sizes[key] = counts.shape[2], counts.shape[3]
+                exponents[key] = passes.exponent(name, bins)
+                for sizes[key], piece in _pieces(passes, name, index, bins, first):
+                    rows.setdefault(key, []).append(piece)
         for (number, text), parts in rows.items():
             lies, totals = pl.concat([part for part, _ in parts]), [total for _, total in parts]
             key = number, text
@@ -242,32 +243,51 @@ def _scores(builder: Builder, plan: RunPlan, aggregated: Aggregates) -> Grids:
     return grids
 
 
-def _grid(plan: RunPlan, passes: GridCounts, name: str) -> ModelGrid:
+def _pieces(
+    passes: SparseGridCounts, name: str, index: int, bins: BinKind, first: int
+) -> Iterator[tuple[tuple[int, int], Pieces]]:
+    """Numbers of bins and channels, and the counts of some slices of a set, whose slices are numbered from `first`."""
+    if passes.is_sparse(name, bins):
+        for low, slots in passes.slot_counts(name, index, bins):
+            yield slots.shape[2:], slot_pieces(slots.slots, slots.values, slots.width, first + low)
+        return
+    power = passes.exponent(name, bins)
+    for low, digits in passes.digits(name, index, bins):
+        counts = digits[0] if power is None else integer_parts(digits, power)
+        yield (counts.shape[2], counts.shape[3]), pieces_of(counts, first + low)
+
+
+def _grid(plan: RunPlan, passes: SparseGridCounts, name: str) -> ModelGrid:
     """The grid of an ordering; its coarse bins, if any, follow these rows."""
-    locator, cut, equal = passes.locators[name], passes.of(name), passes.orderings[name].equal_bins
+    locator, equal = passes.locators[name], passes.orderings[name].equal_bins
     cuts: dict[int, list[Cuts]] = {}
     if plan.blocks is None or (equal is None and "coarse" not in passes.bin_kinds[name]):
         return ModelGrid(locator.keys, locator.edges, {}, np.zeros(0, dtype=np.int64))
     for index, slices in enumerate(plan.slices):
-        part = _cuts(cut(index), slices.values, plan.set_size(slices), equal)
+        part = _cuts(passes.fine(name, index), slices.values, plan.set_size(slices), equal)
         cuts.setdefault(plan.number_of(slices), []).append(part)
     of_sets = {
         number: _together(parts) for number, parts in cuts.items() if any(len(p.values) for p in parts)
     }
-    return ModelGrid(locator.keys, locator.edges, of_sets, usual_cuts(cut(0).fine, equal))
+    usual = usual_cuts(passes.fine(name, 0)(0, 1), equal)
+    return ModelGrid(locator.keys, locator.edges, of_sets, usual)
 
 
 def _together(parts: Sequence[Cuts]) -> Cuts:
     return Cuts(pl.concat([part.values for part in parts]), np.concatenate([part.places for part in parts]))
 
 
-def _cuts(sliced: SlicedGrid, values: pl.DataFrame, size: int, equal: int | None) -> Cuts:
-    """Cuts of the nonempty slices of a set of so many."""
-    occupied = sliced.fine[..., : len(CLASSES)].sum(axis=(1, 2)) > 0
-    places = cuts_of(sliced.fine, size, equal)
+def _cuts(fine: Callable[[int, int], Array], values: pl.DataFrame, size: int, equal: int | None) -> Cuts:
+    """Cuts of the nonempty slices of a set of so many; `fine` gives counts of some slices on fine bins."""
+    occupied, places = [], []
+    for few in steps(0, max(len(values), 1), _SLICES_AT_ONCE):
+        counts = fine(*few)
+        occupied.append(counts[..., : len(CLASSES)].sum(axis=(1, 2)) > 0)
+        places.append(cuts_of(counts, size, equal))
     if not values.width:
-        return Cuts(values, places)
-    return Cuts(values.filter(pl.Series(occupied)), places[occupied])
+        return Cuts(values, np.concatenate(places))
+    there = np.concatenate(occupied)
+    return Cuts(values.filter(pl.Series(there)), np.concatenate(places)[there])
 
 
 def bins_text(bins: BinKind) -> str:

@@ -109,8 +109,14 @@ def piece_columns(slots: Slots, counts: NDArray[np.generic], width: int, first: 
 def pieces_of(counts: NDArray[np.generic], first: int = 0) -> tuple[pl.DataFrame, int | None]:
     """Table of counts of slices `[slice, ...]` numbered from `first`, and their total."""
     flat = counts.reshape(-1)
-    slots, numbers = nonzero_slots(flat)
-    return pieces(slots, numbers, max(flat.size // max(len(counts), 1), 1), first), integer_total(numbers)
+    return slot_pieces(*nonzero_slots(flat), max(flat.size // max(len(counts), 1), 1), first)
+
+
+def slot_pieces(
+    slots: Slots, counts: NDArray[np.generic], width: int, first: int = 0
+) -> tuple[pl.DataFrame, int | None]:
+    """Table of some counts, see `pieces`, and their total."""
+    return pieces(slots, counts, width, first), integer_total(counts)
 
 
 def nonzero_slots(flat: NDArray[np.generic]) -> tuple[Slots, NDArray[np.generic]]:
