@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from plmetrics.core.ops import Array
     from plmetrics.states.scores.grid.grid_tally import BinKind, GridTally
 
-_FEW = 16
-"""Rows are few where there are so many times more counts."""
+_FEW = 64
+"""Rows are few where there are so many times more counts: a row takes as long to sort as these to look through."""
 
 
 class SparseGridCounts(GridCounts):
