@@ -31,7 +31,8 @@ def models_without_rows(plan: RunPlan) -> list[str]:
         if 0 < dropped == rows.read - rows.zero_weight:
             checks = [check for check in plan.table.checks if check.model in {None, model}]
             problems = bad_values(plan.view, checks, rows.read).problems
-            texts.append(f"model '{model}' has no rows left: " + "; ".join(p.message for p in problems))
+            reasons = "; ".join(p.message for p in problems) or "each has weight 0"
+            texts.append(f"model '{model}' has no rows left: {reasons}")
     return texts
 
 

@@ -122,7 +122,9 @@ def test_errors_of_regressions_have_labels_of_their_own():
 @pytest.mark.parametrize("missing", ["error", "drop", "drop_per_model"])
 def test_rows_that_count_for_no_model_are_absent(missing):
     table = TABLE.with_columns(other=pl.col("weight").reverse(), size=pl.int_range(ROWS), none="score")
-    junk = table.with_columns(size=pl.lit(ROWS, pl.Int64), region=pl.lit("nowhere"), weight=0.0, other=0.0, late=None)
+    junk = table.with_columns(
+        size=pl.lit(ROWS, pl.Int64), region=pl.lit("nowhere"), weight=0.0, other=0.0, late=None
+    )
     halves = {"m": (pl.col("weight") > 0, "score"), "k": (pl.col("other") > 0, "none")}
     table = table.with_columns(
         pl.when(present).then("score").alias(score) for present, score in halves.values()
