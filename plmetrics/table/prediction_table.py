@@ -134,10 +134,8 @@ def unchecked_table(
 
 def present_rows(raw: pl.LazyFrame, roles: RoleColumns) -> pl.LazyFrame:
     """The raw rows without those that have weight 0 for every model."""
-    own = dict.fromkeys(
-        roles.weight if model.weight is None else model.weight for model in roles.models.values()
-    )
-    names = list(own) or [roles.weight]
+    own = [roles.weight if one.weight is None else one.weight for one in roles.models.values()]
+    names = list(dict.fromkeys(own or [roles.weight]))
     if not all(names):
         return raw
     weights = [pl.col(name).cast(pl.Float64) for name in names if name]
