@@ -11,8 +11,7 @@ from plmetrics.core.errors import DataError, Problem
 from plmetrics.core.names import name_list, nearest
 from plmetrics.engine.prepare.text_forms import plain_form, told_apart
 from plmetrics.table.checks import Check, data_error, findings
-from plmetrics.table.prediction_columns import WEIGHT
-from plmetrics.table.prediction_table import unchecked_table
+from plmetrics.table.prediction_table import present_rows, unchecked_table
 from plmetrics.table.source import ROW_KEY, ROW_NUMBER
 
 if TYPE_CHECKING:
@@ -32,7 +31,8 @@ def models_without_rows(plan: RunPlan) -> list[str]:
         if 0 < dropped == rows.read - rows.zero_weight:
             checks = [check for check in plan.table.checks if check.model in {None, model}]
             problems = bad_values(plan.view, checks, rows.read).problems
-            texts.append(f"model '{model}' has no rows left: " + "; ".join(p.message for p in problems))
+            reasons = "; ".join(p.message for p in problems) or "each has weight 0"
+            texts.append(f"model '{model}' has no rows left: {reasons}")
     return texts
 
 
@@ -45,13 +45,13 @@ def no_rows_left(rows: int) -> Problem:
 def _second_look(view: TableView, checks: Sequence[Check]) -> dict[str, object]:
     """Number of failing rows by check, the first of them and its value."""
     named = dict.fromkeys(check.column for check in checks)
-    raw = _rows_by_number(view).with_columns(pl.col(name).alias(f"@@raw|{name}") for name in named)
+    rows = present_rows(_rows_by_number(view), view.roles)
+    raw = rows.with_columns(pl.col(name).alias(f"@@raw|{name}") for name in named)
     keep = [ROW_NUMBER, *(f"@@raw|{name}" for name in named)]
     frame = unchecked_table(raw, view.schema, view.roles, keep=keep)
-    present = (pl.col(WEIGHT) != 0).fill_null(value=True) if view.roles.weight else pl.lit(value=True)
     summary: list[pl.Expr] = []
     for index, check in enumerate(checks):
-        bad = pl.col(check.column_name) & present
+        bad = pl.col(check.column_name)
         summary += [
             bad.sum().cast(pl.Int64).alias(f"{index}|count"),
             pl.col(ROW_NUMBER).filter(bad).first().cast(pl.Int64).alias(f"{index}|row"),

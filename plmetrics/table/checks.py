@@ -316,4 +316,5 @@ def labelled_rows(
         )
 
     scored = marked(frame.filter(all_of(everyone)), [])
+    scored = scored.filter(pl.any_horizontal(map(scored_column, scores)))
     return scored.filter(labelled), marked(counted, everyone), scored

@@ -90,10 +90,7 @@ def prediction_table(raw: pl.LazyFrame, schema: pl.Schema, roles: RoleColumns) -
     columns = _casts(schema, roles)
     checks = _checks(roles)
     masks = _weight_masks(roles)
-    rows = raw if masks else _weighted_rows(raw, roles)
-    frame = with_part_columns(rows, roles.models).select(**columns)
-    if roles.weight is not None and not masks:
-        frame = frame.filter((pl.col(WEIGHT) != 0) | pl.col(WEIGHT).is_null())
+    frame = with_part_columns(present_rows(raw, roles), roles.models).select(**columns)
     weight = pl.col(WEIGHT) if roles.weight is not None else None
     everyone = _shared_conditions(roles)
     scores = {model: _sound_score(roles, model) for model in roles.models}
@@ -119,7 +116,7 @@ def prediction_table(raw: pl.LazyFrame, schema: pl.Schema, roles: RoleColumns) -
         valid_column(model): all_of([*everyone, *conditions]) for model, conditions in conditions_of.items()
     }
     apart = {valid_column(model): all_of(conditions) for model, conditions in conditions_of.items()}
-    complete = frame.filter(all_of(everyone)).with_columns(**apart)
+    complete = frame.filter(all_of(everyone)).with_columns(**apart).filter(pl.any_horizontal(*apart))
     return PredictionTable(complete, counted.with_columns(**validity), complete, roles, checks, weight)
 
 
@@ -128,27 +125,21 @@ def unchecked_table(
 ) -> pl.LazyFrame:
     """The canonical columns before any row is left out, with a Boolean column per check: for the second look."""
     checks = _checks(roles)
-    rows = raw if _weight_masks(roles) else _weighted_rows(raw, roles)
     columns = _casts(schema, roles)
-    every = with_part_columns(rows, roles.models)
+    every = with_part_columns(present_rows(raw, roles) if roles.derivations else raw, roles.models)
     return every.select(*dict.fromkeys(keep), **columns).with_columns(
         check.bad.fill_null(value=False).alias(check.column_name) for check in checks
     )
 
 
-def _weighted_rows(raw: pl.LazyFrame, roles: RoleColumns) -> pl.LazyFrame:
-    """The raw rows without those of weight 0, where columns are made of several rows."""
-    if roles.weight is None or not roles.derivations:
-        return raw
-    weight = pl.col(roles.weight)
-    return raw.filter((weight.cast(pl.Float64) != 0) | weight.is_null())
-
-
 def present_rows(raw: pl.LazyFrame, roles: RoleColumns) -> pl.LazyFrame:
-    """The raw rows without those of weight 0; all of them where models have labels or weights of their own."""
-    if roles.weight is None or _weight_masks(roles):
+    """The raw rows without those that have weight 0 for every model."""
+    own = [roles.weight if one.weight is None else one.weight for one in roles.models.values()]
+    names = list(dict.fromkeys(own or [roles.weight]))
+    if not all(names):
         return raw
-    return raw.filter((pl.col(roles.weight).cast(pl.Float64) != 0).fill_null(value=True))
+    weights = [pl.col(name).cast(pl.Float64) for name in names if name]
+    return raw.filter(pl.any_horizontal((weight != 0).fill_null(value=True) for weight in weights))
 
 
 def sound_rows(roles: RoleColumns) -> pl.Expr:
@@ -212,7 +203,15 @@ def _sound_score(roles: RoleColumns, model: str) -> pl.Expr:
     if predicted.weight:
         weight = pl.col(weight_column(model))
         sound &= weight.is_finite() & (weight >= 0)
-    return sound
+    absent = _absent(roles, model)
+    return sound if absent is None else sound | absent
+
+
+def _absent(roles: RoleColumns, model: str) -> pl.Expr | None:
+    """Whether a row has weight 0 for a model and may count for others; None where models share their weights."""
+    weight = roles.weight_of(model)
+    apart = any(other.weight is not None for other in roles.models.values())
+    return (pl.col(weight) == 0).fill_null(value=False) if apart and weight is not None else None
 
 
 def _sound_prediction(roles: RoleColumns, model: str) -> pl.Expr:
@@ -380,18 +379,22 @@ def _checks(roles: RoleColumns) -> tuple[Check, ...]:
     if roles.unit_name is not None and roles.unit is not None:
         checks.append(Check("unit", roles.unit_name, "null", pl.col(UNIT).is_null(), ("columns", "unit")))
     for model, predicted in roles.models.items():
-        checks += _label_checks(roles, model) if predicted.label else []
-        if predicted.weight:
-            weight, place = pl.col(weight_column(model)), ("models", model, "weight")
-            checks += weight_checks(predicted.weight, weight, place, model)
-        if predicted.derivations and roles.missing != "drop_per_model":
-            continue  # What they are made from is checked already: one bad value is one problem.
-        if predicted.lists or (predicted.single and roles.task == "multiclass"):
-            checks += class_checks(roles, model, predicted)
-        elif predicted.single:
-            kinds = {"hard": model in roles.hard, "probability": model in roles.probability}
-            checks += score_checks(model, predicted, roles.task, nullable=roles.null_scores, **kinds)
-        else:
-            total = not roles.label_columns
-            checks += part_checks(model, predicted, probability=model in roles.probability, total=total)
+        absent, own = _absent(roles, model), _model_checks(roles, model, predicted)
+        checks += own if absent is None else [replace(check, bad=check.bad & ~absent) for check in own]
     return tuple(checks)
+
+
+def _model_checks(roles: RoleColumns, model: str, predicted: PredictionColumns) -> list[Check]:
+    checks = _label_checks(roles, model) if predicted.label else []
+    if predicted.weight:
+        weight, place = pl.col(weight_column(model)), ("models", model, "weight")
+        checks += weight_checks(predicted.weight, weight, place, model)
+    if predicted.derivations and roles.missing != "drop_per_model":
+        return checks  # What they are made from is checked already: one bad value is one problem.
+    if predicted.lists or (predicted.single and roles.task == "multiclass"):
+        return checks + class_checks(roles, model, predicted)
+    if predicted.single:
+        kinds = {"hard": model in roles.hard, "probability": model in roles.probability}
+        return [*checks, *score_checks(model, predicted, roles.task, nullable=roles.null_scores, **kinds)]
+    total = not roles.label_columns
+    return [*checks, *part_checks(model, predicted, probability=model in roles.probability, total=total)]

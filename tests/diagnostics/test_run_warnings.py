@@ -165,6 +165,13 @@ def test_a_model_without_rows_has_no_score_below_a_threshold() -> None:
     assert "model 'q' has no rows left: column 'q' (score of model 'q'): 4 of 4 values are null" in words
 
 
+def test_a_model_whose_own_weights_are_all_0_is_a_warning_that_says_so() -> None:
+    data = pl.DataFrame({"y": [1, 0], "p": [0.9, 0.2], "none": [0, 0]})
+    models = {"m": "p", "k": {"score": "p", "weight": "none"}}
+    result = plm.evaluate(data, label="y", models=models, metrics=["brier"])
+    assert "model 'k' has no rows left: each has weight 0" in result.warnings
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("how", ["run", "validate"])
 @pytest.mark.parametrize(

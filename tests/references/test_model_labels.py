@@ -3,6 +3,7 @@
 import numpy as np
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 from scipy.stats import wilcoxon
 from sklearn import metrics as sk
 from sklearn.linear_model import LogisticRegression
@@ -118,6 +119,46 @@ def test_errors_of_regressions_have_labels_of_their_own():
     assert values["a", "spearman"] == pytest.approx(spearmanr(w, p).statistic)
 
 
+@pytest.mark.parametrize("missing", ["error", "drop", "drop_per_model"])
+def test_rows_that_count_for_no_model_are_absent(missing):
+    table = TABLE.with_columns(other=pl.col("weight").reverse(), size=pl.int_range(ROWS), none="score")
+    junk = table.with_columns(
+        size=pl.lit(ROWS, pl.Int64), region=pl.lit("nowhere"), weight=0.0, other=0.0, late=None
+    )
+    halves = {"m": (pl.col("weight") > 0, "score"), "k": (pl.col("other") > 0, "none")}
+    table = table.with_columns(
+        pl.when(present).then("score").alias(score) for present, score in halves.values()
+    )
+    options = {
+        "label": "late",
+        "weight": "weight",
+        "models": {"m": "score", "k": {"score": "none", "weight": "other"}},
+        "metrics": ["brier"],
+        "slices": {"half": {"column": "size", "quantiles": 2}, "top": {"column": "region", "top": 2}},
+    }
+    wanted = plm.evaluate(table, missing=missing, **options).metrics.filter(pl.col("n") > 0)
+    found = plm.evaluate(pl.concat([table, junk, junk]), missing=missing, **options).metrics
+    assert wanted["n"][0] == (TABLE["weight"] > 0).sum()
+    assert_frame_equal(found.filter(pl.col("n") > 0), wanted)
+
+
+@pytest.mark.parametrize("labels", [False, True])
+def test_quantiles_and_tops_are_of_rows_that_some_model_counts(labels):
+    table = TABLE.with_columns(size=pl.int_range(ROWS))
+    junk = table.with_columns(size=pl.lit(ROWS, pl.Int64), region=pl.lit("nowhere"), score=None)
+    options = {
+        "label": "late",
+        "models": "score",
+        "metrics": ["brier"],
+        "slices": {"half": {"column": "size", "quantiles": 2}, "top": {"column": "region", "top": 2}},
+        "labels": labels,
+    }
+    both = pl.concat([table, junk, junk])
+    apart, shared = (plm.evaluate(both, missing=way, **options).metrics for way in ("drop_per_model", "drop"))
+    assert apart["slice"].to_list() == shared["slice"].to_list()
+    assert apart["n"].to_list() == shared["n"].to_list()
+
+
 def test_bad_values_of_one_model_drop_the_row_for_it_alone():
     table = TABLE.with_columns(
         lost=pl.when(pl.int_range(ROWS) < 100).then(None).otherwise("lost"),
@@ -129,7 +170,8 @@ def test_bad_values_of_one_model_drop_the_row_for_it_alone():
     sound = table.slice(100, 1_350).filter(pl.col("weight") > 0)
     assert result.metrics["n"].to_list() == [ROWS, sound.height]
     assert result.metrics["value"][1] == pytest.approx(expected(sound, "lost", "weight")["f1"])
-    with pytest.raises(plm.DataError, match=r"label of model 'b'.*100 of 1,500 values are null"):
+    absent = table[:100].filter(pl.col("weight") > 0).height
+    with pytest.raises(plm.DataError, match=rf"label of model 'b'.*{absent} of 1,500 values are null"):
         plm.evaluate(table, **options)
 
 

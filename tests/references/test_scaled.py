@@ -271,3 +271,13 @@ def test_quantiles_tops_drift_and_searches_do_without_the_scale() -> None:
     alone = plm.evaluate(rows, metrics=["scaled_mae(by=shop)"], **settings).metrics
     value = found.filter(slice="all", metric="scaled_mae(by=shop)")["value"].item()
     assert value == pytest.approx(alone["value"].item(), rel=1e-12)
+
+
+def test_rows_of_weight_0_are_accounted_for_beside_a_scale() -> None:
+    table = pl.DataFrame({"y": [1.0, 3.0, 2.0], "p": [1.5, 2.0, 4.0], "w": [1, 2, 0], "g": ["a"] * 3})
+    given = {"task": "regression", "label": "y", "models": {"m": "p"}, "weight": "w"}
+    plain, scaled = (
+        plm.evaluate(table, metrics=metrics, **given).record["rows"]
+        for metrics in (["mae"], ["scaled_mae(by=g)"])
+    )
+    assert scaled == plain == {"read": 3, "zero_weight": 1, "used": {"m": 2}, "dropped": {"m": 0}}

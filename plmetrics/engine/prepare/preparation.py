@@ -343,8 +343,12 @@ def _accounting(request: Request, view: TableView, table: PredictionTable) -> Qu
     complete = suite.columns.weight is None and suite.data.missing == "error" and not per_model
     counts: dict[str, Any] = {"read": view.source.rows}
     if not complete or view.where is not None or view.source.rows is None:
-        (counted,) = yield [_row_count(request, view, table, complete=complete)]
+        every = [view.raw.select(pl.len().cast(pl.Int64).alias("read"))] if view.roles.derivations else []
+        counted, *whole = yield [_row_count(request, view, table, complete=complete), *every]
         counts = counted.row(0, named=True)
+        if whole:  # scales are of the rows with a weight: the others were not counted
+            read = whole[0]["read"].item()
+            counts |= {"read": read, "zero_weight": read - counts["read"]}
     if not counts["read"]:
         raise AbsentDataError.without_rows(suite.data.where if view.source.rows != 0 else None)
     dropped = {model: counts.get(f"dropped|{model}", 0) for model in request.models}

@@ -292,7 +292,10 @@ def _side(
     columns[BAD] = bad_rows(unlabelled=roles.unlabelled) if roles.missing == "error" else pl.lit(value=False)
     for number, subject in enumerate(subjects):
         columns[f"{VALUE}{number}"] = value_of(subject, schema, roles.task)
-    return table.all_rows.select(**columns)
+    rows = table.all_rows
+    if table.weight is not None:  # models of other weights may count rows without one
+        rows = rows.filter((table.weight != 0).fill_null(value=True))
+    return rows.select(**columns)
 
 
 def block_column(unit: str) -> str:

@@ -210,6 +210,16 @@ def test_weight_2_is_the_row_twice() -> None:
     assert table["n_current"].max() == CURRENT.filter(pl.col("w") > 0).height
 
 
+def test_rows_of_weight_0_do_not_count_where_another_model_weighs_them() -> None:
+    columns = {"current": CURRENT.with_columns(own=1), "reference": REFERENCE.with_columns(own=1)}
+    shared, apart = (
+        found(*columns.values(), arguments={"weight": "w", "models": models}, columns=["age"])
+        for models in ({"m": "p"}, {"m": "p", "k": {"score": "p", "weight": "own"}})
+    )
+    sizes = ["n_reference", "n_current"]
+    assert apart.select(sizes).unique().rows() == shared.select(sizes).unique().rows()
+
+
 def test_every_model_and_the_label_are_compared() -> None:
     models = {"one": "p", "two": "age"}
     table = found(
