@@ -120,10 +120,12 @@ def _sources(data: Data, task: str, add: Add) -> None:
         add("query needs the database that is asked", ("data", "query"), 'write database: "${DATABASE_URL}"')
     if data.database is not None and data.query is None:
         add("database needs a query", ("data", "database"), "write query: SELECT * FROM scores")
-    for source, others in (("trec", ("path", "version")), ("database", ("path", "trec", "version"))):
+    for source, others in (("trec", ("path",)), ("database", ("path", "trec"))):
         for key in others if getattr(data, source) is not None else ():
             if getattr(data, key) is not None:
-                add(f"{key} does not go with {source}", ("data", key), leave_out)
+                add(f"{key} and {source} both say where the rows are", ("data", key), leave_out)
+        if getattr(data, source) is not None and data.version is not None:
+            add(f"version does not go with {source}", ("data", "version"), leave_out)
     for key in (
         ("path", "trec", "database", "version", "long", "partitioned_by") if data.spark is not None else ()
     ):
