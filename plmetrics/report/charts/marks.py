@@ -237,7 +237,7 @@ def _lone(frame: pl.DataFrame, x: dict[str, Any], y: dict[str, Any], labels: Seq
 def bands(
     frame: pl.DataFrame, x: dict[str, Any], y: dict[str, Any], labels: Sequence[str], interpolate: str
 ) -> list[Chart]:
-    """Area from `lo` to `hi` for each series with a band.
+    """Area from `lo` to `hi` for each series with a band, cut at the edges of the panel.
 
     Their colours are values, since a scale without a legend would take that of the lines away, and they have no
     channel for the order, which would cut an area into points.
@@ -250,7 +250,7 @@ def bands(
     )
     if both.is_empty():
         return []
-    area = base(both).mark("area", opacity=0.18, interpolate=interpolate)
+    area = base(both).mark("area", opacity=0.18, interpolate=interpolate, clip=True)
     fill = channel("ink:N", scale=None, legend=None)
     return [area.encode(x=channel(**x), detail="s:N", **ends(y), fill=fill)]
 

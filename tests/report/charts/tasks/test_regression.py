@@ -104,6 +104,12 @@ def test_conditional_means_have_three_panels_and_one_legend(result):
     assert len([text for text in texts_of(marks, "legend-label") if text]) == 2
 
 
+def test_bands_of_few_rows_end_at_the_edges_of_their_panel(result):
+    panels = result.plot.conditional().specification()["hconcat"]
+    marks = [layer["mark"] for panel in panels for layer in panel["layer"]]
+    assert [mark["clip"] for mark in marks if mark["type"] == "area"] == [True] * 3
+
+
 def test_labels_far_beyond_the_predictions_stay_in_their_panel():
     random = np.random.default_rng(4)
     frame = pl.DataFrame({"y": random.gamma(0.1, 10, 500), "p": random.uniform(0.9, 1.1, 500)})
