@@ -17,7 +17,15 @@ from plmetrics.features.registry import FEATURES, feature
 from plmetrics.suite import crosschecks
 from plmetrics.suite.mentions import SuiteMentions
 from plmetrics.suite.model import Suite
-from plmetrics.suite.problems import LABEL_HINT, Findings, check_predicate, key_hint, key_word, message_text, switch_hint
+from plmetrics.suite.problems import (
+    LABEL_HINT,
+    Findings,
+    check_predicate,
+    key_hint,
+    key_word,
+    message_text,
+    switch_hint,
+)
 from plmetrics.suite.sections.basics import Columns, Compare, Curve, Data, SliceSet
 from plmetrics.suite.sections.gates import Gate, read_margins, read_opponent
 from plmetrics.suite.sections.metrics import METRIC_DEFAULTS, MetricReader, is_torn, say_torn
