@@ -99,7 +99,8 @@ def evaluate_gates(suite: Suite, evidence: Evidence) -> pl.DataFrame:
     rows = rows.join(
         _observations(suite.gates, evidence), on=_OBSERVATION, how="left", maintain_order="left_right"
     )
-    rows = with_sizes(rows, evidence.positives, evidence.coverage)
+    unit = "queries" if suite.task == "ranking" else "rows"
+    rows = with_sizes(rows, evidence.positives, evidence.coverage, unit=unit)
     return _judge(_with_bands(_correct(rows, rules, suite), suite.gates, evidence), evidence.history)
 
 
