@@ -47,7 +47,7 @@ def select(
 ) -> pl.DataFrame:
     """Rows of a history of the requested metrics, models and slices, and those without values.
 
-    An interval or run without a requested row has one without values, so that no gap closes unseen.
+    An interval or run after the first requested row that has none has one without values: no gap closes unseen.
     A metric is named by its text, or by its name without parameters. A slice is named by its text, as `region=north`,
     by its set and value in the same form, or by its set alone: then all slices of it.
 
@@ -81,10 +81,10 @@ def select(
         raise ConfigError(problems)
     if not conditions:
         return frame
-    kept = (pl.col("model").is_null() | pl.all_horizontal(*conditions)).fill_null(value=False)
-    first = pl.struct(_RUN).is_first_distinct()
-    rows = frame.filter(kept | (first & ~kept.any().over(_RUN)))
-    return rows.with_columns(pl.when(kept).then(pl.exclude(*_RUN, *_FACTS)))
+    asked_for = pl.all_horizontal(*conditions).fill_null(value=False)
+    kept = pl.col("model").is_null() | asked_for
+    lone = ~kept.any().over(_RUN) & pl.struct(_RUN).is_first_distinct() & (asked_for.cum_sum() > 0)
+    return frame.filter(kept | lone).with_columns(pl.when(kept).then(pl.exclude(*_RUN, *_FACTS)))
 
 
 def _metric_condition(name: str) -> pl.Expr:
