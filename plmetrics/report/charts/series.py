@@ -112,7 +112,7 @@ def series_of(
     """Points of the table `curves` as series; the label tells the metric of each, if it has a value there.
 
     What all series have in common stands in the title, and what tells them apart in their labels. Where there are too
-    many, those of the largest slices are shown, `most` of them. `by_threshold` is for charts whose axis is the threshold.
+    many, `most` of those of the largest slices are shown. `by_threshold` is for charts whose axis is the threshold.
     """
     keys: list[Keys] = points.select(KEYS).unique(maintain_order=True).rows()
     shown = _largest(selection, keys, most)
