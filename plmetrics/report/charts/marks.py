@@ -245,12 +245,17 @@ def bands(
     if "lo" not in frame.columns:
         return []
     colors = {label: SERIES[index % MOST_SERIES] for index, label in enumerate(labels)}
+    # A clip of the renderer has an id by a counter of the process: pages would differ from run to run.
+    low, high = y["scale"].get("domain") or (None, None)
     both = with_ends(frame).select(
-        "x", "lo", "hi", "s", ink=pl.col("s").replace_strict(colors, return_dtype=pl.String)
+        "x",
+        pl.col("lo", "hi").clip(low, high),
+        "s",
+        ink=pl.col("s").replace_strict(colors, return_dtype=pl.String),
     )
     if both.is_empty():
         return []
-    area = base(both).mark("area", opacity=0.18, interpolate=interpolate, clip=True)
+    area = base(both).mark("area", opacity=0.18, interpolate=interpolate)
     fill = channel("ink:N", scale=None, legend=None)
     return [area.encode(x=channel(**x), detail="s:N", **ends(y), fill=fill)]
 
