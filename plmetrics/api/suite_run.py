@@ -162,11 +162,12 @@ class Messenger:
     ) -> dict[int, str]:
         """Send the messages of a completed run, or those `again`; returns warnings of undelivered ones, by number."""
         from plmetrics.exports.notification import message_of_result
+        from plmetrics.runs.outcome import ExitPolicy
 
-        code = record["exit_code"]
-        interval = self.evaluation.interval_text
-        name, path = result.suite.name, self._path(folder)
-        return self._send(message_of_result(name, result.verdict, code, path, interval, result.gates), again)
+        place = {"folder": self._path(folder), "interval": self.evaluation.interval_text}
+        exits = self.evaluation.options.exits or ExitPolicy()
+        message = message_of_result(result.suite.name, result, record["exit_code"], exits, **place)
+        return self._send(message, again)
 
     def tell_of_failure(self, error: BaseException) -> dict[int, str]:
         """Send the messages of a run with an error, unless it was interrupted; see `tell_of_result`."""

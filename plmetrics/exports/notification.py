@@ -27,9 +27,8 @@ from plmetrics.runs.failure import Failure
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import polars as pl
-
     from plmetrics.runs.history.previous_runs import PreviousStatus
+    from plmetrics.runs.outcome import ExitPolicy, Outcome
     from plmetrics.suite.sections.output import Notify
 
 SECONDS = 10.0
@@ -43,7 +42,11 @@ _UNTOLD = (None, "pass", "none")
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message about a run. `status` is its verdict, or `error`, or `skipped` where there were no data."""
+    """A message about a run.
+
+    `status` is its verdict, or `error`, or `skipped` where there were no data; `gates` are those that fail it, and
+    `reason` says why where its verdict does not.
+    """
 
     suite: str
     status: str
@@ -51,13 +54,14 @@ class Message:
     folder: str
     interval: str = ""
     gates: tuple[str, ...] = ()
+    reason: str = ""
     error: str = ""
 
     @property
     def text(self) -> str:
         """The message in one paragraph."""
         head = f"{self.suite}{f' {self.interval}' if self.interval else ''}: {self.status}"
-        reasons = self.error or ", ".join(self.gates)
+        reasons = "; ".join(filter(None, (self.error, self.reason, ", ".join(self.gates))))
         return f"{head}{f' ({reasons})' if reasons else ''}{f', see {self.folder}' if self.folder else ''}"
 
     def fill(self, template: str | None, escapes: Mapping[int, str] | None = None) -> str:
@@ -74,13 +78,13 @@ class Message:
         return ("{text}" if template is None else template).format_map(escaped)
 
 
-def message_of_result(
-    name: str, verdict: str, exit_code: int, folder: str, interval: str, gates: pl.DataFrame
-) -> Message:
-    """Message about a completed run."""
-    failed = gates.filter(level="fail", verdict="fail")["gate"].unique(maintain_order=True).to_list()
+def message_of_result(name: str, result: Outcome, exit_code: int, exits: ExitPolicy, **place: str) -> Message:
+    """Message about a completed run; `place` is its `folder` and `interval`."""
+    failed = exits.causes(result.gates)["gate"].unique(maintain_order=True).to_list()
     more = [f"and {len(failed) - _MOST_GATES} more"] if len(failed) > _MOST_GATES else []
-    return Message(name, verdict, exit_code, folder, interval, (*failed[:_MOST_GATES], *more))
+    gates = (*failed[:_MOST_GATES], *more)
+    reason = exits.reason(result.gates) or ""
+    return Message(name, result.verdict, exit_code, **place, gates=gates, reason=reason)
 
 
 def message_of_failure(name: str, failure: Failure, interval: str) -> Message:

@@ -18,6 +18,7 @@ from plmetrics.core.results import (
 )
 from plmetrics.core.version import VERSION
 from plmetrics.report.export import finite_rows
+from plmetrics.runs.record import rows_read
 
 if TYPE_CHECKING:
     from plmetrics.exports.protocol import EndedRun
@@ -79,7 +80,7 @@ def _run_row(run: EndedRun) -> pl.DataFrame:
         "started": run.start,
         "finished": run.end,
         "seconds": run.record.get("seconds"),
-        "rows_read": run.record.get("rows", {}).get("read"),
+        "rows_read": rows_read(run.record),
         "fingerprint": run.record.get("fingerprint"),
         "version": VERSION,
         "labels": json.dumps(labels, ensure_ascii=False, sort_keys=True) if labels else None,

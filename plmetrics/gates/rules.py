@@ -38,8 +38,8 @@ _WITHOUT_CHANGE = {"difference": 0.0, "ratio": 1.0, "relative_change": 0.0}
 class Rule:
     """Limits on a value, or on the difference to another model; None for an open side.
 
-    A number that misses a limit by rounding (1e-12 of the limit) reaches it: 0.745 - 0.75 is no less than
-    -0.005. A `strict` limit must be surpassed, by more than that.
+    A number that misses a limit by rounding (1e-12 of the limit, of a difference also of the values) reaches it:
+    0.745 - 0.75 is no less than -0.005. A `strict` limit must be surpassed, by more than that.
 
     `scale` is that of a difference to another model. With a `correction` the intervals are those of
     `gates.simultaneous`, and so many `consecutive` runs must fail before the gate does, by `gates.bands`. The limits
@@ -127,6 +127,13 @@ class Rule:
             "@by_interval": self.by_interval,
             "@undefined": _UNDEFINED_VERDICT[self.on_undefined],
         }
+
+
+def limits_of_differences() -> dict[str, pl.Expr]:
+    """Limits as far out, or in, as rounding of the values behind a difference, of `magnitude`, may have moved it."""
+    reach = _TOLERANCE * pl.col("magnitude").fill_null(0.0)
+    way = pl.when("@strict").then(-reach).otherwise(reach)
+    return {RULE_LOW: pl.col(RULE_LOW) - way, RULE_HIGH: pl.col(RULE_HIGH) + way}
 
 
 def band_limits() -> dict[str, pl.Expr]:

@@ -82,13 +82,17 @@ def size_columns(gate: Gate, coverage: Coverage | None) -> dict[str, int | str |
 
 
 def with_sizes(
-    rows: pl.DataFrame, positives: pl.DataFrame | None, coverage: Coverage | None = None
+    rows: pl.DataFrame,
+    positives: pl.DataFrame | None,
+    coverage: Coverage | None = None,
+    *,
+    unit: str = "rows",
 ) -> pl.DataFrame:
     """Rows of gates with `insufficient`, the reason against a small slice, and `size`, its size in words.
 
     Both are null where the slice is large enough. Of two models that are compared, the one with fewer positives counts.
     `positives` are by model, slice_set and slice, None where they were not counted; `coverage` is None where each row
-    must have a label.
+    must have a label. `unit` is the word for what `n` counts.
     """
     sizes = rows.with_columns(positives=pl.lit(None, pl.Float64))
     if positives is not None:
@@ -101,7 +105,7 @@ def with_sizes(
             pl.format(f"{{}} {name_in_words}, at least {{}} needed", pl.col(name).cast(pl.Int64), least),
         )
         for name, least, reason, name_in_words in (
-            ("n", "@min_rows", INSUFFICIENT[0], "rows"),
+            ("n", "@min_rows", INSUFFICIENT[0], unit),
             ("positives", "@min_positives", INSUFFICIENT[1], "positives"),
         )
     ]

@@ -15,6 +15,7 @@ from plmetrics.gates.rules import (
     band_limits,
     gate_key,
     lacks_interval,
+    limits_of_differences,
     rule_of,
     verdict_by,
 )
@@ -40,7 +41,7 @@ _OBSERVATION = (*_ABOUT, "model", "slice_set")
 _READ = pl.Schema(
     {
         **dict.fromkeys((*_OBSERVATION, "slice", "class", "status", "interval_status", "note"), pl.String()),
-        **dict.fromkeys(("observed", "lower", "upper"), pl.Float64()),
+        **dict.fromkeys(("observed", "lower", "upper", "magnitude"), pl.Float64()),
         "n": pl.Int64(),
         "std_error": pl.Float64(),
         "method": pl.String(),
@@ -98,8 +99,9 @@ def evaluate_gates(suite: Suite, evidence: Evidence) -> pl.DataFrame:
     rows = _places(suite).join(gates, on="@gate", how="left", maintain_order="left")
     rows = rows.join(
         _observations(suite.gates, evidence), on=_OBSERVATION, how="left", maintain_order="left_right"
-    )
-    rows = with_sizes(rows, evidence.positives, evidence.coverage)
+    ).with_columns(**limits_of_differences())
+    unit = "queries" if suite.task == "ranking" else "rows"
+    rows = with_sizes(rows, evidence.positives, evidence.coverage, unit=unit)
     return _judge(_with_bands(_correct(rows, rules, suite), suite.gates, evidence), evidence.history)
 
 
@@ -217,13 +219,24 @@ def _observations(gates: Sequence[Gate], evidence: Evidence) -> pl.DataFrame:
         # An earlier run has one name only, and a gate on it does not say which.
         of_run = pl.col("contrast") == "run"
         other = pl.when(of_run).then(pl.lit("")).otherwise("baseline")
-        place = ("metric", "model", "slice_set", "slice")
-        present = values.select(place).unique().with_columns(present=True)
-        differences = differences.join(present, on=place, how="left", maintain_order="left")
+        differences = _with_magnitudes(differences, values)
         # A slice of the earlier run alone has no rows in this one, which sizes are of.
         n = pl.when(of_run & pl.col("present").is_null()).then(0).otherwise("n")
         parts.append(_columns(differences.with_columns(baseline=other, n=n), "difference"))
     return pl.concat(parts)
+
+
+def _with_magnitudes(differences: pl.DataFrame, values: pl.DataFrame) -> pl.DataFrame:
+    """Differences with `present`, whether this run has their slice, and the size of what rounding is a share of."""
+    place = ["metric", "model", "slice_set", "slice"]
+    present = values.select(place).unique().with_columns(present=True)
+    sizes = values.unique([*place, "class"], keep="first").select(*place, "class", size=pl.col("value").abs())
+    joined = differences.join(present, on=place, how="left", maintain_order="left").join(
+        sizes, on=[*place, "class"], how="left", nulls_equal=True, maintain_order="left"
+    )
+    of_values = pl.when(pl.col("size").is_finite()).then("size")
+    size = pl.when(pl.col("scale") == "difference").then(of_values).otherwise(1.0)
+    return joined.with_columns(magnitude=size).drop("size")
 
 
 def _over_runs(rows: pl.DataFrame, history: pl.DataFrame | None) -> tuple[pl.DataFrame, pl.Expr, pl.Expr]:

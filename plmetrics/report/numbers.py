@@ -20,6 +20,8 @@ _APART = 5
 _NOISE = 1e-6
 _LEVELS = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2)
 """Levels that p values are compared with."""
+_LEAST = 5e-324
+"""The smallest number above 0: parts of numbers near it are 0."""
 _LARGE = 1e7
 _SMALL = 1e-4
 
@@ -99,7 +101,7 @@ def number(value: float, *, signed: bool = False, limits: Sequence[float] = ()) 
         return "-inf" if value < 0 else "+inf" if signed else "inf"
     if value == int(value) and abs(value) < 1e15:
         return _with_sign(str(int(value)), value, signed=signed)
-    style = _style(abs(value), abs(value) / 10 ** (_DEFAULT_DIGITS - 2))
+    style = _style(abs(value), max(abs(value) / 10 ** (_DEFAULT_DIGITS - 2), _LEAST))
     rounded = _write(value, _separate(style, (value,), limits), signed=signed)
     exact = _with_sign(number_text(value), value, signed=signed)
     return min(exact, rounded, key=len)

@@ -79,6 +79,12 @@ class ExitPolicy:
         )
         return replace(failure, exit_code=SKIPPED) if absent and self.skip_if_empty else failure
 
+    def causes(self, gates: pl.DataFrame) -> pl.DataFrame:
+        """The checks that fail a run."""
+        levels = ["fail", "warn"] if "warn" in self.fail_on else ["fail"]
+        verdicts = ["fail", "inconclusive"] if "inconclusive" in self.fail_on else ["fail"]
+        return gates.filter(pl.col("level").is_in(levels), pl.col("verdict").is_in(verdicts))
+
     def reason(self, gates: pl.DataFrame) -> str | None:
         """Reason for a failure by this policy alone; None without one, or if gates fail the run anyway."""
         if not self.fail_on or not gates.filter(level="fail", verdict="fail").is_empty():

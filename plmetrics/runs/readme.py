@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.core.names import name_list
+from plmetrics.runs.record import rows_read
 
 if TYPE_CHECKING:
     import polars as pl
@@ -47,7 +48,7 @@ def readme_text(record: Mapping[str, Any], gates: pl.DataFrame | None, files: Se
             *_facts(record),
         ]
         return "\n".join([*head, "", "There are no results. What to correct: `problems` in run.json.", ""])
-    rows = record.get("rows", {}).get("read")
+    rows = rows_read(record)
     count = "" if rows is None else f", {rows:,} rows"
     head.append(
         f"Verdict **{record['verdict']}** (exit code {record['exit_code']}), {record['finished']}{count}."

@@ -109,6 +109,13 @@ def suite_of_run(result: Outcome) -> Mapping[str, Any]:
     return suite_content(result.suite) if stored is None else stored
 
 
+def rows_read(record: Mapping[str, Any]) -> int | None:
+    """Rows of the table that a run read; None where it is not known. Of rankings `read` counts queries."""
+    rows = record.get("rows", {})
+    number: int | None = rows.get("pairs_read", rows.get("read"))
+    return number
+
+
 def mask_head(variables: Redaction, head: Head) -> Head:
     """The head of a state without values of variables."""
     facts = variables.record(

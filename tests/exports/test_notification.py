@@ -155,6 +155,17 @@ def test_when_a_message_is_due(folder: Path, server: Server, on: str, counts: li
     assert sent == counts
 
 
+def test_a_message_about_a_run_that_fails_by_request_says_why(folder: Path, server: Server) -> None:
+    """The gates pass, or only warn: `pass` alone in an alarm would tell nobody what to do."""
+    write('  [{webhook: "${HOOK}", on: fail}]\n')
+    gates = "gates=[{metric: roc_auc, at_least: 0.99, level: warn}]"
+    done = CliRunner().invoke(app, ["run", "suite.yaml", "--quiet", "--fail-on", "warn", "--set", gates])
+    assert done.exit_code == 3
+    (text,) = (content["text"] for _, content in server.requests)
+    why = "exit code 3: failed checks of level warn: 1 (--fail-on warn); roc_auc &gt;= 0.99"
+    assert text.startswith(f"nightly: pass ({why}), see ")
+
+
 def test_a_template(folder: Path, server: Server) -> None:
     template = "<!here> {suite}|{verdict}|{interval}|{gates}|{{x}}|{folder}"
     write(f'  - {{webhook: "${{HOOK}}", on: always, template: "{template}"}}\n')

@@ -146,3 +146,14 @@ def test_kish_sizes_are_of_rows_where_blocks_hold_many(rows: int) -> None:
         assert sizes[text] == pytest.approx(expected, rel=0.15 if rows > 4000 else 0, abs=1), text
     suite.has_weights = False
     assert with_kish_sizes(analysis, found)["kish_size"].null_count() == found.height
+
+
+def test_sizes_of_rankings_are_numbers_of_queries() -> None:
+    frame = pl.DataFrame(
+        {"q": [0, 0, 0, 1, 1, 1], "y": [1, 0, 0, 0, 1, 0], "p": [0.9, 0.1, 0.2, 0.3, 0.8, 0.1]}
+    )
+    gate = {"metric": "mrr", "at_least": 0.5, "min_rows": 3}
+    result = plm.evaluate(
+        frame, task="ranking", label="y", models="p", query="q", metrics="mrr", gates=[gate]
+    )
+    assert result.gates["note"].to_list() == ["2 queries, at least 3 needed"]

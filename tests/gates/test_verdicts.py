@@ -294,3 +294,25 @@ def test_a_value_on_a_grid_is_judged_with_all_that_its_bound_leaves_open(off: fl
         rows, **(asked | {"exact": True}), gates=[{"metric": "average_precision", "at_least": limit}]
     )
     assert exact.verdict in {"pass", "fail"}
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2, 8])
+def test_models_that_rounding_alone_tells_apart_are_no_worse_and_no_better(seed: int) -> None:
+    """Scores that change places within a class leave sums as they are, but for the order of their terms."""
+    random = np.random.default_rng(seed)
+    y = (random.random(501) < 0.3).astype(int)
+    old = random.random(501)
+    new = old.copy()
+    for label in (0, 1):
+        rows = np.flatnonzero(y == label)
+        new[rows] = old[random.permutation(rows)]
+    metrics = ["brier", "log_loss", "ece"]
+    gates = [
+        {"metric": metric, "model": "new", "against": "old", rule: 0}
+        for rule in ("no_worse_than", "better_than")
+        for metric in metrics
+    ]
+    frame = pl.DataFrame({"y": y, "old": old, "new": new})
+    found = plm.evaluate(frame, label="y", models=["old", "new"], metrics=metrics, gates=gates).gates
+    assert found["observed"].abs().max() > 0  # type: ignore[operator]
+    assert found["verdict"].to_list() == ["pass"] * 3 + ["fail"] * 3

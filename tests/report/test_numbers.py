@@ -57,6 +57,11 @@ def test_numbers_of_an_interval_read_back(value: float, below: float, above: flo
         assert not re.fullmatch(r"-0[.0]*", text)
 
 
+@pytest.mark.parametrize("value", [5e-324, -1e-322, 1e-320, 2.3e-308])
+def test_the_smallest_numbers_have_a_text(value: float) -> None:
+    assert float(number(value)) == pytest.approx(value, rel=0.01, abs=1e-323)
+
+
 @given(FINITE)
 def test_number_keeps_four_digits_and_whole_numbers(value: float) -> None:
     back = float(number(value).replace(",", ""))

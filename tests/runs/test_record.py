@@ -14,7 +14,7 @@ import plmetrics as plm
 from plmetrics.cli.app import app
 from plmetrics.core.results import TABLES
 from plmetrics.runs.readme import readme_text
-from plmetrics.runs.record import git_commit, mask_argument
+from plmetrics.runs.record import git_commit, mask_argument, rows_read
 
 ROOT = Path(__file__).parents[2]
 SUITE = """\
@@ -173,3 +173,11 @@ def test_a_failed_run_has_a_readme(folder: Path, monkeypatch: pytest.MonkeyPatch
     text = (run / "README.md").read_text()
     assert "The run failed (exit code 5)" in text
     assert "canary" not in text
+
+
+def test_the_rows_of_a_ranking_are_those_of_its_table(tmp_path: Path) -> None:
+    suite = Path(__file__).parents[2] / "configs" / "ranking.yaml"
+    result = plm.run(suite, output=tmp_path)
+    assert result.folder is not None
+    assert ", 1,010 rows." in (result.folder / "README.md").read_text()
+    assert rows_read(result.record) == 1010

@@ -30,6 +30,9 @@ _EVERY = (
     (re.compile(r"\d{4}-\d\d-\d\dT\d\dZ", re.ASCII), "1h"),
 )
 _HOURS = re.compile(r"\d{4}-\d\d-\d\dT\d\dZ\.(\d+h)", re.ASCII)
+_RUN = ("start", "run_id")
+_FACTS = ("interval", "end", "verdict", "accepted", "status")
+"""What is said of an interval or a run, in each of its rows."""
 _NAMED = 5
 FOLDERS = (
     "name the folder of a suite's runs (the one with latest.json), or its parent where that has one suite"
@@ -44,6 +47,7 @@ def select(
 ) -> pl.DataFrame:
     """Rows of a history of the requested metrics, models and slices, and those without values.
 
+    An interval or run after the first requested row that has none has one without values: no gap closes unseen.
     A metric is named by its text, or by its name without parameters. A slice is named by its text, as `region=north`,
     by its set and value in the same form, or by its set alone: then all slices of it.
 
@@ -77,7 +81,10 @@ def select(
         raise ConfigError(problems)
     if not conditions:
         return frame
-    return frame.filter(pl.col("model").is_null() | pl.all_horizontal(*conditions))
+    asked_for = pl.all_horizontal(*conditions).fill_null(value=False)
+    kept = pl.col("model").is_null() | asked_for
+    lone = ~kept.any().over(_RUN) & pl.struct(_RUN).is_first_distinct() & (asked_for.cum_sum() > 0)
+    return frame.filter(kept | lone).with_columns(pl.when(kept).then(pl.exclude(*_RUN, *_FACTS)))
 
 
 def _metric_condition(name: str) -> pl.Expr:

@@ -35,6 +35,7 @@ _CONDITIONAL = {
 
 _ROUNDING = 1e-13
 """Of the mean residual: what residuals vary less is rounding."""
+_ROUNDING_OF_SIZES = 1e-9
 _DIGITS = 12
 """Digits of differences: those alike in so many are equal."""
 
@@ -220,10 +221,10 @@ def _means(
     level: float,
     limits: tuple[float, float],
 ) -> Points:
-    """Means by bin with a t band, from the variances of their rows."""
+    """Means by bin with a t band, from the variances of their rows; none of fewer than two effective rows."""
     mass, squares, rows = _totals(group, len(tops), part.weight, part.squared_weight, part.rows)
     size = mass**2 / squares
-    enough = size > 1
+    enough = size > 2 - _ROUNDING_OF_SIZES
     freedom = np.where(enough, size - 1, 1.0)
     half = np.where(enough, stdtrit(freedom, (1 + level) / 2) * np.sqrt(spread / freedom), np.nan)
     lower, upper = (np.clip(end, *limits) for end in (mean - half, mean + half))

@@ -237,7 +237,7 @@ def _lone(frame: pl.DataFrame, x: dict[str, Any], y: dict[str, Any], labels: Seq
 def bands(
     frame: pl.DataFrame, x: dict[str, Any], y: dict[str, Any], labels: Sequence[str], interpolate: str
 ) -> list[Chart]:
-    """Area from `lo` to `hi` for each series with a band.
+    """Area from `lo` to `hi` for each series with a band, cut at the edges of the panel.
 
     Their colours are values, since a scale without a legend would take that of the lines away, and they have no
     channel for the order, which would cut an area into points.
@@ -245,8 +245,13 @@ def bands(
     if "lo" not in frame.columns:
         return []
     colors = {label: SERIES[index % MOST_SERIES] for index, label in enumerate(labels)}
+    # A clip of the renderer has an id by a counter of the process: pages would differ from run to run.
+    low, high = y["scale"].get("domain") or (None, None)
     both = with_ends(frame).select(
-        "x", "lo", "hi", "s", ink=pl.col("s").replace_strict(colors, return_dtype=pl.String)
+        "x",
+        pl.col("lo", "hi").clip(low, high),
+        "s",
+        ink=pl.col("s").replace_strict(colors, return_dtype=pl.String),
     )
     if both.is_empty():
         return []

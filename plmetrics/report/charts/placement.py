@@ -63,6 +63,10 @@ class Canvas:
     _points: list[NDArray[np.float64]] = field(default_factory=list)
     _boxes: list[Box] = field(default_factory=list)
 
+    @property
+    def _reach(self) -> float:
+        return max(self.width, self.height)
+
     def pixels(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
         """Places in pixels, a row a point."""
         (left, right), (low, high) = self.x_domain, self.y_domain
@@ -74,7 +78,8 @@ class Canvas:
         """Take the places of a line."""
         across, up = np.array(list(x), dtype=np.float64), np.array(list(y), dtype=np.float64)
         places = self.pixels(across, up)
-        places = places[np.isfinite(places).all(axis=1)]
+        # Far outside the panel a line takes no place, and has no end.
+        places = places[np.isfinite(places).all(axis=1)].clip(-self._reach, 2 * self._reach)
         if len(places) == 0:
             return
         way = np.append(0.0, np.cumsum(np.hypot(*np.diff(places, axis=0).T)))

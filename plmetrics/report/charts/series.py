@@ -96,24 +96,34 @@ class Series:
         return Figure(titled, self.drawn, title, description, self.notes)
 
 
+def panel_series(selection: Selection, points: pl.DataFrame, metric: str | None = None) -> Series:
+    """Series of a chart of one panel, as many as there are colours: two of one colour could not be told apart."""
+    return series_of(selection, points, metric, most=MOST_SERIES)
+
+
 def series_of(
-    selection: Selection, points: pl.DataFrame, metric: str | None = None, *, by_threshold: bool = False
+    selection: Selection,
+    points: pl.DataFrame,
+    metric: str | None = None,
+    *,
+    by_threshold: bool = False,
+    most: int = MOST_PANELS,
 ) -> Series:
     """Points of the table `curves` as series; the label tells the metric of each, if it has a value there.
 
     What all series have in common stands in the title, and what tells them apart in their labels. Where there are too
-    many, those of the largest slices are shown. `by_threshold` is for charts whose axis is the threshold.
+    many, `most` of those of the largest slices are shown. `by_threshold` is for charts whose axis is the threshold.
     """
     keys: list[Keys] = points.select(KEYS).unique(maintain_order=True).rows()
-    shown = _largest(selection, keys)
+    shown = _largest(selection, keys, most)
     values = tuple(estimate_of(selection, key, metric) for key in shown)
     names = _names(shown)
     labels = _labels(names, values)
     points = points.join(_labels_of_keys(shown, labels), on=KEYS, nulls_equal=True, maintain_order="left")
-    most = MOST_POINTS if len(shown) <= FEW_SERIES else MOST_POINTS // 2
+    most_points = MOST_POINTS if len(shown) <= FEW_SERIES else MOST_POINTS // 2
     drawn = pl.concat(
         [
-            _thin_points(part, most, by_threshold=by_threshold)
+            _thin_points(part, most_points, by_threshold=by_threshold)
             for part in points.partition_by("s", maintain_order=True)
         ]
     )
@@ -136,7 +146,7 @@ def series_of(
         tuple(shown),
         names,
         values,
-        most,
+        most_points,
     )
 
 
@@ -166,14 +176,14 @@ def _labels_of_keys(keys: Sequence[Keys], labels: Sequence[str]) -> pl.DataFrame
     return pl.DataFrame(rows, schema=dict.fromkeys([*KEYS, "s"], pl.String), orient="row")
 
 
-def _largest(selection: Selection, keys: list[Keys]) -> list[Keys]:
+def _largest(selection: Selection, keys: list[Keys], most: int) -> list[Keys]:
     """As many curves as there is room for, in their order: of the largest slices, and there of the best models."""
-    if len(keys) <= MOST_PANELS:
+    if len(keys) <= most:
         return keys
     rows = selection.rows(selection.summary.metrics).group_by("model", "slice").agg(pl.col("n").max())
     sizes = {(model, text): n or 0 for model, text, n in rows.rows()}
     ranks = {model: rank for rank, model in enumerate(ranked_models(selection.summary))}
-    largest = sorted(keys, key=lambda key: (-sizes.get(key[:2], 0), ranks.get(key[0], 0)))[:MOST_PANELS]
+    largest = sorted(keys, key=lambda key: (-sizes.get(key[:2], 0), ranks.get(key[0], 0)))[:most]
     return [key for key in keys if key in set(largest)]
 
 

@@ -7,10 +7,12 @@ from typing import Any
 
 import polars as pl
 import pytest
-from suites.nights import Nights, day, nights
+from suites.nights import Nights, day, nights, rows
+from typer.testing import CliRunner
 
 import plmetrics as plm
 from plmetrics.api.nights.acceptance import accept
+from plmetrics.cli.app import app
 from plmetrics.features.nights.interval_history import read_history
 
 __all__ = ["nights"]
@@ -284,3 +286,19 @@ def test_one_interval_of_another_length_is_said_in_the_singular(nights: Nights) 
     nights.run(0)
     with pytest.warns(plm.PlmetricsWarning, match="1 interval of 1mo is not shown: the last ones are of 1d"):
         plm.history(nights.home)
+
+
+def test_an_interval_without_the_slice_that_is_asked_for_has_its_place(nights: Nights) -> None:
+    for number in range(4):
+        frame = rows(number)
+        nights.write(number, frame.filter(region="n") if number == 1 else frame)
+        nights.run(number)
+    asked = {"metrics": "brier", "models": "old", "slices": "region=s"}
+    found = plm.history(nights.home, **asked)
+    assert found["interval"].to_list() == [day(number) for number in range(4)]
+    lone = found.row(1, named=True)
+    assert (lone["status"], lone["verdict"]) == ("current", "pass")
+    assert [lone[name] for name in ("model", "slice", "metric", "value", "n", "value_status")] == [None] * 6
+    text = CliRunner().invoke(app, ["history", str(nights.home), "brier", "--slice", "region=s"]).output
+    assert "4 intervals" in text
+    assert day(1) in text

@@ -103,6 +103,21 @@ def test_a_control_band_is_that_of_the_gate(nights: Nights) -> None:
     assert "control band" in str(plm.history_chart(nights.home, metric="roc_auc").chart.to_dict()["title"])
 
 
+def test_a_one_sided_band_reaches_to_the_edge_of_the_panel(nights: Nights) -> None:
+    band = {"sd": 3, "last": 3, "min_intervals": 3, "side": "worse"}
+    nights.write_suite(gates=[{"metric": "roc_auc", "model": "old", "within": band}])
+    for number in range(5):
+        nights.run(number)
+    figure = plm.history_chart(nights.home, metric="roc_auc", models="old")
+    frame = plm.history(nights.home, metrics="roc_auc", models="old", slices="overall")
+    ends = frame.drop_nulls("band_lower")
+    assert ends["band_upper"].is_null().all()
+    (area,) = [data for kind, data in layers(figure) if kind == "area"]
+    assert [row["low"] for row in area] == ends["band_lower"].to_list()
+    assert len({row["high"] for row in area}) == 1
+    assert area[0]["high"] > frame["value"].max()  # type: ignore[operator]
+
+
 @pytest.mark.slow
 def test_a_page_shows_the_history_of_an_interval(nights: Nights) -> None:
     for number in (0, 2):

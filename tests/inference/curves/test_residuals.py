@@ -110,6 +110,19 @@ def test_conditional_means(weight):
                 assert own["n"].sum() == len(y)
 
 
+def test_a_bin_of_fewer_than_two_effective_rows_has_no_band():
+    y = np.arange(40.0)
+    rows = pl.DataFrame({"y": y, "p": y // 2, "w": np.tile([1.0, 1.0, 1.0, 1e-3], 10)})
+    own = plm.evaluate(
+        rows, task="regression", label="y", models="p", weight="w", curves=["conditional_label"]
+    ).curves
+    lone = own.filter(pl.int_range(pl.len()) % 2 == 1)
+    assert own["n"].to_list() == [2] * 20
+    assert lone["lower"].is_null().all()
+    even = own.filter(pl.int_range(pl.len()) % 2 == 0)
+    assert (even["upper"] - even["y"]).to_list() == pytest.approx([stats.t.ppf(0.975, 1) / 2] * 10)
+
+
 @pytest.mark.slow
 def test_conditional_recall_is_the_share_that_stays_in_its_bin():
     rows = table()

@@ -19,6 +19,12 @@ def test_places_in_pixels_start_at_the_top_left():
     ]
 
 
+def test_a_line_far_outside_the_panel_takes_no_more_places_than_one_beside_it():
+    panel = canvas()
+    panel.line([0, 0.5, 1], [5, 1e30, -1e30])
+    assert panel.corner((120, 60), ("top-left", "bottom-left"), 8) == "bottom-left"
+
+
 def test_a_legend_leaves_the_corners_that_a_line_crosses():
     panel = canvas()
     panel.line([0, 1], [0, 10])

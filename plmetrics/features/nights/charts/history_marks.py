@@ -104,10 +104,13 @@ def _points(rows: pl.DataFrame, shown: pl.Series, zone: str, labels: dict[str, s
 
 
 def _control(points: pl.DataFrame, x: dict[str, Any], y: dict[str, Any]) -> list[Chart]:
-    both = points.filter(pl.col("low").is_not_null(), pl.col("high").is_not_null())
-    if both.is_empty():
+    """Control bands; one that is open on a side reaches to the edge of the panel."""
+    banded = points.filter(pl.col("low").is_not_null() | pl.col("high").is_not_null())
+    if banded.is_empty():
         return []
-    area = base(both.select("x", "low", "high", "g")).mark("area", opacity=0.22, color=LIGHT["faint"])
+    bottom, top = y["scale"]["domain"]
+    ends_of = pl.col("low").fill_null(bottom), pl.col("high").fill_null(top)
+    area = base(banded.select("x", *ends_of, "g")).mark("area", opacity=0.22, color=LIGHT["faint"])
     return [area.encode(x=channel(**x), detail="g:N", **ends(y, "low", "high"))]
 
 

@@ -61,7 +61,7 @@ def draw(selection: Selection) -> Figure:
                 ],
             )
         ),
-        _legend(parts, tests),
+        _legend(selection, parts, tests),
         _omission_words(parts, tests.filter(pl.col("model").is_in(shown)), slices),
         *notes,
     )
@@ -144,7 +144,7 @@ def _overall_words(parts: Sequence[pl.DataFrame]) -> str:
     return "dashed line: all rows" if whole["lo"] is None else "dashed line and band: all rows"
 
 
-def _legend(parts: Sequence[pl.DataFrame], tests: pl.DataFrame) -> str:
+def _legend(selection: Selection, parts: Sequence[pl.DataFrame], tests: pl.DataFrame) -> str:
     looks = {look for part in parts for look in part["look"].unique()}
     words = []
     if "worse" in looks:
@@ -153,7 +153,8 @@ def _legend(parts: Sequence[pl.DataFrame], tests: pl.DataFrame) -> str:
     elif tests.is_empty():
         words.append("no slice is tested (compare.slices)")
     if "small" in looks:
-        units = "units" if any(part["blocks"].is_not_null().any() for part in parts) else "rows"
+        known = any(part["blocks"].is_not_null().any() for part in parts)
+        units = "units" if known else selection.summary.row_word
         words.append(f"hollow grey: fewer than {FEW_UNITS} {units}")
     return "; ".join(words)
 

@@ -142,7 +142,7 @@ def difference_legend(selection: Selection, rows: pl.DataFrame) -> str:
     if (rows["reading"] == "worse").any():
         words.append("orange square: worse by that p")
     if "look" in rows.columns and (rows["look"] == "small").any():
-        words.append(f"hollow grey: fewer than {FEW_UNITS} rows")
+        words.append(f"hollow grey: fewer than {FEW_UNITS} {selection.summary.row_word}")
     return "; ".join(words)
 
 

@@ -23,7 +23,7 @@ from plmetrics.report.charts.marks import (
     span,
     with_ends,
 )
-from plmetrics.report.charts.series import series_of
+from plmetrics.report.charts.series import panel_series
 from plmetrics.report.charts.theme import LIGHT, SERIES
 from plmetrics.report.charts.words import (
     band_words,
@@ -55,7 +55,7 @@ def uplift(selection: Selection) -> Figure:
 
 def _gain(selection: Selection, curve: str, metric: str, name: str, side: str) -> Figure:
     """A line a model, and a straight one from (0, 0) to the effect on all rows; there is no perfect line."""
-    series = series_of(selection, selection.curve(curve), metric)
+    series = panel_series(selection, selection.curve(curve), metric)
     domain = span(*(series.frame[column] for column in ("y", "lo", "hi")), include=[0.0])
     x = axis("x", "Share of rows, highest scores first", UNIT, form=".0%", ticks=UNIT_TICKS)
     y = axis("y", side, domain, ticks=nice_ticks(domain, 7))
@@ -86,7 +86,7 @@ def _random(last_points: list[dict[str, Any]]) -> list[Chart]:
 
 def effect_calibration(selection: Selection) -> Figure:
     """A point a tenth and model, with its interval; on the diagonal effects are as predicted."""
-    series = series_of(selection, selection.curve("effect_calibration"))
+    series = panel_series(selection, selection.curve("effect_calibration"))
     frame = series.frame
     across = span(frame["x"])
     up = span(frame["y"], frame["lo"], frame["hi"], include=[0.0])

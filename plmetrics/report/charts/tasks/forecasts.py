@@ -22,7 +22,7 @@ from plmetrics.report.charts.marks import (
     unit,
 )
 from plmetrics.report.charts.panels import model_panel, rows_of_panels
-from plmetrics.report.charts.series import by_model, model_names, series_of
+from plmetrics.report.charts.series import by_model, model_names, panel_series
 from plmetrics.report.charts.theme import LIGHT, SERIES
 from plmetrics.report.charts.words import band_words, size_words, title_of
 from plmetrics.report.numbers import count, number
@@ -36,7 +36,7 @@ _CLEAR = 0.1
 
 def coverage(selection: Selection) -> Figure:
     """A line a model; on the diagonal intervals hold as many labels as they should."""
-    series = series_of(selection, selection.curve("coverage"))
+    series = panel_series(selection, selection.curve("coverage"))
     x = unit("x", "Nominal level of the interval")
     y = unit("y", "Share of labels in it (best on the diagonal)")
     canvas = canvas_of(series.frame, x, y, PANEL, PANEL)

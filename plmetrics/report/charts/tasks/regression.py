@@ -27,7 +27,7 @@ from plmetrics.report.charts.marks import (
 )
 from plmetrics.report.charts.panels import model_panel, rows_of_panels
 from plmetrics.report.charts.selection import NothingToDraw, Selection
-from plmetrics.report.charts.series import Series, by_model, model_names, series_of
+from plmetrics.report.charts.series import Series, by_model, model_names, panel_series
 from plmetrics.report.charts.theme import LIGHT, SERIES
 from plmetrics.report.charts.words import finding, heading_of, level_words, size_words, title_of
 from plmetrics.report.numbers import number, plural
@@ -121,7 +121,7 @@ def residual_histogram(selection: Selection) -> Figure:
 
     Residuals beyond 3 quartile ranges are numbers at the edges.
     """
-    series = series_of(selection, selection.curve("residual_histogram"), "rmse")
+    series = panel_series(selection, selection.curve("residual_histogram"), "rmse")
     bins = series.frame.with_columns(low=2 * pl.col("x") - pl.col("h"))
     low, high = _histogram_domain(bins)
     inside = bins.filter(pl.col("low") >= low - 1e-9, pl.col("h") <= high + 1e-9)
@@ -183,7 +183,7 @@ def _beyond(bins: pl.DataFrame, labels: Sequence[str], low: float, high: float, 
 
 def residual_qq(selection: Selection) -> Figure:
     """A line a model: residuals, centred and scaled, over normal ones; on the diagonal they are normal."""
-    series = series_of(selection, selection.curve("residual_qq"), "rmse")
+    series = panel_series(selection, selection.curve("residual_qq"), "rmse")
     x_range, y_range = span(series.frame["x"]), span(series.frame["y"])
     x = axis("x", "Normal quantile", x_range)
     y = axis("y", "Residual in standard deviations", y_range)
@@ -249,7 +249,7 @@ def conditional(selection: Selection) -> Figure:
     if not names:
         hint = "ask for it when you evaluate: curves=['conditional_label', 'conditional_prediction']"
         raise NothingToDraw(Problem("the result has no conditional curve", hint=hint))
-    series = {name: series_of(selection, selection.curve(name), "rmse") for name in names}
+    series = {name: panel_series(selection, selection.curve(name), "rmse") for name in names}
     columns = [
         column
         for name, part in series.items()

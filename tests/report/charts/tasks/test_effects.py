@@ -68,3 +68,25 @@ def test_observed_effects_stand_over_predicted_ones(result):
     assert np.all(np.abs(read - curve) <= 0.6 * np.abs([per_x, per_y]))
     rules = [mark for mark in marks if mark.kind == "rule"]
     assert len(rules) == 10
+
+
+@pytest.mark.parametrize("name", ["qini", "uplift", "effect_calibration"])
+def test_no_two_models_of_a_panel_have_one_colour(name):
+    random = np.random.default_rng(1)
+    scores = {f"m{number}": random.random(300) for number in range(7)}
+    frame = pl.DataFrame({"y": random.integers(0, 2, 300), "t": random.integers(0, 2, 300), **scores})
+    figure = getattr(
+        plm.evaluate(
+            frame,
+            task="uplift",
+            label="y",
+            treatment="t",
+            models=[*scores],
+            metrics=["qini"],
+            curves=["qini", "uplift", "effect_calibration"],
+        ).plot,
+        name,
+    )()
+    assert figure.frame["model"].n_unique() == 5
+    assert figure.notes == ("5 of 7 shown, 2 more are in the table",)
+    assert "2 more are in the table" in " ".join(texts_of(marks_of(figure), "title-subtitle"))

@@ -104,6 +104,19 @@ def test_conditional_means_have_three_panels_and_one_legend(result):
     assert len([text for text in texts_of(marks, "legend-label") if text]) == 2
 
 
+def test_bands_of_few_rows_end_at_the_edges_of_their_panel():
+    random = np.random.default_rng(0)
+    truth = random.normal(size=60)
+    frame = pl.DataFrame({"y": truth, "p": truth + random.normal(0, 0.5, 60)})
+    result = plm.evaluate(frame, task="regression", label="y", models="p", curves=["conditional_label"])
+    assert result.curves["upper"].max() > 1.2 * max(truth.max(), frame["p"].max())
+    marks = marks_of(result.plot.conditional())
+    (area,) = (mark for mark in marks if mark.kind == "area")
+    drawn = path_of_area(area)[:, 1]
+    assert drawn.min() >= 0
+    assert drawn.max() <= SMALL_PANEL + 30
+
+
 def test_labels_far_beyond_the_predictions_stay_in_their_panel():
     random = np.random.default_rng(4)
     frame = pl.DataFrame({"y": random.gamma(0.1, 10, 500), "p": random.uniform(0.9, 1.1, 500)})
