@@ -192,14 +192,15 @@ class SlicedRows:
 
     def quantile_edges(self, bins: int) -> Array:
         """Averaged-inverted-CDF quantiles i/bins of each slice's weighted scores: `[slice, bins - 1]`."""
-        score, weight = self.ordered.score, self.ordered.weight
-        if len(score) == 0:
+        state = self.point_state()
+        score, mass = state["score"], state["positive"] + state["negative"]
+        if len(score.values) == 0:
             return np.zeros((self.slices, bins - 1))
-        mass = Segments(np.ones(len(score)) if weight is None else weight, self.offsets, whole=weight is None)
         targets = np.arange(1, bins) / bins * mass.total()[:, None]
-        last = np.maximum(self.offsets[1:, None] - 1, 0)
+        last = np.maximum(score.offsets[1:, None] - 1, 0)
         first, second = (
-            score[np.minimum(mass.cumulative().places(targets * near), last)] for near in (1 - _TIE, 1 + _TIE)
+            score.values[np.minimum(mass.cumulative().places(targets * near), last)]
+            for near in (1 - _TIE, 1 + _TIE)
         )
         return (first + second) / 2
 

@@ -164,6 +164,14 @@ def test_edges_of_a_small_slice_are_those_of_its_rows_alone():
     assert edges[1] == pytest.approx([(score[2] + score[3]) / 2])
 
 
+@pytest.mark.parametrize("weight", [None, 0.1, 0.3])
+def test_equal_weights_of_many_rows_leave_the_edges_where_they_are(weight):
+    score = np.repeat(np.arange(10) / 10, 20_000)
+    weights = None if weight is None else np.full(len(score), weight)
+    rows = SortedRows(score, np.zeros(len(score), dtype=bool), weights, None)
+    assert rows.regroup(None, 1).quantile_edges(5) == pytest.approx(np.array([[0.15, 0.35, 0.55, 0.75]]))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("scores", [False, True])
 @few
