@@ -202,7 +202,8 @@ class SlicedRows:
             score.values[np.minimum(mass.cumulative().places(targets * near), last)]
             for near in (1 - _TIE, 1 + _TIE)
         )
-        return (first + second) / 2
+        edges: Array = (first + second) / 2
+        return edges
 
     def bin_counts(
         self, binning: Binning, blocks: int, edges: Array | None = None
