@@ -204,7 +204,7 @@ def difference(a: Operand, b: Operand) -> Operand:
     [0.0, 0.3]
     """
     apart = a - b
-    return where(absolute(apart) <= _ROUNDING * absolute(a), 0.0, apart)
+    return where(absolute(apart) < _ROUNDING * absolute(a), 0.0, apart)
 
 
 def cumulative(x: Operand, *, descending: bool = False) -> Operand:

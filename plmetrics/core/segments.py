@@ -147,12 +147,14 @@ class Segments(Along):
     def places(self, edges: Values) -> NDArray[np.int64]:
         """Insertion places of each edge in each segment of ascending values, before equal ones.
 
+        Edges are alike for all segments, or `[segment, edge]`.
+
         >>> Segments(np.array([1.0, 2.0, 2.0, 0.0, 3.0]), np.array([0, 3, 5])).places(np.array([1.5, 2.0, 9.0]))
         array([[1, 1, 3],
                [4, 4, 5]])
         """
-        low = np.repeat(self.offsets[:-1, None], len(edges), axis=1)
-        high = np.repeat(self.offsets[1:, None], len(edges), axis=1)
+        low = np.repeat(self.offsets[:-1, None], edges.shape[-1], axis=1)
+        high = np.repeat(self.offsets[1:, None], edges.shape[-1], axis=1)
         for _ in range(int(self.sizes.max(initial=0)).bit_length()):
             middle = (low + high) // 2
             passed = (low < high) & (self.values[np.minimum(middle, len(self.values) - 1)] < edges)

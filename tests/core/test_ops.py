@@ -120,3 +120,8 @@ def test_counts_know_their_running_totals(shape):
         np.testing.assert_array_equal(ops.cumulative(known, descending=descending), plain)
     np.testing.assert_array_equal(ops.cumulative(known[..., 1:]), np.cumsum(counts[..., 1:], axis=-1))
     np.testing.assert_array_equal(ops.cumulative(known * 2), 2 * np.cumsum(counts, axis=-1))
+
+
+def test_a_difference_within_rounding_is_none_and_an_infinite_one_is_infinite():
+    first, second = np.array([0.1 * 3, np.inf, -np.inf, 0.0]), np.array([0.3, 1.0, 1.0, 0.0])
+    assert ops.difference(first, second).tolist() == [0.0, np.inf, -np.inf, 0.0]

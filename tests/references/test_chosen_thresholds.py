@@ -282,3 +282,19 @@ def test_a_model_has_a_threshold_of_its_own_in_place_of_the_default(tmp_path):
         cells = confusion(of.filter(split="test"), 0.35, "w")
         (value,) = result.metrics.filter(metric="f1", model="own", slice=part)["value"]
         assert value == pytest.approx(f1(*cells), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("rule", "threshold"),
+    [
+        ("at(precision=0.7)", 0.6),  # reached at 0.9 as well, with a third of its recall
+        ("at(fpr=0.5)", 0.6),
+        ("at(fpr=0)", 0.9),
+        ("at(recall=0.5)", 0.7),
+        ("at(volume=0.4)", 0.8),
+    ],
+)
+def test_a_limit_is_reached_with_the_highest_recall_or_at_the_highest_threshold(rule, threshold):
+    frame = pl.DataFrame({"y": [1, 0, 1, 1, 0], "p": [0.9, 0.8, 0.7, 0.6, 0.5]})
+    found = plm.evaluate(frame, label="y", models="p", metrics=f"recall(threshold={rule})").metrics
+    assert found["threshold"].item() == threshold

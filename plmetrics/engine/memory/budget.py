@@ -342,13 +342,16 @@ def refuse_rows(metrics: Sequence[Metric], remedy: str) -> None:
     `remedy` is what would let the rows be sorted.
 
     Raises:
-        ConfigError: there is one.
+        ConfigError: there are some.
     """
+    problems = []
     for index, metric in enumerate(metrics):
-        for leaf in leaves(metric):
-            if leaf.needs.rows_in_order:
-                subject = refused_subject(metric, leaf)
-                msg = f"{subject} needs the sorted rows, which exact: false or the memory budget rules out"
-                choice = isinstance(leaf.needs, Bins) and leaf.needs.optional
-                hint = f"use strategy=uniform, or {remedy}" if choice else remedy
-                raise ConfigError(Problem(msg, ("metrics", index), hint))
+        leaf = next((leaf for leaf in leaves(metric) if leaf.needs.rows_in_order), None)
+        if leaf is not None:
+            subject = refused_subject(metric, leaf)
+            msg = f"{subject} needs the sorted rows, which exact: false or the memory budget rules out"
+            choice = isinstance(leaf.needs, Bins) and leaf.needs.optional
+            hint = f"use strategy=uniform, or {remedy}" if choice else remedy
+            problems.append(Problem(msg, ("metrics", index), hint))
+    if problems:
+        raise ConfigError(problems)

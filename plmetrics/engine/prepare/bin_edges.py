@@ -33,6 +33,9 @@ FEW_ROWS = 5_000
 
 SAMPLE_ROWS = 400_000
 HISTOGRAM_BINS = 50
+_LEAST_WIDTH = 2.0**-40
+"""Half the width of a histogram of one large number, as a share of it: floats tell the edges of its bins apart."""
+
 _FINE, _IN_TAILS, _TAIL = 2_000, 300, 0.05
 _BINS = {"score joint": 200, "label joint": 200, "error joint": 500, "score block": 100}
 """How many bins there are of sets that are counted together with others."""
@@ -135,14 +138,21 @@ def _edges(ascending: Array, highest: float | None, key: str) -> Array:
 
 
 def _histogram(ends: pl.DataFrame, number: str, models: Iterable[str]) -> Array:
-    """Bins of equal width, shared by all models and slices: the lowest and the highest number.
-
-    Where all are one, that number stands in the middle of bins of unit width together.
-    """
+    """Bins of equal width, shared by all models and slices, from the lowest to the highest number."""
     lows, highs = ([ends[f"{end}|{model}|{number}"].item() for model in models] for end in ("min", "max"))
     low = min((value for value in lows if value is not None), default=0.0)
     high = max((value for value in highs if value is not None), default=0.0)
-    return np.linspace(*((low - 0.5, high + 0.5) if low == high else (low, high)), HISTOGRAM_BINS + 1)
+    return np.linspace(*_with_width(low, high), HISTOGRAM_BINS + 1)
+
+
+def _with_width(low: float, high: float) -> tuple[float, float]:
+    """A span; of a single number one of unit width around it, of a large number one wide enough for bins.
+
+    >>> _with_width(3.0, 3.0), _with_width(3.0, 4.0), _with_width(2.0**50, 2.0**50)
+    ((2.5, 3.5), (3.0, 4.0), (1125899906841600.0, 1125899906843648.0))
+    """
+    half = max(0.5, abs(low) * _LEAST_WIDTH)
+    return (low - half, high + half) if low == high else (low, high)
 
 
 def score_spans(models: Sequence[str], table: PredictionTable) -> Question[Mapping[str, tuple[float, float]]]:
@@ -177,9 +187,8 @@ def shared_spans(ends: Mapping[str, tuple[float, float]]) -> dict[str, tuple[flo
     if not others:
         return dict.fromkeys(ends, UNIT_SPAN)
     low, high = (float(end) for end in (np.min(others), np.max(others)))
-    if low == high:
-        low, high = low - 0.5, high + 0.5
-    return {model: UNIT_SPAN if _within(part) else (low, high) for model, part in ends.items()}
+    span = _with_width(low, high)
+    return {model: UNIT_SPAN if _within(part) else span for model, part in ends.items()}
 
 
 def _within(ends: tuple[float, float]) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from plmetrics.core import ops
 from plmetrics.core.ops import Array
 from plmetrics.core.results import DRIFT_HISTOGRAMS_SCHEMA, DRIFT_SCHEMA
 from plmetrics.features.drift.drift_measures import NULL_SHARE, Measure, measure_of
@@ -224,13 +225,14 @@ class _Reader:
         counts = self._counts
         before, now = self._moments
         tested = welch_tests(_arm(now, counts.known_rows[1]), _arm(before, counts.known_rows[0]), 0.95)
-        difference = now.mean - before.mean
+        columns = _shift(before.mean, now.mean)
         statistic, p_value = tested.statistic, tested.p_value
         if self._by_unit:
             tests = [unit_samples.mean_test(units) for _, units in counts.unit_values(before.mean)]
             statistic, p_value = (np.concatenate(parts) for parts in zip(*tests, strict=True))
-        columns = _shift(before.mean, now.mean) | {"statistic": statistic, "p_value": p_value}
-        return columns | {"per_sd": _over(difference, np.sqrt(before.variance)), "note": self._unit()}
+        per_sd = _over(columns["value"], np.sqrt(before.variance))
+        tests_of_mean = {"statistic": statistic, "p_value": p_value}
+        return columns | tests_of_mean | {"per_sd": per_sd, "note": self._unit()}
 
     def variance(self, measure: Measure) -> Batch:  # noqa: ARG002 (it has no parameters)
         """Both variances."""
@@ -292,7 +294,7 @@ def _over(above: Array, below: Array) -> Array:
 
 
 def _shift(before: Array, now: Array) -> Batch:
-    return {"value": now - before, "reference": before, "current": now}
+    return {"value": ops.difference(now, before), "reference": before, "current": now}
 
 
 def _correct(table: pl.DataFrame, correction: str) -> pl.DataFrame:

@@ -81,7 +81,11 @@ def test_replicates_of_many_small_slices_are_made_from_sorted_rows_that_fit(slic
 
 @pytest.mark.parametrize(
     "asked",
-    [{"metrics": ["ece(strategy=quantile)"]}, {"metrics": ["calibration_slope"]}],
+    [
+        {"metrics": ["ece(strategy=quantile)"]},
+        {"metrics": ["calibration_slope"]},
+        {"metrics": ["kernel_ce", "brier", "corp_miscalibration"]},
+    ],
     ids=lambda asked: asked["metrics"][0],
 )
 def test_what_a_grid_cannot_serve_is_refused_before_a_row_is_read(asked, monkeypatch):
@@ -90,8 +94,10 @@ def test_what_a_grid_cannot_serve_is_refused_before_a_row_is_read(asked, monkeyp
 
     monkeypatch.setattr("plmetrics.engine.prepare.preparation.prepare", read)
     frame = pl.DataFrame({"y": [0, 1], "p": [0.1, 0.4]})
-    with pytest.raises(plm.ConfigError, match=r"needs the sorted rows, which exact=False"):
+    with pytest.raises(plm.ConfigError, match=r"needs the sorted rows, which exact=False") as refused:
         plm.evaluate(frame, label="y", models="p", exact=False, **asked)
+    names = [problem.message.split()[0].split("(")[0] for problem in refused.value.problems]
+    assert names == [text.split("(")[0] for text in asked["metrics"] if text != "brier"]
 
 
 def test_a_refusal_names_the_metric_that_was_asked_for():

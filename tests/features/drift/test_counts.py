@@ -818,3 +818,12 @@ def test_held_out_rows_of_a_cross_validation_are_compared(where: str | None) -> 
     assert (row["n_reference"], row["n_current"]) == (before.height, now.height)
     assert row["current"] == pytest.approx(now["visits"].mean())
     assert row["reference"] == pytest.approx(before["visits"].mean())
+
+
+def test_means_that_differ_by_rounding_alone_have_not_moved():
+    rows = pl.DataFrame({"y": [0, 1] * 3000, "d": [0, 1] * 3000, "w": [0.3] * 6000})
+    rows = rows.with_columns(p=pl.when(pl.int_range(6000) % 4 < 2).then(0.3).otherwise(0.7))
+    drift = {"where": "d = 0", "measures": ["mean"]}
+    found = plm.evaluate(rows, label="y", models="p", weight="w", metrics="brier", where="d = 1", drift=drift)
+    means = found.drift.filter(measure="mean", subject="score")
+    assert means.select("value", "per_sd").row(0) == (0.0, 0.0)

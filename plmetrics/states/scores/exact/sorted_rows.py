@@ -192,21 +192,18 @@ class SlicedRows:
 
     def quantile_edges(self, bins: int) -> Array:
         """Averaged-inverted-CDF quantiles i/bins of each slice's weighted scores: `[slice, bins - 1]`."""
-        score = self.ordered.score
-        sizes = np.diff(self.offsets)
-        weight = np.ones(len(score)) if self.ordered.weight is None else self.ordered.weight
-        running = np.cumsum(weight)
-        before = np.concatenate(([0.0], running))[self.offsets]
-        targets = np.arange(1, bins) / bins * np.diff(before)[:, None]
-        slack = _TIE * np.maximum(np.diff(before)[:, None], targets)
-        reached = np.searchsorted(running, before[:-1, None] + targets - slack)
-        passed = np.searchsorted(running, before[:-1, None] + targets + slack)
-        low, high = self.offsets[:-1, None], np.maximum(self.offsets[1:, None] - 1, self.offsets[:-1, None])
-        if len(score) == 0:
-            return np.zeros((len(sizes), bins - 1))
-        first = score[np.minimum(np.clip(reached, low, high), len(score) - 1)]
-        second = score[np.minimum(np.clip(passed, low, high), len(score) - 1)]
-        return (first + second) / 2
+        state = self.point_state()
+        score, mass = state["score"], state["positive"] + state["negative"]
+        if len(score.values) == 0:
+            return np.zeros((self.slices, bins - 1))
+        targets = np.arange(1, bins) / bins * mass.total()[:, None]
+        last = np.maximum(score.offsets[1:, None] - 1, 0)
+        first, second = (
+            score.values[np.minimum(mass.cumulative().places(targets * near), last)]
+            for near in (1 - _TIE, 1 + _TIE)
+        )
+        edges: Array = (first + second) / 2
+        return edges
 
     def bin_counts(
         self, binning: Binning, blocks: int, edges: Array | None = None

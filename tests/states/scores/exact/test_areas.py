@@ -46,6 +46,12 @@ def test_areas_are_those_of_scikit_learn(rows, scores, slices, share, seed):
             assert any(condition[number] for condition in reasons.values())
 
 
+def test_a_single_positive_wins_against_the_negatives_below():
+    positive = pl.Series([False, False, True, False, False])
+    areas_alone = AreaRows(pl.Series([0.1, 0.2, 0.3, 0.3, 0.4]), positive).regroup(None, 1)
+    assert finalise(ROC_AUC, score_view(areas_alone.point_state())) == pytest.approx([2.5 / 4])
+
+
 def test_chunks_of_a_column_follow_one_another():
     rng = np.random.default_rng(1)
     parts = [pl.Series(rng.random(size)) for size in (3, 0, 5)]

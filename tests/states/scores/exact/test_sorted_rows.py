@@ -151,6 +151,27 @@ def test_quantile_edges_are_averaged_inverted_cdfs(table, bins):
             np.testing.assert_allclose(edges[code], wanted, rtol=1e-12)
 
 
+def test_edges_of_a_small_slice_are_those_of_its_rows_alone():
+    """Half of the weight, 0.9 of 1.8, is reached at the third row: at the fourth, with the rounding of other slices."""
+    others, score = 600_000, np.linspace(0.05, 0.95, 12)
+    rows = SortedRows(
+        np.append(np.linspace(0, 1, others), score),
+        np.zeros(others + 12, dtype=bool),
+        np.append(np.full(others, 0.3), [0.3] * 3 + [0.1] * 9),
+        None,
+    )
+    edges = rows.regroup(np.repeat([0, 1], [others, 12]), 2).quantile_edges(2)
+    assert edges[1] == pytest.approx([(score[2] + score[3]) / 2])
+
+
+@pytest.mark.parametrize("weight", [None, 0.1, 0.3])
+def test_equal_weights_of_many_rows_leave_the_edges_where_they_are(weight):
+    score = np.repeat(np.arange(10) / 10, 20_000)
+    weights = None if weight is None else np.full(len(score), weight)
+    rows = SortedRows(score, np.zeros(len(score), dtype=bool), weights, None)
+    assert rows.regroup(None, 1).quantile_edges(5) == pytest.approx(np.array([[0.15, 0.35, 0.55, 0.75]]))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("scores", [False, True])
 @few
