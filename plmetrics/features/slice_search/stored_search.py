@@ -46,7 +46,9 @@ from plmetrics.suite.model import Suite
 from plmetrics.table.source import Source
 
 KIND = "search"
-_FEW_DIGITS = "has few right digits in states where slices lie as far apart as here: search the rows themselves"
+_FEW_DIGITS = (
+    "has few right digits in states where slices lie as far apart as here: search the rows themselves"
+)
 _DENSE = 4_000_000
 """The most groups, with those of codes that may come, for which columns are grouped as in a run over the rows."""
 
