@@ -144,8 +144,9 @@ class _SoundRows:
     def complete_queries(self, request: Request) -> Flags:
         """Queries with labels in all rows that some model ranks: for others the ideal order is unknown."""
         out = np.ones(len(self.first_rows), dtype=np.bool_)
-        masks = _masks(request, self.frame) or [pl.lit(value=True)]
-        unlabelled = self.frame.select(pl.col(LABEL).is_null() & pl.any_horizontal(masks)).to_series()
+        masks = _masks(request, self.frame)
+        ranked = pl.any_horizontal(masks) if masks else pl.lit(value=True)
+        unlabelled = self.frame.select(pl.col(LABEL).is_null() & ranked).to_series()
         out[self.codes[unlabelled.to_numpy()]] = False
         return out
 
