@@ -18,8 +18,11 @@ from plmetrics.core.ops import Array, Codes, Flags
 CENTRE = "@centre|"
 """Prefix of the column of a centre."""
 
-_DISTANT = 1e4
+DISTANT = 1e4
 """A mean is far from a centre where its squared distance is so many times the variance: digits of that are lost."""
+
+LOST = 1e10
+"""Where it is so many times, hardly more than six digits are left."""
 
 _ROUNDING = 8 * sys.float_info.epsilon
 """Of a sum of squares of equal numbers: what is left of it around their mean, and of their mean what it is wrong by."""
@@ -171,16 +174,18 @@ def means(columns: Mapping[str, Array], centres: Centres) -> dict[str, tuple[Arr
     return out
 
 
-def distant(columns: Mapping[str, Array], moments: Mapping[str, Moment]) -> dict[str, Flags]:
+def distant(
+    columns: Mapping[str, Array], moments: Mapping[str, Moment], variances: float = DISTANT
+) -> dict[str, Flags]:
     """Masks of entries far from a centre, by its name: their variance would lose digits.
 
-    Squares that overflow have lost all of them.
+    Squared distances of more than so many `variances` are far. Squares that overflow have lost all digits.
     """
     out: dict[str, Flags] = {}
     for centre, mass, first, total in _squares(columns, moments):
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             mean, squares = first / mass, total / mass
-            far = mean * mean > _DISTANT * (squares - mean * mean)
+            far = mean * mean > variances * (squares - mean * mean)
             far |= np.isfinite(mean) & ~np.isfinite(squares)
         out[centre] = out.get(centre, np.zeros(len(mass), dtype=np.bool_)) | far
     return out

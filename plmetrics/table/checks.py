@@ -57,6 +57,14 @@ class Check:
         return f"@@bad|{self.role}|{self.column}|{self.problem}"
 
 
+def failures(checks: Iterable[Check], missing: str, model: str) -> list[pl.Expr]:
+    """Columns of the checks whose failure leaves a row out for a model."""
+    if missing == "error":
+        return []
+    apart = missing == "drop_per_model"
+    return [pl.col(check.column_name) for check in checks if not apart or check.model in {None, model}]
+
+
 @dataclass(frozen=True, slots=True)
 class Derivation:
     """A column over several rows: of raw columns, or of `evaluated` rows as an expression of canonical columns."""

@@ -28,6 +28,7 @@ from plmetrics.engine.prepare.slices import key_codes, list_slices, resolve_keys
 from plmetrics.engine.run_plan import Accounting, Blocks, RunPlan, SliceSums, rows_of, units_of_rows
 from plmetrics.engine.streaming import SAMPLE_ROWS
 from plmetrics.suite.sections.basics import BASELINE
+from plmetrics.table.checks import failures
 from plmetrics.table.prediction_columns import UNIT, WEIGHT, PredictionColumns
 from plmetrics.table.prediction_table import PredictionTable, present_rows, unchecked_table
 from plmetrics.table.slices import plan_cubes
@@ -366,10 +367,8 @@ def _row_count(request: Request, view: TableView, table: PredictionTable, *, com
     counts = [pl.len().alias("read")]
     if shared:
         counts.append((~present).sum().alias("zero_weight"))
-    apart = request.suite.data.missing == "drop_per_model"
     for model in request.models if per_model or request.suite.data.missing != "error" else ():
-        bad = [pl.col(c.column_name) for c in table.checks if not apart or c.model in {None, model}]
-        bad = [] if request.suite.data.missing == "error" else bad
+        bad = failures(table.checks, request.suite.data.missing, model)
         weight = roles.weight_of(model) if per_model else None
         bad += [] if weight is None else [(pl.col(weight) == 0).fill_null(value=False)]
         dropped = present & pl.any_horizontal(bad or [pl.lit(value=False)])

@@ -95,7 +95,7 @@ def _queries_of_pass(
 ) -> Question[tuple[list[pl.DataFrame], int, int]]:
     """Queries of a pass, if any, and the numbers of its rows, and of those left out for some model."""
     frame, rows, weightless = yield from _collect_rows(request, part, whole)
-    masks = [name for model in request.models if (name := _valid(request, model)) in frame.columns]
+    masks = _masks(request, frame)
     complete = frame.select(pl.all_horizontal(masks).sum()).item() if masks else frame.height
     queries = [_queries(request, part, _SoundRows.of(request, part, frame))] if frame.height else []
     return queries, rows, rows - weightless - complete
@@ -108,7 +108,7 @@ def _queries(request: Request, view: TableView, collected: _SoundRows) -> pl.Dat
     columns = {name: firsts[name] for name in names if name in firsts.columns}
     values = _values(request, collected)
     absent = _absent(request, collected)
-    columns[LABEL] = _with_nulls(np.where(collected.complete_queries, 0.0, np.nan))
+    columns[LABEL] = _with_nulls(np.where(collected.complete_queries(request), 0.0, np.nan))
     scores = partial(_sound_scores, request, collected.frame)
     numbers = dict.fromkeys(values, np.zeros(len(firsts)))
     if request.pairs:
@@ -141,11 +141,13 @@ class _SoundRows:
     codes: Codes
     first_rows: Codes
 
-    @property
-    def complete_queries(self) -> Flags:
-        """Queries with labels in all rows: for others the ideal order is unknown."""
+    def complete_queries(self, request: Request) -> Flags:
+        """Queries with labels in all rows that some model ranks: for others the ideal order is unknown."""
         out = np.ones(len(self.first_rows), dtype=np.bool_)
-        out[self.codes[self.frame[LABEL].is_null().to_numpy()]] = False
+        masks = _masks(request, self.frame)
+        ranked = pl.any_horizontal(masks) if masks else pl.lit(value=True)
+        unlabelled = self.frame.select(pl.col(LABEL).is_null() & ranked).to_series()
+        out[self.codes[unlabelled.to_numpy()]] = False
         return out
 
     @classmethod
@@ -213,6 +215,11 @@ def _collect_rows(
 def _valid(request: Request, model: str) -> str:
     """Validity column of a model's rows, with or without a label."""
     return scored_column(model) if request.awaits_labels else valid_column(model)
+
+
+def _masks(request: Request, frame: pl.DataFrame) -> list[str]:
+    """Validity columns of models with rows of their own."""
+    return [name for model in request.models if (name := _valid(request, model)) in frame.columns]
 
 
 def _no_rows_error(request: Request, total: int) -> DataError:
@@ -313,7 +320,7 @@ def _values(request: Request, collected: _SoundRows) -> dict[str, dict[str, Arra
     if all(value.ties != "document" for value in by_key.values()):
         document = None
     shared: QueryRows | None = None
-    labelled, flags = collected.complete_queries, _flags(request.query_values)
+    labelled, flags = collected.complete_queries(request), _flags(request.query_values)
     out: dict[str, dict[str, Array]] = {}
     for model in request.models:
         frame, codes = collected.frame, collected.codes

@@ -30,6 +30,10 @@ from plmetrics.report.numbers import number, omission
 _GEOMETRIC = 5.0
 _MOST_POINTS = 400
 _LINE = 13
+_SLICE = pl.when(pl.col("slice_set") != "overall").then("slice")
+_SERIES = pl.concat_str(["model", "configuration", _SLICE], separator=", ", ignore_nulls=True).alias(
+    "@series"
+)
 _SMALL, _ALONE = (SMALL_PANEL + 20, SMALL_PANEL), (PANEL + 60, PANEL - 80)
 
 
@@ -46,35 +50,39 @@ def validation_curve(selection: Selection) -> Figure:
 
 
 def _fold_curve(selection: Selection, kind: str, name: str, across: str, hint: str) -> Figure:
-    """Panel per model: training rows in grey, others in colour; sizes of a geometric row on a log axis."""
+    """Panel per model, configuration and slice: training rows in grey, others in colour.
+
+    Sizes of a geometric row are on a log axis.
+    """
     table = selection.summary.cross_validation.filter(pl.col("kind") == kind, pl.col("class").is_null())
     if table.is_empty():
         raise NothingToDraw(Problem(f"the result has no {name.lower()}", hint=hint))
-    means = selection.metric_rows(selection.rows(table))
+    means = selection.metric_rows(selection.rows(table)).with_columns(_SERIES)
     metric: str = means["metric"][0]
     folds = selection.rows(selection.summary.folds, optional=True)
-    folds = folds.filter(pl.col("metric") == metric, pl.col("class").is_null(), pl.col("x").is_not_null())
+    of_metric = (pl.col("metric") == metric, pl.col("class").is_null(), pl.col("x").is_not_null())
+    folds = folds.filter(*of_metric, pl.col("inner").is_null()).with_columns(_SERIES)
     folds = folds if folds.height <= _MOST_POINTS else folds.clear()
-    models: list[str] = means["model"].unique(maintain_order=True).to_list()
-    shown = models[:MOST_SERIES]
-    lines = means.filter(pl.col("model").is_in(shown))
+    series: list[str] = means["@series"].unique(maintain_order=True).to_list()
+    shown = series[:MOST_SERIES]
+    lines = means.filter(pl.col("@series").is_in(shown))
     columns = [lines[column] for column in ("value", "lower", "upper")]
-    y = span(*columns, folds.filter(pl.col("model").is_in(shown))["value"])
+    y = span(*columns, folds.filter(pl.col("@series").is_in(shown))["value"])
     x = _across(lines["x"], across)
     up = axis("y", f"{short(metric, 40)}{direction_words(selection, metric)}", y, ticks=nice_ticks(y, 6))
-    pixel = (y[1] - y[0]) / (_ALONE if len(models) == 1 else _SMALL)[1]
+    pixel = (y[1] - y[0]) / (_ALONE if len(series) == 1 else _SMALL)[1]
     panels = [
         _panel(
-            lines.filter(model=model),
-            folds.filter(model=model),
+            lines.filter(pl.col("@series") == name_of_series),
+            folds.filter(pl.col("@series") == name_of_series),
             (x, up),
-            "" if len(models) == 1 else model,
+            "" if len(series) == 1 else name_of_series,
             pixel,
         )
-        for model in shown
+        for name_of_series in shown
     ]
-    notes = omission(len(models) - len(shown), "model", "cross_validation")
-    title = f"{name}: {short(metric, 40)}" + (f" of {short(shown[0])}" if len(models) == 1 else "")
+    notes = omission(len(series) - len(shown), "curve", "cross_validation")
+    title = f"{name}: {short(metric, 40)}" + (f" of {short(shown[0])}" if len(series) == 1 else "")
     subtitle = (_legend(selection, lines, folds), *notes)
     drawn = rows_of_panels(panels, PANEL + 60, SMALL_PANEL + 90)
     chart = add_title(drawn.chart, title, subtitle, drawn.width, frame="bounds")
@@ -94,7 +102,7 @@ def _across(values: pl.Series, title: str) -> dict[str, Any]:
         ticks=ticks,
         log=log,
     )
-    labels: dict[str, Any] = {"format": "~g" if high < 1e4 else "~s", "labelOverlap": True}
+    labels: dict[str, Any] = {"format": ".6~g" if high < 1e4 else ".6~s", "labelOverlap": True}
     if ticks is not None:
         labels["values"] = ticks
     channel["axis"] = options(**labels)
@@ -178,13 +186,13 @@ def _legend(selection: Selection, means: pl.DataFrame, folds: pl.DataFrame) -> s
 
 def _finding(title: str, means: pl.DataFrame) -> str:
     words = []
-    for (model, split), part in means.sort("x").group_by("model", "split", maintain_order=True):
+    for (name, split), part in means.sort("x").group_by("@series", "split", maintain_order=True):
         means_of_part = part.filter(pl.col("value").is_not_null())
         if means_of_part.is_empty():
             continue
         first, last = means_of_part.row(0, named=True), means_of_part.row(-1, named=True)
         words.append(
-            f"{short(str(model))}{f' ({split})' if split else ''}: {number(first['value'])} at {number(first['x'])}, "
+            f"{short(str(name))}{f' ({split})' if split else ''}: {number(first['value'])} at {number(first['x'])}, "
             f"{number(last['value'])} at {number(last['x'])}"
         )
     return f"{title}. {'; '.join(words[:10])}."

@@ -15,6 +15,7 @@ import polars as pl
 from plmetrics.catalogue.metric import Metric
 from plmetrics.core import special
 from plmetrics.core.results import first_word
+from plmetrics.features.cross_validation.fold_slices import TEST, TRAIN, VALID
 from plmetrics.features.cross_validation.fold_values import GROUP, IDENTITY
 from plmetrics.inference.comparisons.fold_tests import with_trained_rows
 from plmetrics.table.joins import left_join
@@ -23,7 +24,8 @@ NO_FOLDS = "no_defined_folds"
 ONE_FOLD = "one_fold"
 METHOD = "corrected_resampled_t"
 _PLACE = ["@set", "@slice", "@metric", "@class"]
-_FOLD = ["repeat", "fold"]
+_FOLD = ["x", "repeat", "fold"]
+"""Keys of outer folds: each training size or parameter has its own choices."""
 _LISTED = 8
 
 _ROUNDING = 1e-12
@@ -68,6 +70,14 @@ def summarise(values: pl.DataFrame, by: list[str]) -> pl.DataFrame:
 def outer_rows(values: pl.DataFrame) -> pl.DataFrame:
     """The values of folds themselves: not of inner ones, nor of rows without a fold."""
     return values.filter(pl.col("inner").is_null(), pl.col("fold").is_not_null())
+
+
+def _held_out(rows: pl.DataFrame, first: str) -> pl.DataFrame:
+    """Values of rows that were not trained on; where there are those of validation and test, of the `first` alone."""
+    keys = [*(name for name in GROUP if name != "split"), "repeat", "fold", "inner"]
+    is_first = pl.col("split").eq_missing(pl.lit(first))
+    others = rows.filter(pl.col("split").ne_missing(pl.lit(TRAIN)))
+    return others.filter(is_first | ~is_first.any().over(keys))
 
 
 def join_pooled_values(summary: pl.DataFrame, pooled: pl.DataFrame) -> pl.DataFrame:
@@ -168,13 +178,14 @@ def choices(values: pl.DataFrame, metric: int, direction: str, *, by_model: bool
     """Configuration chosen by the inner folds of each outer fold, and their mean of it.
 
     The mean over its inner folds is best in the metric's direction; the first in order wins ties. Inner folds without a
-    value are left out, and so is a configuration without any. Slices take the choice of all rows. `metric` is the
-    number of the metric that chooses; with `by_model` models are the configurations.
+    value are left out, and so is a configuration without any. Slices take the choice of all rows. Rows that were
+    trained on have no say, nor have those of the test beside others of validation. `metric` is the number of the metric
+    that chooses; with `by_model` models are the configurations.
 
     Returns:
         A row per outer fold (and model, unless models are chosen among): `@model` or `configuration`, and `inner_best`.
     """
-    inner = values.filter(
+    inner = _held_out(values, VALID).filter(
         pl.col("inner").is_not_null(),
         pl.col("fold").is_not_null(),
         pl.col("@metric") == metric,
@@ -193,7 +204,7 @@ def choices(values: pl.DataFrame, metric: int, direction: str, *, by_model: bool
 
 def chosen_values(values: pl.DataFrame, chosen: pl.DataFrame, *, by_model: bool) -> pl.DataFrame:
     """The outer folds' values of the choices; a fold without a choice, or without rows of it, has none."""
-    rows = outer_rows(values)
+    rows = outer_rows(_held_out(values, TEST))
     keys = [*_PLACE, *_FOLD] if by_model else ["@model", *_PLACE, *_FOLD]
     folds = rows.select(keys).unique(maintain_order=True)
     picked = rows.join(
@@ -212,8 +223,7 @@ def nested_rows(
 ) -> pl.DataFrame:
     """A row per slice and metric: mean and spread over outer folds of the value of each fold's own choice."""
     outer = chosen_values(values, chosen, by_model=by_model)
-    group = _PLACE if by_model else IDENTITY
-    return _with_words(_as_model(summarise(outer, group), by_model=by_model), reasons)
+    return _with_words(_summary_of_choices(outer, by_model=by_model), reasons)
 
 
 def selection_optimism(
@@ -230,17 +240,17 @@ def selection_optimism(
     on = _FOLD if by_model else ["@model", *_FOLD]
     both = left_join(outer, chosen.select(*on, "inner_best"), on)
     differences = both.with_columns((pl.col("inner_best") - pl.col("value")).alias("value"))
-    return _as_model(summarise(differences, _PLACE if by_model else IDENTITY), by_model=by_model)
+    return _summary_of_choices(differences, by_model=by_model)
 
 
 def words(chosen: pl.DataFrame, models: list[str], metric: str, *, by_model: bool) -> pl.DataFrame:
-    """Choices with the number of folds, as text, for each model or for all."""
+    """Choices with the number of folds, as text, at each x for each model or for all."""
     what = (
         pl.col("@model").replace_strict(range(len(models)), models, return_dtype=pl.String)
         if by_model
         else pl.col("configuration").fill_null("null")
     )
-    within = [] if by_model else ["@model"]
+    within = ["x"] if by_model else ["@model", "x"]
     counted = (
         chosen.with_columns(what.alias("@what"))
         .group_by([*within, "@what"], maintain_order=True)
@@ -251,17 +261,19 @@ def words(chosen: pl.DataFrame, models: list[str], metric: str, *, by_model: boo
     texts = pl.col("@text").head(_LISTED).str.join(", ")
     more = pl.when(pl.len() > _LISTED).then(pl.lit(", ...")).otherwise(pl.lit(""))
     reason = pl.format("chosen by {} of inner folds: {}{}", pl.lit(metric), texts, more).alias("@said")
-    if by_model:
-        return counted.select(reason).with_columns(pl.lit(None, dtype=pl.Int64).alias("@model"))
-    return counted.group_by("@model", maintain_order=True).agg(reason)
+    return _as_model(counted.group_by(within, maintain_order=True).agg(reason), by_model=by_model)
 
 
-def _as_model(summary: pl.DataFrame, *, by_model: bool) -> pl.DataFrame:
+def _summary_of_choices(outer: pl.DataFrame, *, by_model: bool) -> pl.DataFrame:
+    return _as_model(summarise(outer, [*(_PLACE if by_model else IDENTITY), "x"]), by_model=by_model)
+
+
+def _as_model(frame: pl.DataFrame, *, by_model: bool) -> pl.DataFrame:
     """Results of a choice among models, as of no single model."""
-    return summary.with_columns(pl.lit(None, dtype=pl.Int64).alias("@model")) if by_model else summary
+    return frame.with_columns(pl.lit(None, dtype=pl.Int64).alias("@model")) if by_model else frame
 
 
 def _with_words(summary: pl.DataFrame, reasons: pl.DataFrame) -> pl.DataFrame:
-    joined = left_join(summary, reasons, "@model")
+    joined = left_join(summary, reasons, ["@model", "x"])
     both = pl.concat_str(["@said", "note"], separator="; ", ignore_nulls=True).replace("", None)
     return joined.with_columns(both.alias("note")).drop("@said")

@@ -135,6 +135,11 @@ class Folds:
             return 0
         return self.values.select("repeat", "fold").filter(pl.col("fold").is_not_null()).n_unique()
 
+    @property
+    def _has_curve(self) -> bool:
+        """Whether rows have a training size or a parameter."""
+        return self.spec.train_size is not None or self.spec.parameter is not None
+
     def fold_rows(self) -> pl.DataFrame | None:
         """The values of folds, in the order of results; None where there are too many."""
         if self.values is None or self.number > MOST_LISTED:
@@ -175,7 +180,7 @@ class Folds:
     def summaries(self) -> Iterator[tuple[str, pl.DataFrame]]:
         """The rows of each kind."""
         curve = "learning_curve" if self.spec.train_size is not None else "validation_curve"
-        with_x = self.spec.train_size is not None or self.spec.parameter is not None
+        with_x = self._has_curve
         folded = self.values is not None
         if self.values is not None and not with_x:
             yield "folds", by_fold(self.values, self.pooled)
@@ -221,6 +226,7 @@ class Folds:
             return pl.DataFrame()
         number = [member.text for member in self.analysis.suite.metrics_and_subjects].index(metric.text)
         source = self.pooled if self.values is None else by_fold(self.values, self.pooled)
-        member = source.filter(pl.col("@metric") == number)
+        of_curve = pl.col("x").is_not_null() if self._has_curve else pl.lit(value=True)
+        member = source.filter(pl.col("@metric") == number, of_curve)
         sizes = self.spec.train_size is not None
         return diagnosis(member, self.spec.diagnosis, metric.direction, sizes=sizes)

@@ -39,6 +39,8 @@ _WITHIN = ["@set", "@slice", "configuration", "x"]
 _PAIRED = [*IDENTITY, "configuration", "x"]
 _CURVE = [*IDENTITY, "configuration"]
 _SIZES = 3
+_OTHER = pl.when(pl.col("status|valid").is_not_null()).then("value|valid").otherwise("value|test")
+"""Value of the rows of validation, or where there are none, of the test."""
 
 
 def pooled_gaps(analysis: Analysis, ordered: Ordered, derived: FoldSet) -> pl.DataFrame:
@@ -125,10 +127,9 @@ def fold_gaps(values: pl.DataFrame) -> pl.DataFrame:
     rows = outer_rows(values)
     on = [*_PAIRED, "repeat", "fold"]
     both = _by_split(rows, on, "value", "status", "n").drop_nulls("status|train")
-    other = pl.when(pl.col("status|valid").is_not_null()).then("value|valid").otherwise("value|test")
     reasons = (pl.col(f"status|{split}").replace("ok", None) for split in SPLITS)
     gaps = both.with_columns(
-        value=pl.col("value|train") - other,
+        value=pl.col("value|train") - _OTHER,
         status=pl.coalesce(*reasons, pl.lit("no_rows")),
         n=pl.col("n|train"),
     )
@@ -175,9 +176,8 @@ def diagnosis(curve: pl.DataFrame, rules: Diagnosis, direction: str, *, sizes: b
 def _points(curve: pl.DataFrame) -> pl.DataFrame:
     """Training rows beside the others at each x, ascending."""
     on = [*_CURVE, "x"]
-    places = _by_split(curve, on, "value").rename({"value|train": "@train"})
-    other = pl.coalesce("value|valid", "value|test").alias("@other")
-    return places.with_columns(other).sort(on, nulls_last=True)
+    places = _by_split(curve, on, "value", "status").rename({"value|train": "@train"})
+    return places.with_columns(_OTHER.alias("@other")).sort(on, nulls_last=True)
 
 
 def _variance(last: pl.DataFrame, rules: Diagnosis) -> pl.DataFrame:

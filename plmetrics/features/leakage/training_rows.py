@@ -31,8 +31,9 @@ from plmetrics.features.leakage.column_pairs import (
 from plmetrics.features.leakage.leakage_section import Leakage
 from plmetrics.features.registry import features_of
 from plmetrics.suite.model import Suite
+from plmetrics.table.checks import failures
 from plmetrics.table.common_types import as_type, common_type
-from plmetrics.table.prediction_columns import WEIGHT, require
+from plmetrics.table.prediction_columns import require
 from plmetrics.table.prediction_table import unchecked_table
 from plmetrics.table.source import Source
 
@@ -93,16 +94,16 @@ def check_leakage_columns(suite: Suite, schema: pl.Schema, train: Source | None)
 
 
 def evaluated_columns(view: TableView, columns: Sequence[str]) -> pl.LazyFrame:
-    """Raw columns of the valid rows, beside the canonical ones but for keys of slices."""
+    """Raw columns of the rows that some model is evaluated on, beside the canonical ones but for keys of slices."""
     roles = replace(view.roles, keys=())
     raw = view.raw if view.held_out is None else view.raw.filter(view.held_out)
-    frame = unchecked_table(raw, view.schema, roles, columns)
-    if roles.weight is not None:
-        frame = frame.filter((pl.col(WEIGHT) != 0).fill_null(value=True))
-    if roles.missing == "drop":
-        names = [name for name in frame.collect_schema() if name.startswith("@@bad|")]
-        frame = frame.filter(~pl.any_horizontal(names))
-    return frame
+    frame, checks = unchecked_table(raw, view.schema, roles, columns), view.table(roles).checks
+    absent = []
+    for model in roles.models:
+        weight, bad = roles.weight_of(model), failures(checks, roles.missing, model)
+        bad += [] if weight is None else [(pl.col(weight) == 0).fill_null(value=False)]
+        absent.append(pl.any_horizontal(bad or [pl.lit(value=False)]))
+    return frame.filter(~pl.all_horizontal(absent))
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,7 +134,26 @@ def column_encodings(plan: RunPlan, spec: FindSlices) -> list[Encoding]:
         else:
             encoding = _bins(key, frames["binned"], schema[key.label], spec.bins)
         out.append(replace(encoding, **nulls[key.column]))
-    return out
+    return _with_rare_values(frame, keys, out, schema) if _sampling_step(plan) > 1 else out
+
+
+def _with_rare_values(
+    frame: pl.LazyFrame, keys: Sequence[SliceKey], encodings: Sequence[Encoding], schema: pl.Schema
+) -> list[Encoding]:
+    """Encodings of a sample, with other values where rows outside it have some."""
+    listed = {
+        key.column: _coded_key(replace(key, expression=pl.col(key.column)), encoding, schema[key.label])
+        for key, encoding in zip(keys, encodings, strict=True)
+        if encoding.kind == "top" and not encoding.other
+    }
+    if not listed:
+        return list(encodings)
+    others = [(key.expression == len(key.edges)).any().alias(column) for column, key in listed.items()]
+    found = collected_frames({"others": frame.select(others)})["others"].row(0, named=True)
+    return [
+        replace(encoding, other=encoding.other or bool(found.get(key.column)))
+        for key, encoding in zip(keys, encodings, strict=True)
+    ]
 
 
 def searched_columns(
@@ -187,12 +206,17 @@ def _raw_key(schema: pl.Schema, name: str, path: tuple[str | int, ...]) -> Slice
 
 def _sample(plan: RunPlan, frame: pl.LazyFrame, keys: Sequence[SliceKey]) -> pl.LazyFrame:
     """Values to find bins from: all, or those of every k-th unit where there are very many of both."""
-    step = 1 + (plan.rows.read - 1) // SAMPLE_ROWS
-    many_units = plan.blocks is not None and plan.blocks.modulus is not None
-    if step > 1 and many_units:
+    step = _sampling_step(plan)
+    if step > 1:
         frame = frame.filter(mix_expr(pl.col(UNIT) ^ pl.lit(SAMPLE_SALT, dtype=pl.UInt64)) % step == 0)
     weight = pl.lit(1.0) if plan.table.weight is None else plan.table.weight
     return frame.select(*(key.column for key in keys), weight.alias(WEIGHT))
+
+
+def _sampling_step(plan: RunPlan) -> int:
+    """1 for all rows, else k for those of every k-th unit."""
+    many_units = plan.blocks is not None and plan.blocks.modulus is not None
+    return 1 + (plan.rows.read - 1) // SAMPLE_ROWS if many_units else 1
 
 
 def _bins(key: SliceKey, rows: pl.DataFrame, dtype: pl.DataType, number: int) -> Encoding:

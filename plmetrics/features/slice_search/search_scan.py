@@ -44,7 +44,7 @@ from plmetrics.features.slice_search.search_plan import (
     possible,
 )
 from plmetrics.features.slice_search.search_section import FindSlices
-from plmetrics.states.moments import CENTRE, Centres, distant, means
+from plmetrics.states.moments import CENTRE, DISTANT, Centres, distant, means
 from plmetrics.states.sums import SumsState, sum_by_place
 from plmetrics.suite.model import Suite
 from plmetrics.suite.sections.uncertainty import Uncertainty
@@ -174,7 +174,7 @@ def recentre(plan: SearchPlan, members: tuple[int, ...], state: SumsState) -> Su
     Where they would not, which sums themselves tell, nothing is read again.
     """
     for _ in range(_MOST if state.centres.moments else 0):
-        if not any(_far(plan, members, state)):
+        if not any(distant_slices(plan, members, state)):
             break
         moved = _about_means(plan, members, state)
         if moved is None:
@@ -183,7 +183,9 @@ def recentre(plan: SearchPlan, members: tuple[int, ...], state: SumsState) -> Su
     return state
 
 
-def _far(plan: SearchPlan, members: tuple[int, ...], state: SumsState) -> Iterator[bool]:
+def distant_slices(
+    plan: SearchPlan, members: tuple[int, ...], state: SumsState, variances: float = DISTANT
+) -> Iterator[bool]:
     """Whether some slice, or all rows but a slice, lie far from their centres: for each set of the columns."""
     moments, spec = state.centres.moments, plan.spec
     sizes = [plan.columns[number].size for number in members]
@@ -202,7 +204,7 @@ def _far(plan: SearchPlan, members: tuple[int, ...], state: SumsState) -> Iterat
                 others = {name: total.sum() - total for name, total in sums.items()}
             for totals in (sums, others):
                 tested = np.any([totals[name] >= least for name in counts], axis=0)
-                yield any(bool((far & tested).any()) for far in distant(totals, moments).values())
+                yield any(bool((far & tested).any()) for far in distant(totals, moments, variances).values())
 
 
 def _by_cell(state: SumsState, cells: int, names: set[str]) -> dict[str, NDArray[np.float64]]:

@@ -69,6 +69,7 @@ class SliceSearchFeature(Feature):
 
     def run(self, run: Run) -> Outputs:
         """Search, and confirm."""
+        warnings: list[str] = []
         if run.state is None:
             from plmetrics.features.slice_search.slice_selection import searched_slices
 
@@ -76,8 +77,8 @@ class SliceSearchFeature(Feature):
         else:
             from plmetrics.features.slice_search.stored_search import search_of_state
 
-            table, record = search_of_state(run.request.column_suite, run.state)
-        warnings = () if record["tested"] else (_NONE_TESTED,)
+            table, record, warnings = search_of_state(run.request.column_suite, run.state)
+        warnings += [] if record["tested"] else [_NONE_TESTED]
         return Outputs({"found_slices": table}, warnings=warnings, record={self.key: record})
 
     def constants(self, request: Request, source: Source) -> Mapping[str, Any]:

@@ -25,6 +25,7 @@ from plmetrics.features.slice_search.search_plan import (
     digits_of,
 )
 from plmetrics.features.slice_search.search_scan import (
+    distant_slices,
     inner_suite,
     plan_of,
     search_plan,
@@ -39,11 +40,15 @@ from plmetrics.features.stored.capture import constants_content
 from plmetrics.features.stored.grids import read_constants
 from plmetrics.features.stored.restoration import empty_rows
 from plmetrics.features.stored.stored_state import suite_of
+from plmetrics.states.moments import LOST
 from plmetrics.states.state_format import CELL, Builder, Part, SavedState
 from plmetrics.suite.model import Suite
 from plmetrics.table.source import Source
 
 KIND = "search"
+_FEW_DIGITS = (
+    "has few right digits in states where slices lie as far apart as here: search the rows themselves"
+)
 _DENSE = 4_000_000
 """The most groups, with those of codes that may come, for which columns are grouped as in a run over the rows."""
 
@@ -88,8 +93,8 @@ def merge(layouts: Sequence[AlignedStates], builder: Builder) -> None:
         builder.add(Part(KIND, bins=_name(members)), tally.counts())
 
 
-def search_of_state(suite: Suite, saved: SavedState) -> tuple[pl.DataFrame, dict[str, Any]]:
-    """The table `found_slices` of a state, and the entry of the search in the record."""
+def search_of_state(suite: Suite, saved: SavedState) -> tuple[pl.DataFrame, dict[str, Any], list[str]]:
+    """The table `found_slices` of a state, the entry of the search in the record, and warnings."""
     content = saved.head.constants["features"]["find_slices"]
     opened = _open_encodings(content)
     sizes = [sum(encoding.codes) for encoding in opened]
@@ -107,7 +112,9 @@ def search_of_state(suite: Suite, saved: SavedState) -> tuple[pl.DataFrame, dict
         tally = plan.tally(members)
         tally.add_counts(_with_codes(frame, members, opened, encodings))
         groupings.append(Grouping(members, state_of(plan, tally)))
-    return slices_of_states(suite.uncertainty, plan, states_of(plan, groupings))
+    table, record = slices_of_states(suite.uncertainty, plan, states_of(plan, groupings))
+    lost = any(any(distant_slices(plan, each.columns, each.state, LOST)) for each in groupings)
+    return table, record, [f"find_slices: {plan.spec.metric.text} {_FEW_DIGITS}"] if lost else []
 
 
 def _name(members: Sequence[int]) -> str:

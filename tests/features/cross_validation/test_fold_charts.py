@@ -60,6 +60,24 @@ def test_a_geometric_row_has_a_logarithmic_axis(case):
     )
 
 
+def test_configurations_have_panels_of_their_own_and_sizes_all_their_digits():
+    errors = {"wide": 2.0, "deep": 3.0}
+    parts = [
+        pl.DataFrame({"y": [0.0, 0.0], "p": [error + size / 1000] * 2, "fold": [1, 2]}).with_columns(
+            size=size, setting=pl.lit(setting)
+        )
+        for setting, error in errors.items()
+        for size in (100, 125, 200)
+    ]
+    section = {"train_size": "size", "configuration": "setting"}
+    asked = {"task": "regression", "label": "y", "models": "p", "metrics": ["mae"], "fold": "fold"}
+    marks = marks_of(plm.evaluate(pl.concat(parts), **asked, cross_validation=section).plot.learning())
+    words = [mark.text for mark in marks if mark.text]
+    assert {"p, wide", "p, deep"} <= set(words)
+    sizes = [mark.text for mark in marks if mark.kind == "axis-label" and mark.text in {"100", "125", "200"}]
+    assert sizes == ["100", "125", "200"] * 2
+
+
 def test_words_of_lines_that_end_at_one_place_stand_below_each_other():
     columns = {"y": [1.0, 2.0], "p": [1.5, 1.5], "fold": [1, 1]}
     rows = pl.concat(

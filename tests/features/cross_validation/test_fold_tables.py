@@ -255,6 +255,70 @@ def test_ties_take_the_first_configuration() -> None:
     assert nested["note"].to_list() == ["chosen by accuracy of inner folds: a in 2"]
 
 
+RIGHT = {
+    ("a", "train"): 1.0,
+    ("a", "valid"): 0.5,
+    ("a", "test"): 0.8,
+    ("b", "train"): 0.7,
+    ("b", "valid"): 0.6,
+    ("b", "test"): 0.4,
+}
+"""Accuracies of two configurations: of training rows, and of the test, that of the other is better."""
+
+
+@pytest.mark.parametrize(
+    ("splits", "score", "optimism"),
+    [(("train", "valid"), 0.6, 0.0), (("train", "test"), 0.8, 0.0), (("train", "valid", "test"), 0.4, 0.2)],
+)
+def test_rows_that_were_trained_on_neither_choose_nor_score(
+    splits: tuple[str, ...], score: float, optimism: float
+) -> None:
+    parts = [
+        pl.DataFrame({"p": np.arange(10) < round(10 * RIGHT[setting, split])}).with_columns(
+            pl.lit(inner, dtype=pl.Int64).alias("inner"), setting=pl.lit(setting), split=pl.lit(split)
+        )
+        for inner in (None, 0, 1)
+        for setting in "ab"
+        for split in splits
+    ]
+    frame = pl.concat(parts).select(pl.all().exclude("p"), pl.col("p").cast(pl.Float64), y=1)
+    frame = pl.concat([frame.with_columns(fold=pl.lit(fold)) for fold in range(2)])
+    section = {"inner": "inner", "configuration": "setting", "split": "split"}
+    table = evaluated(frame, metrics=["accuracy"], cross_validation=section).cross_validation
+    rows = table.filter(pl.col("kind").is_in(["nested", "selection_optimism"])).sort("kind")
+    assert rows["value"].to_list() == pytest.approx([score, optimism])
+    assert rows["folds"].to_list() == [2, 2]
+
+
+def test_each_training_size_has_its_own_choices() -> None:
+    sizes = {100: {"a": 0.8, "b": 0.6}, 200: {"a": 0.7, "b": 0.9}}
+    parts = [
+        pl.DataFrame({"p": np.arange(10) < round(10 * right)}).with_columns(
+            pl.lit(inner, dtype=pl.Int64).alias("inner"),
+            setting=pl.lit(setting),
+            size=size,
+            fold=pl.lit(fold),
+        )
+        for size, settings in sizes.items()
+        for setting, right in settings.items()
+        for inner in (None, 0, 1)
+        for fold in range(2)
+    ]
+    frame = pl.concat(parts).with_columns(pl.col("p").cast(pl.Float64), y=1)
+    section = {"inner": "inner", "configuration": "setting", "train_size": "size"}
+    table = evaluated(frame, metrics=["accuracy"], cross_validation=section).cross_validation
+    nested = table.filter(kind="nested")
+    assert nested.select("x", "value", "folds").rows() == [(100, pytest.approx(0.8), 2), (200, 0.9, 2)]
+    assert nested["note"].to_list() == [f"chosen by accuracy of inner folds: {name} in 2" for name in "ab"]
+
+
+def test_rows_without_a_training_size_are_no_point_of_the_diagnosed_curve() -> None:
+    frame = sample().with_columns(size=pl.when(pl.col("region") == "north").then(100))
+    section = {"split": "split", "train_size": "size"}
+    table = evaluated(frame, metrics=["accuracy"], cross_validation=section).cross_validation
+    assert table.filter(kind="diagnosis")["x"].to_list() == [100.0, 100.0]
+
+
 def test_slices_take_the_choice_of_all_rows() -> None:
     frame = sample(600, 2).with_columns(
         inner=pl.when(pl.int_range(pl.len()) % 4 < 2).then(pl.int_range(pl.len()) % 2)

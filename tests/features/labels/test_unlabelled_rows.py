@@ -260,6 +260,22 @@ def test_a_query_counts_once_all_its_rows_have_labels() -> None:
     assert late.metrics.filter(metric="labelled")["value"].to_list() == pytest.approx([share, share])
 
 
+def test_a_row_that_no_model_ranks_leaves_its_query_labelled() -> None:
+    frame = pl.DataFrame(
+        {
+            "k": [1, 1, 1, 2, 2],
+            "y": [1, 0, None, None, 1],
+            "p": [0.2, 0.8, None, 0.1, 0.2],
+            "q": [1, 0, None, 1, 2],
+        }
+    )
+    asked: dict[str, Any] = {"task": "ranking", "label": "y", "query": "k", "labels": True}
+    asked |= {"models": ["p", "q"], "metrics": ["mrr", "labelled"]}
+    for missing in ("drop", "drop_per_model"):
+        values = plm.evaluate(frame, **asked, missing=missing).metrics.sort("metric", "model")
+        assert values["value"].to_list() == [0.5, 0.5, 0.5, 1.0]
+
+
 def test_columns_derived_from_the_label_are_those_of_labelled_rows() -> None:
     frame = table()
     derive = {

@@ -332,6 +332,28 @@ def test_rows_that_are_not_evaluated_do_not_count() -> None:
     assert (seen["rows"], seen["share"]) == (2, pytest.approx(2 / 3))
 
 
+@pytest.mark.parametrize(("missing", "of", "twice"), [("drop", 4, 0), ("drop_per_model", 5, 2)])
+def test_rows_that_no_model_is_evaluated_on_do_not_count(missing: str, of: int, twice: int) -> None:
+    frame = pl.DataFrame(
+        {
+            "y": [0, 1, 0, 1, 1, 1, None, None],
+            "p": [0.1, 0.9, 0.2, 0.8, None, None, 0.5, 0.5],
+            "q": [0.1, 0.9, 0.2, 0.8, 0.7, None, 0.5, 0.5],
+            "id": [1, 2, 3, 4, 1, 1, 2, 3],
+        }
+    )
+    seen = found(frame, {"keys": "id", "duplicates": True}, models=["p", "q"], missing=missing)["duplicates"]
+    assert (seen["rows"], seen["share"]) == (twice, twice / of)
+
+
+def test_rows_without_weight_for_any_model_do_not_count() -> None:
+    frame = pl.DataFrame({"y": [0, 1, 0, 1], "p": [0.1, 0.9, 0.2, 0.8], "id": [1, 1, 2, 2]})
+    frame = frame.with_columns(v=pl.Series([1.0, 1.0, 0.0, 0.0]), w=pl.Series([0.0, 1.0, 1.0, 0.0]))
+    models = {name: {"score": "p", "weight": name} for name in ("v", "w")}
+    seen = found(frame, {"keys": "id", "duplicates": True}, models=models)["duplicates"]
+    assert (seen["rows"], seen["share"]) == (2, 2 / 3)
+
+
 def test_rows_that_calibrators_are_fitted_on_do_not_count() -> None:
     frame = rows().with_columns(split=pl.int_range(pl.len()) % 2)
     calibrate = {"method": "platt", "fit_on": "split = 0"}

@@ -119,6 +119,21 @@ def test_codes_of_values(values: Any, spec: dict[str, Any], texts: list[str]) ->
     assert codes(values, **spec) == texts
 
 
+@pytest.mark.parametrize("values", [[0, 1, 9], [0.5, 1.0, float("nan")], [0.5, None, 9.0]])
+def test_values_that_a_sample_lacks_are_among_the_others(
+    monkeypatch: pytest.MonkeyPatch, values: list[float | None]
+) -> None:
+    monkeypatch.setattr("plmetrics.features.slice_search.search_columns.SAMPLE_ROWS", 100)
+    *frequent, rare = values
+    x = [rare if number == 7 else frequent[number % 2] for number in range(12_000)]
+    frame = table(12_000).with_columns(x=pl.Series(x, strict=False))
+    spec = {"columns": ["x"], "min_rows": 1, "level": 0.999}
+    found, said = search(frame, spec)
+    alike, _ = search(frame.with_columns(pl.col("x").cast(pl.String)), spec)
+    assert "other" in said["values"]["x"]
+    assert_frame_equal(found.select("n", "value", "rest"), alike.select("n", "value", "rest"))
+
+
 def test_values_of_32_bits_are_in_the_bins_of_the_decimals_they_stand_for() -> None:
     """Of 0.9 in 32 bits too, which is less than 0.9 in 64."""
     rows = table().with_columns(tenths=(pl.col("id") * 7 % 20 / 10))

@@ -1,5 +1,6 @@
 """A search for slices in stored states finds what one over all rows does."""
 
+import warnings
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -142,3 +143,15 @@ def test_states_in_files_add_to_those_in_memory(tmp_path: Path) -> None:
     together = plm.merge(first, second)
     mixed = plm.merge(tmp_path / "first.state", second)
     assert_frame_equal(mixed.tables["found_slices"], together.tables["found_slices"])
+
+
+@pytest.mark.parametrize(("level", "warned"), [(1e2, False), (1e6, True)])
+def test_squares_of_slices_far_apart_are_told_to_have_lost_their_digits(level: float, warned: bool) -> None:
+    rows = table(600).with_columns(y=pl.col("y") + pl.when(pl.col("kind") == "a").then(level).otherwise(0.0))
+    rows = rows.with_columns(p=pl.col("y") + pl.col("p"))
+    search = {"columns": ["kind"], "metric": "r2", "min_rows": 20}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", plm.PlmetricsWarning)
+        asked = arguments(task="regression", metrics=["mae"], unit="id", find_slices=search)
+        found = plm.merge(plm.state(rows, **asked))
+    assert any("r2 has few right digits" in text for text in found.warnings) == warned
