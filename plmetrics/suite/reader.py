@@ -292,9 +292,6 @@ def _uncertainty(value: Any, findings: Findings) -> Uncertainty | None:
     if section is not None and section.methods is not None and "method" in section.model_fields_set:
         msg = "method and methods both say how intervals are made"
         findings.add(msg, ("uncertainty", "method"), "leave one of them out")
-    if section is not None and section.interval != "auto" and {"auto", "bootstrap"}.isdisjoint(section.names):
-        msg = f"interval is a form of the bootstrap, absent from {', '.join(section.names)}"
-        findings.add(msg, ("uncertainty", "interval"), "leave it out, or write method: bootstrap")
     return section
 
 

@@ -312,11 +312,3 @@ def test_an_address_is_that_of_a_cluster() -> None:
     with pytest.raises(ConfigError, match="address is that of a cluster"):
         suite(engine={"on": "inline", "address": "auto"})
     suite(engine={"on": "ray", "address": "auto"})
-
-
-@pytest.mark.parametrize(
-    ("names", "refused"), [({"method": "jackknife"}, True), ({"methods": ("wilson", "auto")}, False)]
-)
-def test_a_form_of_intervals_is_that_of_a_bootstrap(names: dict[str, Any], refused: bool) -> None:
-    with pytest.raises(ConfigError, match="interval is a form") if refused else nullcontext():
-        suite(uncertainty={"interval": "basic", **names})
