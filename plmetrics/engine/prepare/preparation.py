@@ -24,13 +24,13 @@ from plmetrics.engine.prepare.constants import (
     constant_thresholds,
     suite_thresholds,
 )
-from plmetrics.engine.prepare.slices import key_codes, list_slices, resolve_keys, slice_plans
+from plmetrics.engine.prepare.slices import every_key, key_codes, list_slices, resolve_keys, slice_plans
 from plmetrics.engine.run_plan import Accounting, Blocks, RunPlan, SliceSums, rows_of, units_of_rows
 from plmetrics.engine.streaming import SAMPLE_ROWS
 from plmetrics.suite.sections.basics import BASELINE
 from plmetrics.table.checks import failures
 from plmetrics.table.prediction_columns import UNIT, WEIGHT, PredictionColumns
-from plmetrics.table.prediction_table import PredictionTable, present_rows, unchecked_table
+from plmetrics.table.prediction_table import PredictionTable, unchecked_table
 from plmetrics.table.slices import plan_cubes
 
 if TYPE_CHECKING:
@@ -67,11 +67,11 @@ def prepare(
     inquiry = Inquiry(request.steps, separate=separates_scans(request.view))
     start = _start(request, constants, features, inquiry)
     table = start.view.table()
-    rows, looked_up, (units, near) = inquiry.answer(
+    rows, looked_up, near = inquiry.answer(
         gather(
             _accounting(request, start.view, table),
             _look_up(request, start, constants, adds=adds),
-            gather(_different_units(request, start.view), _forms_of_texts(request.view)),
+            _forms_of_texts(request.view),
         )
     )
     view = looked_up.view
@@ -80,7 +80,7 @@ def prepare(
         from plmetrics.engine.binding.reference_slices import check_references
 
         check_references(request.suite, slices.slices)
-    blocks = _blocks(request, table, rows, units, inquiry)
+    blocks = _blocks(request, table, rows, looked_up.units, inquiry)
     count = 1 if blocks is None else (blocks.modulus or OWN_BLOCK_LIMIT)
     # Where rows may come in any order, how many values a unit has must not show in sums.
     crossed = 0 if request.arithmetic.any_order else MAX_CELLS
@@ -194,7 +194,10 @@ def _thresholds(request: Request, view: TableView, constants: Constants | None) 
 
 @dataclass(frozen=True, slots=True)
 class _LookUps:
-    """View with all models and settled keys; its table, baseline, centres, slices, score spans, feature countings."""
+    """View with all models and settled keys, its table and baseline, and what is known of the rows.
+
+    Units are those of all models: a baseline has rows where no other model has any.
+    """
 
     view: TableView
     table: PredictionTable
@@ -203,6 +206,7 @@ class _LookUps:
     values: Mapping[str, pl.DataFrame]
     spans: Mapping[str, tuple[float, float]]
     countings: Mapping[str, object]
+    units: NDArray[np.uint64] | None
     sums: SliceSums | None
 
 
@@ -215,7 +219,11 @@ def _look_up(
     table = view.table()
     plans = slice_plans(view, table.scored, every_key(view, table))
     centring = _centres(request, table, constants)
-    others = gather(_spans(request, table, constants), _feature_countings(start.features, view))
+    others = gather(
+        _spans(request, table, constants),
+        _feature_countings(start.features, view),
+        _different_units(request, view),
+    )
     values_of_keys: Question[KeyValues] = _values_alone(plans)
     thresholds = constant_thresholds(request, constants)
     alone = start.features is None and not start.known
@@ -226,8 +234,8 @@ def _look_up(
         centring = constant_question(centres)
         if has_few:
             values_of_keys = slice_sums(request, view, table, centres, thresholds, plans, adds=adds)
-    centres, (values, sums), (spans, known) = yield from gather(centring, values_of_keys, others)
-    return _LookUps(view, table, baseline, centres, values, spans, {**start.known, **known}, sums)
+    centres, (values, sums), (spans, known, units) = yield from gather(centring, values_of_keys, others)
+    return _LookUps(view, table, baseline, centres, values, spans, {**start.known, **known}, units, sums)
 
 
 def _values_alone(plans: Mapping[str, pl.LazyFrame]) -> Question[KeyValues]:
@@ -321,14 +329,6 @@ def _forms_of_texts(view: TableView) -> Question[list[str]]:
 
 def _units_of_rows(request: Request, table: PredictionTable) -> pl.LazyFrame:
     return (table.all_rows if request.counts_every_row else table.frame).select(pl.col(UNIT))
-
-
-def every_key(view: TableView, table: PredictionTable) -> pl.LazyFrame:
-    """Keys of all rows that some model may weigh, excluded ones included."""
-    if view.suite.data.missing == "error" or view.suite.task == "ranking":
-        return table.scored
-    columns = {key.column: key.expression for key in view.roles.keys}
-    return present_rows(view.raw, view.roles).select(**columns)
 
 
 def model_origins(calibrators: Mapping[str, Json], baseline: Mapping[str, float]) -> dict[str, Json]:

@@ -14,6 +14,7 @@ from plmetrics.core.quantiles import quantile_edges
 from plmetrics.engine.memory.budget import rows_that_fit
 from plmetrics.engine.prepare.constants import top_key
 from plmetrics.features.registry import features_of
+from plmetrics.table.prediction_table import present_rows
 from plmetrics.table.slice_keys import SliceKey, refuse_name_of_rest
 from plmetrics.table.slices import KeyCodes, Slices, SliceSet, drop_exclusions, order, plain_values
 
@@ -38,6 +39,14 @@ MOST_DERIVED = 1_000_000
 
 COMBINATIONS = 100_000
 """The most different combinations of tags."""
+
+
+def every_key(view: TableView, table: PredictionTable) -> pl.LazyFrame:
+    """Keys of all rows that some model may weigh, excluded ones included."""
+    if view.suite.data.missing == "error" or view.suite.task == "ranking":
+        return table.scored
+    columns = {key.column: key.expression for key in view.roles.keys}
+    return present_rows(view.raw, view.roles).select(**columns)
 
 
 def resolve_keys(view: TableView) -> Question[dict[str, SliceKey]]:

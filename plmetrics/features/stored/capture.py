@@ -21,7 +21,7 @@ from plmetrics.engine.aggregate.totals import centres_of, moments, summed_in
 from plmetrics.engine.order.score_bins import UNIT_SPAN
 from plmetrics.engine.order.sparse_grid import SparseGridCounts
 from plmetrics.engine.prepare.constants import pinned_keys
-from plmetrics.engine.prepare.preparation import every_key
+from plmetrics.engine.prepare.slices import every_key
 from plmetrics.engine.request import Request, TableView, unit_column
 from plmetrics.engine.run_plan import RunPlan, units_of_rows
 from plmetrics.engine.streaming import collected_frame

@@ -24,6 +24,7 @@ from plmetrics.inference.comparisons.inflation import (
     is_inflated,
     sizes_matter,
 )
+from plmetrics.inference.comparisons.readings import with_omissions
 from plmetrics.inference.contrasts import UNEQUAL_ROWS
 from plmetrics.inference.tables import COMPARED_SCHEMA, INDEPENDENT_TEST, comparison_columns, within_ranges
 
@@ -57,7 +58,7 @@ def run_comparisons(
     pairing = pairing_of(both, now, before)
     unequal = _totals_of_unequal_rows(both, metrics)
     nearer = _nearer(both, sides, pairing, now.level, metrics)
-    tests_and_notes = _tests_and_notes(both.height, pairing, now)
+    tests_and_notes = _tests_and_notes(both, pairing, now)
     parts = []
     for scale in scales:
         difference = independent_difference(*sides, level=now.level, scale=scale)
@@ -144,17 +145,18 @@ def _nearer(
     ]
 
 
-def _tests_and_notes(height: int, pairing: Pairing, now: Side) -> tuple[Texts, Texts]:
-    """Test of each row, and its note on the samples."""
+def _tests_and_notes(both: pl.DataFrame, pairing: Pairing, now: Side) -> tuple[Texts, Texts]:
+    """Test of each row, and its note on the samples, after one on parts that the value of one run leaves out."""
     words = pairing.shared.words
-    tests, notes = np.full((2, height), INDEPENDENT_TEST, dtype=object)
+    tests, notes = np.full((2, both.height), INDEPENDENT_TEST, dtype=object)
     notes[:] = NOTE if words is None else f"taken as {NOTE}: {words}"
     if pairing.runs is not None and now.replicates is not None:
         paired = pairing.runs.mask
         notes[:] = f"taken as {NOTE}: there are no replicates of both runs"
         notes[paired] = PAIRED_ROWS if now.replicates.facts["by_row"] else PAIRED
         tests[paired] = pairing.runs.tests[paired]
-    return tests, notes
+    parts = with_omissions(np.full_like(notes, ""), *(both[name].to_numpy() for name in ("note", "note|b")))
+    return tests, np.where(parts == "", notes, parts + "; " + notes)
 
 
 def _rows(

@@ -144,3 +144,24 @@ def test_it_is_compared_with_and_judged_only_where_it_is_named():
 def test_without_it_nothing_is_found():
     result = plm.evaluate(rows(), label="y", models={"a": "p"}, metrics=["brier"])
     assert "baseline" not in result.record["constants"]
+
+
+@pytest.mark.parametrize("parts", [1, 2])
+def test_units_without_a_prediction_of_any_model_are_resampled(parts):
+    """Its intervals are those of a model that gives the same number in a run of its own."""
+    asked = {"label": "y", "metrics": ["brier", "ece(bins=4)"], "unit": "q", "missing": "drop_per_model"}
+    asked["uncertainty"] = {"replicates": 100, "seed": 3}
+    frame = rows().with_columns(p=pl.when(pl.col("q") >= 4).then("p"))
+    first = plm.state(frame, models="p", baseline=True, **asked)
+    states = [
+        plm.state(
+            frame.filter(pl.col("q") % parts == part), models="p", baseline=True, constants=first, **asked
+        )
+        for part in range(parts)
+    ]
+    share = first.head.constants["baseline"]["score"]
+    alone = plm.evaluate(frame.with_columns(baseline=share), models="baseline", **asked).metrics
+    ends = ["value", "lower", "upper", "std_error", "blocks"]
+    for result in (plm.evaluate(frame, models="p", baseline=True, **asked), plm.merge(*states)):
+        found = result.metrics.filter(model="baseline").select(ends)
+        assert found.to_numpy() == pytest.approx(alone.select(ends).to_numpy(), abs=1e-12)

@@ -74,3 +74,15 @@ def test_norms_of_runs_of_different_sizes_are_not_tested() -> None:
         assert found["interval_status"].to_list() == statuses
         assert found["p_value"].is_null().to_list() == [status != "ok" for status in statuses]
         assert found["difference"].null_count() == 0
+
+
+def test_averages_over_other_classes_are_told() -> None:
+    """As those of two models or slices are: recall has no class c in the earlier run."""
+    rows = pl.DataFrame({"y": ["a", "b", "c", "a"], "p": ["a", "b", "b", "b"]})
+    given: dict[str, Any] = {"task": "multiclass", "label": "y", "models": "p", "classes": ["a", "b", "c"]}
+    given["metrics"] = ["recall", "accuracy"]
+    earlier = plm.evaluate(rows[[0, 1, 3]], **given)
+    found = plm.evaluate(rows, compare={"run": earlier}, **given).comparisons
+    parts = "values of different parts (here nothing left out; there classes left out: c)"
+    notes = dict(found.select("metric", "note").iter_rows())
+    assert notes == {"recall": f"{parts}; independent samples", "accuracy": "independent samples"}
