@@ -164,10 +164,9 @@ class Messenger:
         from plmetrics.exports.notification import message_of_result
         from plmetrics.runs.outcome import ExitPolicy
 
-        place = {"folder": self._path(folder), "interval": self.evaluation.interval_text}
-        exits = self.evaluation.options.exits or ExitPolicy()
-        message = message_of_result(result.suite.name, result, record["exit_code"], exits, **place)
-        return self._send(message, again)
+        code, exits = record["exit_code"], self.evaluation.options.exits or ExitPolicy()
+        name, path, interval = result.suite.name, self._path(folder), self.evaluation.interval_text
+        return self._send(message_of_result(name, result, code, exits, path, interval), again)
 
     def tell_of_failure(self, error: BaseException) -> dict[int, str]:
         """Send the messages of a run with an error, unless it was interrupted; see `tell_of_result`."""

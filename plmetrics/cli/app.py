@@ -115,8 +115,9 @@ def _place_of_option(option: str, called: Sequence[str]) -> str | None:
         name: {text for parameter in command.params for text in parameter.opts}
         for name, command in commands.items()
     }
-    if "--set" in options.get("".join(called), ()) and option.replace("-", "_") in suite_keys():
-        return f"it is a key of the suite: --set {option.replace('-', '_')}=VALUE"
+    key = option.replace("-", "_")
+    if "--set" in options.get("".join(called), ()) and key in suite_keys():
+        return f"it is a key of the suite: --set {key}=VALUE"
     others = [f"plmetrics {name}" for name, known in options.items() if f"--{option}" in known]
     return f"{name_list(others, 3)} {'has' if len(others) == 1 else 'have'} it" if others else None
 

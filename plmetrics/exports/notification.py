@@ -78,13 +78,15 @@ class Message:
         return ("{text}" if template is None else template).format_map(escaped)
 
 
-def message_of_result(name: str, result: Outcome, exit_code: int, exits: ExitPolicy, **place: str) -> Message:
-    """Message about a completed run; `place` is its `folder` and `interval`."""
+def message_of_result(
+    name: str, result: Outcome, exit_code: int, exits: ExitPolicy, folder: str, interval: str
+) -> Message:
+    """Message about a completed run."""
     failed = exits.causes(result.gates)["gate"].unique(maintain_order=True).to_list()
     more = [f"and {len(failed) - _MOST_GATES} more"] if len(failed) > _MOST_GATES else []
     gates = (*failed[:_MOST_GATES], *more)
     reason = exits.reason(result.gates) or ""
-    return Message(name, result.verdict, exit_code, **place, gates=gates, reason=reason)
+    return Message(name, result.verdict, exit_code, folder, interval, gates, reason)
 
 
 def message_of_failure(name: str, failure: Failure, interval: str) -> Message:

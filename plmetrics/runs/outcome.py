@@ -89,10 +89,10 @@ class ExitPolicy:
         """Reason for a failure by this policy alone; None without one, or if gates fail the run anyway."""
         if not self.fail_on or not gates.filter(level="fail", verdict="fail").is_empty():
             return None
-        levels = ["fail", "warn"] if "warn" in self.fail_on else ["fail"]
+        causes = self.causes(gates)
         counts = {
-            "warn": gates.filter(level="warn", verdict="fail").height,
-            "inconclusive": gates.filter(pl.col("level").is_in(levels), verdict="inconclusive").height,
+            "warn": causes.filter(level="warn", verdict="fail").height,
+            "inconclusive": causes.filter(verdict="inconclusive").height,
         }
         parts = [
             f"{_CHECKS[word].format(counts[word])} (--fail-on {word})"

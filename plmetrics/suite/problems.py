@@ -21,7 +21,7 @@ AnyModel = TypeVar("AnyModel", bound=BaseModel)
 NAMED_ARRAYS = "give the array a name in the table, a dict of arrays, and write that name here"
 """Hint where an array stands in place of a column's name."""
 
-LABEL_HINT = "name its column: columns: {label: y}; with labels: true the table may lack it"
+LABEL_FORM = "columns: {label: y}; with labels: true the table may lack it"
 
 
 class Findings:
@@ -105,7 +105,7 @@ class Findings:
                 hint = f"write {key} beside {outer}" if isinstance(outer, str) else key_hint(key, fields)
                 self.add(f"unknown key '{key}'", (*path, *place), hint)
             elif error["type"] == "missing":
-                hint = LABEL_HINT if key == "label" else None
+                hint = f"name its column: {LABEL_FORM}" if key == "label" else None
                 is_listed = isinstance(error["loc"][-1], int)
                 message = f"{place[-2]} needs more than {key} value" if is_listed else f"'{key}' is missing"
                 self.add(message, (*path, *place[:-1]), hint)

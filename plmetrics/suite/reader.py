@@ -18,7 +18,7 @@ from plmetrics.suite import crosschecks
 from plmetrics.suite.mentions import SuiteMentions
 from plmetrics.suite.model import Suite
 from plmetrics.suite.problems import (
-    LABEL_HINT,
+    LABEL_FORM,
     Findings,
     check_predicate,
     key_hint,
@@ -94,7 +94,7 @@ def suite_from_mapping(
     if "columns" in raw:
         fields["columns"] = findings.model(Columns, raw["columns"], ("columns",))
     else:
-        findings.add("'columns' is missing", (), LABEL_HINT.replace("its column", "at least the label"))
+        findings.add("'columns' is missing", (), f"name at least the label: {LABEL_FORM}")
     if reads_files and fields["data"] is not None and fields["data"].rows is None:
         findings.add("'path' is missing: where the rows are", ("data",), _DATA_FORM)
     fields["models"] = read_models(raw, task, findings)

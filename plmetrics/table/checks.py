@@ -57,12 +57,15 @@ class Check:
         return f"@@bad|{self.role}|{self.column}|{self.problem}"
 
 
-def failures(checks: Iterable[Check], missing: str, model: str) -> list[pl.Expr]:
-    """Columns of the checks whose failure leaves a row out for a model."""
-    if missing == "error":
-        return []
-    apart = missing == "drop_per_model"
-    return [pl.col(check.column_name) for check in checks if not apart or check.model in {None, model}]
+def exclusion(checks: Iterable[Check], missing: str, model: str, weight: str | None) -> pl.Expr:
+    """Whether a row is left out for a model, by a check that fails or by its weight of 0, where there is one."""
+    reasons = [] if weight is None else [(pl.col(weight) == 0).fill_null(value=False)]
+    if missing != "error":
+        apart = missing == "drop_per_model"
+        reasons += [
+            pl.col(check.column_name) for check in checks if not apart or check.model in {None, model}
+        ]
+    return pl.any_horizontal(reasons or [pl.lit(value=False)])
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypeGuard
 
 import polars as pl
 
@@ -131,8 +132,8 @@ def _within_64_bits(first: int, number: int) -> bool:
     return first >= -(1 << 63) and first + number <= 1 << 63
 
 
-def holds_lists(dtype: pl.DataType) -> bool:
-    """Whether a column holds the classes of a row as a list."""
+def holds_lists(dtype: pl.DataType) -> TypeGuard[pl.List | pl.Array]:
+    """Whether a column holds lists, such as the classes or tags of a row."""
     return isinstance(dtype, (pl.List, pl.Array))
 
 

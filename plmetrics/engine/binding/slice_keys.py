@@ -10,6 +10,7 @@ import polars as pl
 from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.core.names import sql_name
 from plmetrics.engine.binding.row_expressions import predicate
+from plmetrics.table.classes import holds_lists
 from plmetrics.table.common_types import is_opaque, is_text
 from plmetrics.table.prediction_columns import require
 from plmetrics.table.slice_keys import PREDICATE, SliceKey, bin_index, period_start, tag_text
@@ -77,15 +78,11 @@ def _column_key(name: str, column: str, spec: SliceSpec, schema: pl.Schema) -> S
         return SliceKey(label, column, value, "quantiles", number=spec.quantiles)
     if spec.every is not None:
         return _period_key(name, column, dtype, spec.every)
-    if isinstance(dtype, (pl.List, pl.Array)) and len(spec.columns) == 1 and spec.top is None:
+    if holds_lists(dtype) and len(spec.columns) == 1 and spec.top is None:
         return _tags_key(name, column, dtype)
     if is_opaque(dtype):
         msg = f"slice set '{name}': column '{column}' is of type {dtype}, which has no slices"
-        hint = (
-            "a list of tags stands alone, without other columns or top"
-            if isinstance(dtype, (pl.List, pl.Array))
-            else None
-        )
+        hint = "a list of tags stands alone, without other columns or top" if holds_lists(dtype) else None
         raise DataError(Problem(msg, path, hint))
     if dtype.is_float():
         value = pl.when(value == 0).then(0.0).otherwise(value)

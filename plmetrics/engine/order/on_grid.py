@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plmetrics.core.ops import Array
+from plmetrics.core.ops import Array, Codes
 from plmetrics.core.threads import begin, parallel_map, processors, steps
 from plmetrics.engine.memory.budget import counting_room
 from plmetrics.engine.order.encoding import (
@@ -125,14 +125,13 @@ class GridCounts:
                     elif part.complement and part.first == complement_of:
                         yield 0, 1, self._tally_of(part).totals()
 
-            weighted = self.orderings[name].weight is not None
+            ordering = self.orderings[name]
             slices = len(self._plan.slices[index]) if complement_of is None else 1
             fine = self.fine(name, index, complement_of)(0, slices)
             coarse = partial(self._coarse_bins, name, index, 0, slices, complement_of)
             edges, ends = self.locators[name].edges, self.ends(name, index, complement_of)
-            across = self.orderings[name].across
-            labels = None if across is None else self.locators[across].edges
-            return SlicedGrid(edges, slices, fine, parts, weighted, coarse, ends, labels)
+            labels = None if ordering.across is None else self.locators[ordering.across].edges
+            return SlicedGrid(edges, slices, fine, parts, ordering.weight is not None, coarse, ends, labels)
 
         return cut
 
@@ -163,8 +162,7 @@ class GridCounts:
             return np.zeros((0, 1))
         if complement_of is None:
             return counts
-        complement: Array = np.maximum(self._fine_counts(name, 0) - counts[complement_of], 0)
-        return complement
+        return np.asarray(np.maximum(self._fine_counts(name, 0) - counts[complement_of], 0))
 
     def _slice_counts(
         self, name: str, index: int, bins: BinKind, complement_of: int | None = None
@@ -186,20 +184,22 @@ class GridCounts:
         self, name: str, index: int, bins: BinKind, complement_of: int | None = None
     ) -> tuple[Array, ...] | None:
         """Counts of a slice set in additive parts, rolled up from the shared tally of its group."""
-        group = self._sizes.group(index)
-        size = self._sizes.members(group)
-        tally = self._shared_tallies.get(GridPart(name, group, bins, 0, size))
-        if tally is None:
-            return None
-        if group.index is not None:
-            return tally.digits
-        slices = self._plan.slices[index]
-        codes = self._plan.cubes[group.cube].slice_codes(slices, np.arange(size))
+        tally, codes = self._shared_tally(name, index, bins)
+        if tally is None or codes is None:
+            return None if tally is None else tally.digits
         if complement_of is not None:
             codes = complement_codes(codes, complement_of)
         roll_up = rolled_ends if bins == "ends" else rolled_up
-        number = len(slices) if complement_of is None else 1
+        number = len(self._plan.slices[index]) if complement_of is None else 1
         return tuple(roll_up(digits, codes, number) for digits in tally.digits)
+
+    def _shared_tally(self, name: str, index: int, bins: BinKind) -> tuple[GridTally | None, Codes | None]:
+        """Tally of the group of a set, if any, and the slice of each of its cells; None where it counts by slice."""
+        part = self._sizes.shared_part(name, index, bins)
+        tally, cube = self._shared_tallies.get(part), self._plan.cubes[part.group.cube]
+        if tally is None or part.group.index is not None:
+            return tally, None
+        return tally, cube.slice_codes(self._plan.slices[index], np.arange(part.last))
 
     def _first_parts(self, bins: BinKind) -> list[GridPart]:
         """The parts of the first pass: fine bins, and fixed ones if they fit."""
@@ -329,8 +329,8 @@ class GridCounts:
         table = self._table(part)
         size, first = self._sizes.size(part), 0 if part.complement else part.first
         arms = self.orderings[part.ordering].arms
-        alone = part.bins == "coarse" and not arms
-        counts = zero_counts(size, self._count_type if alone else np.float64, spare)
+        kind = self._count_type if part.bins == "coarse" and not arms else np.float64
+        counts = zero_counts(size, kind, spare)
         if part.bins == "ends":
             return EndsTally(first, counts)
         power = self.exponent(part.ordering, part.bins)

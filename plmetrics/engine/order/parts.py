@@ -71,6 +71,11 @@ class PartSizes:
             return self._plan.cubes[group.cube].cells
         return len(self._plan.slices[group.index])
 
+    def shared_part(self, name: str, index: int, bins: BinKind) -> GridPart:
+        """The part of the first pass with the counts of a slice set."""
+        group = self.group(index)
+        return GridPart(name, group, bins, 0, self.members(group))
+
     def exponent(self, name: str, bins: BinKind) -> int | None:
         """Exponent of an ordering's sums in bins of a kind; see `exponent_in_bins`."""
         return exponent_in_bins(self._plan, self._orderings[name], bins)

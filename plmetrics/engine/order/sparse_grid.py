@@ -6,8 +6,6 @@ import math
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from plmetrics.engine.order.on_grid import GridCounts
 from plmetrics.engine.order.parts import GridPart
 from plmetrics.states.scores.grid.slot_counts import SlotCounts, SlotTally
@@ -55,15 +53,10 @@ class SparseGridCounts(GridCounts):
         return lambda first, last: slots.dense(first, last)[:, 0]
 
     def _fine_slots(self, name: str, index: int) -> SlotCounts:
-        group = self._sizes.group(index)
-        size = self._sizes.members(group)
-        tally = self._shared_tallies[GridPart(name, group, "fine", 0, size)]
+        tally, codes = self._shared_tally(name, index, "fine")
         assert isinstance(tally, SlotTally)
-        if group.index is not None:
-            return tally.slot_counts
-        slices = self._plan.slices[index]
-        codes = self._plan.cubes[group.cube].slice_codes(slices, np.arange(size))
-        return tally.slot_counts.rolled_up(codes, len(slices))
+        counts = tally.slot_counts
+        return counts if codes is None else counts.rolled_up(codes, len(self._plan.slices[index]))
 
     def _tally(self, part: GridPart, spare: NDArray[Any] | None = None) -> GridTally:
         if not self.is_sparse(part.ordering, part.bins):

@@ -28,7 +28,7 @@ from plmetrics.engine.prepare.slices import every_key, key_codes, list_slices, r
 from plmetrics.engine.run_plan import Accounting, Blocks, RunPlan, SliceSums, rows_of, units_of_rows
 from plmetrics.engine.streaming import SAMPLE_ROWS
 from plmetrics.suite.sections.basics import BASELINE
-from plmetrics.table.checks import failures
+from plmetrics.table.checks import exclusion
 from plmetrics.table.prediction_columns import UNIT, WEIGHT, PredictionColumns
 from plmetrics.table.prediction_table import PredictionTable, unchecked_table
 from plmetrics.table.slices import plan_cubes
@@ -368,10 +368,8 @@ def _row_count(request: Request, view: TableView, table: PredictionTable, *, com
     if shared:
         counts.append((~present).sum().alias("zero_weight"))
     for model in request.models if per_model or request.suite.data.missing != "error" else ():
-        bad = failures(table.checks, request.suite.data.missing, model)
         weight = roles.weight_of(model) if per_model else None
-        bad += [] if weight is None else [(pl.col(weight) == 0).fill_null(value=False)]
-        dropped = present & pl.any_horizontal(bad or [pl.lit(value=False)])
+        dropped = present & exclusion(table.checks, request.suite.data.missing, model, weight)
         counts.append(dropped.sum().alias(f"dropped|{model}"))
     return frame.select(part.cast(pl.Int64) for part in counts)
 

@@ -31,7 +31,7 @@ from plmetrics.features.leakage.column_pairs import (
 from plmetrics.features.leakage.leakage_section import Leakage
 from plmetrics.features.registry import features_of
 from plmetrics.suite.model import Suite
-from plmetrics.table.checks import failures
+from plmetrics.table.checks import exclusion
 from plmetrics.table.common_types import as_type, common_type
 from plmetrics.table.prediction_columns import require
 from plmetrics.table.prediction_table import unchecked_table
@@ -98,11 +98,7 @@ def evaluated_columns(view: TableView, columns: Sequence[str]) -> pl.LazyFrame:
     roles = replace(view.roles, keys=())
     raw = view.raw if view.held_out is None else view.raw.filter(view.held_out)
     frame, checks = unchecked_table(raw, view.schema, roles, columns), view.table(roles).checks
-    absent = []
-    for model in roles.models:
-        weight, bad = roles.weight_of(model), failures(checks, roles.missing, model)
-        bad += [] if weight is None else [(pl.col(weight) == 0).fill_null(value=False)]
-        absent.append(pl.any_horizontal(bad or [pl.lit(value=False)]))
+    absent = [exclusion(checks, roles.missing, model, roles.weight_of(model)) for model in roles.models]
     return frame.filter(~pl.all_horizontal(absent))
 
 
